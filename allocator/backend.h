@@ -1,0 +1,61 @@
+// The door to a device: where segments come from.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/place.h"
+
+namespace vramscope {
+
+enum class Result : std::uint8_t {
+  ok,
+  out_of_memory,  // no room; asking again after giving memory back may succeed
+  invalid,        // not the start of a live block of ours
+  failed,         // the backend refused for another reason, told by `code`
+};
+
+// What became of a call. `code` is the backend's own number (a CUresult for the real driver, 0 when
+// there is none): it is passed on unchanged, never interpreted here.
+struct Status {
+  Result result = Result::ok;
+  std::int32_t code = 0;
+  [[nodiscard]] bool ok() const { return result == Result::ok; }
+  friend bool operator==(const Status&, const Status&) = default;
+};
+
+struct Grant {
+  Status status;
+  Address address = 0;   // set only on success
+  std::uint64_t ns = 0;  // time spent in the backend
+};
+
+struct Reply {
+  Status status;
+  std::uint64_t ns = 0;
+};
+
+// The only door between the allocator and a device.
+// Threads: any. The allocator never holds its lock across a call.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // One segment of exactly `bytes` > 0 bytes. Fails as a value, never throws.
+  [[nodiscard]] virtual Grant reserve(Place where, std::size_t bytes) noexcept = 0;
+
+  // Gives back a segment that came from reserve(where). A refusal is reported, not repeated.
+  virtual Reply release(Place where, Address segment) noexcept = 0;
+
+  // Returns when everything submitted so far has finished, in every context that can reach `where`.
+  virtual Reply wait(Place where) noexcept = 0;
+
+  // False while a stream capture forbids waits and releases.
+  [[nodiscard]] virtual bool may_wait(Place where) noexcept = 0;
+
+  // Total bytes of the device behind `where`: the base of memory fractions. Constant per place.
+  [[nodiscard]] virtual std::uint64_t total_bytes(Place where) noexcept = 0;
+};
+
+}  // namespace vramscope

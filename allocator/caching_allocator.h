@@ -1,0 +1,109 @@
+// The caching allocator: policy, the out-of-memory ladder and the one lock.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "allocator/backend.h"
+#include "allocator/limits.h"
+#include "allocator/snapshot.h"
+
+namespace vramscope {
+
+struct Request {
+  Place where;
+  std::size_t bytes = 0;
+  Tag tag = 0;
+};
+
+// Where the memory of an allocation came from.
+enum class Source : std::uint8_t {
+  none,         // nothing was allocated
+  hit,          // a free block of ours: no driver call
+  new_segment,  // one driver call
+  after_trim,   // a driver call that succeeded only after cached segments went back
+  direct,       // the program's own driver call, adopted
+};
+
+// What a call decided; the caller records it. Nothing is called back from inside the lock.
+struct Outcome {
+  Status status;
+  Address address = 0;
+  std::size_t rounded = 0;    // size of the block
+  std::size_t requested = 0;  // size that was asked for
+  Tag tag = 0;                // of the allocation; a free tells whose block it was
+  Place where;
+  Source source = Source::none;
+  std::uint64_t backend_ns = 0;  // in reserve and release
+  std::uint64_t wait_ns = 0;     // in wait: what a free costs by its synchronisation
+};
+
+// What is known about one address.
+struct Found {
+  bool owned = false;  // inside one of our segments, live or free
+  bool live = false;   // inside a block that the program holds
+  bool direct = false;
+  Place where;
+  Address segment = 0;
+  std::uint64_t segment_bytes = 0;
+  BlockSnapshot block;
+  std::uint64_t serial = 0;  // number of the allocation: differs for each life of a block
+};
+
+// Threads: any. Nothing here throws; when our own memory is exhausted a call answers
+// Result::failed with code 0 and the caller goes to the driver directly.
+class CachingAllocator {
+ public:
+  CachingAllocator(Backend& backend, Limits limits);
+  ~CachingAllocator();
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal.
+  [[nodiscard]] Outcome allocate(const Request& request) noexcept;
+
+  // `address` must be the exact start of a live block, else Result::invalid and nothing changes.
+  // Waits for the device first (effect of the real call) unless a capture forbids it: then the
+  // block stays pending and is completed by a later call. A failed wait (sticky error) frees
+  // nothing and returns the backend's code.
+  [[nodiscard]] Outcome free(Address address) noexcept;
+
+  // Memory that the program got directly: a segment with one block of exactly `bytes`.
+  Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept;
+  // The end of adopted memory: exact start, else Result::invalid.
+  Outcome forget(Address address) noexcept;
+
+  // Inside one of our own segments, live or free (adopted memory is not ours: false).
+  // False: forward to the real function.
+  [[nodiscard]] bool owns(Address address) const noexcept;
+  [[nodiscard]] Found find(Address address) const noexcept;
+
+  // empty_cache: gives every segment without a live block back to the backend.
+  void trim() noexcept;
+  // A place that no longer exists (context reset or destroyed): drops its segments, blocks and
+  // adopted memory without a backend call.
+  void forget_place(Place where) noexcept;
+
+  void reset_peaks() noexcept;
+  void reset_accumulated() noexcept;
+  void set_limits(Limits limits) noexcept;
+  // Bytes of segments on `device` that trim() would give back.
+  [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;
+
+  // Statistics and blocks under one lock: totals always agree. May throw bad_alloc (lock released).
+  [[nodiscard]] Snapshot snapshot() const;
+
+  // fork(): before = take the lock; parent = release it; child = release it and forget everything
+  // (a child owns no segment and makes no backend call).
+  void before_fork() noexcept;
+  void after_fork_in_parent() noexcept;
+  void after_fork_in_child() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vramscope

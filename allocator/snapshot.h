@@ -1,0 +1,76 @@
+// Plain structs that describe everything the allocator knows at one instant; no behaviour.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocator/place.h"
+#include "allocator/statistics.h"
+
+namespace vramscope {
+
+// Names in reports: "active_allocated", "active_pending_free", "inactive".
+enum class BlockState : std::uint8_t { active_allocated, active_pending_free, inactive };
+
+// A part of a segment. Blocks tile their segment: each begins where the one before ends.
+struct BlockSnapshot {
+  Address address = 0;
+  std::uint64_t size = 0;
+  std::uint64_t requested_size = 0;  // bytes asked for; a free block keeps those of its last life
+  Tag tag = 0;                       // who asked; 0 for free blocks
+  BlockState state = BlockState::inactive;
+};
+
+// Memory obtained from the driver in one call.
+struct SegmentSnapshot {
+  Place place;
+  Address address = 0;
+  std::uint64_t total_size = 0;
+  std::uint64_t allocated_size = 0;  // bytes of blocks in state active_allocated
+  std::uint64_t active_size = 0;     // bytes of blocks that are not inactive
+  std::uint64_t requested_size = 0;  // requested bytes of the active blocks
+  bool is_small = false;             // size class of the pool
+  bool is_direct = false;            // the program got it from the driver itself: one block
+  std::uint32_t first_block = 0;     // index into Snapshot::blocks
+  std::uint32_t block_count = 0;
+};
+
+// Totals of one tag, changed in the same critical section as the counters. Bytes are requested
+// bytes. peak_*: what the tag held at the instant of its (kind, device)'s peak of requested bytes.
+struct TagTotals {
+  std::uint64_t live_bytes = 0;
+  std::uint64_t live_count = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t peak_count = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t total_count = 0;
+};
+
+// Totals of one kind of memory on one device (device 0 for host kinds). Bytes are requested bytes.
+struct KindTotals {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t current_bytes = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t allocations = 0;  // calls that allocated
+  std::uint64_t frees = 0;        // calls that freed
+};
+
+struct DeviceSnapshot {
+  std::uint16_t device = 0;
+  DeviceStatistics statistics;
+};
+
+// Taken under one lock: totals always agree with the blocks.
+struct Snapshot {
+  std::vector<DeviceSnapshot> devices;  // those ever used, by ordinal
+  HostStatistics host;
+  bool host_used = false;
+  std::vector<KindTotals> kinds;          // those ever used
+  std::vector<SegmentSnapshot> segments;  // by (kind, device, address)
+  std::vector<BlockSnapshot> blocks;      // by segment, then address
+  std::vector<TagTotals> tags;            // index = Tag
+};
+
+}  // namespace vramscope

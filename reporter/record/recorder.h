@@ -1,0 +1,117 @@
+// Interns who asked into tags and keeps the totals that the allocator does not: times, functions,
+// stacks, modules, warnings. Lives inside the program; never throws.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocator/place.h"
+#include "reporter/record/event.h"
+#include "reporter/record/stack.h"
+
+namespace vramscope {
+
+// Log-scale histogram: bucket i counts durations in [2^i, 2^(i+1)) ns; bucket 0 also holds 0 ns,
+// the last bucket everything longer (2^39 ns = 9 minutes).
+inline constexpr std::size_t kHistogramBuckets = 40;
+using Histogram = std::array<std::uint64_t, kHistogramBuckets>;
+
+struct Duration {
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t min_ns = 0;
+  std::uint64_t max_ns = 0;
+  Histogram histogram{};
+};
+
+struct FunctionTotals {
+  std::uint64_t calls = 0;
+  std::uint64_t failures = 0;
+  Duration time;
+};
+
+// Timing of one device (or of the host): allocations and frees, separately for those served from
+// the cache and those that went to the driver; and waits.
+struct Timing {
+  Duration alloc_hit, alloc_driver, free_hit, free_driver, sync;
+
+  template <class Self, class F>
+  static constexpr void visit(Self& self, F&& f) {
+    f("alloc_hit", self.alloc_hit);
+    f("alloc_driver", self.alloc_driver);
+    f("free_hit", self.free_hit);
+    f("free_driver", self.free_driver);
+    f("sync", self.sync);
+  }
+};
+
+struct ModuleFact {  // a mapped object
+  std::string path;
+  std::string build_id;  // hexadecimal, "" when it has none
+  std::uint64_t base = 0;
+};
+
+struct FrameFact {
+  std::uint32_t module = 0;  // index, kNoModule when the address belongs to none
+  std::uint64_t offset = 0;  // of the return address from the module's base (load bias)
+};
+inline constexpr std::uint32_t kNoModule = 0xffffffffU;
+
+struct SiteFact {
+  std::vector<std::uint32_t> frames;  // indices, innermost first
+};
+
+struct TagFact {
+  std::uint32_t site = 0;  // index into sites
+  Place place;             // kind and device only
+  std::uint64_t total_ns = 0;  // time in the allocating calls
+};
+
+// Everything the recorder knows, copied for a report.
+struct RecorderFacts {
+  std::vector<FunctionTotals> functions;                   // by row
+  std::vector<std::pair<std::uint16_t, Timing>> devices;   // by ordinal, those used
+  Timing host;
+  std::vector<ModuleFact> modules;
+  std::vector<FrameFact> frames;
+  std::vector<SiteFact> sites;
+  std::vector<TagFact> tags;  // index = Tag; tags[0] is unknown
+  std::uint64_t unrecorded_calls = 0;
+  std::vector<std::string> warnings;
+};
+
+// Threads: any.
+class Recorder {
+ public:
+  explicit Recorder(std::size_t function_count);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // The tag of (stack, kind and device of place); the same question gets the same answer. 0 when
+  // our memory or the table is exhausted (counted as a warning once).
+  [[nodiscard]] Tag intern(const Stack& stack, Place place) noexcept;
+  void record(const Event& event) noexcept;
+  void count_unrecorded() noexcept;
+  // Kept once per text.
+  void warn(const char* text) noexcept;
+
+  // May throw bad_alloc.
+  [[nodiscard]] RecorderFacts facts() const;
+  // Zeroes counts and times (reset_accumulated) of device/host timing, not the functions.
+  void reset_timing() noexcept;
+
+  void before_fork() noexcept;
+  void after_fork_in_parent() noexcept;
+  void after_fork_in_child() noexcept;  // forgets totals; keeps stacks, modules and tags
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vramscope

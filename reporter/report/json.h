@@ -1,0 +1,27 @@
+// Reports as JSON text: the only room for it (json.cpp alone includes the JSON library).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// Why a file could not be written or read: one line, no newline, with path, place and reason.
+struct FileError {
+  std::string message;
+};
+
+// Writes `report` to a temporary name in the folder of `path` (mode 0600, links not followed) and
+// publishes it without replacing: a taken name gets "~1", "~2", ... The name used is returned.
+// Arrays are written element by element. Never throws.
+[[nodiscard]] std::variant<std::string, FileError> write_report(const Report& report,
+                                                                const std::string& path) noexcept;
+
+// Reads a report file. The error tells file, byte offset or field, and what was expected. Unknown
+// fields are skipped. Never throws; memory is bounded by a small multiple of the file's size.
+[[nodiscard]] std::variant<Report, FileError> read_report(const std::string& path) noexcept;
+
+}  // namespace vramscope

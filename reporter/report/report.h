@@ -1,0 +1,149 @@
+// The report as a value: what FORMAT.md describes, without its text form.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/snapshot.h"
+#include "reporter/record/recorder.h"
+
+namespace vramscope {
+
+inline constexpr int kReportVersion = 1;
+
+struct ProcessFacts {
+  std::int64_t pid = 0;
+  std::int64_t ppid = 0;
+  std::string hostname;
+  std::string executable;
+  std::vector<std::string> arguments;
+  std::int64_t rank = -1;  // from the usual launcher variables; -1 (null in JSON): none
+  std::uint64_t start_time_ns = 0;   // since the epoch: when the library was loaded
+  std::uint64_t report_time_ns = 0;  // since the epoch
+  std::string mode;
+  std::vector<std::pair<std::string, std::string>> options;  // every option and its value
+  std::int32_t cuda_driver_version = 0;                      // 13000 = 13.0; 0: unknown
+  bool simulated = false;                                    // on Vramscope's simulated device
+};
+
+struct DeviceFacts {
+  std::uint16_t index = 0;
+  std::string name;
+  std::string uuid;
+  std::string pci_bus_id;
+  std::string compute_capability;  // "9.0"
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_bytes = 0;         // the last sample taken on a thread of the program
+  std::uint64_t free_bytes_age_ns = 0;  // how old that sample is
+};
+
+struct BlockFacts {
+  Address address = 0;
+  std::uint64_t size = 0;
+  std::uint64_t requested_size = 0;
+  BlockState state = BlockState::inactive;
+  std::int64_t site = -1;  // index into Report::sites; -1: unknown, or free
+};
+
+struct SegmentFacts {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint32_t context = 0;
+  Address address = 0;
+  std::uint64_t total_size = 0;
+  std::uint64_t allocated_size = 0;
+  std::uint64_t active_size = 0;
+  std::uint64_t requested_size = 0;
+  bool is_small = false;
+  bool is_direct = false;
+  std::vector<BlockFacts> blocks;  // tile the segment, in order
+};
+
+struct DeviceReport {
+  DeviceFacts facts;
+  DeviceStatistics statistics;
+  bool used = false;  // false: memory_stats is written empty, as PyTorch does before first use
+  Timing timing;
+  std::vector<SegmentFacts> segments;  // kinds device, managed and stream_ordered, by address
+};
+
+struct HostReport {
+  HostStatistics statistics;
+  bool used = false;
+  Timing timing;
+  std::vector<SegmentFacts> segments;       // pinned
+  std::vector<SegmentFacts> registrations;  // registered
+};
+
+// Bytes by kind and owner.
+struct LedgerEntry {
+  std::uint16_t device = 0;
+  Kind kind = Kind::device;
+  std::string owner;  // "program" until owners are told apart
+  std::uint64_t current_bytes = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t calls = 0;
+};
+
+struct FunctionFacts {
+  std::string name;
+  FunctionTotals totals;
+};
+
+// A distinct call stack and what it allocated; bytes are requested bytes. peak_*: live at the
+// instant of the peak of its device and kind. `parts` are the same numbers by kind and device.
+struct SiteTotals {
+  std::uint64_t live_bytes = 0;
+  std::uint64_t live_count = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t peak_count = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t total_count = 0;
+  std::uint64_t total_ns = 0;
+};
+struct SitePart {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  SiteTotals totals;
+};
+struct Site {
+  std::vector<std::uint32_t> frames;  // indices into Report::frames, innermost first
+  SiteTotals totals;
+  std::vector<SitePart> parts;
+};
+
+// One report. Reading a written report gives an equal value.
+struct Report {
+  std::string tool_version;
+  std::string trigger;  // exit, signal, oom, interval, growth, control, exec, recovered
+  std::uint64_t sequence = 1;
+  ProcessFacts process;
+  std::vector<DeviceReport> devices;
+  HostReport host;
+  std::vector<LedgerEntry> ledger;
+  std::vector<FunctionFacts> functions;  // those called at least once
+  std::vector<ModuleFact> modules;
+  std::vector<FrameFact> frames;
+  std::vector<Site> sites;
+  std::uint64_t unrecorded_calls = 0;
+  std::vector<std::string> warnings;
+};
+
+// What a report is made of, each taken at its own instant but for `memory`, which is one instant.
+struct ReportParts {
+  std::string trigger;
+  std::uint64_t sequence = 1;
+  ProcessFacts process;
+  std::vector<DeviceFacts> devices;
+  std::vector<std::string> function_names;  // by row of functions.def
+  Snapshot memory;
+  RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it
+};
+
+// May throw bad_alloc.
+[[nodiscard]] Report assemble(ReportParts parts);
+
+}  // namespace vramscope
