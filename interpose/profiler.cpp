@@ -42,6 +42,19 @@ Limits limits_of(const Options& options) {
   return limits;
 }
 
+// Patterns are relative to the folder in which the program started, wherever it is now.
+std::string report_path(const Options& options, const ReportParts& parts) {
+  const NameFacts facts = {.pid = parts.process.pid,
+                           .hostname = parts.process.hostname,
+                           .executable = parts.process.executable,
+                           .rank = parts.process.rank,
+                           .sequence = parts.sequence,
+                           .start_time_ns = parts.process.start_time_ns};
+  const std::string name = expand_pattern(options.output, facts, std::getenv);
+  const bool absolute = name.starts_with('/') || startup().folder.empty();
+  return absolute ? name : startup().folder + "/" + name;
+}
+
 // Tells `vramscope run` where the report is.
 void note_report(const std::string& path) {
   if (startup().note_file.empty()) return;
@@ -147,8 +160,7 @@ void Profiler::write_report(const char* trigger, Counter& collected) noexcept {
     ReportParts parts = collect(trigger);
     collected.raise();
     parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
-    const std::string path = report_path(options_.output, startup().folder, parts.process,
-                                         parts.sequence);
+    const std::string path = report_path(options_, parts);
     const auto written = vramscope::write_report(assemble(std::move(parts)), path);
     if (const auto* error = std::get_if<FileError>(&written)) {
       say(error->message.c_str());

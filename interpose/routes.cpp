@@ -8,11 +8,13 @@
 namespace vramscope::routes {
 namespace {
 
-// The driver's code of an outcome. Result::invalid is what the driver calls INVALID_VALUE.
+// The driver's code of an outcome. Refusals of ours have no code of the driver's: a request of 2^60
+// bytes is out of memory, an address that starts no live block is an invalid value.
 CUresult to_code(const Status& status) {
   switch (status.result) {
     case Result::ok: return CUDA_SUCCESS;
     case Result::invalid: return CUDA_ERROR_INVALID_VALUE;
+    case Result::out_of_memory: return CUDA_ERROR_OUT_OF_MEMORY;
     default: return static_cast<CUresult>(status.code);
   }
 }
