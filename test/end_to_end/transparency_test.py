@@ -100,6 +100,7 @@ class Transparency(harness.Case):
         cached = self.run_program(command, "cache")
         self.assertIn(f"export of a small block: {not_supported}", cached.stdout)
         self.assertIn("export of a large block: 0", cached.stdout)
+        self.assertIn("export of a block allocated after an export: 0", cached.stdout)
         self.assertIn("free of the large block: 0", cached.stdout)
         said = cached.stderr + "".join(w for r in cached.reports for w in r["warnings"])
         self.assertIn("observe", said)
