@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "allocator/backend.h"
 #include "allocator/limits.h"
@@ -13,7 +14,7 @@
 namespace vramscope {
 
 struct Request {
-  Place where;
+  Place where{};
   std::size_t bytes = 0;
   Tag tag = 0;
 };
@@ -34,7 +35,7 @@ struct Outcome {
   std::size_t rounded = 0;    // size of the block
   std::size_t requested = 0;  // size that was asked for
   Tag tag = 0;                // of the allocation; a free tells whose block it was
-  Place where;
+  Place where{};
   Source source = Source::none;
   std::uint64_t backend_ns = 0;  // in reserve and release
   std::uint64_t wait_ns = 0;     // in wait: what a free costs by its synchronisation
@@ -45,7 +46,7 @@ struct Found {
   bool owned = false;  // inside one of our segments, live or free
   bool live = false;   // inside a block that the program holds
   bool direct = false;
-  Place where;
+  Place where{};
   Address segment = 0;
   std::uint64_t segment_bytes = 0;
   BlockSnapshot block;
@@ -61,7 +62,13 @@ class CachingAllocator {
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-  // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal.
+  // Makes a device place known before its first use: its statistics begin and trims count. Calls
+  // that need a place open it themselves.
+  void open(Place where) noexcept;
+
+  // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal; code 0 when a limit
+  // of ours refused and the backend was not asked. 2^60 bytes and more are refused uncounted.
+  // Kinds other than Kind::device: Result::failed.
   [[nodiscard]] Outcome allocate(const Request& request) noexcept;
 
   // `address` must be the exact start of a live block, else Result::invalid and nothing changes.
@@ -70,7 +77,9 @@ class CachingAllocator {
   // nothing and returns the backend's code.
   [[nodiscard]] Outcome free(Address address) noexcept;
 
-  // Memory that the program got directly: a segment with one block of exactly `bytes`.
+  // Memory that the program got directly: a segment with one block of exactly `bytes` > 0. What
+  // was adopted there before is forgotten first: the driver hands out no address twice, so the
+  // program freed it behind our back.
   Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept;
   // The end of adopted memory: exact start, else Result::invalid.
   Outcome forget(Address address) noexcept;
@@ -91,6 +100,10 @@ class CachingAllocator {
   void set_limits(Limits limits) noexcept;
   // Bytes of segments on `device` that trim() would give back.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;
+
+  // For tests: empty when blocks tile their segments, no two neighbours are free and every counter
+  // equals a recount; else what is wrong. Costs a walk over everything; may throw bad_alloc.
+  [[nodiscard]] std::string check_invariants() const;
 
   // Statistics and blocks under one lock: totals always agree. May throw bad_alloc (lock released).
   [[nodiscard]] Snapshot snapshot() const;

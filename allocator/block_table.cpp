@@ -1,0 +1,115 @@
+// Growth of the slab; open addressing from addresses to blocks.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/block_table.h"
+
+#include <bit>
+#include <limits>
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kFirstBlocks = 4096;
+constexpr std::size_t kMostBlocks = std::numeric_limits<BlockIndex>::max();
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: Fibonacci hashing
+
+}  // namespace
+
+bool BlockTable::grow() noexcept {
+  if (count_ + 3 > kMostBlocks) return false;
+  if (!blocks_.grow_to(count_ + 3 < kFirstBlocks ? kFirstBlocks : count_ + 3)) return false;
+  return (used_ + 1) * kSpread <= map_.size() || grow_map();
+}
+
+bool BlockTable::grow_map() noexcept {
+  move_some(outgrown_.size());  // seldom: the last growth is not finished
+  Map wider;
+  if (!wider.grow_to(map_.size() ? 2 * map_.size() : kFirstEntries)) return false;
+  outgrown_.swap(map_);
+  map_.swap(wider);
+  unmoved_ = outgrown_.size();
+  cursor_ = 0;
+  if (unmoved_ == 0) return true;
+  while (outgrown_[cursor_] != kNoBlock) ++cursor_;  // runs move whole: begin between two
+  return true;
+}
+
+// Empties runs of the outgrown map until `entries` were looked at and a run has ended.
+void BlockTable::move_some(std::size_t entries) noexcept {
+  const std::size_t mask = outgrown_.size() - 1;
+  bool inside_run = false;
+  while (unmoved_ > 0 && (entries > 0 || inside_run)) {
+    const BlockIndex i = outgrown_[cursor_];
+    inside_run = i != kNoBlock;
+    if (inside_run) put(map_, i);
+    outgrown_[cursor_] = kNoBlock;
+    cursor_ = (cursor_ + 1) & mask;
+    --unmoved_;
+    if (entries > 0) --entries;
+  }
+  if (unmoved_ == 0) outgrown_.clear();
+}
+
+std::size_t BlockTable::home(const Map& map, Address address) const {
+  return (address / kUnit * kGolden) >> (64 - std::countr_zero(map.size()));
+}
+
+void BlockTable::put(Map& map, BlockIndex i) {
+  const std::size_t mask = map.size() - 1;
+  std::size_t at = home(map, blocks_[i].address);
+  while (map[at] != kNoBlock) at = (at + 1) & mask;
+  map[at] = i;
+}
+
+BlockIndex BlockTable::search(const Map& map, Address address) const {
+  if (map.size() == 0) return kNoBlock;
+  const std::size_t mask = map.size() - 1;
+  std::size_t at = home(map, address);
+  while (map[at] != kNoBlock && blocks_[map[at]].address != address) at = (at + 1) & mask;
+  return map[at];
+}
+
+// Takes the entry out and closes the gap: an entry behind it moves up unless it sits between its
+// home and the gap already.
+bool BlockTable::remove(Map& map, Address address) {
+  if (map.size() == 0) return false;
+  const std::size_t mask = map.size() - 1;
+  std::size_t gap = home(map, address);
+  while (map[gap] != kNoBlock && blocks_[map[gap]].address != address) gap = (gap + 1) & mask;
+  if (map[gap] == kNoBlock) return false;
+  for (std::size_t at = (gap + 1) & mask; map[at] != kNoBlock; at = (at + 1) & mask) {
+    const std::size_t distance = (at - home(map, blocks_[map[at]].address)) & mask;
+    if (distance < ((at - gap) & mask)) continue;
+    map[gap] = map[at];
+    gap = at;
+  }
+  map[gap] = kNoBlock;
+  return true;
+}
+
+void BlockTable::insert(BlockIndex i) noexcept {
+  ++used_;
+  put(map_, i);
+  if (unmoved_ > 0) [[unlikely]]
+    move_some(kMovedPerInsert);
+}
+
+void BlockTable::erase(BlockIndex i) noexcept {
+  --used_;
+  const Address address = blocks_[i].address;
+  if (!remove(map_, address)) static_cast<void>(remove(outgrown_, address));
+}
+
+BlockIndex BlockTable::find(Address address) const noexcept {
+  const BlockIndex i = search(map_, address);
+  return i != kNoBlock ? i : search(outgrown_, address);
+}
+
+void BlockTable::clear() noexcept {
+  blocks_.clear();
+  map_.clear();
+  outgrown_.clear();
+  top_ = spare_ = 0;
+  count_ = used_ = cursor_ = unmoved_ = 0;
+}
+
+}  // namespace vramscope

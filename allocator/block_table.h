@@ -1,0 +1,124 @@
+// Every block of every pool: a slab of records, and the way from an address to a live one.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/mapped_array.h"
+#include "allocator/place.h"
+#include "allocator/size_policy.h"
+#include "allocator/snapshot.h"
+
+namespace vramscope {
+
+using BlockIndex = std::uint32_t;  // 0: none
+using Units = std::uint32_t;       // sizes of blocks in units of kUnit bytes: below 2 TiB
+
+inline constexpr BlockIndex kNoBlock = 0;
+inline constexpr std::uint64_t kMaxBlockBytes = (std::uint64_t{1} << 32) * kUnit - kUnit;
+
+[[nodiscard]] constexpr std::uint64_t to_bytes(Units units) { return units * kUnit; }
+[[nodiscard]] constexpr Units to_units(std::uint64_t bytes) {
+  return static_cast<Units>(bytes / kUnit);
+}
+
+// A part of a segment. Zero bytes are record 0, "no block": it counts as live, so that nobody
+// merges with it, and takes the writes to a neighbour that does not exist.
+struct Block {
+  Address address;
+  std::uint64_t requested;  // of this life; a free block keeps what its last life asked for
+  Units size;
+  BlockIndex prev, next;  // neighbours in the segment
+  Tag tag;                // while live
+  std::uint16_t place;    // slot of the place it belongs to
+  BlockState state;
+  PoolClass pool;
+  std::uint32_t left, right;  // free: children in a tree of FreeBlocks; pending: next, number
+
+  [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
+  [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }
+  [[nodiscard]] bool is_part() const { return (prev | next) != 0; }  // of a split segment
+
+  // While live the links hold the number of the allocation.
+  [[nodiscard]] std::uint64_t serial() const { return std::uint64_t{right} << 32 | left; }
+  void set_serial(std::uint64_t serial) {
+    left = static_cast<std::uint32_t>(serial);
+    right = static_cast<std::uint32_t>(serial >> 32);
+  }
+};
+static_assert(sizeof(Block) == 48);
+static_assert(BlockState{} == BlockState::active_allocated);
+
+// Threads: one at a time.
+class BlockTable {
+ public:
+  BlockTable() = default;
+  BlockTable(const BlockTable&) = delete;
+  BlockTable& operator=(const BlockTable&) = delete;
+
+  // Makes room for two more records and one more address. False: out of memory. Moves records.
+  [[nodiscard]] bool prepare() noexcept {
+    if (count_ + 3 <= blocks_.size() && (used_ + 1) * kSpread <= map_.size()) [[likely]]
+      return true;
+    return grow();
+  }
+
+  [[nodiscard]] Block& operator[](BlockIndex i) { return blocks_[i]; }
+  [[nodiscard]] const Block& operator[](BlockIndex i) const { return blocks_[i]; }
+
+  // A record with any content; after prepare().
+  [[nodiscard]] BlockIndex create() noexcept {
+    ++count_;
+    if (spare_ == kNoBlock) return ++top_;
+    const BlockIndex i = spare_;
+    spare_ = blocks_[i].next;
+    return i;
+  }
+  void destroy(BlockIndex i) noexcept {
+    --count_;
+    blocks_[i].state = BlockState::inactive;  // whoever still knows the index sees no live block
+    blocks_[i].next = spare_;
+    spare_ = i;
+  }
+
+  // The map from addresses to blocks holds the blocks that were inserted; after prepare().
+  void insert(BlockIndex i) noexcept;
+  void erase(BlockIndex i) noexcept;                              // an inserted one
+  [[nodiscard]] BlockIndex find(Address address) const noexcept;  // exact; kNoBlock: none
+
+  [[nodiscard]] std::size_t block_count() const { return count_; }
+  [[nodiscard]] std::size_t address_count() const { return used_; }
+
+  void clear() noexcept;
+
+ private:
+  // Open addressing, linear; an entry is a block, its key is the block's address. A table that is
+  // outgrown is emptied a few runs at a time, so that no single call pays for all of it.
+  static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
+  static constexpr std::size_t kFirstEntries = 4096;
+  static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
+
+  using Map = MappedArray<BlockIndex>;
+
+  [[nodiscard]] bool grow() noexcept;
+  [[nodiscard]] bool grow_map() noexcept;
+  void move_some(std::size_t entries) noexcept;
+  [[nodiscard]] std::size_t home(const Map& map, Address address) const;
+  void put(Map& map, BlockIndex i);
+  [[nodiscard]] bool remove(Map& map, Address address);
+  [[nodiscard]] BlockIndex search(const Map& map, Address address) const;
+
+  MappedArray<Block> blocks_;
+  BlockIndex top_ = 0;    // highest record ever used
+  BlockIndex spare_ = 0;  // records given back, linked by next
+  std::size_t count_ = 0;
+
+  Map map_;
+  std::size_t used_ = 0;  // addresses in both maps
+  Map outgrown_;          // empty when everything has moved
+  std::size_t cursor_ = 0;
+  std::size_t unmoved_ = 0;  // entries of outgrown_ not yet looked at
+};
+
+}  // namespace vramscope

@@ -1,0 +1,207 @@
+// Allocating and freeing: the calls that happen a million times.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/caching_allocator.h"
+
+#include <new>
+
+#include "allocator/size_policy.h"
+#include "allocator/state.h"
+
+#ifdef VRAMSCOPE_CHECK_INVARIANTS
+#include <cassert>
+#define VRAMSCOPE_ASSERT_INVARIANTS(state) assert((state).check_invariants().empty())
+#else
+#define VRAMSCOPE_ASSERT_INVARIANTS(state) static_cast<void>(0)
+#endif
+
+namespace vramscope {
+namespace {
+
+constexpr Status kOutOfOwnMemory{Result::failed, 0};
+
+// What no pool can serve, decided before anything is counted.
+Status refuse(const Request& request) {
+  if (request.bytes == 0) return {Result::invalid, 0};
+  if (request.bytes >= kRefused) return {Result::out_of_memory, 0};
+  if (request.where.kind != Kind::device || request.where.device >= kMaxDevices) {
+    return {Result::failed, 0};
+  }
+  return {};
+}
+
+}  // namespace
+
+CachingAllocator::CachingAllocator(Backend& backend, Limits limits)
+    : state_(std::make_unique<State>(backend, limits)) {}
+
+CachingAllocator::~CachingAllocator() = default;
+
+Outcome CachingAllocator::allocate(const Request& request) noexcept {
+  Outcome out{.status = refuse(request),
+              .requested = request.bytes,
+              .tag = request.tag,
+              .where = request.where};
+  if (!out.status.ok()) return out;
+  MutexLock lock(state_->mutex);
+  state_->allocate(request, out);
+  VRAMSCOPE_ASSERT_INVARIANTS(*state_);
+  return out;
+}
+
+void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
+  PlaceMemory* place = open_place(request.where);
+  if (place && place->first_pending != kNoBlock) [[unlikely]] {
+    drain_pending(request.where, out);
+    place = open_place(request.where);
+  }
+  if (!place || !blocks.prepare() || !ledger.prepare(request.tag)) [[unlikely]] {
+    out.status = kOutOfOwnMemory;
+    return;
+  }
+  const std::uint64_t rounded = round_request(request.bytes);
+  BlockIndex block = kNoBlock;
+  if (rounded <= kMaxBlockBytes) block = place->pool(pool_class(rounded)).find(to_units(rounded));
+  out.source = Source::hit;
+  if (block == kNoBlock) {
+    block = obtain(request.where, rounded, out);
+    if (block == kNoBlock) return;
+    place = places[blocks[block].place].get();
+  }
+  hand_out(*place, block, rounded, out);
+}
+
+// `block` is free and large enough; one record and the tag's total are prepared.
+void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded,
+                                       Outcome& out) {
+  Pool& pool = place.pool(blocks[block].pool);
+  const Units size = to_units(rounded);
+  const bool cut = worth_splitting(pool.kind(), to_bytes(blocks[block].size - size));
+  const SplitChange split = pool.take(block, size, cut ? Pool::Cut::yes : Pool::Cut::no);
+  Block& b = blocks[block];
+  b.tag = out.tag;
+  b.requested = out.requested;
+  b.set_serial(++last_serial);
+  blocks.insert(block);
+  out.address = b.address;
+  out.rounded = to_bytes(b.size);
+  device_of(place.place).counters.count_allocation(pool.kind(), out.rounded, out.requested, split);
+  ledger.count_allocation(place.place, out.tag, out.requested);
+}
+
+Outcome CachingAllocator::free(Address address) noexcept { return state_->free(address); }
+
+// Two critical sections with the wait between them. Between the two the block stays live; if
+// somebody else freed it meanwhile its serial is gone, even when the address is live again.
+Outcome CachingAllocator::State::free(Address address) noexcept {
+  Outcome out{.status = {Result::invalid, 0}, .address = address};
+  BlockIndex block = kNoBlock;
+  std::uint64_t serial = 0;
+  std::uint32_t newest_pending = 0;
+  {
+    MutexLock lock(mutex);
+    block = blocks.find(address);
+    if (block == kNoBlock || !blocks[block].is_live()) return out;
+    serial = blocks[block].serial();
+    const PlaceMemory& place = *places[blocks[block].place];
+    newest_pending = place.newest_pending;
+    out.where = place.place;
+  }
+  const bool may_wait = backend.may_wait(out.where);
+  if (may_wait) {
+    const Reply waited = backend.wait(out.where);
+    out.wait_ns = waited.ns;
+    if (!waited.status.ok()) {
+      out.status = waited.status;
+      return out;
+    }
+  }
+  MutexLock lock(mutex);
+  if (!blocks[block].is_live() || blocks[block].serial() != serial) return out;
+  const Block& b = blocks[block];
+  PlaceMemory& place = *places[b.place];
+  out.status = {};
+  out.rounded = to_bytes(b.size);
+  out.requested = b.requested;
+  out.tag = b.tag;
+  if (may_wait) {
+    if (place.first_pending != kNoBlock) complete_pending(place, newest_pending);
+    release(place, block);
+  } else {
+    add_pending(place, block);
+  }
+  VRAMSCOPE_ASSERT_INVARIANTS(*this);
+  return out;
+}
+
+void CachingAllocator::State::release(PlaceMemory& place, BlockIndex block) {
+  const Block& b = blocks[block];
+  const PoolClass pool = b.pool;
+  const std::uint64_t bytes = to_bytes(b.size);
+  const std::uint64_t requested = b.requested;
+  const Tag tag = b.tag;
+  blocks.erase(block);
+  const SplitChange split = place.pool(pool).give_back(block);
+  device_of(place.place).counters.count_free(pool, bytes, requested, split);
+  ledger.count_free(place.place, tag, requested);
+}
+
+void CachingAllocator::open(Place where) noexcept {
+  if (where.kind != Kind::device || where.device >= kMaxDevices) return;
+  MutexLock lock(state_->mutex);
+  static_cast<void>(state_->open_place(where));
+}
+
+void CachingAllocator::trim() noexcept {
+  MutexLock lock(state_->mutex);
+  Outcome out;
+  for (std::size_t i = 0; i < kMaxDevices; ++i) {
+    if (state_->devices[i]) state_->release_idle(static_cast<std::uint16_t>(i), out);
+  }
+  VRAMSCOPE_ASSERT_INVARIANTS(*state_);
+}
+
+void CachingAllocator::forget_place(Place where) noexcept {
+  MutexLock lock(state_->mutex);
+  state_->forget_place(where);
+  VRAMSCOPE_ASSERT_INVARIANTS(*state_);
+}
+
+void CachingAllocator::reset_peaks() noexcept {
+  MutexLock lock(state_->mutex);
+  for (auto& device : state_->devices) {
+    if (device) device->counters.reset_peaks();
+  }
+  state_->host.reset_peaks();
+  state_->ledger.reset_peaks();
+}
+
+void CachingAllocator::reset_accumulated() noexcept {
+  MutexLock lock(state_->mutex);
+  for (auto& device : state_->devices) {
+    if (device) device->counters.reset_accumulated();
+  }
+  state_->host.reset_accumulated();
+}
+
+void CachingAllocator::set_limits(Limits limits) noexcept {
+  MutexLock lock(state_->mutex);
+  state_->limits = limits;
+}
+
+std::string CachingAllocator::check_invariants() const {
+  MutexLock lock(state_->mutex);
+  return state_->check_invariants();
+}
+
+void CachingAllocator::before_fork() noexcept VRAMSCOPE_NO_ANALYSIS { state_->mutex.lock(); }
+
+void CachingAllocator::after_fork_in_parent() noexcept VRAMSCOPE_NO_ANALYSIS {
+  state_->mutex.unlock();
+}
+
+void CachingAllocator::after_fork_in_child() noexcept VRAMSCOPE_NO_ANALYSIS {
+  state_->forget_everything();
+  state_->mutex.unlock();
+}
+
+}  // namespace vramscope

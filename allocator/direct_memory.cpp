@@ -1,0 +1,112 @@
+// Memory that the program got from the driver itself: adopted, counted, forgotten.
+// SPDX-License-Identifier: Apache-2.0
+#include <iterator>
+#include <new>
+
+#include "allocator/size_policy.h"
+#include "allocator/state.h"
+
+namespace vramscope {
+namespace {
+
+bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
+
+template <class Change>
+void change_host(HostStatistics& host, std::uint64_t bytes, Change change) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  change(host.allocated, 1);
+  change(host.allocated_bytes, size);
+  change(host.segment, 1);
+  change(host.reserved_bytes, size);
+  change(host.active_requests, 1);
+  change(host.active_bytes, size);
+}
+
+}  // namespace
+
+Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept {
+  Outcome out{.status = {Result::invalid, 0},
+              .address = address,
+              .rounded = bytes,
+              .requested = bytes,
+              .tag = tag,
+              .where = where};
+  const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
+  if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
+  MutexLock lock(state_->mutex);
+  state_->adopt(where, address, bytes, out);
+  return out;
+}
+
+void CachingAllocator::State::adopt(Place where, Address address, std::size_t bytes, Outcome& out) {
+  forget_overlapping(address, bytes);
+  out.status = {Result::failed, 0};
+  if (!ledger.prepare(out.tag)) return;
+  if (where.kind == Kind::device && !open_device(where.device)) return;
+  const DirectMemory direct{bytes, ++last_serial, where, out.tag};
+  try {
+    directs.emplace(address, direct);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  count_direct(direct);
+  out.status = {};
+  out.source = Source::direct;
+}
+
+void CachingAllocator::State::count_direct(const DirectMemory& direct) {
+  if (direct.where.kind == Kind::device) {
+    DeviceCounters& counters = device_of(direct.where).counters;
+    const PoolClass pool = pool_class(direct.bytes);
+    counters.count_segment(pool, direct.bytes);
+    counters.count_allocation(pool, direct.bytes, direct.bytes, {});
+  } else if (is_host(direct.where.kind)) {
+    host_used = true;
+    ++host.num_host_alloc;
+    change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.increase(n); });
+  }
+  ledger.count_allocation(direct.where, direct.tag, direct.bytes);
+}
+
+Outcome CachingAllocator::forget(Address address) noexcept {
+  Outcome out{.status = {Result::invalid, 0}, .address = address};
+  MutexLock lock(state_->mutex);
+  const auto it = state_->directs.find(address);
+  if (it == state_->directs.end()) return out;
+  out.status = {};
+  out.rounded = out.requested = it->second.bytes;
+  out.tag = it->second.tag;
+  out.where = it->second.where;
+  state_->forget_direct(it);
+  return out;
+}
+
+void CachingAllocator::State::forget_direct(std::map<Address, DirectMemory>::iterator it) {
+  const DirectMemory direct = it->second;
+  directs.erase(it);
+  if (direct.where.kind == Kind::device) {
+    DeviceCounters& counters = device_of(direct.where).counters;
+    const PoolClass pool = pool_class(direct.bytes);
+    counters.count_free(pool, direct.bytes, direct.bytes, {});
+    counters.count_segment_release(pool, direct.bytes);
+  } else if (is_host(direct.where.kind)) {
+    ++host.num_host_free;
+    change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.decrease(n); });
+  }
+  ledger.count_free(direct.where, direct.tag, direct.bytes);
+}
+
+void CachingAllocator::State::forget_overlapping(Address address, std::uint64_t bytes) {
+  auto it = directs.upper_bound(address);
+  if (it != directs.begin()) {
+    const auto below = std::prev(it);
+    if (below->first + below->second.bytes > address) it = below;
+  }
+  while (it != directs.end() && it->first < address + bytes) {
+    const auto next = std::next(it);
+    forget_direct(it);
+    it = next;
+  }
+}
+
+}  // namespace vramscope

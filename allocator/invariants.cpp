@@ -1,0 +1,136 @@
+// What must hold between any two calls, recounted from the blocks.
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <string>
+
+#include "allocator/size_policy.h"
+#include "allocator/state.h"
+
+namespace vramscope {
+namespace {
+
+// The current values of one level that a walk over segments and blocks gives.
+struct Recount {
+  std::int64_t segment = 0, reserved_bytes = 0, allocation = 0, allocated_bytes = 0;
+  std::int64_t active = 0, active_bytes = 0, requested_bytes = 0;
+  std::int64_t inactive_split = 0, inactive_split_bytes = 0;
+
+  void add(const SegmentSnapshot& s, const Snapshot& snapshot) {
+    ++segment;
+    reserved_bytes += static_cast<std::int64_t>(s.total_size);
+    allocated_bytes += static_cast<std::int64_t>(s.allocated_size);
+    active_bytes += static_cast<std::int64_t>(s.active_size);
+    requested_bytes += static_cast<std::int64_t>(s.requested_size);
+    for (std::uint32_t i = 0; i < s.block_count; ++i) {
+      const BlockSnapshot& block = snapshot.blocks[s.first_block + i];
+      allocation += block.state == BlockState::active_allocated;
+      active += block.state != BlockState::inactive;
+      if (block.state != BlockState::inactive || s.block_count == 1) continue;
+      ++inactive_split;
+      inactive_split_bytes += static_cast<std::int64_t>(block.size);
+    }
+  }
+
+  // The name of the first counter that differs, or nullptr.
+  [[nodiscard]] const char* differs(const DeviceStatistics& s, Stat PooledStat::*level) const {
+    if ((s.segment.*level).current != segment) return "segment";
+    if ((s.reserved_bytes.*level).current != reserved_bytes) return "reserved_bytes";
+    if ((s.allocation.*level).current != allocation) return "allocation";
+    if ((s.allocated_bytes.*level).current != allocated_bytes) return "allocated_bytes";
+    if ((s.active.*level).current != active) return "active";
+    if ((s.active_bytes.*level).current != active_bytes) return "active_bytes";
+    if ((s.requested_bytes.*level).current != requested_bytes) return "requested_bytes";
+    if ((s.inactive_split.*level).current != inactive_split) return "inactive_split";
+    if ((s.inactive_split_bytes.*level).current != inactive_split_bytes) {
+      return "inactive_split_bytes";
+    }
+    return nullptr;
+  }
+};
+
+struct DeviceRecount {
+  Recount all, small, large;
+};
+
+std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segment) {
+  const std::string name = "segment at " + std::to_string(segment.address);
+  Address expected = segment.address;
+  bool was_free = false;
+  for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+    const BlockSnapshot& block = snapshot.blocks[segment.first_block + i];
+    if (block.address != expected) return name + ": its blocks do not tile it";
+    const bool is_free = block.state == BlockState::inactive;
+    if (is_free && was_free) return name + ": two free neighbours";
+    was_free = is_free;
+    expected += block.size;
+  }
+  if (expected != segment.address + segment.total_size) return name + ": its blocks do not fill it";
+  return {};
+}
+
+std::string check_statistics(const Snapshot& snapshot) {
+  std::map<std::uint16_t, DeviceRecount> recounts;
+  for (const SegmentSnapshot& segment : snapshot.segments) {
+    if (segment.place.kind != Kind::device) continue;
+    DeviceRecount& recount = recounts[segment.place.device];
+    recount.all.add(segment, snapshot);
+    (segment.is_small ? recount.small : recount.large).add(segment, snapshot);
+  }
+  for (const DeviceSnapshot& device : snapshot.devices) {
+    const DeviceRecount& recount = recounts[device.device];
+    const char* name = recount.all.differs(device.statistics, &PooledStat::all);
+    if (!name) name = recount.small.differs(device.statistics, &PooledStat::small_pool);
+    if (!name) name = recount.large.differs(device.statistics, &PooledStat::large_pool);
+    if (name) return std::string(name) + " differs from a recount";
+  }
+  return {};
+}
+
+// Requested bytes by tag and by kind.
+std::string check_ledger(const Snapshot& snapshot) {
+  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> kinds;
+  std::map<Tag, std::uint64_t> tags;
+  for (const SegmentSnapshot& segment : snapshot.segments) {
+    const Kind kind = segment.place.kind;
+    const bool on_host = kind == Kind::pinned || kind == Kind::registered;
+    kinds[{kind, on_host ? std::uint16_t{0} : segment.place.device}] += segment.requested_size;
+    for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+      const BlockSnapshot& block = snapshot.blocks[segment.first_block + i];
+      if (block.state != BlockState::inactive) tags[block.tag] += block.requested_size;
+    }
+  }
+  for (const KindTotals& totals : snapshot.kinds) {
+    if (totals.current_bytes != kinds[{totals.kind, totals.device}]) {
+      return "a kind's bytes differ from a recount";
+    }
+  }
+  for (Tag tag = 0; tag < snapshot.tags.size(); ++tag) {
+    if (snapshot.tags[tag].live_bytes != tags[tag]) {
+      return "bytes of tag " + std::to_string(tag) + " differ from a recount";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string CachingAllocator::State::check_invariants() const {
+  const Snapshot now = snapshot();
+  for (const SegmentSnapshot& segment : now.segments) {
+    if (std::string wrong = check_tiling(now, segment); !wrong.empty()) return wrong;
+  }
+  std::size_t reachable = 0;
+  for (const auto& [address, segment] : segments) {
+    for (BlockIndex i = segment.first; i != kNoBlock; i = blocks[i].next) {
+      if (blocks[i].is_free()) continue;
+      ++reachable;
+      if (blocks.find(blocks[i].address) != i) return "a live block cannot be found by its address";
+    }
+  }
+  if (reachable != blocks.address_count()) return "addresses are mapped that no live block has";
+  if (now.blocks.size() - directs.size() != blocks.block_count()) return "records are lost";
+  if (std::string wrong = check_statistics(now); !wrong.empty()) return wrong;
+  return check_ledger(now);
+}
+
+}  // namespace vramscope

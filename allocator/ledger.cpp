@@ -1,0 +1,106 @@
+// Totals by tag and kind.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/ledger.h"
+
+#include <algorithm>
+
+namespace vramscope {
+namespace {
+
+// Host memory has one account a kind, whatever device its place names.
+std::uint16_t account_device(Kind kind, std::uint16_t device) {
+  return kind == Kind::pinned || kind == Kind::registered ? std::uint16_t{0} : device;
+}
+
+}  // namespace
+
+std::uint32_t Ledger::account_of(Kind kind, std::uint16_t device) {
+  return static_cast<std::uint32_t>(kind) * kMaxDevices + account_device(kind, device);
+}
+
+// The tag's holding, with what it held at the present peak put aside.
+inline Ledger::Holding& Ledger::touch(std::uint32_t account, Tag tag) {
+  Account& owner = accounts_[account];
+  Holding& holding = tag == 0 ? owner.unknown : tags_[tag];
+  if (holding.peak == owner.peak) return holding;
+  holding.peak_bytes = holding.live_bytes;
+  holding.peak_count = holding.live_count;
+  holding.peak = owner.peak;
+  return holding;
+}
+
+void Ledger::count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept {
+  const std::uint32_t account = account_of(where.kind, where.device);
+  Holding& holding = touch(account, tag);
+  holding.live_bytes += bytes;
+  holding.total_bytes += bytes;
+  ++holding.live_count;
+  ++holding.total_count;
+  holding.account = account;
+  holding.used = 1;
+  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
+  Account& owner = accounts_[account];
+  owner.used = true;
+  ++owner.allocations;
+  owner.current_bytes += bytes;
+  if (owner.current_bytes <= owner.peak_bytes) return;
+  owner.peak_bytes = owner.current_bytes;
+  ++owner.peak;
+}
+
+void Ledger::count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
+  const std::uint32_t account = account_of(where.kind, where.device);
+  Holding& holding = touch(account, tag);
+  holding.live_bytes -= bytes;
+  --holding.live_count;
+  Account& owner = accounts_[account];
+  ++owner.frees;
+  owner.current_bytes -= bytes;
+}
+
+void Ledger::reset_peaks() noexcept {
+  for (Account& account : accounts_) {
+    account.peak_bytes = account.current_bytes;
+    ++account.peak;
+  }
+}
+
+void Ledger::clear() noexcept {
+  accounts_.fill({});
+  tags_.clear();
+  tag_count_ = 1;
+}
+
+void Ledger::add(TagTotals& totals, const Holding& holding) const {
+  const bool changed_since = holding.peak == accounts_[holding.account].peak;
+  totals.live_bytes += holding.live_bytes;
+  totals.live_count += holding.live_count;
+  totals.peak_bytes += changed_since ? holding.peak_bytes : holding.live_bytes;
+  totals.peak_count += changed_since ? holding.peak_count : holding.live_count;
+  totals.total_bytes += holding.total_bytes;
+  totals.total_count += holding.total_count;
+}
+
+void Ledger::describe(Snapshot& snapshot) const {
+  snapshot.tags.resize(tag_count_);
+  for (std::size_t i = 0; i < accounts_.size(); ++i) {
+    const Account& account = accounts_[i];
+    if (!account.used) continue;
+    snapshot.kinds.push_back({.kind = static_cast<Kind>(i / kMaxDevices),
+                              .device = static_cast<std::uint16_t>(i % kMaxDevices),
+                              .current_bytes = account.current_bytes,
+                              .peak_bytes = account.peak_bytes,
+                              .allocations = account.allocations,
+                              .frees = account.frees});
+    if (account.unknown.used) add(snapshot.tags[0], account.unknown);
+  }
+  for (std::size_t tag = 1; tag < tag_count_; ++tag) {
+    if (tags_[tag].used) add(snapshot.tags[tag], tags_[tag]);
+  }
+}
+
+std::uint64_t Ledger::current_bytes(Kind kind, std::uint16_t device) const {
+  return accounts_[account_of(kind, device)].current_bytes;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,69 @@
+// Who holds what: totals by tag and by kind of memory, with exact peaks.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/mapped_array.h"
+#include "allocator/place.h"
+#include "allocator/snapshot.h"
+
+namespace vramscope {
+
+// What each tag held at the peak of its (kind, device), at constant cost: every new peak gets a
+// number, and a tag copies what it holds before its first change after that.
+// Bytes are requested bytes. Threads: one at a time.
+class Ledger {
+ public:
+  // Room for this tag. False: out of memory.
+  [[nodiscard]] bool prepare(Tag tag) noexcept {
+    return tag < tags_.size() || tags_.grow_to(std::size_t{tag} + 1);
+  }
+
+  // After prepare(tag). The raising allocation counts in its own peak.
+  void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept;
+  void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept;
+
+  void reset_peaks() noexcept;
+  void clear() noexcept;
+
+  // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
+  void describe(Snapshot& snapshot) const;
+
+  // Live bytes of one kind on one device: for recounts.
+  [[nodiscard]] std::uint64_t current_bytes(Kind kind, std::uint16_t device) const;
+
+ private:
+  struct Holding {
+    std::uint64_t live_bytes = 0;
+    std::uint64_t live_count = 0;
+    std::uint64_t peak_bytes = 0;  // as of `peak`, when that is the account's present one
+    std::uint64_t peak_count = 0;
+    std::uint64_t total_bytes = 0;
+    std::uint64_t total_count = 0;
+    std::uint64_t peak = 0;     // number of the account's peak at the last change
+    std::uint32_t account = 0;  // index into accounts_
+    std::uint32_t used = 0;
+  };
+  struct Account {
+    std::uint64_t current_bytes = 0;
+    std::uint64_t peak_bytes = 0;
+    std::uint64_t peak = 1;
+    std::uint64_t allocations = 0;
+    std::uint64_t frees = 0;
+    Holding unknown;  // tag 0 is the only one that may stand for several accounts
+    bool used = false;
+  };
+
+  [[nodiscard]] static std::uint32_t account_of(Kind kind, std::uint16_t device);
+  [[nodiscard]] Holding& touch(std::uint32_t account, Tag tag);
+  void add(TagTotals& totals, const Holding& holding) const;
+
+  std::array<Account, kKinds * kMaxDevices> accounts_{};
+  MappedArray<Holding> tags_;
+  std::size_t tag_count_ = 1;  // highest tag seen + 1
+};
+
+}  // namespace vramscope

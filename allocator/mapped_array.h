@@ -1,0 +1,64 @@
+// An array in pages of its own: zeroed, paid for when touched, grown without copying.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+namespace vramscope {
+
+// Zeroed pages; nullptr when the system refuses. Growing keeps the content, may move it and leaves
+// the old pages alone when it fails (nullptr).
+[[nodiscard]] void* map_pages(std::size_t bytes) noexcept;
+[[nodiscard]] void* grow_pages(void* pages, std::size_t bytes, std::size_t wanted) noexcept;
+void unmap_pages(void* pages, std::size_t bytes) noexcept;
+
+// Elements begin as zero bytes. Growth moves them: hold indices across it, not references.
+// Threads: one at a time.
+template <class T>
+class MappedArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  MappedArray() = default;
+  ~MappedArray() { clear(); }
+  MappedArray(const MappedArray&) = delete;
+  MappedArray& operator=(const MappedArray&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] T& operator[](std::size_t i) { return base_[i]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const { return base_[i]; }
+
+  // At least `wanted` elements; false: out of memory, nothing changed.
+  [[nodiscard]] bool grow_to(std::size_t wanted) noexcept {
+    if (wanted <= size_) return true;
+    const std::size_t target = wanted > 2 * size_ ? wanted : 2 * size_;
+    void* pages = base_ ? grow_pages(base_, size_ * sizeof(T), target * sizeof(T))
+                        : map_pages(target * sizeof(T));
+    if (!pages) return false;
+    base_ = static_cast<T*>(pages);
+    size_ = target;
+    return true;
+  }
+
+  void clear() noexcept {
+    if (base_) unmap_pages(base_, size_ * sizeof(T));
+    base_ = nullptr;
+    size_ = 0;
+  }
+
+  void swap(MappedArray& other) noexcept {
+    T* base = base_;
+    const std::size_t size = size_;
+    base_ = other.base_;
+    size_ = other.size_;
+    other.base_ = base;
+    other.size_ = size;
+  }
+
+ private:
+  T* base_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,135 @@
+// Places: opening and forgetting them, and their pending frees.
+// SPDX-License-Identifier: Apache-2.0
+#include <iterator>
+#include <limits>
+#include <new>
+
+#include "allocator/state.h"
+
+namespace vramscope {
+
+PlaceMemory* CachingAllocator::State::find_place(Place where) {
+  if (last_place < places.size() && places[last_place] && places[last_place]->place == where) {
+    return places[last_place].get();
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i] || places[i]->place != where) continue;
+    last_place = i;
+    return places[i].get();
+  }
+  return nullptr;
+}
+
+PlaceMemory* CachingAllocator::State::open_place(Place where) {
+  if (PlaceMemory* place = find_place(where)) return place;
+  mutex.unlock();
+  const std::uint64_t total_bytes = backend.total_bytes(where);
+  mutex.lock();
+  if (PlaceMemory* place = find_place(where)) return place;  // another thread was faster
+  return add_place(where, total_bytes);
+}
+
+PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total_bytes) try {
+  std::size_t slot = 0;
+  while (slot < places.size() && places[slot]) ++slot;
+  if (slot > std::numeric_limits<std::uint16_t>::max() || !open_device(where.device)) {
+    return nullptr;
+  }
+  if (slot == places.size()) places.emplace_back();
+  auto place =
+      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total_bytes);
+  if (!place->large.prepare() || !place->small.prepare()) return nullptr;
+  places[slot] = std::move(place);
+  return places[slot].get();
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+bool CachingAllocator::State::open_device(std::uint16_t device) {
+  if (!devices[device]) devices[device].reset(new (std::nothrow) DeviceMemory);
+  return devices[device] != nullptr;
+}
+
+// Everything is counted out as if the program and then we had freed it: it is there no longer.
+void CachingAllocator::State::forget_place(Place where) {
+  for (auto it = directs.begin(); it != directs.end();) {
+    const auto next = std::next(it);
+    if (it->second.where == where) forget_direct(it);
+    it = next;
+  }
+  PlaceMemory* place = find_place(where);
+  if (!place) return;
+  complete_pending(*place, place->newest_pending);
+  for (auto it = segments.begin(); it != segments.end();) {
+    const auto next = std::next(it);
+    if (it->second.slot == place->slot) {
+      forget_blocks(*place, it->second);
+      remove_segment(it);
+    }
+    it = next;
+  }
+  places[place->slot].reset();
+}
+
+void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& segment) {
+  for (BlockIndex i = segment.first; i != kNoBlock;) {
+    // Merging takes a free neighbour's record away: the walk continues behind it.
+    BlockIndex next = blocks[i].next;
+    if (blocks[next].is_free()) next = blocks[next].next;
+    if (blocks[i].is_live()) release(place, i);
+    i = next;
+  }
+}
+
+void CachingAllocator::State::forget_everything() {
+  places.clear();
+  last_place = 0;
+  segments.clear();
+  directs.clear();
+  blocks.clear();
+  ledger.clear();
+  for (auto& device : devices) device.reset();
+  host = {};
+  host_used = false;
+  lowest.store(~Address{0}, std::memory_order_relaxed);
+  end.store(0, std::memory_order_relaxed);
+}
+
+void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) {
+  Block& b = blocks[block];
+  b.state = BlockState::active_pending_free;
+  b.left = kNoBlock;
+  b.right = ++place.newest_pending;
+  (place.last_pending == kNoBlock ? place.first_pending : blocks[place.last_pending].left) = block;
+  place.last_pending = block;
+  device_of(place.place).counters.count_release(b.pool, to_bytes(b.size));
+}
+
+void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t newest) {
+  while (place.first_pending != kNoBlock) {
+    const BlockIndex block = place.first_pending;
+    const Block b = blocks[block];
+    if (static_cast<std::int32_t>(newest - b.right) < 0) return;  // freed after the wait began
+    place.first_pending = b.left;
+    if (b.left == kNoBlock) place.last_pending = kNoBlock;
+    blocks.erase(block);
+    const SplitChange split = place.pool(b.pool).give_back(block);
+    device_of(place.place).counters.count_completion(b.pool, to_bytes(b.size), b.requested, split);
+    ledger.count_free(place.place, b.tag, b.requested);
+  }
+}
+
+void CachingAllocator::State::drain_pending(Place where, Outcome& out) {
+  PlaceMemory* place = find_place(where);
+  if (!place || place->first_pending == kNoBlock) return;
+  const std::uint32_t newest = place->newest_pending;
+  mutex.unlock();
+  Reply waited{{Result::failed, 0}, 0};
+  if (backend.may_wait(where)) waited = backend.wait(where);
+  mutex.lock();
+  out.wait_ns += waited.ns;
+  place = find_place(where);
+  if (place && waited.status.ok()) complete_pending(*place, newest);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,63 @@
+// Sizes: how a request is rounded, which pool serves it, how large its segment is.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace vramscope {
+
+// PyTorch's numbers (c10/cuda/CUDACachingAllocator.cpp, version 2.6), default settings:
+//
+//   request                block              pool    new segment            split when the rest is
+//   1 B      .. 512 B      512 B              small   2 MiB                  >= 512 B
+//   513 B    .. 1 MiB      multiple of 512 B  small   2 MiB                  >= 512 B
+//   1 MiB+1  .. 10 MiB-512 multiple of 512 B  large   20 MiB                 > 1 MiB
+//   above    .. 2^60-1     multiple of 512 B  large   block, up to 2 MiB     > 1 MiB
+//   0, 2^60 and more       refused
+inline constexpr std::uint64_t kKiB = 1024;
+inline constexpr std::uint64_t kMiB = 1024 * kKiB;
+
+inline constexpr std::uint64_t kUnit = 512;               // every block is a multiple of it
+inline constexpr std::uint64_t kSmallRequest = kMiB;      // largest block of the small pool
+inline constexpr std::uint64_t kSmallSegment = 2 * kMiB;  // also the driver's granularity
+inline constexpr std::uint64_t kLargeSegment = 20 * kMiB;
+inline constexpr std::uint64_t kOwnSegment = 10 * kMiB;  // from here on a segment of its own
+inline constexpr std::uint64_t kGranularity = 2 * kMiB;  // of segments of their own
+inline constexpr std::uint64_t kRefused = 1ull << 60;    // "more than 1EB"
+inline constexpr std::uint64_t kLargeRestAtMost = kMiB;  // a smaller rest stays with its block
+
+enum class PoolClass : std::uint8_t { large, small };
+
+// `step` is a power of two; `bytes` + `step` must not overflow.
+[[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
+  return (bytes + step - 1) & ~(step - 1);
+}
+
+// Size of the block that serves a request of 0 < `bytes` < kRefused.
+[[nodiscard]] constexpr std::uint64_t round_request(std::uint64_t bytes) {
+  return round_up(bytes, kUnit);
+}
+
+// By the rounded size, and the bound belongs to the small pool.
+[[nodiscard]] constexpr PoolClass pool_class(std::uint64_t rounded) {
+  return rounded <= kSmallRequest ? PoolClass::small : PoolClass::large;
+}
+
+// Size of the segment that is asked for when no free block fits.
+[[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint64_t rounded) {
+  if (rounded <= kSmallRequest) return kSmallSegment;
+  if (rounded < kOwnSegment) return kLargeSegment;
+  return round_up(rounded, kGranularity);
+}
+
+// The smallest segment that could serve it: what is asked for at last (Limits::exact_fallback).
+[[nodiscard]] constexpr std::uint64_t least_segment_bytes(std::uint64_t rounded) {
+  return round_up(rounded, kGranularity);
+}
+
+// Is a block cut when `rest` bytes of it would remain?
+[[nodiscard]] constexpr bool worth_splitting(PoolClass pool, std::uint64_t rest) {
+  return pool == PoolClass::small ? rest >= kUnit : rest > kLargeRestAtMost;
+}
+
+}  // namespace vramscope

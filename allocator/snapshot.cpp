@@ -1,0 +1,156 @@
+// Reading: what is known about an address, and everything at one instant.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/snapshot.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "allocator/state.h"
+
+namespace vramscope {
+namespace {
+
+BlockSnapshot describe(const Block& b) {
+  return {.address = b.address,
+          .size = to_bytes(b.size),
+          .requested_size = b.requested,
+          .tag = b.is_free() ? Tag{0} : b.tag,
+          .state = b.state};
+}
+
+BlockSnapshot describe(Address address, const DirectMemory& direct) {
+  return {.address = address,
+          .size = direct.bytes,
+          .requested_size = direct.bytes,
+          .tag = direct.tag,
+          .state = BlockState::active_allocated};
+}
+
+void add_block(Snapshot& snapshot, SegmentSnapshot& segment, const BlockSnapshot& block) {
+  snapshot.blocks.push_back(block);
+  ++segment.block_count;
+  if (block.state == BlockState::inactive) return;
+  segment.active_size += block.size;
+  segment.requested_size += block.requested_size;
+  if (block.state == BlockState::active_allocated) segment.allocated_size += block.size;
+}
+
+bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
+  return std::tie(a.place.kind, a.place.device, a.address) <
+         std::tie(b.place.kind, b.place.device, b.address);
+}
+
+}  // namespace
+
+bool CachingAllocator::owns(Address address) const noexcept {
+  if (address < state_->lowest.load(std::memory_order_acquire) ||
+      address >= state_->end.load(std::memory_order_acquire)) {
+    return false;
+  }
+  MutexLock lock(state_->mutex);
+  const auto above = state_->segments.upper_bound(address);
+  if (above == state_->segments.begin()) return false;
+  const auto segment = std::prev(above);
+  return address - segment->first < segment->second.bytes;
+}
+
+Found CachingAllocator::find(Address address) const noexcept {
+  Found found;
+  MutexLock lock(state_->mutex);
+  if (!state_->find_owned(address, found)) static_cast<void>(state_->find_direct(address, found));
+  return found;
+}
+
+bool CachingAllocator::State::find_owned(Address address, Found& found) const {
+  const auto above = segments.upper_bound(address);
+  if (above == segments.begin()) return false;
+  const auto& [start, segment] = *std::prev(above);
+  if (address - start >= segment.bytes) return false;
+  BlockIndex i = blocks.find(address);  // the usual question; else the segment is walked
+  if (i == kNoBlock) {
+    i = segment.first;
+    while (address - blocks[i].address >= to_bytes(blocks[i].size)) i = blocks[i].next;
+  }
+  const Block& b = blocks[i];
+  found.owned = true;
+  found.live = b.is_live();
+  found.where = places[segment.slot]->place;
+  found.segment = start;
+  found.segment_bytes = segment.bytes;
+  found.block = describe(b);
+  found.serial = b.is_live() ? b.serial() : 0;
+  return true;
+}
+
+bool CachingAllocator::State::find_direct(Address address, Found& found) const {
+  const auto above = directs.upper_bound(address);
+  if (above == directs.begin()) return false;
+  const auto& [start, direct] = *std::prev(above);
+  if (address - start >= direct.bytes) return false;
+  found.live = true;
+  found.direct = true;
+  found.where = direct.where;
+  found.segment = start;
+  found.segment_bytes = direct.bytes;
+  found.block = describe(start, direct);
+  found.serial = direct.serial;
+  return true;
+}
+
+std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
+  MutexLock lock(state_->mutex);
+  std::uint64_t bytes = 0;
+  for (const auto& place : state_->places) {
+    if (!place || place->place.device != device) continue;
+    bytes += place->large.idle_bytes() + place->small.idle_bytes();
+  }
+  return bytes;
+}
+
+Snapshot CachingAllocator::snapshot() const {
+  MutexLock lock(state_->mutex);
+  return state_->snapshot();
+}
+
+// Our segments and the adopted ones are both kept by address; the list is sorted by place after
+// that, and blocks refer to it by position, so they are written last.
+Snapshot CachingAllocator::State::snapshot() const {
+  Snapshot out;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!devices[i]) continue;
+    out.devices.push_back({static_cast<std::uint16_t>(i), devices[i]->counters.read()});
+  }
+  out.host = host;
+  out.host_used = host_used;
+  ledger.describe(out);
+  out.segments.reserve(segments.size() + directs.size());
+  out.blocks.reserve(blocks.block_count() + directs.size());
+  for (const auto& [address, segment] : segments) {
+    out.segments.push_back({.place = places[segment.slot]->place,
+                            .address = address,
+                            .total_size = segment.bytes,
+                            .is_small = segment.pool == PoolClass::small,
+                            .first_block = segment.first});
+  }
+  for (const auto& [address, direct] : directs) {
+    out.segments.push_back({.place = direct.where,
+                            .address = address,
+                            .total_size = direct.bytes,
+                            .is_small = pool_class(direct.bytes) == PoolClass::small,
+                            .is_direct = true});
+  }
+  std::sort(out.segments.begin(), out.segments.end(), comes_before);
+  for (SegmentSnapshot& segment : out.segments) {
+    BlockIndex i = segment.first_block;
+    segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
+    if (segment.is_direct) {
+      add_block(out, segment, describe(segment.address, directs.at(segment.address)));
+      continue;
+    }
+    for (; i != kNoBlock; i = blocks[i].next) add_block(out, segment, describe(blocks[i]));
+  }
+  return out;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,151 @@
+// What a caching allocator is made of, and the steps its calls share. Private to this room.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocator/backend.h"
+#include "allocator/block_table.h"
+#include "allocator/caching_allocator.h"
+#include "allocator/device_counters.h"
+#include "allocator/ledger.h"
+#include "allocator/limits.h"
+#include "allocator/mutex.h"
+#include "allocator/pool.h"
+
+namespace vramscope {
+
+// One device: statistics for all its places, and what its limit is compared with.
+struct DeviceMemory {
+  DeviceCounters counters;
+  std::uint64_t reserved = 0;  // bytes of our own segments
+  std::uint64_t promised = 0;  // asked of the backend and not answered yet
+};
+
+// One place: its two pools, and the blocks that were freed while the device could not be waited
+// for.
+struct PlaceMemory {
+  PlaceMemory(BlockTable& blocks, Place where, std::uint16_t at, std::uint64_t total)
+      : place(where),
+        slot(at),
+        total_bytes(total),
+        large(blocks, PoolClass::large, at),
+        small(blocks, PoolClass::small, at) {}
+
+  [[nodiscard]] Pool& pool(PoolClass kind) { return kind == PoolClass::small ? small : large; }
+
+  Place place;
+  std::uint16_t slot;         // index into State::places
+  std::uint64_t total_bytes;  // of the device
+  Pool large, small;
+  BlockIndex first_pending = kNoBlock;  // in the order of their frees: Block::left is the next one
+  BlockIndex last_pending = kNoBlock;
+  std::uint32_t newest_pending = 0;  // number of the newest; Block::right is a block's own
+};
+
+struct Segment {
+  std::uint64_t bytes = 0;
+  BlockIndex first = kNoBlock;  // the same record all its life
+  std::uint16_t slot = 0;
+  PoolClass pool = PoolClass::large;
+};
+
+// Memory that the program got from the driver itself.
+struct DirectMemory {
+  std::uint64_t bytes = 0;
+  std::uint64_t serial = 0;
+  Place where;
+  Tag tag = 0;
+};
+
+// The lock is released around every call of the backend; a step that does so says "unlocks", and
+// references into places, blocks and segments do not survive it.
+struct CachingAllocator::State {
+  State(Backend& door, Limits settings) : backend(door), limits(settings) {}
+
+  // caching_allocator.cpp
+  void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Outcome free(Address address) noexcept;
+  void release(PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(mutex);
+
+  // places.cpp
+  [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
+  // Unlocks when the place is new. nullptr: out of memory.
+  [[nodiscard]] PlaceMemory* open_place(Place where) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+  void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
+  void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
+  void forget_everything() VRAMSCOPE_REQUIRES(mutex);
+  void add_pending(PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(mutex);
+  // Completes what was pending up to the numbered free.
+  void complete_pending(PlaceMemory& place, std::uint32_t newest) VRAMSCOPE_REQUIRES(mutex);
+  // Waits and completes, if the device may be waited for. Unlocks.
+  void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+
+  // segments.cpp. The first three unlock.
+  [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  // False: nothing may be released now.
+  bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_idle(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool within_limit(const PlaceMemory& place, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
+                                       std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const VRAMSCOPE_REQUIRES(mutex);
+  void remove_segment(std::map<Address, Segment>::iterator it) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
+  void widen_range(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+
+  // direct_memory.cpp
+  void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  void forget_direct(std::map<Address, DirectMemory>::iterator it) VRAMSCOPE_REQUIRES(mutex);
+  void forget_overlapping(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
+
+  // snapshot.cpp
+  [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_direct(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
+
+  // invariants.cpp
+  [[nodiscard]] std::string check_invariants() const VRAMSCOPE_REQUIRES(mutex);
+
+  [[nodiscard]] bool open_device(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] DeviceMemory& device_of(Place where) VRAMSCOPE_REQUIRES(mutex) {
+    return *devices[where.device];
+  }
+
+  Backend& backend;
+  mutable Mutex mutex;
+  Limits limits VRAMSCOPE_GUARDED_BY(mutex);
+  BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
+  std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
+  std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last
+  std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
+  std::map<Address, DirectMemory> directs VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
+  HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
+  bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
+  Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
+  std::uint64_t last_serial VRAMSCOPE_GUARDED_BY(mutex) = 0;
+
+  // All our segments ever lie in [lowest, end): the answer of owns() for most foreign addresses.
+  std::atomic<Address> lowest{~Address{0}};
+  std::atomic<Address> end{0};
+};
+
+}  // namespace vramscope

@@ -1,0 +1,213 @@
+// Plays a trace of allocations on the simulated device and prints what the allocator answers: the
+// judge of "exactly PyTorch's". Trace on standard input; its format and the lines printed are those
+// of the golden traces in test/golden.
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "allocator/caching_allocator.h"
+#include "test/allocator/golden_lines.h"
+#include "test/simulator/simulated_backend.h"
+#include "test/simulator/simulated_device.h"
+
+namespace {
+
+using namespace vramscope;
+
+constexpr Place kDevice0{};
+
+// A line that cannot be played; the message says what was expected.
+struct BadLine : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The words of one line, taken from the left.
+class Words {
+ public:
+  explicit Words(std::string_view line) : rest_(line) {}
+
+  std::string_view next() {
+    const auto start = rest_.find_first_not_of(" \t\r");
+    if (start == std::string_view::npos) return {};
+    rest_.remove_prefix(start);
+    const std::string_view word = rest_.substr(0, rest_.find_first_of(" \t\r"));
+    rest_.remove_prefix(word.size());
+    return word;
+  }
+
+  template <class Number>
+  Number number(const char* what) {
+    const std::string_view word = next();
+    Number value{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size()) {
+      throw BadLine(std::string(what) + " expected, found '" + std::string(word) + "'");
+    }
+    return value;
+  }
+
+  void end() {
+    const std::string_view word = next();
+    if (!word.empty()) throw BadLine("end of line expected, found '" + std::string(word) + "'");
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+class Player {
+ public:
+  explicit Player(bool digest) : digest_(digest) {}
+
+  void play(std::string_view line) {
+    Words words(line);
+    const std::string_view op = words.next();
+    if (op.empty() || op.front() == '#') return;
+    if (op == "c") {
+      if (allocator_) throw BadLine("the capacity comes before every other line");
+      capacity_ = words.number<std::uint64_t>("capacity in bytes");
+      return words.end();
+    }
+    start();
+    if (op.size() != 1) throw BadLine("unknown operation '" + std::string(op) + "'");
+    play(op.front(), words);
+    if (digest_) std::cout << "d " << test::digest(statistics()) << '\n';
+  }
+
+ private:
+  void start() {
+    if (allocator_) return;
+    device_.emplace(simulator::DeviceModel{.capacity = capacity_});
+    backend_.emplace(*device_);
+    allocator_.emplace(*backend_, limits_);
+    allocator_->open(kDevice0);
+  }
+
+  void play(char op, Words& words) {
+    switch (op) {
+      case 'a':
+        return allocate(words);
+      case 'f':
+        return free(words);
+      case 'F':
+        return set_fraction(words);
+      case 'k':
+        device_->fail_call(words.number<std::uint64_t>("number of calls"));
+        return words.end();
+      case 'o':
+        if (!words.next().empty()) throw BadLine("settings other than none are not supported");
+        return;
+      default:
+        break;
+    }
+    words.end();
+    switch (op) {
+      case 'p':
+        return allocator_->reset_peaks();
+      case 'r':
+        return allocator_->reset_accumulated();
+      case 'e':
+        return allocator_->trim();
+      case 's':
+        std::cout << test::statistics_line(statistics()) << '\n';
+        return;
+      case 'm':
+        std::cout << test::snapshot_line(allocator_->snapshot()) << '\n';
+        return;
+      default:
+        throw BadLine(std::string("unknown operation '") + op + "'");
+    }
+  }
+
+  void allocate(Words& words) {
+    const auto id = words.number<std::uint64_t>("allocation id");
+    const auto bytes = words.number<std::uint64_t>("size in bytes");
+    words.end();
+    std::cout << "a " << id;
+    if (bytes == 0) {
+      std::cout << " 0x0\n";
+      return;
+    }
+    const Outcome out = allocator_->allocate({.where = kDevice0, .bytes = bytes});
+    if (out.status.result == Result::failed) throw std::runtime_error("the allocator failed");
+    if (!out.status.ok()) {
+      std::cout << " oom\n";
+      return;
+    }
+    live_[id] = out.address;
+    std::cout << " 0x" << std::hex << out.address << std::dec << '\n';
+  }
+
+  void free(Words& words) {
+    const auto id = words.number<std::uint64_t>("allocation id");
+    words.end();
+    const auto it = live_.find(id);
+    if (it == live_.end()) return;
+    if (!allocator_->free(it->second).status.ok()) throw std::runtime_error("a free was refused");
+    live_.erase(it);
+  }
+
+  void set_fraction(Words& words) {
+    limits_.memory_fraction = words.number<double>("fraction");
+    words.end();
+    if (!(limits_.memory_fraction >= 0 && limits_.memory_fraction <= 1)) {
+      throw BadLine("a fraction is between 0 and 1");
+    }
+    allocator_->set_limits(limits_);
+  }
+
+  DeviceStatistics statistics() const { return allocator_->snapshot().devices.front().statistics; }
+
+  bool digest_;
+  std::uint64_t capacity_ = std::uint64_t{16} << 30;
+  Limits limits_{.exact_fallback = false};  // PyTorch has none
+  std::optional<simulator::SimulatedDevice> device_;
+  std::optional<simulator::SimulatedBackend> backend_;
+  std::optional<CachingAllocator> allocator_;
+  std::unordered_map<std::uint64_t, Address> live_;
+};
+
+int refuse(const std::string& message) {
+  std::cout.flush();
+  std::cerr << "allocator_player: " << message << '\n';
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool digest = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (flag == "--host") return refuse("--host: pinned memory is not served by the allocator");
+    if (flag != "--digest") return refuse("unknown flag '" + std::string(flag) + "'");
+    digest = true;
+  }
+  const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
+  if (settings && *settings) {
+    return refuse("VRAMSCOPE_ALLOC_CONF='" + std::string(settings) +
+                  "': settings other than none "
+                  "are not supported");
+  }
+  std::ios::sync_with_stdio(false);
+  Player player(digest);
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(std::cin, line); ++number) {
+    try {
+      player.play(line);
+    } catch (const std::exception& error) {
+      return refuse("line " + std::to_string(number) + ": " + error.what());
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,569 @@
+// The judge of the allocator: see naive_model.h. Slow on purpose; every rule is one short function.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/model/naive_model.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace vramscope {
+namespace {
+
+// Sizes of PyTorch's policy.
+constexpr std::uint64_t kRounding = 512;             // every block is a multiple
+constexpr std::uint64_t kSmallest = 512;             // remainder worth keeping in the small pool
+constexpr std::uint64_t kSmallLimit = 1 << 20;       // rounded sizes up to here: small pool
+constexpr std::uint64_t kSmallSegment = 2 << 20;     // what the small pool asks the driver for
+constexpr std::uint64_t kLargeSegment = 20 << 20;    // what requests below kOwnSegment share
+constexpr std::uint64_t kOwnSegment = 10 << 20;      // from here on a request gets its own segment
+constexpr std::uint64_t kSegmentRounding = 2 << 20;  // ... of a multiple of this
+constexpr std::uint64_t kRefused = 1ull << 60;       // nobody has that much
+
+const std::array<const char*, 9> kPooled = {
+    "allocation",      "segment",        "active",       "inactive_split",
+    "allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes",
+    "requested_bytes"};
+const std::array<const char*, 5> kCounts = {"num_alloc_retries", "num_ooms", "num_sync_all_streams",
+                                            "num_device_alloc", "num_device_free"};
+const std::array<const char*, 3> kPools = {"all", "small_pool", "large_pool"};
+const std::array<const char*, 6> kHost = {"allocated",      "allocated_bytes", "segment",
+                                          "reserved_bytes", "active_requests", "active_bytes"};
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
+  return (bytes + step - 1) / step * step;
+}
+
+bool is_small_size(std::uint64_t size) { return size <= kSmallLimit; }
+
+std::uint64_t segment_size(std::uint64_t rounded) {
+  if (is_small_size(rounded)) return kSmallSegment;
+  if (rounded < kOwnSegment) return kLargeSegment;
+  return round_up(rounded, kSegmentRounding);
+}
+
+bool is_free(const ModelBlock& block) { return block.state == BlockState::inactive; }
+
+bool is_idle(const ModelSegment& segment) {
+  return !segment.is_direct && segment.blocks.size() == 1 && is_free(segment.blocks[0]);
+}
+
+bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
+
+std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+void put(std::map<std::string, std::int64_t>& keys, const std::string& name, const ModelStat& s) {
+  keys[name + ".current"] = s.current;
+  keys[name + ".peak"] = s.peak;
+  keys[name + ".allocated"] = s.allocated;
+  keys[name + ".freed"] = s.freed;
+}
+
+Outcome refusal(Status status) {
+  Outcome outcome;
+  outcome.status = status;
+  return outcome;
+}
+
+Outcome outcome_of(const ModelSegment& segment, const ModelBlock& block) {
+  Outcome outcome;
+  outcome.address = block.address;
+  outcome.rounded = block.size;
+  outcome.requested = block.requested;
+  outcome.tag = block.tag;
+  outcome.where = segment.place;
+  return outcome;
+}
+
+void reset_accumulated(ModelStat& stat) { stat.allocated = stat.freed = 0; }
+std::tuple<Kind, std::uint16_t, std::uint32_t> key_of(Place where) {
+  return {where.kind, where.device, where.context};
+}
+
+void reset_peak(ModelStat& stat) { stat.peak = stat.current; }
+
+}  // namespace
+
+void ModelStat::add(std::int64_t amount) {
+  current += amount;
+  (amount > 0 ? allocated : freed) += amount > 0 ? amount : -amount;
+  peak = std::max(peak, current);
+}
+
+ModelDevice::ModelDevice() {
+  for (const char* name : kPooled) pooled[name] = {};
+  for (const char* name : kCounts) counts[name] = 0;
+}
+
+void ModelDevice::add(const std::string& name, bool is_small, std::int64_t amount) {
+  ModelPooled& stats = pooled.at(name);
+  stats[0].add(amount);
+  stats[is_small ? 1 : 2].add(amount);
+}
+
+// What begins when a block is handed out and ends when its free is complete.
+void ModelDevice::add_block(const ModelBlock& block, bool is_small, int sign) {
+  add("active", is_small, sign);
+  add("active_bytes", is_small, sign * as_signed(block.size));
+  add("requested_bytes", is_small, sign * as_signed(block.requested));
+}
+
+Outcome NaiveModel::allocate(const Request& request) {
+  Outcome outcome;
+  outcome.requested = request.bytes;
+  outcome.tag = request.tag;
+  outcome.where = request.where;
+  if (request.bytes >= kRefused) {
+    outcome.status.result = Result::out_of_memory;
+    return outcome;
+  }
+  open_.insert(key_of(request.where));
+  devices_[request.where.device];
+  complete_pending(request.where);
+  const std::uint64_t rounded = std::max(kSmallest, round_up(request.bytes, kRounding));
+  Spot spot = best_fit(request.where, is_small_size(rounded), rounded);
+  outcome.source = Source::hit;
+  if (!spot.found) {
+    outcome.status = climb(request.where, rounded, outcome);
+    if (!outcome.status.ok()) return outcome;
+    spot = {segments_.size() - 1, 0, true};
+  }
+
+  hand_out(spot, rounded, request);
+  const ModelBlock& block = segments_[spot.segment].blocks[spot.block];
+  outcome.address = block.address;
+  outcome.rounded = block.size;
+  return outcome;
+}
+
+// Smallest free block of the place and pool that is large enough; the lowest address among equals.
+NaiveModel::Spot NaiveModel::best_fit(Place where, bool is_small, std::uint64_t size) const {
+  Spot best;
+  auto key = [this](Spot s) {
+    const ModelBlock& block = segments_[s.segment].blocks[s.block];
+    return std::make_pair(block.size, block.address);
+  };
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    const ModelSegment& segment = segments_[s];
+    if (segment.place != where || segment.is_small != is_small || segment.is_direct) continue;
+    for (std::size_t b = 0; b < segment.blocks.size(); ++b) {
+      if (!is_free(segment.blocks[b]) || segment.blocks[b].size < size) continue;
+      const Spot here{s, b, true};
+      if (!best.found || key(here) < key(best)) best = here;
+    }
+  }
+  return best;
+}
+
+// The out-of-memory ladder: ask; give everything idle back and ask again; ask for the least.
+// The free lists are not searched again. The new segment is the last one.
+Status NaiveModel::climb(Place where, std::uint64_t rounded, Outcome& outcome) {
+  const bool is_small = is_small_size(rounded);
+  const std::uint64_t bytes = segment_size(rounded);
+  outcome.source = Source::new_segment;
+  Status status = add_segment(where, is_small, bytes);
+  const std::int32_t code = status.code;
+  if (status.result == Result::out_of_memory && full_release(where.device)) {
+    ++devices_[where.device].counts["num_alloc_retries"];
+    outcome.source = Source::after_trim;
+    status = add_segment(where, is_small, bytes);
+  }
+  const std::uint64_t exact = round_up(rounded, kSegmentRounding);
+  if (status.result == Result::out_of_memory && limits_.exact_fallback && exact < bytes) {
+    status = add_segment(where, is_small, exact);
+  }
+  if (!status.ok()) outcome.source = Source::none;
+  // A limit has no code of its own: the driver's, when it refused before, is the answer.
+  if (status.result == Result::out_of_memory && status.code == 0) status.code = code;
+  if (status.result == Result::out_of_memory) ++devices_[where.device].counts["num_ooms"];
+  return status;
+}
+
+// One attempt: the limit first (no backend call when it forbids), then the backend.
+Status NaiveModel::add_segment(Place where, bool is_small, std::uint64_t bytes) {
+  if (limits_.memory_fraction >= 0) {
+    const double total = static_cast<double>(backend_.total_bytes(where));
+    const auto limit = static_cast<std::uint64_t>(limits_.memory_fraction * total);
+    if (own_bytes(where.device) + bytes > limit) return {Result::out_of_memory, 0};
+  }
+  const Grant grant = backend_.reserve(where, bytes);
+  if (!grant.status.ok()) return grant.status;
+
+  const ModelBlock whole{.address = grant.address, .size = bytes};
+  const ModelSegment segment{where, grant.address, bytes, is_small, false, {whole}};
+  count_segment(segment, +1);
+  segments_.push_back(segment);
+  return {};
+}
+
+// What limits apply to: segments of ours, not what the program took from the driver itself.
+std::uint64_t NaiveModel::own_bytes(std::uint16_t device) const {
+  std::uint64_t sum = 0;
+  for (const ModelSegment& segment : segments_) {
+    if (segment.place.device == device && !segment.is_direct) sum += segment.size;
+  }
+  return sum;
+}
+
+// The lower part of the free block goes out; a remainder worth keeping stays free.
+void NaiveModel::hand_out(Spot spot, std::uint64_t rounded, const Request& request) {
+  ModelSegment& segment = segments_[spot.segment];
+  ModelDevice& device = devices_[segment.place.device];
+  const bool was_split = segment.blocks.size() > 1;
+  ModelBlock block = segment.blocks[spot.block];
+  const std::uint64_t rest = block.size - rounded;
+  if (segment.is_small ? rest >= kSmallest : rest > kSmallLimit) {
+    ModelBlock remainder = block;
+    remainder.address += rounded;
+    remainder.size = rest;
+    segment.blocks.insert(segment.blocks.begin() + static_cast<std::ptrdiff_t>(spot.block) + 1,
+                          remainder);
+    block.size = rounded;
+    if (!was_split) device.add("inactive_split", segment.is_small, +1);
+    device.add("inactive_split_bytes", segment.is_small,
+               was_split ? -as_signed(rounded) : as_signed(rest));
+  } else if (was_split) {
+    device.add("inactive_split", segment.is_small, -1);
+    device.add("inactive_split_bytes", segment.is_small, -as_signed(block.size));
+  }
+
+  block.requested = request.bytes;
+  block.tag = request.tag;
+  block.state = BlockState::active_allocated;
+  segment.blocks[spot.block] = block;
+  device.add("allocation", segment.is_small, +1);
+  device.add("allocated_bytes", segment.is_small, as_signed(block.size));
+  device.add_block(block, segment.is_small, +1);
+  count_request(request.where, block, +1);
+}
+
+NaiveModel::Spot NaiveModel::start_of_live_block(Address address) const {
+  return block_at(address, BlockState::active_allocated);
+}
+
+NaiveModel::Spot NaiveModel::block_at(Address address, BlockState state) const {
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    for (std::size_t b = 0; b < segments_[s].blocks.size(); ++b) {
+      const ModelBlock& block = segments_[s].blocks[b];
+      if (block.address == address && block.state == state) {
+        return {s, b, true};
+      }
+    }
+  }
+  return {};
+}
+
+Outcome NaiveModel::free(Address address) {
+  const Spot spot = start_of_live_block(address);
+  if (!spot.found || segments_[spot.segment].is_direct) {
+    return refusal({Result::invalid, 0});
+  }
+  const ModelSegment& segment = segments_[spot.segment];
+  const bool may_wait = backend_.may_wait(segment.place);
+  if (may_wait) {
+    const Reply reply = backend_.wait(segment.place);
+    if (!reply.status.ok()) return refusal(reply.status);
+    finish_pending(segment.place);
+  }
+
+  const Spot now = start_of_live_block(address);  // merging the pending ones moved indices
+  const Outcome outcome = outcome_of(segment, segment.blocks[now.block]);
+  begin_free(now);
+  if (may_wait) complete_free(now);
+  return outcome;
+}
+
+void NaiveModel::begin_free(Spot spot) {
+  const ModelSegment& segment = segments_[spot.segment];
+  ModelBlock& block = segments_[spot.segment].blocks[spot.block];
+  ModelDevice& device = devices_[segment.place.device];
+  device.add("allocation", segment.is_small, -1);
+  device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
+  block.state = BlockState::active_pending_free;
+  pending_.push_back(block.address);
+}
+
+// The block of a pending free returns to the free list and merges with both free neighbours; what
+// changes about inactive splits is summed first and counted once. Tells its index afterwards.
+std::size_t NaiveModel::complete_free(Spot spot) {
+  ModelSegment& segment = segments_[spot.segment];
+  ModelDevice& device = devices_[segment.place.device];
+  std::vector<ModelBlock>& blocks = segment.blocks;
+  const auto at = [&](std::size_t i) { return blocks.begin() + static_cast<std::ptrdiff_t>(i); };
+  pending_.erase(std::find(pending_.begin(), pending_.end(), blocks[spot.block].address));
+  device.add_block(blocks[spot.block], segment.is_small, -1);
+  count_request(segment.place, blocks[spot.block], -1);
+  blocks[spot.block].state = BlockState::inactive;
+  blocks[spot.block].tag = 0;
+
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+  std::size_t b = spot.block;
+  if (b + 1 < blocks.size() && is_free(blocks[b + 1])) {
+    --count;
+    bytes -= as_signed(blocks[b + 1].size);
+    blocks[b].size += blocks[b + 1].size;
+    blocks.erase(at(b + 1));
+  }
+  if (b > 0 && is_free(blocks[b - 1])) {
+    --count;
+    bytes -= as_signed(blocks[b - 1].size);
+    blocks[b].address = blocks[b - 1].address;
+    blocks[b].size += blocks[b - 1].size;
+    blocks.erase(at(b - 1));
+    --b;
+  }
+  if (blocks.size() > 1) {
+    ++count;
+    bytes += as_signed(blocks[b].size);
+  }
+  device.add("inactive_split", segment.is_small, count);
+  device.add("inactive_split_bytes", segment.is_small, bytes);
+  return b;
+}
+
+// Frees that a capture had put off need a wait that succeeds.
+void NaiveModel::complete_pending(Place where) {
+  for (const ModelSegment& segment : segments_) {
+    for (const ModelBlock& block : segment.blocks) {
+      if (segment.place != where || block.state != BlockState::active_pending_free) continue;
+      if (backend_.may_wait(where) && backend_.wait(where).status.ok()) finish_pending(where);
+      return;
+    }
+  }
+}
+
+// In the order of their frees.
+void NaiveModel::finish_pending(Place where) {
+  const std::vector<Address> waiting = pending_;
+  for (const Address address : waiting) {
+    const Spot spot = block_at(address, BlockState::active_pending_free);
+    if (segments_[spot.segment].place == where) complete_free(spot);
+  }
+}
+
+void NaiveModel::trim() {
+  for (auto& [ordinal, device] : devices_) full_release(ordinal);
+}
+
+// Every segment of the device without a live block goes back to the backend. False: no place of
+// the device may be touched now, nothing happened.
+bool NaiveModel::full_release(std::uint16_t device) {
+  bool is_counted = false;
+  for (const auto& [kind, ordinal, context] : open_) {
+    const Place where{kind, ordinal, context};
+    if (ordinal != device || !backend_.may_wait(where)) continue;
+    if (!is_counted) ++devices_[device].counts["num_sync_all_streams"];
+    is_counted = true;
+    complete_pending(where);
+    release_idle(where);
+  }
+  return is_counted;
+}
+
+void NaiveModel::release_idle(Place where) {
+  std::vector<ModelSegment> kept;
+  for (const ModelSegment& segment : segments_) {
+    if (segment.place != where || !is_idle(segment)) {
+      kept.push_back(segment);
+      continue;
+    }
+    backend_.release(segment.place, segment.address);
+    count_segment(segment, -1);
+  }
+  segments_ = kept;
+}
+
+void NaiveModel::count_segment(const ModelSegment& segment, int sign) {
+  ModelDevice& device = devices_[segment.place.device];
+  device.add("segment", segment.is_small, sign);
+  device.add("reserved_bytes", segment.is_small, sign * as_signed(segment.size));
+  ++device.counts[sign > 0 ? "num_device_alloc" : "num_device_free"];
+}
+
+void NaiveModel::count_host(const ModelBlock& block, int sign) {
+  for (const char* name : kHost) {
+    const bool is_bytes = std::string(name).find("bytes") != std::string::npos;
+    host_[name].add(sign * (is_bytes ? as_signed(block.size) : 1));
+  }
+  ++(sign > 0 ? num_host_alloc_ : num_host_free_);
+}
+
+// Requested bytes by kind and by tag. At each new peak of a kind every tag of it is remembered.
+void NaiveModel::count_request(Place where, const ModelBlock& block, int sign) {
+  const Account account{where.kind, where.device};
+  KindTotals& kind = kinds_[account];
+  TagTotals& tag = tags_[block.tag];
+  account_of_[block.tag] = account;
+  kind.kind = where.kind;
+  kind.device = where.device;
+  if (sign > 0) {
+    kind.current_bytes += block.requested;
+    ++kind.allocations;
+    tag.live_bytes += block.requested;
+    tag.total_bytes += block.requested;
+    ++tag.live_count;
+    ++tag.total_count;
+  } else {
+    kind.current_bytes -= block.requested;
+    ++kind.frees;
+    tag.live_bytes -= block.requested;
+    --tag.live_count;
+  }
+  if (kind.current_bytes <= kind.peak_bytes) return;
+
+  kind.peak_bytes = kind.current_bytes;
+  for (auto& [id, totals] : tags_) {
+    if (account_of_[id] != account) continue;
+    totals.peak_bytes = totals.live_bytes;
+    totals.peak_count = totals.live_count;
+  }
+}
+
+Outcome NaiveModel::adopt(Place where, Address address, std::uint64_t bytes, Tag tag) {
+  const ModelBlock block{address, bytes, bytes, tag, BlockState::active_allocated};
+  const ModelSegment segment{where, address, bytes, is_small_size(bytes), true, {block}};
+  segments_.push_back(segment);
+  count_request(where, block, +1);
+  if (where.kind == Kind::device) {
+    ModelDevice& device = devices_[where.device];
+    count_segment(segment, +1);
+    device.add("allocation", segment.is_small, +1);
+    device.add("allocated_bytes", segment.is_small, as_signed(bytes));
+    device.add_block(block, segment.is_small, +1);
+  }
+  if (is_host(where.kind)) count_host(block, +1);
+  Outcome outcome = outcome_of(segment, block);
+  outcome.source = Source::direct;
+  return outcome;
+}
+
+Outcome NaiveModel::forget(Address address) {
+  const Spot spot = start_of_live_block(address);
+  if (!spot.found || !segments_[spot.segment].is_direct) return refusal({Result::invalid, 0});
+  const ModelSegment segment = segments_[spot.segment];
+  const ModelBlock block = segment.blocks[0];
+  segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(spot.segment));
+  count_request(segment.place, block, -1);
+  if (segment.place.kind == Kind::device) {
+    ModelDevice& device = devices_[segment.place.device];
+    device.add("allocation", segment.is_small, -1);
+    device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
+    device.add_block(block, segment.is_small, -1);
+    count_segment(segment, -1);
+  }
+  if (is_host(segment.place.kind)) count_host(block, -1);
+  return outcome_of(segment, block);
+}
+
+bool NaiveModel::owns(Address address) const {
+  return std::any_of(segments_.begin(), segments_.end(), [&](const ModelSegment& segment) {
+    return !segment.is_direct && address >= segment.address &&
+           address - segment.address < segment.size;
+  });
+}
+
+// Counted as if the program had freed everything and the segments had gone back.
+void NaiveModel::forget_place(Place where) {
+  while (const ModelSegment* direct = direct_of(where)) forget(direct->address);
+  finish_pending(where);
+  segments_ = segments();  // in the order of addresses: peaks of split blocks depend on it
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    for (std::size_t b = 0; segments_[s].place == where && b < segments_[s].blocks.size(); ++b) {
+      if (is_free(segments_[s].blocks[b])) continue;
+      begin_free({s, b, true});
+      b = complete_free({s, b, true});
+    }
+  }
+  std::vector<ModelSegment> kept;
+  for (const ModelSegment& segment : segments_) {
+    if (segment.place == where) {
+      count_segment(segment, -1);
+    } else {
+      kept.push_back(segment);
+    }
+  }
+  segments_ = kept;
+  open_.erase(key_of(where));
+}
+
+const ModelSegment* NaiveModel::direct_of(Place where) const {
+  for (const ModelSegment& segment : segments_) {
+    if (segment.is_direct && segment.place == where) return &segment;
+  }
+  return nullptr;
+}
+
+void NaiveModel::reset_peaks() {
+  for (auto& [ordinal, device] : devices_) {
+    for (auto& [name, stats] : device.pooled) {
+      for (ModelStat& stat : stats) reset_peak(stat);
+    }
+  }
+  for (auto& [name, stat] : host_) reset_peak(stat);
+  for (auto& [account, kind] : kinds_) kind.peak_bytes = kind.current_bytes;
+  for (auto& [id, totals] : tags_) {
+    totals.peak_bytes = totals.live_bytes;
+    totals.peak_count = totals.live_count;
+  }
+}
+
+void NaiveModel::reset_accumulated() {
+  for (auto& [ordinal, device] : devices_) {
+    for (auto& [name, stats] : device.pooled) {
+      for (ModelStat& stat : stats) vramscope::reset_accumulated(stat);
+    }
+    for (auto& [name, count] : device.counts) count = 0;
+  }
+  for (auto& [name, stat] : host_) vramscope::reset_accumulated(stat);
+  num_host_alloc_ = num_host_free_ = 0;
+}
+
+std::uint64_t NaiveModel::idle_bytes(std::uint16_t device) const {
+  std::uint64_t sum = 0;
+  for (const ModelSegment& segment : segments_) {
+    if (segment.place.device == device && is_idle(segment)) sum += segment.size;
+  }
+  return sum;
+}
+
+std::map<std::string, std::int64_t> NaiveModel::device_keys(std::uint16_t device) const {
+  std::map<std::string, std::int64_t> keys;
+  const auto found = devices_.find(device);
+  const ModelDevice state = found == devices_.end() ? ModelDevice{} : found->second;
+  for (const auto& [name, stats] : state.pooled) {
+    for (std::size_t i = 0; i < kPools.size(); ++i) put(keys, name + "." + kPools[i], stats[i]);
+  }
+  for (const auto& [name, count] : state.counts) keys[name] = count;
+  put(keys, "oversize_allocations", {});  // nothing is oversize while max_split_size is unset
+  put(keys, "oversize_segments", {});
+  keys["max_split_size"] = -1;
+  return keys;
+}
+
+std::map<std::string, std::int64_t> NaiveModel::host_keys() const {
+  std::map<std::string, std::int64_t> keys;
+  for (const char* name : kHost) {
+    const auto found = host_.find(name);
+    put(keys, name, found == host_.end() ? ModelStat{} : found->second);
+  }
+  keys["num_host_alloc"] = num_host_alloc_;
+  keys["num_host_free"] = num_host_free_;
+  return keys;
+}
+
+std::vector<ModelSegment> NaiveModel::segments() const {
+  std::vector<ModelSegment> sorted = segments_;
+  const auto key = [](const ModelSegment& s) {
+    return std::make_tuple(s.place.kind, s.place.device, s.address);
+  };
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const ModelSegment& a, const ModelSegment& b) { return key(a) < key(b); });
+  return sorted;
+}
+
+std::vector<KindTotals> NaiveModel::kinds() const {
+  std::vector<KindTotals> all;
+  for (const auto& [account, kind] : kinds_) all.push_back(kind);
+  return all;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,121 @@
+// The judge of the allocator: PyTorch 2.6's default policy on one stream, as naively as possible.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "allocator/backend.h"
+#include "allocator/caching_allocator.h"
+#include "allocator/limits.h"
+#include "allocator/snapshot.h"
+
+namespace vramscope {
+
+// One quantity of memory_stats, counted by the four rules of its documentation.
+struct ModelStat {
+  std::int64_t current = 0, peak = 0, allocated = 0, freed = 0;
+  void add(std::int64_t amount);  // negative: a decrease
+};
+
+// Index 0 counts everything, 1 the small pool, 2 the large pool.
+using ModelPooled = std::array<ModelStat, 3>;
+
+struct ModelBlock {
+  Address address = 0;
+  std::uint64_t size = 0;
+  std::uint64_t requested = 0;  // a free block keeps that of its last life
+  Tag tag = 0;
+  BlockState state = BlockState::inactive;
+};
+
+struct ModelSegment {
+  Place place;
+  Address address = 0;
+  std::uint64_t size = 0;
+  bool is_small = false;
+  bool is_direct = false;
+  std::vector<ModelBlock> blocks;  // by address, without gaps
+};
+
+// Statistics of one device, by the names of memory_stats.
+struct ModelDevice {
+  std::map<std::string, ModelPooled> pooled;
+  std::map<std::string, std::int64_t> counts;
+
+  ModelDevice();
+  void add(const std::string& name, bool is_small, std::int64_t amount);
+  void add_block(const ModelBlock& block, bool is_small, int sign);
+};
+
+// Written from the rules of PyTorch's allocator only, sharing no code with ours: linear search,
+// vectors and maps. test/golden proves it, then it judges. Wherever CachingAllocator has a function
+// of the same name, it means the same. Threads: one.
+class NaiveModel {
+ public:
+  NaiveModel(Backend& backend, Limits limits) : backend_(backend), limits_(limits) {}
+
+  Outcome allocate(const Request& request);
+  Outcome free(Address address);
+  Outcome adopt(Place where, Address address, std::uint64_t bytes, Tag tag);
+  Outcome forget(Address address);
+  [[nodiscard]] bool owns(Address address) const;
+  void trim();
+  void forget_place(Place where);
+  void reset_peaks();
+  void reset_accumulated();
+  void set_limits(Limits limits) { limits_ = limits; }
+  [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const;
+
+  // Every key of memory_stats; all zero before the first use of the device.
+  [[nodiscard]] std::map<std::string, std::int64_t> device_keys(std::uint16_t device) const;
+  [[nodiscard]] std::map<std::string, std::int64_t> host_keys() const;
+  [[nodiscard]] std::vector<ModelSegment> segments() const;  // by (kind, device, address)
+  [[nodiscard]] const std::map<Tag, TagTotals>& tags() const { return tags_; }
+  [[nodiscard]] std::vector<KindTotals> kinds() const;
+
+ private:
+  using Account = std::pair<Kind, std::uint16_t>;  // what peaks and kind totals are kept by
+  struct Spot {
+    std::size_t segment = 0, block = 0;
+    bool found = false;
+  };
+
+  Spot best_fit(Place where, bool is_small, std::uint64_t size) const;
+  Spot start_of_live_block(Address address) const;
+  Spot block_at(Address address, BlockState state) const;
+  Status add_segment(Place where, bool is_small, std::uint64_t bytes);
+  Status climb(Place where, std::uint64_t rounded, Outcome& outcome);
+  void hand_out(Spot spot, std::uint64_t rounded, const Request& request);
+  void begin_free(Spot spot);
+  std::size_t complete_free(Spot spot);
+  void complete_pending(Place where);
+  void finish_pending(Place where);
+  bool full_release(std::uint16_t device);
+  void release_idle(Place where);
+  [[nodiscard]] std::uint64_t own_bytes(std::uint16_t device) const;
+  [[nodiscard]] const ModelSegment* direct_of(Place where) const;
+  void count_segment(const ModelSegment& segment, int sign);
+  void count_host(const ModelBlock& block, int sign);
+  void count_request(Place where, const ModelBlock& block, int sign);
+
+  Backend& backend_;
+  Limits limits_;
+  std::vector<ModelSegment> segments_;
+  std::vector<Address> pending_;  // frees that a capture put off, oldest first
+  std::set<std::tuple<Kind, std::uint16_t, std::uint32_t>> open_;  // places that were asked for
+  std::map<std::uint16_t, ModelDevice> devices_;
+  std::map<std::string, ModelStat> host_;
+  std::int64_t num_host_alloc_ = 0, num_host_free_ = 0;
+  std::map<Account, KindTotals> kinds_;
+  std::map<Tag, Account> account_of_;
+  std::map<Tag, TagTotals> tags_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,115 @@
+// Accounting of the pretend GPU: every rule of golden/README.md, or a driver's habits.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/simulated_device.h"
+
+#include <iterator>
+
+namespace vramscope::simulator {
+
+namespace {
+constexpr Status kNoRoom{Result::out_of_memory, kOutOfMemory};
+constexpr Status kInvalid{Result::invalid, kInvalidValue};
+}  // namespace
+
+SimulatedDevice::SimulatedDevice(DeviceModel model)
+    : model_(model),
+      granules_(model.device_base, model.capacity),
+      next_device_(model.device_base) {}
+
+Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  const Status before = health_locked();
+  ++counters_.calls;
+  const bool fault = fault_is_due();
+  if (!before.ok()) return refuse(before);
+  if (bytes == 0) return refuse(kInvalid);
+  if (fault) return refuse(kNoRoom);
+  const auto address = place(kind, bytes);
+  if (!address) return refuse(kNoRoom);
+  live_[*address] = bytes;
+  counters_.live_bytes += bytes;
+  ++counters_.live_count;
+  return {.status = {}, .address = *address};
+}
+
+Status SimulatedDevice::release(Address address) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const Status health = health_locked(); !health.ok()) return health;
+  const auto found = live_.find(address);
+  if (found == live_.end()) return kInvalid;
+  const std::uint64_t bytes = found->second;
+  live_.erase(found);
+  if (model_.reuse_addresses) granules_.give(address, bytes);
+  ++counters_.frees;
+  counters_.live_bytes -= bytes;
+  --counters_.live_count;
+  return {};
+}
+
+void SimulatedDevice::fail_call(std::uint64_t k) noexcept {
+  const std::lock_guard lock(mutex_);
+  fail_in_ = k;
+}
+
+void SimulatedDevice::set_sticky(std::int32_t code) noexcept { set_sticky_after(0, code); }
+
+void SimulatedDevice::set_sticky_after(std::uint64_t calls, std::int32_t code) noexcept {
+  const std::lock_guard lock(mutex_);
+  sticky_in_ = calls;
+  waiting_sticky_ = code;
+  sticky_ = calls == 0 ? code : 0;
+}
+
+Status SimulatedDevice::health() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return health_locked();
+}
+
+Counters SimulatedDevice::counters() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+std::uint64_t SimulatedDevice::free_bytes() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return model_.capacity - used();
+}
+
+std::optional<Extent> SimulatedDevice::find(Address address) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto after = live_.upper_bound(address);
+  if (after == live_.begin()) return std::nullopt;
+  const auto& [start, bytes] = *std::prev(after);
+  if (address - start >= bytes) return std::nullopt;
+  return Extent{start, bytes};
+}
+
+Grant SimulatedDevice::refuse(Status status) noexcept {
+  ++counters_.failed;
+  return {.status = status};
+}
+
+// Counts this call for both faults; the sticky one takes effect after the call.
+bool SimulatedDevice::fault_is_due() noexcept {
+  if (sticky_in_ != 0 && --sticky_in_ == 0) sticky_ = waiting_sticky_;
+  return fail_in_ != 0 && --fail_in_ == 0;
+}
+
+std::uint64_t SimulatedDevice::used() const noexcept {
+  return model_.reuse_addresses ? granules_.used_bytes() : counters_.live_bytes;
+}
+
+std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes) {
+  if (model_.reuse_addresses && kind == Memory::device) return granules_.take(bytes);
+  if (bytes > model_.capacity - used()) return std::nullopt;
+  Address& next = kind == Memory::device ? next_device_ : next_pinned_;
+  const Address start = next;
+  next += round_up(bytes, kGranule);
+  return start;
+}
+
+Status SimulatedDevice::health_locked() const noexcept {
+  return sticky_ == 0 ? Status{} : Status{Result::failed, sticky_};
+}
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,93 @@
+// The accounts of one pretend GPU: capacity, addresses, faults and a ledger of calls. No bytes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "allocator/backend.h"
+#include "test/simulator/granules.h"
+
+namespace vramscope::simulator {
+
+// Numbers of cuda.h, repeated because these files are built without the vendor's headers.
+inline constexpr std::int32_t kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
+inline constexpr std::int32_t kOutOfMemory = 2;   // CUDA_ERROR_OUT_OF_MEMORY
+
+inline constexpr Address kDeviceBase = 0x7f0000000000;  // golden/README.md, "Backend rule"
+inline constexpr Address kPinnedBase = 0x7e0000000000;
+
+enum class Memory : std::uint8_t { device, pinned };
+
+struct DeviceModel {
+  std::uint64_t capacity = std::uint64_t{16} << 30;
+  // False: the golden backend rule. Bump pointers in 2 MiB steps, one account of exact bytes for
+  // device and pinned memory together.
+  // True: as drivers do. Freed addresses come back, small allocations share 2 MiB granules, the
+  // account is in granules, and pinned memory is somebody else's.
+  bool reuse_addresses = false;
+  Address device_base = kDeviceBase;  // where device addresses begin; a multiple of 2 MiB
+};
+
+struct Counters {
+  std::uint64_t calls = 0;  // allocation calls, refused ones too
+  std::uint64_t failed = 0;
+  std::uint64_t frees = 0;  // successful releases
+  std::uint64_t live_bytes = 0;
+  std::uint64_t live_count = 0;
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+struct Extent {
+  Address start = 0;
+  std::uint64_t bytes = 0;  // as asked for
+};
+
+// Threads: any.
+class SimulatedDevice {
+ public:
+  explicit SimulatedDevice(DeviceModel model = {});
+
+  // Status codes: 2 for no room or a fault that was asked for, 1 for zero bytes, the sticky code.
+  [[nodiscard]] Grant allocate(Memory kind, std::size_t bytes) noexcept;
+  // `address` must be the start of a live allocation, else Result::invalid with code 1.
+  [[nodiscard]] Status release(Address address) noexcept;
+
+  // The k-th following allocation call fails (1: the next). 0 cancels; a new number replaces.
+  void fail_call(std::uint64_t k) noexcept;
+  // From now on every call answers `code`; 0 heals.
+  void set_sticky(std::int32_t code) noexcept;
+  // The same, once `calls` further allocation calls have been made; 0: at once.
+  void set_sticky_after(std::uint64_t calls, std::int32_t code) noexcept;
+  [[nodiscard]] Status health() const noexcept;
+
+  [[nodiscard]] Counters counters() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return model_.capacity; }
+  [[nodiscard]] std::uint64_t free_bytes() const noexcept;
+  // The live allocation that contains `address`, if any.
+  [[nodiscard]] std::optional<Extent> find(Address address) const noexcept;
+
+ private:
+  Grant refuse(Status status) noexcept;
+  bool fault_is_due() noexcept;
+  std::uint64_t used() const noexcept;
+  std::optional<Address> place(Memory kind, std::size_t bytes);
+  Status health_locked() const noexcept;
+
+  const DeviceModel model_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::map<Address, std::uint64_t> live_;
+  Granules granules_;  // used only when addresses are reused
+  Address next_device_;
+  Address next_pinned_ = kPinnedBase;
+  Counters counters_;
+  std::uint64_t fail_in_ = 0;    // 0: no fault waits
+  std::uint64_t sticky_in_ = 0;  // 0: no sticky error waits
+  std::int32_t waiting_sticky_ = 0;
+  std::int32_t sticky_ = 0;
+};
+
+}  // namespace vramscope::simulator
