@@ -74,6 +74,10 @@ Outcome outcome_of(const ModelSegment& segment, const ModelBlock& block) {
 }
 
 void reset_accumulated(ModelStat& stat) { stat.allocated = stat.freed = 0; }
+std::tuple<Kind, std::uint16_t, std::uint32_t> key_of(Place where) {
+  return {where.kind, where.device, where.context};
+}
+
 void reset_peak(ModelStat& stat) { stat.peak = stat.current; }
 
 }  // namespace
@@ -103,7 +107,6 @@ void ModelDevice::add_block(const ModelBlock& block, bool is_small, int sign) {
 }
 
 Outcome NaiveModel::allocate(const Request& request) {
-  complete_pending();
   Outcome outcome;
   outcome.requested = request.bytes;
   outcome.tag = request.tag;
@@ -112,7 +115,9 @@ Outcome NaiveModel::allocate(const Request& request) {
     outcome.status.result = Result::out_of_memory;
     return outcome;
   }
+  open_.insert(key_of(request.where));
   devices_[request.where.device];
+  complete_pending(request.where);
   const std::uint64_t rounded = std::max(kSmallest, round_up(request.bytes, kRounding));
   Spot spot = best_fit(request.where, is_small_size(rounded), rounded);
   outcome.source = Source::hit;
@@ -155,8 +160,8 @@ Status NaiveModel::climb(Place where, std::uint64_t rounded, Outcome& outcome) {
   const std::uint64_t bytes = segment_size(rounded);
   outcome.source = Source::new_segment;
   Status status = add_segment(where, is_small, bytes);
-  if (status.result == Result::out_of_memory && backend_.may_wait(where)) {
-    full_release(where.device);
+  const std::int32_t code = status.code;
+  if (status.result == Result::out_of_memory && full_release(where.device)) {
     ++devices_[where.device].counts["num_alloc_retries"];
     outcome.source = Source::after_trim;
     status = add_segment(where, is_small, bytes);
@@ -166,18 +171,18 @@ Status NaiveModel::climb(Place where, std::uint64_t rounded, Outcome& outcome) {
     status = add_segment(where, is_small, exact);
   }
   if (!status.ok()) outcome.source = Source::none;
+  // A limit has no code of its own: the driver's, when it refused before, is the answer.
+  if (status.result == Result::out_of_memory && status.code == 0) status.code = code;
   if (status.result == Result::out_of_memory) ++devices_[where.device].counts["num_ooms"];
   return status;
 }
 
 // One attempt: the limit first (no backend call when it forbids), then the backend.
 Status NaiveModel::add_segment(Place where, bool is_small, std::uint64_t bytes) {
-  const ModelDevice& device = devices_[where.device];
   if (limits_.memory_fraction >= 0) {
     const double total = static_cast<double>(backend_.total_bytes(where));
     const auto limit = static_cast<std::uint64_t>(limits_.memory_fraction * total);
-    const std::int64_t reserved = device.pooled.at("reserved_bytes")[0].current;
-    if (static_cast<std::uint64_t>(reserved) + bytes > limit) return {Result::out_of_memory, 0};
+    if (own_bytes(where.device) + bytes > limit) return {Result::out_of_memory, 0};
   }
   const Grant grant = backend_.reserve(where, bytes);
   if (!grant.status.ok()) return grant.status;
@@ -187,6 +192,15 @@ Status NaiveModel::add_segment(Place where, bool is_small, std::uint64_t bytes) 
   count_segment(segment, +1);
   segments_.push_back(segment);
   return {};
+}
+
+// What limits apply to: segments of ours, not what the program took from the driver itself.
+std::uint64_t NaiveModel::own_bytes(std::uint16_t device) const {
+  std::uint64_t sum = 0;
+  for (const ModelSegment& segment : segments_) {
+    if (segment.place.device == device && !segment.is_direct) sum += segment.size;
+  }
+  return sum;
 }
 
 // The lower part of the free block goes out; a remainder worth keeping stays free.
@@ -222,10 +236,14 @@ void NaiveModel::hand_out(Spot spot, std::uint64_t rounded, const Request& reque
 }
 
 NaiveModel::Spot NaiveModel::start_of_live_block(Address address) const {
+  return block_at(address, BlockState::active_allocated);
+}
+
+NaiveModel::Spot NaiveModel::block_at(Address address, BlockState state) const {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     for (std::size_t b = 0; b < segments_[s].blocks.size(); ++b) {
       const ModelBlock& block = segments_[s].blocks[b];
-      if (block.address == address && block.state == BlockState::active_allocated) {
+      if (block.address == address && block.state == state) {
         return {s, b, true};
       }
     }
@@ -238,33 +256,39 @@ Outcome NaiveModel::free(Address address) {
   if (!spot.found || segments_[spot.segment].is_direct) {
     return refusal({Result::invalid, 0});
   }
-  ModelSegment& segment = segments_[spot.segment];
+  const ModelSegment& segment = segments_[spot.segment];
   const bool may_wait = backend_.may_wait(segment.place);
   if (may_wait) {
     const Reply reply = backend_.wait(segment.place);
     if (!reply.status.ok()) return refusal(reply.status);
+    finish_pending(segment.place);
   }
 
-  complete_pending();
-  ModelDevice& device = devices_[segment.place.device];
   const Spot now = start_of_live_block(address);  // merging the pending ones moved indices
-  ModelBlock& block = segment.blocks[now.block];
-  const Outcome outcome = outcome_of(segment, block);
-  device.add("allocation", segment.is_small, -1);
-  device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
-  ++kinds_[{segment.place.kind, segment.place.device}].frees;
-  block.state = BlockState::active_pending_free;
+  const Outcome outcome = outcome_of(segment, segment.blocks[now.block]);
+  begin_free(now);
   if (may_wait) complete_free(now);
   return outcome;
 }
 
-// The block returns to the free list and merges with both free neighbours; what changes about
-// inactive splits is summed first and counted once.
-void NaiveModel::complete_free(Spot spot) {
+void NaiveModel::begin_free(Spot spot) {
+  const ModelSegment& segment = segments_[spot.segment];
+  ModelBlock& block = segments_[spot.segment].blocks[spot.block];
+  ModelDevice& device = devices_[segment.place.device];
+  device.add("allocation", segment.is_small, -1);
+  device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
+  block.state = BlockState::active_pending_free;
+  pending_.push_back(block.address);
+}
+
+// The block of a pending free returns to the free list and merges with both free neighbours; what
+// changes about inactive splits is summed first and counted once. Tells its index afterwards.
+std::size_t NaiveModel::complete_free(Spot spot) {
   ModelSegment& segment = segments_[spot.segment];
   ModelDevice& device = devices_[segment.place.device];
   std::vector<ModelBlock>& blocks = segment.blocks;
   const auto at = [&](std::size_t i) { return blocks.begin() + static_cast<std::ptrdiff_t>(i); };
+  pending_.erase(std::find(pending_.begin(), pending_.end(), blocks[spot.block].address));
   device.add_block(blocks[spot.block], segment.is_small, -1);
   count_request(segment.place, blocks[spot.block], -1);
   blocks[spot.block].state = BlockState::inactive;
@@ -293,32 +317,52 @@ void NaiveModel::complete_free(Spot spot) {
   }
   device.add("inactive_split", segment.is_small, count);
   device.add("inactive_split_bytes", segment.is_small, bytes);
+  return b;
 }
 
-// Frees that a capture had put off.
-void NaiveModel::complete_pending() {
-  for (std::size_t s = 0; s < segments_.size(); ++s) {
-    if (!backend_.may_wait(segments_[s].place)) continue;
-    for (std::size_t b = 0; b < segments_[s].blocks.size(); ++b) {
-      if (segments_[s].blocks[b].state != BlockState::active_pending_free) continue;
-      complete_free({s, b, true});
-      b = static_cast<std::size_t>(-1);  // indices moved: start again
+// Frees that a capture had put off need a wait that succeeds.
+void NaiveModel::complete_pending(Place where) {
+  for (const ModelSegment& segment : segments_) {
+    for (const ModelBlock& block : segment.blocks) {
+      if (segment.place != where || block.state != BlockState::active_pending_free) continue;
+      if (backend_.may_wait(where) && backend_.wait(where).status.ok()) finish_pending(where);
+      return;
     }
   }
 }
 
+// In the order of their frees.
+void NaiveModel::finish_pending(Place where) {
+  const std::vector<Address> waiting = pending_;
+  for (const Address address : waiting) {
+    const Spot spot = block_at(address, BlockState::active_pending_free);
+    if (segments_[spot.segment].place == where) complete_free(spot);
+  }
+}
+
 void NaiveModel::trim() {
-  complete_pending();
   for (auto& [ordinal, device] : devices_) full_release(ordinal);
 }
 
-// Every segment of the device without a live block goes back to the backend.
-void NaiveModel::full_release(std::uint16_t device) {
-  if (!backend_.may_wait({.device = device})) return;
-  ++devices_[device].counts["num_sync_all_streams"];
+// Every segment of the device without a live block goes back to the backend. False: no place of
+// the device may be touched now, nothing happened.
+bool NaiveModel::full_release(std::uint16_t device) {
+  bool is_counted = false;
+  for (const auto& [kind, ordinal, context] : open_) {
+    const Place where{kind, ordinal, context};
+    if (ordinal != device || !backend_.may_wait(where)) continue;
+    if (!is_counted) ++devices_[device].counts["num_sync_all_streams"];
+    is_counted = true;
+    complete_pending(where);
+    release_idle(where);
+  }
+  return is_counted;
+}
+
+void NaiveModel::release_idle(Place where) {
   std::vector<ModelSegment> kept;
   for (const ModelSegment& segment : segments_) {
-    if (segment.place.device != device || !is_idle(segment)) {
+    if (segment.place != where || !is_idle(segment)) {
       kept.push_back(segment);
       continue;
     }
@@ -360,6 +404,7 @@ void NaiveModel::count_request(Place where, const ModelBlock& block, int sign) {
     ++tag.total_count;
   } else {
     kind.current_bytes -= block.requested;
+    ++kind.frees;
     tag.live_bytes -= block.requested;
     --tag.live_count;
   }
@@ -398,7 +443,6 @@ Outcome NaiveModel::forget(Address address) {
   const ModelBlock block = segment.blocks[0];
   segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(spot.segment));
   count_request(segment.place, block, -1);
-  ++kinds_[{segment.place.kind, segment.place.device}].frees;
   if (segment.place.kind == Kind::device) {
     ModelDevice& device = devices_[segment.place.device];
     device.add("allocation", segment.is_small, -1);
@@ -417,36 +461,35 @@ bool NaiveModel::owns(Address address) const {
   });
 }
 
-// Everything that was current at the place ends; no driver call was made, so none is counted.
+// Counted as if the program had freed everything and the segments had gone back.
 void NaiveModel::forget_place(Place where) {
+  while (const ModelSegment* direct = direct_of(where)) forget(direct->address);
+  finish_pending(where);
+  segments_ = segments();  // in the order of addresses: peaks of split blocks depend on it
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    for (std::size_t b = 0; segments_[s].place == where && b < segments_[s].blocks.size(); ++b) {
+      if (is_free(segments_[s].blocks[b])) continue;
+      begin_free({s, b, true});
+      b = complete_free({s, b, true});
+    }
+  }
   std::vector<ModelSegment> kept;
   for (const ModelSegment& segment : segments_) {
-    if (segment.place != where) {
+    if (segment.place == where) {
+      count_segment(segment, -1);
+    } else {
       kept.push_back(segment);
-      continue;
     }
-    const bool is_device = where.kind == Kind::device;
-    for (const ModelBlock& block : segment.blocks) {
-      if (is_free(block)) {
-        if (segment.blocks.size() == 1) continue;
-        devices_[where.device].add("inactive_split", segment.is_small, -1);
-        devices_[where.device].add("inactive_split_bytes", segment.is_small,
-                                   -as_signed(block.size));
-        continue;
-      }
-      count_request(where, block, -1);
-      if (is_host(where.kind)) count_host(block, -1);
-      if (!is_device) continue;
-      devices_[where.device].add_block(block, segment.is_small, -1);
-      if (block.state != BlockState::active_allocated) continue;
-      devices_[where.device].add("allocation", segment.is_small, -1);
-      devices_[where.device].add("allocated_bytes", segment.is_small, -as_signed(block.size));
-    }
-    if (!is_device) continue;
-    devices_[where.device].add("segment", segment.is_small, -1);
-    devices_[where.device].add("reserved_bytes", segment.is_small, -as_signed(segment.size));
   }
   segments_ = kept;
+  open_.erase(key_of(where));
+}
+
+const ModelSegment* NaiveModel::direct_of(Place where) const {
+  for (const ModelSegment& segment : segments_) {
+    if (segment.is_direct && segment.place == where) return &segment;
+  }
+  return nullptr;
 }
 
 void NaiveModel::reset_peaks() {

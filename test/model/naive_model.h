@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -87,12 +89,18 @@ class NaiveModel {
 
   Spot best_fit(Place where, bool is_small, std::uint64_t size) const;
   Spot start_of_live_block(Address address) const;
+  Spot block_at(Address address, BlockState state) const;
   Status add_segment(Place where, bool is_small, std::uint64_t bytes);
   Status climb(Place where, std::uint64_t rounded, Outcome& outcome);
   void hand_out(Spot spot, std::uint64_t rounded, const Request& request);
-  void complete_free(Spot spot);
-  void complete_pending();
-  void full_release(std::uint16_t device);
+  void begin_free(Spot spot);
+  std::size_t complete_free(Spot spot);
+  void complete_pending(Place where);
+  void finish_pending(Place where);
+  bool full_release(std::uint16_t device);
+  void release_idle(Place where);
+  [[nodiscard]] std::uint64_t own_bytes(std::uint16_t device) const;
+  [[nodiscard]] const ModelSegment* direct_of(Place where) const;
   void count_segment(const ModelSegment& segment, int sign);
   void count_host(const ModelBlock& block, int sign);
   void count_request(Place where, const ModelBlock& block, int sign);
@@ -100,6 +108,8 @@ class NaiveModel {
   Backend& backend_;
   Limits limits_;
   std::vector<ModelSegment> segments_;
+  std::vector<Address> pending_;  // frees that a capture put off, oldest first
+  std::set<std::tuple<Kind, std::uint16_t, std::uint32_t>> open_;  // places that were asked for
   std::map<std::uint16_t, ModelDevice> devices_;
   std::map<std::string, ModelStat> host_;
   std::int64_t num_host_alloc_ = 0, num_host_free_ = 0;

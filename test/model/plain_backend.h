@@ -1,5 +1,5 @@
-// The backend under the naive model: the rule of test/golden in its plainest form.
-// SPDX-License-Identifier: Apache-2.0
+// The backend under the naive model when golden traces judge it: the rule of test/golden in its
+// plainest form. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,11 @@ class PlainBackend : public Backend {
     live.erase(found);
     return {};
   }
-  Reply wait(Place) noexcept override {
-    return {{wait_code_ ? Result::failed : Result::ok, wait_code_}};
-  }
-  bool may_wait(Place) noexcept override { return !capturing_; }
+  Reply wait(Place) noexcept override { return {}; }
+  bool may_wait(Place) noexcept override { return true; }
   std::uint64_t total_bytes(Place) noexcept override { return capacity_; }
 
   void fail_call(std::uint64_t nth) { fail_in_ = nth; }  // 1: the next reserve; 0: none
-  void capture(bool on) { capturing_ = on; }
-  void fail_waits(std::int32_t code) { wait_code_ = code; }  // 0: they succeed again
 
   std::map<Address, std::uint64_t> live;
   std::uint64_t live_bytes = 0;
@@ -51,8 +47,6 @@ class PlainBackend : public Backend {
   std::uint64_t capacity_;
   Address next_ = kFirst;
   std::uint64_t fail_in_ = 0;
-  std::int32_t wait_code_ = 0;
-  bool capturing_ = false;
 };
 
 }  // namespace vramscope

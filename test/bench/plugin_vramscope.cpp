@@ -1,0 +1,67 @@
+// Our own allocator, all statistics and tag totals on, over a backend that costs nothing.
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+
+#include "allocator/caching_allocator.h"
+#include "test/bench/plugin.h"
+
+using vramscope::bench::Plugin;
+
+namespace {
+
+constexpr std::uint64_t kFirst = 0x7f0000000000;
+constexpr std::uint64_t kGrain = 2 << 20;
+
+// Addresses that only grow; nothing is ever refused.
+class FreeOfCharge : public vramscope::Backend {
+ public:
+  explicit FreeOfCharge(std::uint64_t capacity) : capacity_(capacity) {}
+
+  vramscope::Grant reserve(vramscope::Place, std::size_t bytes) noexcept override {
+    vramscope::Grant grant;
+    grant.address = next_.fetch_add((bytes + kGrain - 1) / kGrain * kGrain);
+    return grant;
+  }
+  vramscope::Reply release(vramscope::Place, vramscope::Address) noexcept override { return {}; }
+  vramscope::Reply wait(vramscope::Place) noexcept override { return {}; }
+  bool may_wait(vramscope::Place) noexcept override { return true; }
+  std::uint64_t total_bytes(vramscope::Place) noexcept override { return capacity_; }
+
+ private:
+  std::atomic<std::uint64_t> next_ = kFirst;
+  std::uint64_t capacity_;
+};
+
+struct Subject {
+  explicit Subject(std::uint64_t capacity) : backend(capacity), allocator(backend, {}) {}
+  FreeOfCharge backend;
+  vramscope::CachingAllocator allocator;
+};
+
+void* create(std::uint64_t capacity) { return new Subject(capacity); }
+
+void* allocate(void* self, std::size_t bytes, std::uint32_t tag) {
+  vramscope::CachingAllocator& allocator = static_cast<Subject*>(self)->allocator;
+  const vramscope::Outcome outcome = allocator.allocate({.where = {}, .bytes = bytes, .tag = tag});
+  return outcome.status.ok() ? reinterpret_cast<void*>(outcome.address) : nullptr;
+}
+
+void release(void* self, void* address) {
+  (void)static_cast<Subject*>(self)->allocator.free(reinterpret_cast<std::uint64_t>(address));
+}
+
+void destroy(void* self) { delete static_cast<Subject*>(self); }
+
+std::uint64_t peak(void* self) {
+  const vramscope::Snapshot snapshot = static_cast<Subject*>(self)->allocator.snapshot();
+  if (snapshot.devices.empty()) return 0;
+  return static_cast<std::uint64_t>(snapshot.devices[0].statistics.reserved_bytes.all.peak);
+}
+
+}  // namespace
+
+VRAMSCOPE_BENCH_PLUGINS vramscope_bench_plugins(int* count) {
+  static const Plugin plugin = {"vramscope", 1, 512, create, allocate, release, destroy, peak};
+  *count = 1;
+  return &plugin;
+}

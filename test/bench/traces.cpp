@@ -1,0 +1,185 @@
+// The sequences of requests that every allocator gets: see traces.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/bench/traces.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace vramscope::bench {
+namespace {
+
+constexpr double kLargest = 64 << 20;
+
+Trace finished(Trace trace) {
+  std::vector<std::uint64_t> held;
+  std::uint64_t bytes = 0;
+  for (const Step& step : trace.steps) {
+    if (step.slot >= held.size()) held.resize(step.slot + 1);
+    bytes += step.bytes - held[step.slot];
+    held[step.slot] = step.bytes;
+    trace.peak_bytes = std::max(trace.peak_bytes, bytes);
+    if (step.bytes > 0) ++trace.pairs;
+  }
+  assert(bytes == 0);
+  trace.slots = static_cast<std::uint32_t>(held.size());
+  return trace;
+}
+
+std::uint64_t log_uniform(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> exponent(0, std::log(kLargest));
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::exp(exponent(random))));
+}
+
+// Writes a trace by what happens, finding slots by itself.
+class Script {
+ public:
+  std::uint32_t allocate(std::uint64_t bytes) {
+    std::uint32_t slot = next_;
+    if (unused_.empty()) {
+      ++next_;
+    } else {
+      slot = unused_.back();
+      unused_.pop_back();
+    }
+    steps_.push_back({slot, bytes});
+    return slot;
+  }
+  void release(std::uint32_t slot) {
+    steps_.push_back({slot, 0});
+    unused_.push_back(slot);
+  }
+  void touch(std::uint64_t bytes) { release(allocate(bytes)); }
+  std::vector<Step> take() { return std::move(steps_); }
+
+ private:
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> unused_;
+  std::uint32_t next_ = 0;
+};
+
+// A transformer in half precision, 512 tokens, batch 8, sixteen heads.
+constexpr std::uint64_t kLayers = 48;
+constexpr std::uint64_t kHidden = 1024;
+constexpr std::uint64_t kTokens = 8 * 512;
+constexpr std::uint64_t kScores = 8 * 16 * 512 * 512;  // of one layer's attention
+constexpr std::uint64_t kVocabulary = 32000;
+constexpr std::uint64_t kWorkspace = 8519680;  // what matrix multiplications ask for
+constexpr std::uint64_t kActivation = kTokens * kHidden * 2;
+
+std::vector<std::uint32_t> forward_layer(Script& script) {
+  std::vector<std::uint32_t> kept;
+  auto keep = [&](std::uint64_t bytes) { kept.push_back(script.allocate(bytes)); };
+  keep(kActivation);
+  keep(kTokens * 4);
+  keep(kTokens * 4);
+  keep(kActivation * 3);
+  const std::uint32_t workspace = script.allocate(kWorkspace);
+  keep(kScores * 2);
+  script.release(workspace);
+  const std::uint32_t softmax = script.allocate(kScores * 2);
+  keep(kTokens * 16 * 4);
+  script.release(softmax);
+  keep(kActivation);
+  const std::uint32_t projection = script.allocate(kActivation);
+  keep(kActivation * 4);
+  keep(kActivation * 2);
+  script.release(projection);
+  keep(kActivation / 2);
+  const std::uint32_t scale = script.allocate(512);
+  const std::uint32_t flag = script.allocate(4);
+  keep(kActivation);
+  script.release(scale);
+  script.release(flag);
+  return kept;
+}
+
+void backward_layer(Script& script, std::vector<std::uint32_t> kept) {
+  for (std::uint64_t i = 0; !kept.empty(); ++i) {
+    const std::uint64_t sizes[] = {kActivation * 4, kActivation, 2048 * (1 + i)};
+    const std::uint32_t gradient = script.allocate(sizes[i % 3]);
+    if (i % 4 == 0) script.touch(4 << 20);
+    script.release(kept.back());
+    kept.pop_back();
+    script.release(gradient);
+  }
+}
+
+void iteration(Script& script) {
+  std::vector<std::vector<std::uint32_t>> activations;
+  for (std::uint64_t l = 0; l < kLayers; ++l) activations.push_back(forward_layer(script));
+  const std::uint32_t loss = script.allocate(4);
+  const std::uint32_t logits = script.allocate(kTokens * kVocabulary * 2);
+  const std::uint32_t probabilities = script.allocate(kTokens * kVocabulary * 4);
+  script.release(logits);
+  std::uint32_t upstream = script.allocate(kActivation);
+  script.release(probabilities);
+
+  std::vector<std::uint32_t> gradients;
+  for (; !activations.empty(); activations.pop_back()) {
+    backward_layer(script, std::move(activations.back()));
+    gradients.push_back(script.allocate(kHidden * kHidden * 12 * 2));
+    gradients.push_back(script.allocate(kHidden * kHidden * 4 * 2));
+    const std::uint32_t next = script.allocate(kActivation);
+    script.release(upstream);
+    upstream = next;
+  }
+  script.release(upstream);
+  script.release(loss);
+  for (const std::uint32_t gradient : gradients) {
+    script.touch(4);
+    script.release(gradient);
+  }
+}
+
+}  // namespace
+
+Trace ping_pong(std::string name, std::uint64_t bytes, int pairs) {
+  Trace trace{.name = std::move(name), .steps = {}};
+  for (int i = 0; i < pairs; ++i) {
+    trace.steps.push_back({0, bytes});
+    trace.steps.push_back({0, 0});
+  }
+  return finished(std::move(trace));
+}
+
+Trace steady(std::string name, std::uint32_t live, int replacements, std::uint64_t limit) {
+  Trace trace{.name = std::move(name), .steps = {}};
+  std::mt19937_64 random(7);
+  std::vector<std::uint64_t> sizes(live);
+  std::uint64_t held = 0;
+  auto fill = [&](std::uint32_t slot) {
+    do sizes[slot] = log_uniform(random);
+    while (held + sizes[slot] > limit);
+    held += sizes[slot];
+    trace.steps.push_back({slot, sizes[slot]});
+  };
+  for (std::uint32_t slot = 0; slot < live; ++slot) fill(slot);
+  for (int i = 0; i < replacements; ++i) {
+    const auto slot = static_cast<std::uint32_t>(random() % live);
+    trace.steps.push_back({slot, 0});
+    held -= sizes[slot];
+    fill(slot);
+  }
+  std::vector<std::uint32_t> order(live);
+  for (std::uint32_t slot = 0; slot < live; ++slot) order[slot] = slot;
+  std::shuffle(order.begin(), order.end(), random);
+  for (const std::uint32_t slot : order) trace.steps.push_back({slot, 0});
+  return finished(std::move(trace));
+}
+
+Trace training(std::string name, int iterations) {
+  Script script;
+  std::vector<std::uint32_t> weights;
+  for (std::uint64_t l = 0; l < kLayers; ++l) {
+    weights.push_back(script.allocate(kHidden * kHidden * 12 * 2));
+    weights.push_back(script.allocate(kHidden * kHidden * 4 * 2));
+  }
+  for (int i = 0; i < iterations; ++i) iteration(script);
+  for (const std::uint32_t weight : weights) script.release(weight);
+  return finished({.name = std::move(name), .steps = script.take()});
+}
+
+}  // namespace vramscope::bench

@@ -1,0 +1,171 @@
+// Seeded sequences of allocator calls and faults: see operations.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/model/operations.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ostream>
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kKiB = 1 << 10;
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// Own arithmetic, because the distributions of the standard library differ between libraries.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed * 2654435769u + 88172645463325252u) {}
+
+  std::uint64_t next() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return state_;
+  }
+  std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) {  // both included
+    return low + below(high - low + 1);
+  }
+  // About log-uniform in [1, 2^bits].
+  std::uint64_t scaled(std::uint64_t bits) {
+    const std::uint64_t size = 1ull << below(bits);
+    return between(size, 2 * size);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::uint64_t edge_size(Random& random) {
+  constexpr std::array<std::uint64_t, 11> kEdges = {512,       kKiB,      kMiB,      kMiB + 512,
+                                                    2 * kMiB,  9 * kMiB,  10 * kMiB, 11 * kMiB,
+                                                    12 * kMiB, 19 * kMiB, 20 * kMiB};
+  const std::uint64_t edge = kEdges[random.below(kEdges.size())];
+  const std::uint64_t distance = random.below(4) == 0 ? 512 * random.below(4) : random.below(3);
+  return random.below(2) == 0 ? edge + distance : edge - std::min(edge - 1, distance);
+}
+
+std::uint64_t size_of(Sizes sizes, Random& random) {
+  constexpr std::array<std::uint64_t, 16> kRecurring = {
+      4,        512,      2 * kKiB, 10 * kKiB, 64 * kKiB, 300 * kKiB, kMiB,      3 * kMiB / 2,
+      2 * kMiB, 3 * kMiB, 5 * kMiB, 8 * kMiB,  10 * kMiB, 13 * kMiB,  24 * kMiB, 40 * kMiB};
+  if (random.below(2000) == 0) return 1ull << (59 + random.below(4));  // nobody has that much
+  switch (sizes) {
+    case Sizes::small:
+      return std::min(kMiB, random.scaled(20));
+    case Sizes::mixed:
+      return random.scaled(26);
+    case Sizes::large:
+      return random.between(kMiB, 200 * kMiB);
+    case Sizes::edges:
+      return edge_size(random);
+    case Sizes::recurring:
+      return kRecurring[random.below(kRecurring.size())];
+  }
+  return 1;
+}
+
+Operation fault(Random& random, bool has_faults) {
+  Operation operation{.slot = static_cast<std::uint32_t>(random.below(8))};
+  operation.place = static_cast<std::uint32_t>(random.below(3));
+  const std::array plain = {Action::trim, Action::reset_peaks, Action::reset_accumulated,
+                            Action::set_fraction, Action::fail_call};
+  const std::array rare = {Action::capture, Action::sticky_error, Action::forget_place};
+  if (has_faults && random.below(4) == 0) {
+    operation.action = rare[random.below(rare.size())];
+    operation.number = random.below(2) * (operation.action == Action::sticky_error ? 700 : 1);
+    return operation;
+  }
+  operation.action = plain[random.below(plain.size())];
+  if (operation.action == Action::set_fraction) operation.number = random.between(400, 1400);
+  if (operation.action == Action::fail_call) operation.number = random.below(4);
+  return operation;
+}
+
+Operation wrong_free(Random& random, std::uint32_t slots) {
+  constexpr std::array kActions = {Action::free_inside, Action::free_again, Action::free_foreign,
+                                   Action::forget_inside};
+  Operation operation{.action = kActions[random.below(kActions.size())]};
+  operation.slot = static_cast<std::uint32_t>(random.below(slots));
+  operation.number = random.below(2) == 0 ? random.between(1, 600) : random.scaled(24);
+  return operation;
+}
+
+Operation direct(Random& random) {
+  Operation operation{.action = random.below(2) == 0 ? Action::adopt : Action::forget};
+  operation.slot = static_cast<std::uint32_t>(random.below(8));
+  operation.place = static_cast<std::uint32_t>(random.below(6));
+  operation.number = random.scaled(24);
+  return operation;
+}
+
+const char* name_of(Action action) {
+  constexpr std::array kNames = {"allocate",     "free",      "free_inside", "free_again",
+                                 "free_foreign", "adopt",     "forget",      "forget_inside",
+                                 "forget_place", "trim",      "reset_peaks", "reset_accumulated",
+                                 "set_fraction", "fail_call", "capture",     "sticky_error"};
+  return kNames[static_cast<std::size_t>(action)];
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Operation& operation) {
+  return out << name_of(operation.action) << " slot " << operation.slot << " place "
+             << operation.place << " number " << operation.number;
+}
+
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+  return out << scenario.name;
+}
+
+std::vector<Operation> make_operations(const Scenario& scenario, std::size_t count) {
+  Random random(scenario.seed);
+  std::vector<Operation> operations;
+  while (operations.size() < count) {
+    const std::uint64_t dice = random.below(1000);
+    // The share of allocations drifts, so that memory fills up and drains again.
+    const std::uint64_t allocations = operations.size() / 700 % 2 == 0 ? 520 : 380;
+    Operation operation;
+    if (dice < allocations) {
+      operation.action = Action::allocate;
+      operation.number = size_of(scenario.sizes, random);
+      operation.place = random.below(8) == 0 ? 1 + static_cast<std::uint32_t>(random.below(2)) : 0;
+      operation.slot = static_cast<std::uint32_t>(random.below(scenario.slots));
+    } else if (dice < 910) {
+      operation.action = Action::free;
+      operation.slot = static_cast<std::uint32_t>(random.below(scenario.slots));
+    } else if (dice < 950) {
+      operation = wrong_free(random, scenario.slots);
+    } else if (dice < 980) {
+      operation = direct(random);
+    } else {
+      operation = fault(random, scenario.has_faults);
+    }
+    operations.push_back(operation);
+  }
+  return operations;
+}
+
+std::vector<Operation> shrink(std::vector<Operation> failing, const Check& check) {
+  int budget = 1500;  // runs; a bound on the time that a failing test takes
+  for (std::size_t step = std::max<std::size_t>(1, failing.size() / 2); step > 0; step /= 2) {
+    for (std::size_t begin = 0; begin < failing.size() && --budget > 0;) {
+      std::vector<Operation> shorter = failing;
+      const auto first = shorter.begin() + static_cast<std::ptrdiff_t>(begin);
+      const std::size_t length = std::min(step, failing.size() - begin);
+      shorter.erase(first, first + static_cast<std::ptrdiff_t>(length));
+      const Failure failure = check(shorter);
+      if (failure.what.empty()) {
+        begin += step;
+        continue;
+      }
+      shorter.resize(std::min(shorter.size(), failure.index + 1));
+      failing = shorter;
+    }
+  }
+  return failing;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,75 @@
+// Seeded sequences of allocator calls and faults for the model test.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace vramscope {
+
+enum class Action : std::uint8_t {
+  allocate,           // `number` bytes at place `place` into the slot
+  free,               // what is in the slot
+  free_inside,        // `number` bytes behind the start of what is in the slot
+  free_again,         // the address that the slot held last
+  free_foreign,       // the address `number`, never given out
+  adopt,              // `number` bytes of kind and device `place` into the direct slot
+  forget,             // what is in the direct slot
+  forget_inside,      // `number` bytes behind its start
+  forget_place,       // place `place`
+  trim,               //
+  reset_peaks,        //
+  reset_accumulated,  //
+  set_fraction,       // `number` thousandths; above 1000: no limit
+  fail_call,          // the `number`-th reserve from now; 0: none
+  capture,            // `number`: 1 begins, 0 ends
+  sticky_error,       // `number`: the code that every backend call answers; 0: healed
+};
+
+struct Operation {
+  Action action = Action::trim;
+  std::uint32_t slot = 0;
+  std::uint32_t place = 0;
+  std::uint64_t number = 0;
+};
+
+std::ostream& operator<<(std::ostream& out, const Operation& operation);
+
+enum class Sizes : std::uint8_t {
+  small,      // up to 1 MiB, most far below
+  mixed,      // log-uniform from 1 byte to 64 MiB
+  large,      // 1 MiB to 200 MiB
+  edges,      // beside the sizes at which the policy changes
+  recurring,  // sixteen sizes, again and again
+};
+
+struct Scenario {
+  const char* name = "";
+  std::uint64_t seed = 0;
+  Sizes sizes = Sizes::mixed;
+  std::uint32_t slots = 64;  // most blocks alive
+  std::uint64_t capacity = 16ull << 30;
+  bool exact_fallback = false;
+  bool reuse_addresses = false;  // of released segments, as drivers do
+  bool has_faults = true;        // captures, sticky errors, places that vanish
+};
+
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
+
+// `count` operations; the same scenario gives the same sequence everywhere.
+std::vector<Operation> make_operations(const Scenario& scenario, std::size_t count);
+
+// What went wrong when the operations ran, and where.
+struct Failure {
+  std::size_t index = 0;
+  std::string what;  // empty: nothing
+};
+using Check = std::function<Failure(const std::vector<Operation>&)>;
+
+// A short sequence that still fails: what can be left out is left out.
+std::vector<Operation> shrink(std::vector<Operation> failing, const Check& check);
+
+}  // namespace vramscope
