@@ -128,11 +128,15 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   if (arguments.simulate && ending.status == kOwnFailure) return;
   const std::vector<std::string> paths = existing(note_lines(note.path()));
   if (paths.empty()) return say(why_no_report(ending));
-  const std::optional<WrittenReport> written = choose(paths, ending.pid);
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  std::optional<WrittenReport> written = choose(paths, ending.pid);
   if (!written) {
-    say("report in " + paths.back());
-    return say("next: vramscope report " + shell_word(paths.back()));
+    const std::string path = seen_from(folder, paths.back());
+    say("report in " + path);
+    return say("next: vramscope report " + shell_word(path));
   }
+  written->path = seen_from(folder, written->path);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
 }
 
