@@ -219,18 +219,34 @@ std::vector<const Plugin*> load(const std::vector<std::string>& paths) {
   return plugins;
 }
 
-int run(int rounds, const std::vector<std::string>& paths) {
-  const std::vector<Trace> traces = {
-      ping_pong("pp1M", 1 << 20, 100000), ping_pong("pp4K", 4096, 100000),
-      steady("rnd1k", 1000, 20000, 8ull << 30), steady("rnd10k", 10000, 40000, 40ull << 30),
-      training("train", 12)};
-  const std::vector<const Plugin*> plugins = load(paths);
+struct Options {
+  int rounds = 5;
+  std::vector<std::string> traces;  // none: all
+  std::vector<std::string> paths;   // of plugins
+};
+
+bool is_wanted(const Options& options, const std::string& trace) {
+  const auto& names = options.traces;
+  return names.empty() || std::find(names.begin(), names.end(), trace) != names.end();
+}
+
+std::vector<Trace> make_traces(const Options& options) {
+  std::vector<Trace> traces = {ping_pong("pp1M", 1 << 20, 100000), ping_pong("pp4K", 4096, 100000),
+                               steady("rnd1k", 1000, 20000, 8ull << 30),
+                               steady("rnd10k", 10000, 40000, 40ull << 30), training("train", 12)};
+  std::erase_if(traces, [&](const Trace& trace) { return !is_wanted(options, trace.name); });
+  return traces;
+}
+
+int run(const Options& options) {
+  const std::vector<Trace> traces = make_traces(options);
+  const std::vector<const Plugin*> plugins = load(options.paths);
   bool is_correct = true;
   for (const Plugin* plugin : plugins) {
     for (const Trace& trace : traces) is_correct &= check(*plugin, trace);
   }
   if (!is_correct) return 1;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < options.rounds; ++round) {
     for (const Trace& trace : traces) {
       for (const Plugin* plugin : plugins) measure(*plugin, trace, round);
     }
@@ -238,7 +254,10 @@ int run(int rounds, const std::vector<std::string>& paths) {
     std::fflush(stdout);
   }
   for (const Plugin* plugin : plugins) {
-    if (std::strcmp(plugin->name, "vramscope") == 0) measure_million(*plugin, std::min(rounds, 3));
+    const bool is_ours = std::strcmp(plugin->name, "vramscope") == 0;
+    if (is_ours && is_wanted(options, "rnd1M")) {
+      measure_million(*plugin, std::min(options.rounds, 3));
+    }
   }
   return 0;
 }
@@ -247,17 +266,19 @@ int run(int rounds, const std::vector<std::string>& paths) {
 }  // namespace vramscope::bench
 
 int main(int argc, char** argv) {
-  int rounds = 5;
-  std::vector<std::string> paths;
+  vramscope::bench::Options options;
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
-      rounds = std::atoi(argv[++i]);
+    const bool has_value = i + 1 < argc;
+    if (std::strcmp(argv[i], "--rounds") == 0 && has_value) {
+      options.rounds = std::atoi(argv[++i]);
+    } else if (std::strcmp(argv[i], "--trace") == 0 && has_value) {
+      options.traces.emplace_back(argv[++i]);
     } else {
-      paths.emplace_back(argv[i]);
+      options.paths.emplace_back(argv[i]);
     }
   }
-  if (paths.empty() || rounds < 1) {
-    std::fprintf(stderr, "usage: bench [--rounds N] PLUGIN.so...\n");
+  if (options.paths.empty() || options.rounds < 1) {
+    std::fprintf(stderr, "usage: bench [--rounds N] [--trace NAME]... PLUGIN.so...\n");
     return 2;
   }
   // glibc leaves out atomic instructions while a process has one thread: that would flatter all.
@@ -266,5 +287,5 @@ int main(int argc, char** argv) {
   CPU_ZERO(&first_cpu);
   CPU_SET(0, &first_cpu);
   sched_setaffinity(0, sizeof first_cpu, &first_cpu);
-  return vramscope::bench::run(rounds, paths);
+  return vramscope::bench::run(options);
 }
