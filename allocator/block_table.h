@@ -84,7 +84,7 @@ class BlockTable {
 
   // The map from addresses to blocks holds the blocks that were inserted; after prepare().
   void insert(BlockIndex i) noexcept;
-  void erase(BlockIndex i) noexcept;                          // an inserted one
+  void erase(BlockIndex i) noexcept;                              // an inserted one
   [[nodiscard]] BlockIndex find(Address address) const noexcept;  // exact; kNoBlock: none
 
   [[nodiscard]] std::size_t block_count() const { return count_; }

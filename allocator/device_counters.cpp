@@ -56,8 +56,8 @@ void DeviceCounters::count_completion(PoolClass pool, std::uint64_t bytes, std::
 void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
                                 SplitChange change_of_split) {
   const std::int64_t size = to_signed(bytes);
-  change(pool, {-1, -size, -1, -size, -to_signed(asked), change_of_split.count,
-                change_of_split.bytes});
+  change(pool,
+         {-1, -size, -1, -size, -to_signed(asked), change_of_split.count, change_of_split.bytes});
 }
 
 void DeviceCounters::count_segment(PoolClass pool, std::uint64_t bytes) {

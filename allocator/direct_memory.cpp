@@ -24,8 +24,7 @@ void change_host(HostStatistics& host, std::uint64_t bytes, Change change) {
 
 }  // namespace
 
-Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
-                                Tag tag) noexcept {
+Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept {
   Outcome out{.status = {Result::invalid, 0},
               .address = address,
               .rounded = bytes,
@@ -39,8 +38,7 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
   return out;
 }
 
-void CachingAllocator::State::adopt(Place where, Address address, std::size_t bytes,
-                                    Outcome& out) {
+void CachingAllocator::State::adopt(Place where, Address address, std::size_t bytes, Outcome& out) {
   forget_overlapping(address, bytes);
   out.status = {Result::failed, 0};
   if (!ledger.prepare(out.tag)) return;

@@ -32,7 +32,7 @@ struct Recount {
   }
 
   // The name of the first counter that differs, or nullptr.
-  [[nodiscard]] const char* differs(const DeviceStatistics& s, Stat PooledStat::* level) const {
+  [[nodiscard]] const char* differs(const DeviceStatistics& s, Stat PooledStat::*level) const {
     if ((s.segment.*level).current != segment) return "segment";
     if ((s.reserved_bytes.*level).current != reserved_bytes) return "reserved_bytes";
     if ((s.allocation.*level).current != allocation) return "allocation";

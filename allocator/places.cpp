@@ -114,8 +114,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     if (b.left == kNoBlock) place.last_pending = kNoBlock;
     blocks.erase(block);
     const SplitChange split = place.pool(b.pool).give_back(block);
-    device_of(place.place)
-        .counters.count_completion(b.pool, to_bytes(b.size), b.requested, split);
+    device_of(place.place).counters.count_completion(b.pool, to_bytes(b.size), b.requested, split);
     ledger.count_free(place.place, b.tag, b.requested);
   }
 }

@@ -71,7 +71,8 @@ SplitChange Pool::take(BlockIndex block, Units size, Cut cut) noexcept {
   const Units rest = b.size - size;
   if (cut == Cut::yes && rest > 0) cut_off(block, size);
   b.state = BlockState::active_allocated;
-  if (was_part) return {.count = b.size == size && rest > 0 ? 0 : -1, .bytes = -signed_bytes(b.size)};
+  if (was_part)
+    return {.count = b.size == size && rest > 0 ? 0 : -1, .bytes = -signed_bytes(b.size)};
   if (b.is_part()) return {.count = 1, .bytes = signed_bytes(rest)};
   return {};
 }

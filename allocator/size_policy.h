@@ -21,10 +21,10 @@ inline constexpr std::uint64_t kUnit = 512;               // every block is a mu
 inline constexpr std::uint64_t kSmallRequest = kMiB;      // largest block of the small pool
 inline constexpr std::uint64_t kSmallSegment = 2 * kMiB;  // also the driver's granularity
 inline constexpr std::uint64_t kLargeSegment = 20 * kMiB;
-inline constexpr std::uint64_t kOwnSegment = 10 * kMiB;    // from here on a segment of its own
-inline constexpr std::uint64_t kGranularity = 2 * kMiB;    // of segments of their own
-inline constexpr std::uint64_t kRefused = 1ull << 60;      // "more than 1EB"
-inline constexpr std::uint64_t kLargeRestAtMost = kMiB;    // a smaller rest stays with its block
+inline constexpr std::uint64_t kOwnSegment = 10 * kMiB;  // from here on a segment of its own
+inline constexpr std::uint64_t kGranularity = 2 * kMiB;  // of segments of their own
+inline constexpr std::uint64_t kRefused = 1ull << 60;    // "more than 1EB"
+inline constexpr std::uint64_t kLargeRestAtMost = kMiB;  // a smaller rest stays with its block
 
 enum class PoolClass : std::uint8_t { large, small };
 

@@ -29,7 +29,8 @@ struct DeviceMemory {
   std::uint64_t promised = 0;  // asked of the backend and not answered yet
 };
 
-// One place: its two pools, and the blocks that were freed while the device could not be waited for.
+// One place: its two pools, and the blocks that were freed while the device could not be waited
+// for.
 struct PlaceMemory {
   PlaceMemory(BlockTable& blocks, Place where, std::uint16_t at, std::uint64_t total)
       : place(where),
@@ -103,8 +104,7 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const
-      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const VRAMSCOPE_REQUIRES(mutex);
   void remove_segment(std::map<Address, Segment>::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
   void widen_range(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);

@@ -15,15 +15,15 @@ enum class Effect : std::uint8_t {
   release,   // memory at `address` goes
   pin,       // host memory of the program becomes page-locked
   unpin,
-  query,    // an answer about memory
-  life,     // a context or capture begins or ends
+  query,  // an answer about memory
+  life,   // a context or capture begins or ends
 };
 
 // How an allocation was served.
 enum class Served : std::uint8_t {
-  direct,     // by the driver, as without us
-  hit,        // from a cached block: no driver call for the memory itself
-  driver,     // by ours, with a driver call
+  direct,  // by the driver, as without us
+  hit,     // from a cached block: no driver call for the memory itself
+  driver,  // by ours, with a driver call
 };
 
 struct Event {
@@ -31,14 +31,14 @@ struct Event {
   Effect effect = Effect::none;
   Served served = Served::direct;
   bool failed = false;
-  Place place;              // of the memory
-  Tag tag = 0;              // who allocated it (also for a release); 0: unknown
-  Address address = 0;      // 0 when none
-  std::uint64_t bytes = 0;  // requested bytes
-  std::uint64_t start_ns = 0;    // CLOCK_MONOTONIC
-  std::uint64_t total_ns = 0;    // whole call, ours and the driver's
-  std::uint64_t driver_ns = 0;   // share of it in the driver for memory
-  std::uint64_t sync_ns = 0;     // share of it waiting for the device
+  Place place;                  // of the memory
+  Tag tag = 0;                  // who allocated it (also for a release); 0: unknown
+  Address address = 0;          // 0 when none
+  std::uint64_t bytes = 0;      // requested bytes
+  std::uint64_t start_ns = 0;   // CLOCK_MONOTONIC
+  std::uint64_t total_ns = 0;   // whole call, ours and the driver's
+  std::uint64_t driver_ns = 0;  // share of it in the driver for memory
+  std::uint64_t sync_ns = 0;    // share of it waiting for the device
 };
 
 }  // namespace vramscope

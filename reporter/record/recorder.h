@@ -66,15 +66,15 @@ struct SiteFact {
 };
 
 struct TagFact {
-  std::uint32_t site = 0;  // index into sites
-  Place place;             // kind and device only
+  std::uint32_t site = 0;      // index into sites
+  Place place;                 // kind and device only
   std::uint64_t total_ns = 0;  // time in the allocating calls
 };
 
 // Everything the recorder knows, copied for a report.
 struct RecorderFacts {
-  std::vector<FunctionTotals> functions;                   // by row
-  std::vector<std::pair<std::uint16_t, Timing>> devices;   // by ordinal, those used
+  std::vector<FunctionTotals> functions;                  // by row
+  std::vector<std::pair<std::uint16_t, Timing>> devices;  // by ordinal, those used
   Timing host;
   std::vector<ModuleFact> modules;
   std::vector<FrameFact> frames;
@@ -87,13 +87,19 @@ struct RecorderFacts {
 // Threads: any.
 class Recorder {
  public:
-  explicit Recorder(std::size_t function_count);
+  // 2^20 tags are 8 MiB of times; a program with more call sites has generated code.
+  static constexpr std::size_t kMaxTags = std::size_t{1} << 20;
+
+  // May throw bad_alloc. max_tags: at most kMaxTags; the unknown tag is one of them.
+  explicit Recorder(std::size_t function_count, std::size_t max_tags = kMaxTags);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
   // The tag of (stack, kind and device of place); the same question gets the same answer. 0 when
-  // our memory or the table is exhausted (counted as a warning once).
+  // our memory or the table is exhausted (counted as a warning once). Frames of objects that were
+  // unloaded since are told apart from those loaded in their place. Asks the loader about objects
+  // when a stack is new: hold no lock that the loader's callbacks could want.
   [[nodiscard]] Tag intern(const Stack& stack, Place place) noexcept;
   void record(const Event& event) noexcept;
   void count_unrecorded() noexcept;

@@ -25,7 +25,8 @@ enum class StackMethod : std::uint8_t { none, frame_pointers, unwind_tables };
 // thread that holds no lock. `real_dlsym` is the C library's own dlsym (ours is exported and must
 // not be entered from here).
 using DlsymFunction = void* (*)(void* handle, const char* name);
-StackMethod open_stacks(StackMethod wanted, std::size_t max_depth, DlsymFunction real_dlsym) noexcept;
+StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
+                        DlsymFunction real_dlsym) noexcept;
 
 // Fills `stack` with the calling thread's frames. Frames inside [skip_begin, skip_end), the text of
 // our own library as told by open_stacks, are dropped. Never fails: a walk that cannot go on gives

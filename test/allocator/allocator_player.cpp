@@ -95,25 +95,37 @@ class Player {
 
   void play(char op, Words& words) {
     switch (op) {
-      case 'a': return allocate(words);
-      case 'f': return free(words);
-      case 'F': return set_fraction(words);
+      case 'a':
+        return allocate(words);
+      case 'f':
+        return free(words);
+      case 'F':
+        return set_fraction(words);
       case 'k':
         device_->fail_call(words.number<std::uint64_t>("number of calls"));
         return words.end();
       case 'o':
         if (!words.next().empty()) throw BadLine("settings other than none are not supported");
         return;
-      default: break;
+      default:
+        break;
     }
     words.end();
     switch (op) {
-      case 'p': return allocator_->reset_peaks();
-      case 'r': return allocator_->reset_accumulated();
-      case 'e': return allocator_->trim();
-      case 's': std::cout << test::statistics_line(statistics()) << '\n'; return;
-      case 'm': std::cout << test::snapshot_line(allocator_->snapshot()) << '\n'; return;
-      default: throw BadLine(std::string("unknown operation '") + op + "'");
+      case 'p':
+        return allocator_->reset_peaks();
+      case 'r':
+        return allocator_->reset_accumulated();
+      case 'e':
+        return allocator_->trim();
+      case 's':
+        std::cout << test::statistics_line(statistics()) << '\n';
+        return;
+      case 'm':
+        std::cout << test::snapshot_line(allocator_->snapshot()) << '\n';
+        return;
+      default:
+        throw BadLine(std::string("unknown operation '") + op + "'");
     }
   }
 
@@ -183,7 +195,8 @@ int main(int argc, char** argv) {
   }
   const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
   if (settings && *settings) {
-    return refuse("VRAMSCOPE_ALLOC_CONF='" + std::string(settings) + "': settings other than none "
+    return refuse("VRAMSCOPE_ALLOC_CONF='" + std::string(settings) +
+                  "': settings other than none "
                   "are not supported");
   }
   std::ios::sync_with_stdio(false);

@@ -15,12 +15,12 @@ struct Flatten {
   std::map<std::string, std::int64_t> values;
 
   void pooled(const std::string& name, const PooledStat& stat) {
-    PooledStat::visit(stat, [&](const char* level, const Stat& s) { single(name + "." + level, s); });
+    PooledStat::visit(stat,
+                      [&](const char* level, const Stat& s) { single(name + "." + level, s); });
   }
   void single(const std::string& name, const Stat& stat) {
-    Stat::visit(stat, [&](const char* field, std::int64_t value) {
-      values[name + "." + field] = value;
-    });
+    Stat::visit(stat,
+                [&](const char* field, std::int64_t value) { values[name + "." + field] = value; });
   }
   void count(const std::string& name, std::int64_t value) { values[name] = value; }
   void setting(const std::string& name, std::int64_t value) { values[name] = value; }
@@ -34,9 +34,12 @@ std::map<std::string, std::int64_t> flatten(const DeviceStatistics& statistics) 
 
 const char* name_of(BlockState state) {
   switch (state) {
-    case BlockState::active_allocated: return "active_allocated";
-    case BlockState::active_pending_free: return "active_pending_free";
-    case BlockState::inactive: return "inactive";
+    case BlockState::active_allocated:
+      return "active_allocated";
+    case BlockState::active_pending_free:
+      return "active_pending_free";
+    case BlockState::inactive:
+      return "inactive";
   }
   return "";
 }

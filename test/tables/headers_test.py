@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """headers_test.py SOURCE_ROOT BUILD_FOLDER
 
-Flags are those with which the build compiles a source of the same room.
+Flags are those with which the build compiles a source of the same room, the one with most.
 """
 import json
 import os
@@ -14,7 +14,7 @@ ROOMS = ("allocator", "interpose", "reporter")
 
 
 def compile_flags(root, build):
-    """Room -> (compiler, flags) of one of its sources."""
+    """Room -> (compiler, flags) of its source with most flags."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         commands = json.load(file)
     flags = {}
@@ -26,7 +26,8 @@ def compile_flags(root, build):
         start = next(i for i, word in enumerate(words) if word.startswith("-"))
         kept = [word for word in words[start:] if word.startswith(("-I", "-D", "-isystem", "-std"))]
         room = os.path.relpath(source, root).split(os.sep)[0]
-        flags.setdefault(room, (words[start - 1:start], kept))
+        if len(kept) > len(flags.get(room, ((), ()))[1]):
+            flags[room] = (words[start - 1:start], kept)
     return flags
 
 

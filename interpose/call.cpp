@@ -1,0 +1,93 @@
+// One intercepted call.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/call.h"
+
+namespace vramscope {
+namespace {
+
+constinit thread_local bool inside = false;
+
+}  // namespace
+
+Call::Call(Function function) noexcept
+    : profiler_(inside ? nullptr : Profiler::active()), errno_(errno) {
+  if (profiler_ == nullptr) return;
+  inside = true;
+  event_.function = static_cast<std::uint16_t>(function);
+  event_.effect = row(function).effect;
+  event_.place.kind = row(function).kind;
+  event_.start_ns = now_ns();
+}
+
+Call::~Call() {
+  if (profiler_ == nullptr) return;
+  inside = false;
+  errno = errno_;
+}
+
+bool Call::find_place(Place& place) const noexcept {
+  place = {.kind = event_.place.kind};
+  if (place.kind == Kind::pinned || place.kind == Kind::registered) return true;
+  const Contexts::Current current = profiler_->contexts().current();
+  if (current.code != CUDA_SUCCESS) return false;
+  if (current.first_of_device) profiler_->note_device(current.place.device);
+  place.device = current.place.device;
+  place.context = current.place.context;
+  return true;
+}
+
+Tag Call::tag(Place place) noexcept {
+  Stack stack;
+  capture(stack);
+  return profiler_->recorder().intern(stack, place);
+}
+
+void Call::note(const Outcome& outcome) noexcept {
+  event_.address = outcome.address;
+  event_.bytes = outcome.requested;
+  event_.tag = outcome.tag;
+  event_.place = outcome.where;
+  event_.driver_ns += outcome.backend_ns;
+  event_.sync_ns += outcome.wait_ns;
+  const bool asked_driver = outcome.backend_ns != 0;
+  event_.served = asked_driver ? Served::driver : Served::hit;
+}
+
+void Call::adopt(Address address, std::size_t bytes) noexcept {
+  Place place;
+  if (!find_place(place)) place = {.kind = event_.place.kind};
+  const Tag who = tag(place);
+  const Outcome outcome = profiler_->allocator().adopt(place, address, bytes, who);
+  event_.place = place;
+  event_.address = address;
+  event_.bytes = bytes;
+  event_.tag = who;
+  if (!outcome.status.ok() && bytes != 0) profiler_->recorder().count_unrecorded();
+}
+
+Outcome Call::forget(Address address) noexcept {
+  const Outcome outcome = profiler_->allocator().forget(address);
+  event_.address = address;
+  if (outcome.status.ok()) {
+    event_.bytes = outcome.requested;
+    event_.tag = outcome.tag;
+    event_.place = outcome.where;
+  }
+  return outcome;
+}
+
+void Call::take_back(const Outcome& forgotten) noexcept {
+  if (!forgotten.status.ok()) return;
+  (void)profiler_->allocator().adopt(forgotten.where, forgotten.address, forgotten.requested,
+                                     forgotten.tag);
+}
+
+CUresult Call::finish(CUresult code) noexcept {
+  if (profiler_ == nullptr) return code;
+  event_.failed = code != CUDA_SUCCESS;
+  event_.total_ns = now_ns() - event_.start_ns;
+  profiler_->recorder().record(event_);
+  return code;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,102 @@
+// One intercepted call: marks the thread as inside, keeps the clock, becomes one Event.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cerrno>
+#include <type_traits>
+
+#include "allocator/caching_allocator.h"
+#include "interpose/clock.h"
+#include "interpose/profiler.h"
+#include "reporter/record/event.h"
+
+namespace vramscope {
+
+// The address in a row's column: a device or host pointer, or 0 for none.
+template <class T>
+[[nodiscard]] Address to_address(T address) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<std::uintptr_t>(address);
+  } else {
+    return static_cast<Address>(address);
+  }
+}
+
+// Threads: one, the calling thread. Keeps errno as the real call left it.
+class Call {
+ public:
+  explicit Call(Function function) noexcept;
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // False before cuInit, in a forked child and in a call made from inside another of ours: the call
+  // goes straight to the real function and leaves no trace.
+  [[nodiscard]] bool active() const noexcept { return profiler_ != nullptr; }
+  [[nodiscard]] Profiler& profiler() const noexcept { return *profiler_; }
+
+  // Where memory of the row's kind is now: the current context for device memory. False when the
+  // driver has no current context.
+  [[nodiscard]] bool find_place(Place& place) const noexcept;
+  // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
+  [[nodiscard]] Tag tag(Place place) noexcept;
+
+  // What our allocator decided becomes part of the event.
+  void note(const Outcome& outcome) noexcept;
+
+  // The row's effect, done by the real function and recorded. `memory` gives {address, bytes} and
+  // is asked once it is valid: after a success, for a release before the call.
+  template <class RealFunction, class Memory>
+  CUresult direct(RealFunction real_function, Memory memory) noexcept {
+    switch (event_.effect) {
+      case Effect::allocate:
+      case Effect::pin: return direct_allocation(real_function, memory);
+      case Effect::release:
+      case Effect::unpin: return direct_release(real_function, memory);
+      default: return timed(real_function);
+    }
+  }
+
+  // Ends the call: the event goes to the recorder.
+  CUresult finish(CUresult code) noexcept;
+
+ private:
+  template <class RealFunction>
+  CUresult timed(RealFunction real_function) noexcept {
+    const std::uint64_t start = now_ns();
+    errno = errno_;
+    const CUresult code = real_function();
+    errno_ = errno;
+    event_.driver_ns += now_ns() - start;
+    return code;
+  }
+
+  template <class RealFunction, class MemoryOf>
+  CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) noexcept {
+    const CUresult code = timed(real_function);
+    if (code == CUDA_SUCCESS) {
+      const auto [address, bytes] = memory_of();
+      adopt(address, bytes);
+    }
+    return code;
+  }
+
+  template <class RealFunction, class MemoryOf>
+  CUresult direct_release(RealFunction real_function, MemoryOf memory_of) noexcept {
+    const Outcome forgotten = forget(memory_of().first);
+    const CUresult code = timed(real_function);
+    if (code != CUDA_SUCCESS) take_back(forgotten);
+    return code;
+  }
+
+  void adopt(Address address, std::size_t bytes) noexcept;
+  // Recorded before the real free: another thread may get the same address at once.
+  [[nodiscard]] Outcome forget(Address address) noexcept;
+  void take_back(const Outcome& forgotten) noexcept;
+
+  Profiler* profiler_;
+  Event event_;
+  int errno_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,49 @@
+// The stream captures that are open.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/captures.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include "interpose/real.h"
+
+namespace vramscope {
+
+Captures::Key Captures::key(CUstream stream, bool per_thread) noexcept {
+  Key key{.stream = stream};
+  real().cuCtxGetCurrent(&key.context);
+  const bool is_default = stream == nullptr && per_thread;
+  if (is_default || stream == CU_STREAM_PER_THREAD) {
+    key.stream = CU_STREAM_PER_THREAD;
+    key.thread = gettid();
+  }
+  return key;
+}
+
+void Captures::began(const Key& key) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    open_.push_back(key);
+  } catch (const std::bad_alloc&) {
+    // Counted all the same: waiting too little is safe, waiting in a capture is not. The count then
+    // stays above zero and frees stay pending.
+  }
+  count_.fetch_add(1, std::memory_order_release);
+}
+
+void Captures::ended(const Key& key) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::size_t gone = std::erase(open_, key);
+  count_.fetch_sub(gone, std::memory_order_release);
+}
+
+void Captures::context_ended(CUcontext context) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::size_t gone =
+      std::erase_if(open_, [&](const Key& key) { return key.context == context; });
+  count_.fetch_sub(gone, std::memory_order_release);
+}
+
+}  // namespace vramscope

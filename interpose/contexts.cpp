@@ -1,0 +1,79 @@
+// Driver contexts as places.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/contexts.h"
+
+#include "interpose/real.h"
+
+namespace vramscope {
+namespace {
+
+// The calling thread's last answer: valid while no context has ended since.
+struct Remembered {
+  CUcontext context = nullptr;
+  std::uint32_t generation = 0;
+  Place place;
+};
+constinit thread_local Remembered remembered;
+
+}  // namespace
+
+Contexts::Current Contexts::current() noexcept {
+  CUcontext context = nullptr;
+  if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) {
+    return {.code = code, .place = {}};
+  }
+  if (context == nullptr) return {.code = CUDA_ERROR_INVALID_CONTEXT, .place = {}};
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (remembered.context == context && remembered.generation == generation) {
+    return {.code = CUDA_SUCCESS, .place = remembered.place};
+  }
+  CUdevice device = 0;
+  if (const CUresult code = real().cuCtxGetDevice(&device); code != CUDA_SUCCESS) {
+    return {.code = code, .place = {}};
+  }
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) {
+    return {.code = CUDA_ERROR_INVALID_DEVICE, .place = {}};
+  }
+  const std::uint32_t index = find_or_add(context, device);
+  if (index == kMaxContexts) return {.code = CUDA_ERROR_UNKNOWN, .place = {}};
+  const Place place{Kind::device, static_cast<std::uint16_t>(device), index};
+  remembered = {context, generation, place};
+  const std::uint64_t bit = std::uint64_t{1} << device;
+  const bool first = (devices_seen_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+  return {.code = CUDA_SUCCESS, .place = place, .first_of_device = first};
+}
+
+std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t count = count_.load(std::memory_order_relaxed);
+  std::uint32_t at = count;  // where a new entry goes: at the end, or over an ended one
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const CUcontext known = entries_[i].context.load(std::memory_order_relaxed);
+    if (known == context) return i;
+    if (known == nullptr && at == count && count == kMaxContexts) at = i;
+  }
+  if (at == kMaxContexts) return kMaxContexts;
+  entries_[at].device = static_cast<std::uint16_t>(device);
+  entries_[at].context.store(context, std::memory_order_release);
+  if (at == count) count_.store(count + 1, std::memory_order_release);
+  return at;
+}
+
+CUcontext Contexts::handle(Place place) const noexcept {
+  return entries_[place.context].context.load(std::memory_order_acquire);
+}
+
+Within::Within(CUcontext context) noexcept {
+  CUcontext current = nullptr;
+  code_ = real().cuCtxGetCurrent(&current);
+  if (code_ != CUDA_SUCCESS || current == context) return;
+  code_ = real().cuCtxPushCurrent_v2(context);
+  pushed_ = code_ == CUDA_SUCCESS;
+}
+
+Within::~Within() {
+  CUcontext ours = nullptr;
+  if (pushed_) real().cuCtxPopCurrent_v2(&ours);
+}
+
+}  // namespace vramscope

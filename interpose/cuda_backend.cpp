@@ -1,0 +1,86 @@
+// Backend on the real driver.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/cuda_backend.h"
+
+#include "interpose/clock.h"
+#include "interpose/real.h"
+
+namespace vramscope {
+namespace {
+
+// How old a sample of free memory may get before a new segment takes another: cuMemGetInfo costs
+// about as much as a small cuMemAlloc.
+constexpr std::uint64_t kSampleEveryNs = 10'000'000;
+
+}  // namespace
+
+Status to_status(CUresult code) noexcept {
+  switch (code) {
+    case CUDA_SUCCESS: return {};
+    case CUDA_ERROR_OUT_OF_MEMORY: return {Result::out_of_memory, code};
+    default: return {Result::failed, code};
+  }
+}
+
+// The allocator asks on the thread of the program's own call, in the context that the place is.
+Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
+  const std::uint64_t start = now_ns();
+  CUdeviceptr segment = 0;
+  const CUresult code = real().cuMemAlloc_v2(&segment, bytes);
+  const std::uint64_t end = now_ns();
+  if (code == CUDA_SUCCESS) sample_free_memory(where.device);
+  return {to_status(code), segment, end - start};
+}
+
+Reply CudaBackend::release(Place where, Address segment) noexcept {
+  const std::uint64_t start = now_ns();
+  const CUcontext context = contexts_.handle(where);
+  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  const Within within(context);
+  CUresult code = within.code();
+  if (code == CUDA_SUCCESS) code = real().cuMemFree_v2(segment);
+  return {to_status(code), now_ns() - start};
+}
+
+Reply CudaBackend::wait(Place where) noexcept {
+  const std::uint64_t start = now_ns();
+  const CUcontext context = contexts_.handle(where);
+  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  const Within within(context);
+  CUresult code = within.code();
+  if (code == CUDA_SUCCESS) code = real().cuCtxSynchronize();
+  return {to_status(code), now_ns() - start};
+}
+
+bool CudaBackend::may_wait(Place) noexcept { return !captures_.any(); }
+
+std::uint64_t CudaBackend::total_bytes(Place where) noexcept {
+  return samples_[where.device].total_bytes.load(std::memory_order_relaxed);
+}
+
+void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
+                                   std::size_t total_bytes) noexcept {
+  Sample& sample = samples_[device];
+  sample.free_bytes.store(free_bytes, std::memory_order_relaxed);
+  sample.total_bytes.store(total_bytes, std::memory_order_relaxed);
+  sample.taken_ns.store(now_ns(), std::memory_order_release);
+}
+
+void CudaBackend::sample_free_memory(std::uint16_t device) noexcept {
+  const std::uint64_t taken = samples_[device].taken_ns.load(std::memory_order_relaxed);
+  if (captures_.any() || now_ns() - taken < kSampleEveryNs) return;
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+    note_free_memory(device, free_bytes, total_bytes);
+  }
+}
+
+FreeMemory CudaBackend::free_memory(std::uint16_t device) const noexcept {
+  const Sample& sample = samples_[device];
+  const std::uint64_t taken = sample.taken_ns.load(std::memory_order_acquire);
+  return {sample.free_bytes.load(std::memory_order_relaxed),
+          sample.total_bytes.load(std::memory_order_relaxed), taken};
+}
+
+}  // namespace vramscope

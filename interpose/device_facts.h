@@ -1,0 +1,18 @@
+// What the driver says about a device.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// Asks the driver, on the calling thread, whose current context is on `device`. What it refuses to
+// say stays empty. May throw bad_alloc.
+[[nodiscard]] DeviceFacts ask_device(std::uint16_t device);
+
+// The driver is Vramscope's own simulated device.
+[[nodiscard]] bool is_simulated_device() noexcept;
+
+}  // namespace vramscope

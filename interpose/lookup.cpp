@@ -1,0 +1,171 @@
+// Answers dlsym and cuGetProcAddress from the table.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/lookup.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+#include "interpose/profiler.h"
+#include "interpose/real.h"
+
+using DlsymPointer = void* (*)(void*, const char*);
+
+extern "C" {
+// Read by lookup_gate.S, which jumps through it.
+__attribute__((visibility("hidden"))) constinit DlsymPointer vramscope_real_dlsym = nullptr;
+}
+
+namespace vramscope {
+namespace {
+
+// The versions that dlsym carries: glibc 2.34 and newer, x86-64 before that.
+constexpr const char* kDlsymVersions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
+
+DlsymPointer find_real_dlsym() noexcept {
+  DlsymPointer found = __atomic_load_n(&vramscope_real_dlsym, __ATOMIC_ACQUIRE);
+  if (found != nullptr) return found;
+  for (const char* version : kDlsymVersions) {
+    found = reinterpret_cast<DlsymPointer>(dlvsym(RTLD_NEXT, "dlsym", version));
+    if (found != nullptr) break;
+  }
+  __atomic_store_n(&vramscope_real_dlsym, found, __ATOMIC_RELEASE);
+  return found;
+}
+
+// Our wrappers, by row.
+void* const* wrappers() noexcept {
+  static void* const table[] = {
+#define DRIVER_FUNCTION(symbol, ...) reinterpret_cast<void*>(&::symbol),
+#include "interpose/functions.def"
+  };
+  return table;
+}
+
+// Rows in the order of (asked as, since), so that a name is found by bisection: a runtime asks
+// several hundred names at start, most of them not ours.
+constexpr auto kByAskedName = [] {
+  std::array<std::uint16_t, kFunctionCount> order{};
+  for (std::size_t i = 0; i < kFunctionCount; ++i) {
+    std::size_t at = i;
+    const auto before = [&](std::uint16_t other) {
+      const int names =
+          std::string_view(kFunctions[i].asked_as).compare(kFunctions[other].asked_as);
+      return names < 0 || (names == 0 && kFunctions[i].since < kFunctions[other].since);
+    };
+    for (; at > 0 && before(order[at - 1]); --at) order[at] = order[at - 1];
+    order[at] = static_cast<std::uint16_t>(i);
+  }
+  return order;
+}();
+
+// First position in kByAskedName whose name is not before `name`.
+std::size_t first_asked_as(std::string_view name) noexcept {
+  std::size_t low = 0;
+  std::size_t high = kFunctionCount;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (std::string_view(kFunctions[kByAskedName[middle]].asked_as) < name) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+bool same_question(std::size_t one, std::size_t other) noexcept {
+  const FunctionRow& a = kFunctions[kByAskedName[one]];
+  const FunctionRow& b = kFunctions[kByAskedName[other]];
+  return a.since == b.since && std::strcmp(a.asked_as, b.asked_as) == 0;
+}
+
+// Does the function at this position of kByAskedName exist in both stream flavours?
+bool has_twin(std::size_t at) noexcept {
+  return (at > 0 && same_question(at, at - 1)) ||
+         (at + 1 < kFunctionCount && same_question(at, at + 1));
+}
+
+// Row of an exported symbol, or -1.
+int exported_row(const char* name) noexcept {
+  for (std::size_t i = 0; i < kFunctionCount; ++i) {
+    if (std::strcmp(kFunctions[i].symbol, name) == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool has_driver_prefix(const char* name) noexcept {  // cuBLAS, cuDNN and curl start with "cu" too
+  return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+// Is `file` a CUDA driver: libcuda.so, libcuda.so.1, libcuda.so.580.65.06 ...
+bool is_driver_file(const char* file) noexcept {
+  if (file == nullptr) return false;
+  const char* slash = std::strrchr(file, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : file, "libcuda.so", 10) == 0;
+}
+
+struct Answer {
+  void* address;
+  std::uintptr_t answered;  // 0: ask the C library
+};
+
+// dlsym(handle, name) for a name of the table; `caller` asked.
+Answer answer(void* handle, const char* name, int found_row, const void* caller) noexcept {
+  if (handle == RTLD_NEXT) return {nullptr, 0};
+  void* address = real_dlsym(handle, name);
+  if (handle == RTLD_DEFAULT || address == wrappers()[found_row]) {
+    // The search met our own export first: say what the program would see without us.
+    address = real_dlsym(RTLD_NEXT, name);
+  }
+  if (address == nullptr) return {nullptr, 1};  // dlerror() tells why
+  Dl_info real_home{};
+  Dl_info asking{};
+  if (dladdr(address, &real_home) == 0 || !is_driver_file(real_home.dli_fname)) {
+    return {address, 1};
+  }
+  if (dladdr(caller, &asking) != 0 && asking.dli_fbase == real_home.dli_fbase) {
+    return {address, 1};  // the driver asks itself (seen on WSL2)
+  }
+  if (void* driver = dlopen(real_home.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)) {
+    load_real(driver);
+    dlclose(driver);
+  }
+  return {wrappers()[found_row], 1};
+}
+
+}  // namespace
+
+void* real_dlsym(void* handle, const char* name) noexcept {
+  return find_real_dlsym()(handle, name);
+}
+
+void* wrapper_for(const char* symbol, int version, cuuint64_t flags, void* found) noexcept {
+  const bool wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  const std::string_view name = symbol;
+  void* best = found;
+  for (std::size_t i = first_asked_as(name); i < kFunctionCount; ++i) {
+    const FunctionRow& candidate = kFunctions[kByAskedName[i]];
+    if (name != candidate.asked_as || candidate.since > version) break;
+    const bool wrong_flavour = candidate.per_thread != wants_per_thread;
+    if (wrong_flavour && has_twin(i)) continue;
+    best = wrappers()[kByAskedName[i]];
+  }
+  return best;
+}
+
+}  // namespace vramscope
+
+// Called by lookup_gate.S for every dlsym of the process.
+extern "C" __attribute__((visibility("hidden"))) vramscope::Answer vramscope_lookup(
+    void* handle, const char* name, const void* caller) noexcept {
+  using namespace vramscope;
+  find_real_dlsym();
+  if (!has_driver_prefix(name) || switched_off()) return {nullptr, 0};
+  const int found = exported_row(name);
+  if (found < 0) return {nullptr, 0};
+  return answer(handle, name, found, caller);
+}

@@ -1,0 +1,16 @@
+// The few lines that Vramscope says on stderr inside the host program.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace vramscope {
+
+// One line "vramscope: <text>". Never fails, keeps errno, does not allocate. Threads: any.
+void say(const char* text) noexcept;
+
+// Lines that are said at most once in a process.
+enum class Once : std::uint8_t { ipc_of_block, no_helper_thread, count };
+void say_once(Once which, const char* text) noexcept;
+
+}  // namespace vramscope

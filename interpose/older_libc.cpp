@@ -1,0 +1,54 @@
+// Lets a library built on a new C library load on an older one: the compiler's static libraries ask
+// for two functions that glibc has only since 2.35 and 2.36. These definitions answer inside our
+// library (they are hidden), so that it needs nothing newer than glibc 2.34.
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/random.h>
+
+#include <cstdint>
+
+#ifdef DLFO_EH_SEGMENT_TYPE  // glibc 2.35: libgcc's unwinder finds an object's unwind table by it
+namespace {
+
+struct Search {
+  std::uintptr_t address;
+  dl_find_object* result;
+};
+
+bool contains(const dl_phdr_info& object, const ElfW(Phdr) & segment, std::uintptr_t address) {
+  const std::uintptr_t start = object.dlpi_addr + segment.p_vaddr;
+  return segment.p_type == PT_LOAD && address >= start && address - start < segment.p_memsz;
+}
+
+// 1 when the object holds the address: the search ends.
+int look_at(dl_phdr_info* object, std::size_t, void* context) {
+  const Search& search = *static_cast<Search*>(context);
+  bool found = false;
+  void* unwind_table = nullptr;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    found = found || contains(*object, segment, search.address);
+    if (segment.p_type == DLFO_EH_SEGMENT_TYPE) {
+      unwind_table = reinterpret_cast<void*>(object->dlpi_addr + segment.p_vaddr);
+    }
+  }
+  if (found) search.result->dlfo_eh_frame = unwind_table;
+  return found && unwind_table != nullptr ? 1 : 0;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(
+    void* address, dl_find_object* result) noexcept {
+  Search search = {reinterpret_cast<std::uintptr_t>(address), result};
+  return dl_iterate_phdr(look_at, &search) == 1 ? 0 : -1;
+}
+#endif
+
+// Pulled in with libstdc++'s strings (by way of std::random_device); nothing of ours calls it.
+extern "C" __attribute__((visibility("hidden"))) std::uint32_t arc4random() noexcept {
+  std::uint32_t value = 0;
+  if (getrandom(&value, sizeof(value), 0) != sizeof(value)) return 0;
+  return value;
+}

@@ -1,0 +1,201 @@
+// Composition root.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/profiler.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+
+#include "interpose/clock.h"
+#include "interpose/device_facts.h"
+#include "interpose/lookup.h"
+#include "interpose/message.h"
+#include "interpose/real.h"
+#include "interpose/signals.h"
+#include "interpose/startup.h"
+#include "reporter/report/file_name.h"
+#include "reporter/report/json.h"
+
+namespace vramscope {
+namespace {
+
+// Never destroyed: the program may call CUDA from its last handler.
+alignas(Profiler) constinit std::byte storage[sizeof(Profiler)] = {};
+constinit std::atomic<Profiler*> current{nullptr};
+constinit std::atomic<pid_t> owner{0};
+constinit std::atomic_flag starting = ATOMIC_FLAG_INIT;
+
+// The profiler, if this process owns the record: not a child of fork or vfork.
+Profiler* owned() noexcept {
+  Profiler* profiler = current.load(std::memory_order_acquire);
+  const bool ours = profiler != nullptr && owner.load(std::memory_order_relaxed) == getpid();
+  return ours ? profiler : nullptr;
+}
+
+Limits limits_of(const Options& options) {
+  Limits limits;
+  limits.exact_fallback = options.exact_fallback;
+  return limits;
+}
+
+// Patterns are relative to the folder in which the program started, wherever it is now.
+std::string report_path(const Options& options, const ReportParts& parts) {
+  const NameFacts facts = {.pid = parts.process.pid,
+                           .hostname = parts.process.hostname,
+                           .executable = parts.process.executable,
+                           .rank = parts.process.rank,
+                           .sequence = parts.sequence,
+                           .start_time_ns = parts.process.start_time_ns};
+  const std::string name = expand_pattern(options.output, facts, std::getenv);
+  const bool absolute = name.starts_with('/') || startup().folder.empty();
+  return absolute ? name : startup().folder + "/" + name;
+}
+
+// Tells `vramscope run` where the report is.
+void note_report(const std::string& path) {
+  if (startup().note_file.empty()) return;
+  const int file = open(startup().note_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;  // the tool has gone: nobody reads it
+  const std::string line = path + "\n";
+  [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
+  close(file);
+}
+
+}  // namespace
+
+Profiler* Profiler::active() noexcept { return current.load(std::memory_order_acquire); }
+
+Profiler::Profiler(const Options& options)
+    : options_(options),
+      backend_(contexts_, captures_),
+      allocator_(backend_, limits_of(options)),
+      recorder_(kFunctionCount),
+      triggers_(*this) {}
+
+void Profiler::start() noexcept {
+  if (switched_off() || starting.test_and_set()) return;
+  const Startup& start = startup();
+  Profiler* profiler = nullptr;
+  try {
+    profiler = new (storage) Profiler(start.options);
+  } catch (const std::exception&) {
+    say("not enough memory to start; the program runs unrecorded");
+    return;
+  }
+  for (const std::string& problem : start.problems) say(problem.c_str());
+  const StackMethod method =
+      open_stacks(start.options.stacks, start.options.stack_depth.value, real_dlsym);
+  if (method != start.options.stacks) {
+    profiler->recorder_.warn(method == StackMethod::frame_pointers
+                                 ? "libunwind.so.8 cannot be opened: stacks are walked by frame "
+                                   "pointers and may be short"
+                                 : "no call stacks can be taken");
+  }
+  real().cuDriverGetVersion(&profiler->driver_version_);
+  owner.store(getpid(), std::memory_order_relaxed);
+  current.store(profiler, std::memory_order_release);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  profiler->triggers_.start(start.options.signal.number);
+}
+
+void Profiler::final_report(const char* trigger) noexcept {
+  Profiler* profiler = owned();
+  if (profiler == nullptr || !profiler->options_.report_at_exit) return;
+  if (profiler->ended_.exchange(true)) return;
+  profiler->triggers_.report_and_wait(trigger);
+}
+
+void Profiler::report_before_exec() noexcept {
+  Profiler* profiler = owned();
+  if (profiler != nullptr && profiler->options_.report_at_exit) {
+    profiler->triggers_.report_and_wait("exec");
+  }
+}
+
+void Profiler::note_device(std::uint16_t device) noexcept {
+  try {
+    DeviceFacts facts = ask_device(device);
+    backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
+    const std::lock_guard lock(devices_mutex_);
+    devices_.push_back(std::move(facts));
+  } catch (const std::bad_alloc&) {
+    recorder_.warn("a device could not be described: out of memory");
+  }
+}
+
+std::vector<DeviceFacts> Profiler::devices() {
+  std::vector<DeviceFacts> copy;
+  {
+    const std::lock_guard lock(devices_mutex_);
+    copy = devices_;
+  }
+  for (DeviceFacts& facts : copy) {
+    const FreeMemory memory = backend_.free_memory(facts.index);
+    facts.free_bytes = memory.free_bytes;
+    facts.free_bytes_age_ns = now_ns() - memory.taken_ns;
+  }
+  return copy;
+}
+
+ReportParts Profiler::collect(const char* trigger) {
+  ReportParts parts;
+  parts.trigger = trigger;
+  parts.memory = allocator_.snapshot();
+  parts.recorder = recorder_.facts();  // after the snapshot: it knows every tag in it
+  parts.devices = devices();
+  parts.process = process_facts();
+  parts.process.cuda_driver_version = driver_version_;
+  parts.process.simulated = is_simulated_device();
+  parts.function_names.reserve(kFunctionCount);
+  for (const FunctionRow& function : kFunctions) parts.function_names.emplace_back(function.symbol);
+  return parts;
+}
+
+void Profiler::write_report(const char* trigger, Counter& collected) noexcept {
+  try {
+    ReportParts parts = collect(trigger);
+    collected.raise();
+    parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
+    const std::string path = report_path(options_, parts);
+    const auto written = vramscope::write_report(assemble(std::move(parts)), path);
+    if (const auto* error = std::get_if<FileError>(&written)) {
+      say(error->message.c_str());
+      return;
+    }
+    sequence_.fetch_add(1, std::memory_order_relaxed);
+    note_report(std::get<std::string>(written));
+  } catch (const std::exception&) {
+    collected.raise();
+    say("not enough memory to write a report; the next trigger tries again");
+  }
+}
+
+void Profiler::before_fork() noexcept {
+  if (Profiler* profiler = owned()) {
+    profiler->recorder_.before_fork();
+    profiler->allocator_.before_fork();
+  }
+}
+
+void Profiler::after_fork_in_parent() noexcept {
+  if (Profiler* profiler = owned()) {
+    profiler->allocator_.after_fork_in_parent();
+    profiler->recorder_.after_fork_in_parent();
+  }
+}
+
+// CUDA cannot be used in a child of a process that used it: every call goes to the driver, which
+// says so; nothing is recorded.
+void Profiler::after_fork_in_child() noexcept {
+  Profiler* profiler = current.exchange(nullptr);
+  if (profiler == nullptr) return;
+  return_signal();
+  profiler->allocator_.after_fork_in_child();
+  profiler->recorder_.after_fork_in_child();
+}
+
+}  // namespace vramscope

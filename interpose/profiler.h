@@ -1,0 +1,76 @@
+// Composition root: options, allocator, recorder and triggers of this process; start, fork, exit.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <bitset>
+#include <mutex>
+#include <vector>
+
+#include "allocator/caching_allocator.h"
+#include "interpose/captures.h"
+#include "interpose/contexts.h"
+#include "interpose/cuda_backend.h"
+#include "interpose/options.h"
+#include "interpose/triggers.h"
+#include "reporter/record/recorder.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// --mode off: no wrapper, no handler, no thread, no report. Known from the library's constructor on;
+// constructors that run before it are not intercepted either way.
+[[nodiscard]] bool switched_off() noexcept;
+
+// Lives from the first successful cuInit until the process is gone; never destroyed.
+// Threads: any.
+class Profiler {
+ public:
+  // Null before start(), when switched off, and in a forked child (which owns nothing).
+  [[nodiscard]] static Profiler* active() noexcept;
+  // The program's first cuInit succeeded.
+  static void start() noexcept;
+  // The process ends now. Does nothing but in the process that owns the record.
+  static void final_report(const char* trigger) noexcept;
+  static void report_before_exec() noexcept;
+
+  [[nodiscard]] bool routes_device_memory() const noexcept {
+    return options_.mode == Mode::cache;
+  }
+  [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
+  [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
+  [[nodiscard]] Captures& captures() noexcept { return captures_; }
+  [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
+
+  // The first memory on `device`: asks the driver what it is called, on the program's own thread.
+  void note_device(std::uint16_t device) noexcept;
+
+  // Collects, tells `collected`, writes. A failure is one line on stderr; the next trigger tries
+  // again. Threads: the helper, or any when there is none.
+  void write_report(const char* trigger, Counter& collected) noexcept;
+
+ private:
+  explicit Profiler(const Options& options);
+
+  [[nodiscard]] ReportParts collect(const char* trigger);
+  [[nodiscard]] std::vector<DeviceFacts> devices();
+  static void before_fork() noexcept;
+  static void after_fork_in_parent() noexcept;
+  static void after_fork_in_child() noexcept;
+
+  const Options options_;
+  Contexts contexts_;
+  Captures captures_;
+  CudaBackend backend_;
+  CachingAllocator allocator_;
+  Recorder recorder_;
+  Triggers triggers_;
+  std::mutex devices_mutex_;
+  std::vector<DeviceFacts> devices_;
+  std::atomic<std::uint64_t> sequence_{0};
+  std::atomic<bool> ended_{false};
+  std::int32_t driver_version_ = 0;
+};
+
+}  // namespace vramscope

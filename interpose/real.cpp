@@ -1,0 +1,55 @@
+// Finds the real driver functions.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/real.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "interpose/lookup.h"
+
+namespace vramscope {
+namespace {
+
+// Constant-initialised: wrappers may run before our constructor.
+constinit Real pending;
+constinit std::atomic<const Real*> known{nullptr};
+constinit const Real nothing;
+constinit std::atomic_flag loading = ATOMIC_FLAG_INIT;
+
+}  // namespace
+
+const Real& real() noexcept {
+  const Real* found = known.load(std::memory_order_acquire);
+  return found != nullptr ? *found : nothing;
+}
+
+void load_real(void* handle) noexcept {
+  if (known.load(std::memory_order_acquire) != nullptr) return;
+  Real fresh;  // looked up before anything is held: the loader has locks of its own
+#define DRIVER_FUNCTION(symbol, ...) \
+  fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
+#include "interpose/functions.def"
+#define X(symbol) fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
+  VRAMSCOPE_USED_FUNCTIONS(X)
+#undef X
+  fresh.vramscope_simulated_launches = real_dlsym(handle, "vramscope_simulated_launches");
+  if (loading.test_and_set(std::memory_order_acq_rel)) {
+    while (known.load(std::memory_order_acquire) == nullptr) {  // the other thread only copies
+    }
+    return;
+  }
+  pending = fresh;
+  known.store(&pending, std::memory_order_release);
+}
+
+bool load_real_if_mapped() noexcept {
+  if (known.load(std::memory_order_acquire) != nullptr) return true;
+  void* handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  load_real(handle);
+  dlclose(handle);  // only the count that RTLD_NOLOAD added: the program's own keeps it mapped
+  return true;
+}
+
+}  // namespace vramscope

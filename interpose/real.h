@@ -1,0 +1,36 @@
+// Pointers to the real driver functions, and when they are known.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interpose/functions.h"
+
+namespace vramscope {
+
+// Functions that we call ourselves and do not intercept.
+#define VRAMSCOPE_USED_FUNCTIONS(X)                                                            \
+  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)            \
+  X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuDeviceGet) \
+  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)         \
+  X(cuDeviceTotalMem_v2) X(cuDriverGetVersion)
+
+struct Real {
+#define DRIVER_FUNCTION(symbol, ...) decltype(&::symbol) symbol = nullptr;
+#include "interpose/functions.def"
+#define X(symbol) decltype(&::symbol) symbol = nullptr;
+  VRAMSCOPE_USED_FUNCTIONS(X)
+#undef X
+  void* vramscope_simulated_launches = nullptr;  // exported by our simulated device alone
+};
+
+// Every pointer is null until the driver was seen; single ones stay null when it lacks them.
+// Threads: any; written once.
+[[nodiscard]] const Real& real() noexcept;
+
+// The driver was seen under `handle` (from dlopen): fills the pointers, the first time.
+void load_real(void* handle) noexcept;
+
+// For a program linked to the driver that called an exported wrapper directly: finds a driver that
+// is already mapped. False when there is none.
+bool load_real_if_mapped() noexcept;
+
+}  // namespace vramscope

@@ -1,0 +1,173 @@
+// Memory that our allocator serves, and the answers about it.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/routes.h"
+
+#include "interpose/message.h"
+#include "interpose/real.h"
+
+namespace vramscope::routes {
+namespace {
+
+// The driver's code of an outcome. Refusals of ours have no code of the driver's: a request of 2^60
+// bytes is out of memory, an address that starts no live block is an invalid value.
+CUresult to_code(const Status& status) {
+  switch (status.result) {
+    case Result::ok: return CUDA_SUCCESS;
+    case Result::invalid: return CUDA_ERROR_INVALID_VALUE;
+    case Result::out_of_memory: return CUDA_ERROR_OUT_OF_MEMORY;
+    default: return static_cast<CUresult>(status.code);
+  }
+}
+
+// Our own memory is exhausted: nothing happened, the program's call may go to the driver.
+bool served_nothing(const Status& status) {
+  return status.result == Result::failed && status.code == 0;
+}
+
+// An address that the driver has never heard of: questions about a block of ours that is free are
+// asked about it instead, so that the answer is the one for unallocated memory.
+CUdeviceptr unknown_address() {
+  static char anything;
+  return reinterpret_cast<std::uintptr_t>(&anything);
+}
+
+// The slack between what was asked for and the block's end is not the program's.
+bool outside_live_block(const Found& found, CUdeviceptr address) {
+  return !found.live || address >= found.block.address + found.block.requested_size;
+}
+
+CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
+  CachingAllocator& allocator = call.profiler().allocator();
+  if (!allocator.owns(address)) return direct();
+  // Segments are the driver's own allocations, so a free without a context must not reach it.
+  CUcontext current = nullptr;
+  if (const CUresult code = real().cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return code;
+  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const Outcome outcome = allocator.free(address);
+  call.note(outcome);
+  return to_code(outcome.status);
+}
+
+}  // namespace
+
+CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
+                       std::size_t bytesize) noexcept {
+  Profiler& profiler = call.profiler();
+  if (!profiler.routes_device_memory() || dptr == nullptr || bytesize == 0) return direct();
+  if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
+  Place place;
+  if (!call.find_place(place)) return direct();  // and which error this is
+  const Outcome outcome =
+      profiler.allocator().allocate({.where = place, .bytes = bytesize, .tag = call.tag(place)});
+  if (served_nothing(outcome.status)) return direct();
+  call.note(outcome);
+  if (outcome.status.ok()) *dptr = outcome.address;
+  return to_code(outcome.status);
+}
+
+CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+  return free_block(call, direct, dptr);
+}
+
+// The programming guide lets it take memory of cudaMalloc, so it takes ours.
+CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr, CUstream) noexcept {
+  return free_block(call, direct, dptr);
+}
+CUresult cuMemFreeAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr dptr,
+                             CUstream) noexcept {
+  return free_block(call, direct, dptr);
+}
+
+// Idle segments count as free: the program could have them at once.
+CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free,
+                         std::size_t* total) noexcept {
+  const CUresult code = direct();
+  Place place;
+  if (code != CUDA_SUCCESS || !call.find_place(place)) return code;
+  if (free != nullptr && total != nullptr) {
+    call.profiler().backend().note_free_memory(place.device, *free, *total);
+  }
+  if (free != nullptr) *free += call.profiler().allocator().idle_bytes(place.device);
+  return code;
+}
+
+CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdeviceptr* pbase,
+                                 std::size_t* psize, CUdeviceptr dptr) noexcept {
+  CachingAllocator& allocator = call.profiler().allocator();
+  if (!allocator.owns(dptr)) return direct();
+  const Found found = allocator.find(dptr);
+  if (outside_live_block(found, dptr)) {
+    return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
+  }
+  if (pbase != nullptr) *pbase = found.block.address;
+  if (psize != nullptr) *psize = found.block.requested_size;
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+// Ids of allocations are never reused. The driver's count up from small numbers; ours have the
+// highest bit set.
+constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
+
+// Overwrites what an attribute says about the segment with what is true of the block.
+void describe_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr*>(data) = found.block.address;
+      break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<std::size_t*>(data) = found.block.requested_size;
+      break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
+      break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      *static_cast<unsigned char*>(data) = 0;  // a part of a segment cannot be exported
+      break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
+                               CUpointer_attribute attribute, CUdeviceptr ptr) noexcept {
+  CachingAllocator& allocator = call.profiler().allocator();
+  if (!allocator.owns(ptr)) return direct();
+  const Found found = allocator.find(ptr);
+  if (outside_live_block(found, ptr)) {
+    return real().cuPointerGetAttribute(data, attribute, unknown_address());
+  }
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) describe_block(found, attribute, data);
+  return code;
+}
+
+CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned int count,
+                                CUpointer_attribute* attributes, void** data,
+                                CUdeviceptr ptr) noexcept {
+  CachingAllocator& allocator = call.profiler().allocator();
+  if (!allocator.owns(ptr)) return direct();
+  const Found found = allocator.find(ptr);
+  if (outside_live_block(found, ptr)) {
+    return real().cuPointerGetAttributes(count, attributes, data, unknown_address());
+  }
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  for (unsigned int i = 0; i < count; ++i) describe_block(found, attributes[i], data[i]);
+  return code;
+}
+
+// An IPC handle opens at the start of the driver's allocation: of a part of a segment it would give
+// the other process wrong bytes.
+CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle*,
+                           CUdeviceptr dptr) noexcept {
+  if (!call.profiler().allocator().owns(dptr)) return direct();
+  say_once(Once::ipc_of_block,
+           "cuIpcGetMemHandle: this memory is part of a cached segment and cannot be exported; "
+           "run with --mode observe");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace vramscope::routes

@@ -1,0 +1,27 @@
+// The one signal that we take from the program, without the program noticing: its own handler is
+// kept aside, runs after ours, and is what it reads back.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace vramscope {
+
+// Installs our handler for `signal`; `poke` runs in it and must be async-signal-safe. The program's
+// present action is kept and chained. Call once.
+void take_signal(int signal, void (*poke)()) noexcept;
+
+// In a forked child: the program's own action is installed again and ours is gone.
+void return_signal() noexcept;
+
+// While it lives, an ignored signal is really ignored: what a new program image inherits by exec.
+class InheritedSignal {
+ public:
+  InheritedSignal() noexcept;
+  ~InheritedSignal();
+  InheritedSignal(const InheritedSignal&) = delete;
+  InheritedSignal& operator=(const InheritedSignal&) = delete;
+
+ private:
+  bool changed_ = false;
+};
+
+}  // namespace vramscope

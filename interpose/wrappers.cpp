@@ -1,0 +1,35 @@
+// Every exported driver function, derived from functions.def: guard, clock, body, record.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "interpose/call.h"
+#include "interpose/functions.h"
+#include "interpose/real.h"
+#include "interpose/routes.h"
+
+// What the driver answers before cuInit; also when its function was called although no driver is
+// there (a weak reference in a program that can do without).
+#define VRAMSCOPE_NO_DRIVER CUDA_ERROR_NOT_INITIALIZED
+
+// Bodies by path. A routed body is given the recorded real call, for the cases it does not serve.
+#define VRAMSCOPE_BODY_direct(symbol, arguments) direct()
+#define VRAMSCOPE_BODY_routed(symbol, arguments) \
+  [&](auto... values) { return vramscope::routes::symbol(call, direct, values...); } arguments
+
+// Rows without an effect (start-up and lookup) do their work before the profiler is active.
+#define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect_,    \
+                        kind, address, bytes)                                                     \
+  extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {                  \
+    using namespace vramscope;                                                                    \
+    if (!load_real_if_mapped() || real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;           \
+    Call call(Function::symbol);                                                                  \
+    auto real_call = [&] { return real().symbol arguments; };                                     \
+    if (!call.active() && Effect::effect_ != Effect::none) return real_call();                    \
+    auto memory = [&] {                                                                           \
+      return std::pair<Address, std::size_t>(to_address(address), static_cast<std::size_t>(bytes)); \
+    };                                                                                            \
+    auto recorded = [&] { return call.direct(real_call, memory); };                               \
+    [[maybe_unused]] const DirectCall direct(recorded);                                           \
+    return call.finish(VRAMSCOPE_BODY_##path(symbol, arguments));                                 \
+  }
+#include "interpose/functions.def"

@@ -1,0 +1,75 @@
+// Counters that one thread writes and any thread may read: no locked instruction, nothing lost.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "reporter/record/recorder.h"
+
+namespace vramscope {
+
+[[nodiscard]] constexpr std::size_t histogram_bucket(std::uint64_t ns) {
+  const std::size_t bucket = ns == 0 ? 0 : std::bit_width(ns) - 1U;
+  return std::min(bucket, kHistogramBuckets - 1);
+}
+
+// Threads: one writer, any reader.
+class Counter {
+ public:
+  void add(std::uint64_t amount) noexcept { set(get() + amount); }
+  void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t get() const noexcept {
+    return value_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+// A Duration in the making. Its count is the sum of its histogram: one counter less to write.
+// Threads: one writer, any reader.
+class DurationCounters {
+ public:
+  DurationCounters() noexcept { min_.set(kUnset); }
+
+  void add(std::uint64_t ns) noexcept {
+    histogram_[histogram_bucket(ns)].add(1);
+    total_.add(ns);
+    if (ns < min_.get()) min_.set(ns);
+    if (ns > max_.get()) max_.set(ns);
+  }
+
+  void clear() noexcept {
+    for (Counter& bucket : histogram_) bucket.set(0);
+    total_.set(0);
+    min_.set(kUnset);
+    max_.set(0);
+  }
+
+  void add_to(Duration& sum) const noexcept {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < kHistogramBuckets; ++i) {
+      const std::uint64_t here = histogram_[i].get();
+      sum.histogram[i] += here;
+      count += here;
+    }
+    if (count == 0) return;
+    const std::uint64_t min = min_.get();
+    sum.min_ns = sum.count == 0 ? min : std::min(sum.min_ns, min);
+    sum.max_ns = std::max(sum.max_ns, max_.get());
+    sum.total_ns += total_.get();
+    sum.count += count;
+  }
+
+ private:
+  static constexpr std::uint64_t kUnset = ~0ULL;
+
+  std::array<Counter, kHistogramBuckets> histogram_;
+  Counter total_, min_, max_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,20 @@
+// Where the code of our own library lies.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace vramscope {
+
+struct TextRange {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  [[nodiscard]] bool contains(std::uintptr_t address) const {
+    return address >= begin && address < end;
+  }
+};
+
+// The executable part of the object that contains `code`; empty when the loader knows none.
+[[nodiscard]] TextRange text_range_of(const void* code) noexcept;
+
+}  // namespace vramscope

@@ -1,0 +1,179 @@
+// The recorder: interning on one side, counting on the other, and a copy of both for reports.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/recorder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include "reporter/record/module_table.h"
+#include "reporter/record/site_table.h"
+#include "reporter/record/stack_table.h"
+#include "reporter/record/tag_times.h"
+#include "reporter/record/thread_counters.h"
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::size_t kMaxWarnings = 100;  // a program may make us warn in a loop
+
+// The program's errno is its own.
+class KeptErrno {
+ public:
+  KeptErrno() = default;
+  ~KeptErrno() { errno = value_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  const int value_ = errno;
+};
+
+// A known stack is trusted for this many lookups of a thread before the loader is asked whether
+// objects were unloaded: asking costs more than the lookup, and the same addresses all along a
+// stack after an unload nearly always mean the same object, loaded again.
+constexpr std::uint32_t kLookupsBetweenChecks = 4096;
+__attribute__((tls_model("initial-exec"))) thread_local constinit std::uint32_t lookups = 0;
+
+bool is_allocating(const Event& event) {
+  return event.effect == Effect::allocate || event.effect == Effect::pin;
+}
+
+}  // namespace
+
+struct Recorder::State {
+  State(std::size_t function_count, std::size_t max_tags)
+      : counters(function_count), sites(std::min(max_tags, kMaxTags)) {}
+
+  Tag intern(const Stack& stack, Place place);
+  Tag intern_new(const Stack& stack, Place place);
+  void warn(const char* text);
+
+  ThreadCounters counters;
+  ModuleTable modules;
+  SiteTable sites;
+  StackTable stacks;
+  TagTimes tag_times;
+  std::atomic<std::uint64_t> unrecorded{0};
+  std::mutex warnings_lock;
+  std::vector<std::string> warnings;
+};
+
+Tag Recorder::State::intern(const Stack& stack, Place place) {
+  if (++lookups % kLookupsBetweenChecks == 0) modules.refresh();
+  const StackKey key{.frames = stack.view(), .place = place, .epoch = modules.epoch()};
+  if (const Tag tag = stacks.find(key, StackTable::hash(key))) return tag;
+  return intern_new(stack, place);
+}
+
+Tag Recorder::State::intern_new(const Stack& stack, Place place) {
+  modules.refresh();
+  // The frames are live, so their objects stay loaded; what another thread unloads meanwhile only
+  // makes this epoch an old one, whose entry nobody finds.
+  const StackKey key{.frames = stack.view(), .place = place, .epoch = modules.epoch()};
+  const Tag tag = sites.tag(modules.resolve(stack.view()), place);
+  if (tag == 0) {
+    warn("too many call sites: further ones are counted as unknown");
+    return 0;
+  }
+  tag_times.prepare(tag);
+  stacks.insert(key, StackTable::hash(key), tag);
+  return tag;
+}
+
+void Recorder::State::warn(const char* text) {
+  const std::lock_guard guard(warnings_lock);
+  if (warnings.size() >= kMaxWarnings) return;
+  if (std::find(warnings.begin(), warnings.end(), text) != warnings.end()) return;
+  warnings.emplace_back(text);
+}
+
+Recorder::Recorder(std::size_t function_count, std::size_t max_tags)
+    : state_(std::make_unique<State>(function_count, max_tags)) {}
+
+Recorder::~Recorder() = default;
+
+Tag Recorder::intern(const Stack& stack, Place place) noexcept {
+  const KeptErrno kept;
+  try {
+    return state_->intern(stack, place);
+  } catch (...) {
+    warn("out of memory for call sites: some are counted as unknown");
+    return 0;
+  }
+}
+
+void Recorder::record(const Event& event) noexcept {
+  const KeptErrno kept;
+  try {
+    state_->counters.record(event);
+    if (event.tag != 0 && is_allocating(event)) state_->tag_times.add(event.tag, event.total_ns);
+  } catch (...) {
+    count_unrecorded();
+  }
+}
+
+void Recorder::count_unrecorded() noexcept {
+  state_->unrecorded.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Recorder::warn(const char* text) noexcept {
+  const KeptErrno kept;
+  try {
+    state_->warn(text);
+  } catch (...) {  // no memory for the text of a warning: nothing better can be done
+  }
+}
+
+RecorderFacts Recorder::facts() const {
+  const KeptErrno kept;
+  RecorderFacts facts;
+  facts.functions = state_->counters.functions();
+  facts.devices = state_->counters.devices();
+  facts.host = state_->counters.host();
+  // Modules after sites: no frame may name a module that is not there.
+  state_->sites.copy_to(facts);
+  facts.modules = state_->modules.facts();
+  for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
+    facts.tags[tag].total_ns = state_->tag_times.get(tag);
+  }
+  facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
+  const std::lock_guard guard(state_->warnings_lock);
+  facts.warnings = state_->warnings;
+  return facts;
+}
+
+void Recorder::reset_timing() noexcept { state_->counters.reset_timing(); }
+
+// No thread holds two of these locks, so any order is good; the reverse one gives them back.
+void Recorder::before_fork() noexcept {
+  state_->counters.before_fork();
+  state_->modules.before_fork();
+  state_->sites.before_fork();
+  state_->stacks.before_fork();
+  state_->warnings_lock.lock();
+}
+
+void Recorder::after_fork_in_parent() noexcept {
+  state_->warnings_lock.unlock();
+  state_->stacks.after_fork();
+  state_->sites.after_fork();
+  state_->modules.after_fork();
+  state_->counters.after_fork_in_parent();
+}
+
+void Recorder::after_fork_in_child() noexcept {
+  state_->tag_times.clear();
+  state_->unrecorded.store(0, std::memory_order_relaxed);
+  state_->warnings.clear();
+  state_->warnings_lock.unlock();
+  state_->stacks.after_fork();
+  state_->sites.after_fork();
+  state_->modules.after_fork();
+  state_->counters.after_fork_in_child();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,107 @@
+// A chained hash table whose entries are written once, then published.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/stack_table.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "reporter/record/hash.h"
+
+namespace vramscope {
+
+struct StackTable::Entry {
+  Entry* next;
+  std::uint64_t hash;
+  std::uint32_t epoch;
+  Tag tag;
+  std::uint16_t device;
+  Kind kind;
+  std::uint32_t depth;
+
+  // `depth` of them, in the same piece of memory, behind the entry.
+  [[nodiscard]] std::uintptr_t* frames() noexcept {
+    return reinterpret_cast<std::uintptr_t*>(this + 1);
+  }
+  [[nodiscard]] const std::uintptr_t* frames() const noexcept {
+    return reinterpret_cast<const std::uintptr_t*>(this + 1);
+  }
+  [[nodiscard]] bool matches(const StackKey& key, std::uint64_t key_hash) const noexcept {
+    return hash == key_hash && epoch == key.epoch && kind == key.place.kind &&
+           device == key.place.device && depth == key.frames.size() &&
+           (depth == 0 || std::memcmp(frames(), key.frames.data(), key.frames.size_bytes()) == 0);
+  }
+};
+
+void StackTable::Unmap::operator()(std::atomic<Entry*>* buckets) const noexcept {
+  std::free(static_cast<void*>(buckets));
+}
+
+StackTable::StackTable()
+    : buckets_(
+          static_cast<std::atomic<Entry*>*>(std::calloc(kBuckets, sizeof(std::atomic<Entry*>)))) {
+  if (!buckets_) throw std::bad_alloc();
+}
+
+StackTable::~StackTable() {
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    for (Entry* entry = buckets_[i].load(std::memory_order_relaxed); entry != nullptr;) {
+      std::free(std::exchange(entry, entry->next));
+    }
+  }
+}
+
+std::uint64_t StackTable::hash(const StackKey& key) noexcept {
+  std::uint64_t hash = mix(kHashSeed, std::uint64_t(key.place.kind) << 48 |
+                                          std::uint64_t(key.place.device) << 32 | key.epoch);
+  // Two frames a multiplication: the chain of multiplications is what hashing costs.
+  const std::size_t pairs = key.frames.size() / 2 * 2;
+  for (std::size_t i = 0; i < pairs; i += 2) hash = mix(hash, key.frames[i], key.frames[i + 1]);
+  return pairs == key.frames.size() ? hash : mix(hash, key.frames.back());
+}
+
+Tag StackTable::find(const StackKey& key, std::uint64_t hash) const noexcept {
+  const Entry* entry = buckets_[hash % kBuckets].load(std::memory_order_acquire);
+  while (entry != nullptr && !entry->matches(key, hash)) entry = entry->next;
+  return entry == nullptr ? 0 : entry->tag;
+}
+
+void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept {
+  if (entries_.load(std::memory_order_relaxed) >= kMaxEntries) return;
+  void* const memory = std::malloc(sizeof(Entry) + key.frames.size_bytes());
+  if (memory == nullptr) return;
+  Entry* const entry = ::new (memory) Entry{
+      .next = nullptr,
+      .hash = hash,
+      .epoch = key.epoch,
+      .tag = tag,
+      .device = key.place.device,
+      .kind = key.place.kind,
+      .depth = static_cast<std::uint32_t>(key.frames.size()),
+  };
+  if (!key.frames.empty()) {
+    std::memcpy(entry->frames(), key.frames.data(), key.frames.size_bytes());
+  }
+
+  std::atomic<Entry*>& bucket = buckets_[hash % kBuckets];
+  std::unique_lock guard(locks_[hash % kLocks]);
+  if (find(key, hash) != 0) {  // another thread was faster
+    guard.unlock();
+    std::free(memory);
+    return;
+  }
+  entry->next = bucket.load(std::memory_order_relaxed);
+  bucket.store(entry, std::memory_order_release);
+  entries_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void StackTable::before_fork() noexcept {
+  for (std::mutex& lock : locks_) lock.lock();
+}
+
+void StackTable::after_fork() noexcept {
+  for (std::mutex& lock : locks_) lock.unlock();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,66 @@
+// Time spent in allocating calls, by tag.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "allocator/place.h"
+
+namespace vramscope {
+
+// Threads: any. A tag that has no memory for its time keeps none.
+class TagTimes {
+ public:
+  TagTimes() = default;
+  ~TagTimes() {
+    for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
+  }
+
+  // Makes room for `tag`. May throw bad_alloc.
+  void prepare(Tag tag) {
+    if (tag / kChunk >= kChunks) return;
+    std::atomic<Chunk*>& place = chunks_[tag / kChunk];
+    if (place.load(std::memory_order_acquire) != nullptr) return;
+    auto chunk = std::make_unique<Chunk>();
+    Chunk* expected = nullptr;
+    if (place.compare_exchange_strong(expected, chunk.get(), std::memory_order_acq_rel)) {
+      chunk.release();
+    }
+  }
+
+  void add(Tag tag, std::uint64_t ns) noexcept {
+    if (std::atomic<std::uint64_t>* time = find(tag))
+      time->fetch_add(ns, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::uint64_t get(Tag tag) const noexcept {
+    const std::atomic<std::uint64_t>* time = find(tag);
+    return time == nullptr ? 0 : time->load(std::memory_order_relaxed);
+  }
+
+  void clear() noexcept {  // only when no other thread runs
+    for (auto& chunk : chunks_) {
+      if (Chunk* times = chunk.load(std::memory_order_relaxed)) {
+        for (auto& time : *times) time.store(0, std::memory_order_relaxed);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 1024;
+  static constexpr std::size_t kChunks = 1024;  // together Recorder::kMaxTags
+  using Chunk = std::array<std::atomic<std::uint64_t>, kChunk>;
+
+  [[nodiscard]] std::atomic<std::uint64_t>* find(Tag tag) const noexcept {
+    if (tag / kChunk >= kChunks) return nullptr;
+    Chunk* const chunk = chunks_[tag / kChunk].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : &(*chunk)[tag % kChunk];
+  }
+
+  std::array<std::atomic<Chunk*>, kChunks> chunks_{};
+};
+
+}  // namespace vramscope

@@ -1,0 +1,237 @@
+// Counts calls and times in the calling thread's own set.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/thread_counters.h"
+
+namespace vramscope {
+
+namespace {
+
+// The row behind `pointer`, made when it is missing. Threads: the one writer.
+template <class Row>
+Row& row_at(std::atomic<Row*>& pointer) {
+  Row* row = pointer.load(std::memory_order_relaxed);
+  if (row == nullptr) {
+    row = new Row;
+    pointer.store(row, std::memory_order_release);
+  }
+  return *row;
+}
+
+bool is_allocating(Effect effect) { return effect == Effect::allocate || effect == Effect::pin; }
+bool is_freeing(Effect effect) { return effect == Effect::release || effect == Effect::unpin; }
+
+std::size_t slot_of(Place place) {
+  const bool host = place.kind == Kind::pinned || place.kind == Kind::registered;
+  return host || place.device >= kMaxDevices ? CounterSet::kHostSlot : place.device;
+}
+
+// A hit costs our own time; everything else what the driver took for the memory.
+std::uint64_t duration_of(const Event& event) {
+  if (event.served != Served::hit && event.driver_ns != 0) return event.driver_ns;
+  return event.total_ns - std::min(event.sync_ns, event.total_ns);
+}
+
+}  // namespace
+
+CounterSet::~CounterSet() {
+  for (auto& row : functions_) delete row.load(std::memory_order_relaxed);
+  for (auto& row : timings_) delete row.load(std::memory_order_relaxed);
+}
+
+TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
+  TimingCounters& row = row_at(timings_[slot]);
+  if (row.generation.load(std::memory_order_relaxed) != generation) {
+    row.visit([](DurationCounters& duration) { duration.clear(); });
+    row.generation.store(generation, std::memory_order_release);
+  }
+  return row;
+}
+
+void CounterSet::record(const Event& event, std::uint64_t generation) {
+  if (event.function >= functions_.size()) return;
+  FunctionCounters& function = row_at(functions_[event.function]);
+  const bool counts = is_allocating(event.effect) || is_freeing(event.effect);
+  TimingCounters* times =
+      counts || event.sync_ns != 0 ? &timing(slot_of(event.place), generation) : nullptr;
+
+  function.time.add(event.total_ns);
+  if (event.failed) function.failures.add(1);
+  if (times == nullptr) return;
+  if (event.sync_ns != 0) times->sync.add(event.sync_ns);
+  if (event.failed || !counts) return;
+  const bool hit = event.served == Served::hit;
+  if (is_allocating(event.effect)) {
+    (hit ? times->alloc_hit : times->alloc_driver).add(duration_of(event));
+  } else {
+    (hit ? times->free_hit : times->free_driver).add(duration_of(event));
+  }
+}
+
+void CounterSet::add_to(std::vector<FunctionTotals>& functions) const noexcept {
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const FunctionCounters* row = functions_[i].load(std::memory_order_acquire);
+    if (row == nullptr) continue;
+    row->time.add_to(functions[i].time);
+    functions[i].failures += row->failures.get();
+    functions[i].calls = functions[i].time.count;
+  }
+}
+
+void CounterSet::add_timing(std::size_t slot, std::uint64_t generation,
+                            Timing& sum) const noexcept {
+  TimingCounters* row = timings_[slot].load(std::memory_order_acquire);
+  // Counts from before the last reset: their thread has recorded nothing since.
+  if (row == nullptr || row->generation.load(std::memory_order_acquire) != generation) return;
+  std::array<Duration*, 5> parts{};
+  std::size_t next = 0;
+  Timing::visit(sum, [&](const char*, Duration& part) { parts[next++] = &part; });
+  next = 0;
+  row->visit([&](DurationCounters& counters) { counters.add_to(*parts[next++]); });
+}
+
+bool CounterSet::has_timing(std::size_t slot) const noexcept {
+  return timings_[slot].load(std::memory_order_acquire) != nullptr;
+}
+
+void CounterSet::clear() noexcept {
+  for (auto& pointer : functions_) {
+    if (FunctionCounters* row = pointer.load(std::memory_order_relaxed)) {
+      row->failures.set(0);
+      row->time.clear();
+    }
+  }
+  for (auto& pointer : timings_) {
+    if (TimingCounters* row = pointer.load(std::memory_order_relaxed)) {
+      row->visit([](DurationCounters& duration) { duration.clear(); });
+    }
+  }
+}
+
+// The calling thread's set. Plain memory, so that reading it needs no initialisation check.
+struct ThreadCounters::Slot {
+  const Pool* pool = nullptr;
+  CounterSet* set = nullptr;
+  bool ended = false;  // the thread's destructors ran; it may still free memory
+};
+
+// initial-exec: the library is loaded at start-up, and a call into the loader for each event is
+// what it must not cost.
+__attribute__((
+    tls_model("initial-exec"))) thread_local constinit ThreadCounters::Slot ThreadCounters::slot_{};
+
+// Gives the set back when its thread ends.
+struct ThreadCounters::Reaper {
+  std::shared_ptr<Pool> pool;
+
+  void release() noexcept {
+    if (pool) pool->give_back(slot_.set);
+    slot_ = {};
+    pool.reset();
+  }
+  ~Reaper() {
+    release();
+    slot_.ended = true;
+  }
+};
+
+ThreadCounters::ThreadCounters(std::size_t function_count) : pool_(std::make_shared<Pool>()) {
+  pool_->function_count = function_count;
+  pool_->late = std::make_unique<CounterSet>(function_count);
+}
+
+CounterSet* ThreadCounters::Pool::take() {
+  const std::lock_guard guard(lock);
+  for (auto& set : sets) {
+    if (!set->taken_) {
+      set->taken_ = true;
+      return set.get();
+    }
+  }
+  sets.push_back(std::make_unique<CounterSet>(function_count));
+  return sets.back().get();
+}
+
+void ThreadCounters::Pool::give_back(CounterSet* set) noexcept {
+  const std::lock_guard guard(lock);
+  set->taken_ = false;
+}
+
+CounterSet* ThreadCounters::own_set() {
+  if (slot_.pool == pool_.get()) return slot_.set;
+  if (slot_.ended) return nullptr;
+  static thread_local Reaper reaper;
+  CounterSet* const set = pool_->take();
+  reaper.release();  // another recorder's, which only a test has
+  reaper.pool = pool_;
+  slot_ = {.pool = pool_.get(), .set = set, .ended = false};
+  return set;
+}
+
+void ThreadCounters::record(const Event& event) {
+  const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
+  if (CounterSet* const set = own_set()) {
+    set->record(event, generation);
+    return;
+  }
+  const std::lock_guard guard(pool_->late_lock);
+  pool_->late->record(event, generation);
+}
+
+template <class F>
+void ThreadCounters::each_set(F&& f) const {
+  const std::lock_guard guard(pool_->lock);
+  for (const auto& set : pool_->sets) f(*set);
+  f(*pool_->late);
+}
+
+std::vector<FunctionTotals> ThreadCounters::functions() const {
+  std::vector<FunctionTotals> sum(pool_->function_count);
+  each_set([&](const CounterSet& set) { set.add_to(sum); });
+  return sum;
+}
+
+bool ThreadCounters::timing(std::size_t slot, Timing& sum) const {
+  const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
+  bool used = false;
+  each_set([&](const CounterSet& set) {
+    used = used || set.has_timing(slot);
+    set.add_timing(slot, generation, sum);
+  });
+  return used;
+}
+
+std::vector<std::pair<std::uint16_t, Timing>> ThreadCounters::devices() const {
+  std::vector<std::pair<std::uint16_t, Timing>> used;
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    Timing sum;
+    if (timing(device, sum)) used.emplace_back(device, sum);
+  }
+  return used;
+}
+
+Timing ThreadCounters::host() const {
+  Timing sum;
+  static_cast<void>(timing(CounterSet::kHostSlot, sum));
+  return sum;
+}
+
+void ThreadCounters::before_fork() noexcept {
+  pool_->lock.lock();
+  pool_->late_lock.lock();
+}
+
+void ThreadCounters::after_fork_in_parent() noexcept {
+  pool_->late_lock.unlock();
+  pool_->lock.unlock();
+}
+
+void ThreadCounters::after_fork_in_child() noexcept {
+  for (auto& set : pool_->sets) {
+    set->clear();
+    set->taken_ = set.get() == slot_.set;  // the other threads are not in the child
+  }
+  pool_->late->clear();
+  after_fork_in_parent();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,244 @@
+// Every field of the report's JSON, named once, for writing and for reading. FORMAT.md says what
+// they mean. An archive `f` offers
+//   f(name, value)            a number, text, flag, list or one of the structs below
+//   f.fixed(name, json)       written as it stands, not read: what PyTorch's tools expect to find
+//   f.elements(name, vector)  a list that may be long: one element a line
+//   f.index(name)             the number of this element in its list; written, not read
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+inline constexpr std::string_view kSchemaName = "vramscope-report";
+
+inline constexpr std::array<std::string_view, kKinds> kKindNames{"device", "pinned", "registered",
+                                                                 "managed", "stream_ordered"};
+inline constexpr std::array<std::string_view, 3> kBlockStateNames{
+    "active_allocated", "active_pending_free", "inactive"};
+
+// Self is Struct or const Struct.
+template <class Self, class Struct>
+concept IsOne = std::same_as<std::remove_const_t<Self>, Struct>;
+
+// Ways of writing a value that differ from its type's own.
+template <class T>
+struct OrNull {  // null instead of `none`
+  T& value;
+  std::remove_const_t<T> none;
+};
+template <class T>
+OrNull(T&, std::remove_const_t<T>) -> OrNull<T>;
+
+template <class T>
+struct Ordinal {  // of a device: below kMaxDevices
+  T& value;
+};
+template <class T>
+Ordinal(T&) -> Ordinal<T>;
+
+template <class Flag>
+struct Choice {  // a flag with words for true and false
+  Flag& value;
+  std::string_view yes, no;
+};
+template <class Flag>
+Choice(Flag&, std::string_view, std::string_view) -> Choice<Flag>;
+
+template <class Strings>
+struct Dictionary {  // pairs of text as an object, by key
+  Strings& value;
+};
+template <class Strings>
+Dictionary(Strings&) -> Dictionary<Strings>;
+
+template <class Owner>
+struct FlatStatistics {  // memory_stats of a DeviceReport or HostReport
+  Owner& value;
+};
+template <class Owner>
+FlatStatistics(Owner&) -> FlatStatistics<Owner>;
+
+struct SchemaMark {};  // {"name": "vramscope-report", "version": 1}; anything else is refused
+
+template <class Text>
+struct Tool {
+  Text& version;
+};
+template <class Text>
+Tool(Text&) -> Tool<Text>;
+
+template <class Text, class F>
+void visit_fields(const Tool<Text>& tool, F&& f) {
+  f.fixed("name", "\"vramscope\"");
+  f("version", tool.version);
+}
+
+template <IsOne<Duration> Self, class F>
+void visit_fields(Self& duration, F&& f) {
+  f("count", duration.count);
+  f("total_ns", duration.total_ns);
+  f("min_ns", duration.min_ns);
+  f("max_ns", duration.max_ns);
+  f("histogram", duration.histogram);
+}
+
+template <IsOne<Timing> Self, class F>
+void visit_fields(Self& timing, F&& f) {
+  Timing::visit(timing, f);
+}
+
+template <IsOne<ProcessFacts> Self, class F>
+void visit_fields(Self& process, F&& f) {
+  f("pid", process.pid);
+  f("ppid", process.ppid);
+  f("hostname", process.hostname);
+  f("executable", process.executable);
+  f("arguments", process.arguments);
+  f("rank", OrNull{process.rank, -1});
+  f("start_time_ns", process.start_time_ns);
+  f("report_time_ns", process.report_time_ns);
+  f("mode", process.mode);
+  f("options", Dictionary{process.options});
+  f("cuda_driver_version", process.cuda_driver_version);
+  f("simulated", process.simulated);
+}
+
+template <IsOne<BlockFacts> Self, class F>
+void visit_fields(Self& block, F&& f) {
+  f("address", block.address);
+  f("size", block.size);
+  f("requested_size", block.requested_size);
+  f("state", block.state);
+  f.fixed("frames", "[]");
+  f("site", OrNull{block.site, -1});
+}
+
+template <IsOne<SegmentFacts> Self, class F>
+void visit_fields(Self& segment, F&& f) {
+  f("device", Ordinal{segment.device});
+  f("address", segment.address);
+  f("total_size", segment.total_size);
+  f("allocated_size", segment.allocated_size);
+  f("active_size", segment.active_size);
+  f("requested_size", segment.requested_size);
+  f.fixed("stream", "0");
+  f("segment_type", Choice{segment.is_small, "small", "large"});
+  f.fixed("segment_pool_id", "[0,0]");
+  f.fixed("is_expandable", "false");
+  f("kind", segment.kind);
+  f("context", segment.context);
+  f("is_direct", segment.is_direct);
+  f.fixed("frames", "[]");
+  f.elements("blocks", segment.blocks);
+}
+
+template <IsOne<DeviceReport> Self, class F>
+void visit_fields(Self& device, F&& f) {
+  f("index", Ordinal{device.facts.index});
+  f("name", device.facts.name);
+  f("uuid", device.facts.uuid);
+  f("pci_bus_id", device.facts.pci_bus_id);
+  f("compute_capability", device.facts.compute_capability);
+  f("total_bytes", device.facts.total_bytes);
+  f("free_bytes", device.facts.free_bytes);
+  f("free_bytes_age_ns", device.facts.free_bytes_age_ns);
+  f("memory_stats", FlatStatistics{device});
+  f("timing", device.timing);
+  f.elements("segments", device.segments);
+}
+
+template <IsOne<HostReport> Self, class F>
+void visit_fields(Self& host, F&& f) {
+  f("memory_stats", FlatStatistics{host});
+  f("timing", host.timing);
+  f.elements("segments", host.segments);
+  f.elements("registrations", host.registrations);
+}
+
+template <IsOne<LedgerEntry> Self, class F>
+void visit_fields(Self& entry, F&& f) {
+  f("device", Ordinal{entry.device});
+  f("kind", entry.kind);
+  f("owner", entry.owner);
+  f("current_bytes", entry.current_bytes);
+  f("peak_bytes", entry.peak_bytes);
+  f("calls", entry.calls);
+}
+
+template <IsOne<FunctionFacts> Self, class F>
+void visit_fields(Self& function, F&& f) {
+  f("name", function.name);
+  f("calls", function.totals.calls);
+  f("failures", function.totals.failures);
+  f("total_ns", function.totals.time.total_ns);
+  f("min_ns", function.totals.time.min_ns);
+  f("max_ns", function.totals.time.max_ns);
+  f("histogram", function.totals.time.histogram);
+}
+
+template <IsOne<ModuleFact> Self, class F>
+void visit_fields(Self& module, F&& f) {
+  f("path", module.path);
+  f("build_id", module.build_id);
+  f("base", module.base);
+}
+
+template <IsOne<FrameFact> Self, class F>
+void visit_fields(Self& frame, F&& f) {
+  f("module", OrNull{frame.module, kNoModule});
+  f("offset", frame.offset);
+}
+
+template <IsOne<SiteTotals> Self, class F>
+void visit_fields(Self& totals, F&& f) {
+  f("live_bytes", totals.live_bytes);
+  f("live_count", totals.live_count);
+  f("peak_bytes", totals.peak_bytes);
+  f("peak_count", totals.peak_count);
+  f("total_bytes", totals.total_bytes);
+  f("total_count", totals.total_count);
+  f("total_ns", totals.total_ns);
+}
+
+template <IsOne<SitePart> Self, class F>
+void visit_fields(Self& part, F&& f) {
+  f("kind", part.kind);
+  f("device", Ordinal{part.device});
+  visit_fields(part.totals, f);
+}
+
+template <IsOne<Site> Self, class F>
+void visit_fields(Self& site, F&& f) {
+  f.index("id");
+  f("frames", site.frames);
+  visit_fields(site.totals, f);
+  f("parts", site.parts);
+}
+
+template <IsOne<Report> Self, class F>
+void visit_fields(Self& report, F&& f) {
+  f("schema", SchemaMark{});
+  f("tool", Tool{report.tool_version});
+  f("trigger", report.trigger);
+  f("sequence", report.sequence);
+  f("process", report.process);
+  f.elements("devices", report.devices);
+  f("host", report.host);
+  f.elements("ledger", report.ledger);
+  f.elements("functions", report.functions);
+  f.elements("modules", report.modules);
+  f.elements("frames", report.frames);
+  f.elements("sites", report.sites);
+  f.fixed("timeline", "{}");
+  f("unrecorded_calls", report.unrecorded_calls);
+  f("warnings", report.warnings);
+}
+
+}  // namespace vramscope

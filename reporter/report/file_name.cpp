@@ -1,0 +1,109 @@
+// Expands the escapes of a file name pattern.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/file_name.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace vramscope {
+
+namespace {
+
+// A value as part of a file name: it adds no folder, and leaves room for the others in 255 bytes.
+std::string safe(std::string_view value) {
+  constexpr std::size_t kLongest = 100;
+  std::string text(value.substr(0, kLongest));
+  for (char& c : text) {
+    if (c == '/' || static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '_';
+  }
+  return text;
+}
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string utc(std::uint64_t ns) {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  const auto seconds = static_cast<std::time_t>(ns / kNsPerSecond);
+  std::tm time{};
+  char text[32];
+  if (gmtime_r(&seconds, &time) == nullptr) return "0";
+  return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%S", &time)};
+}
+
+class Expansion {
+ public:
+  Expansion(const NameFacts& facts, EnvironmentLookup environment)
+      : facts_(facts), environment_(environment) {}
+
+  std::string expand(std::string_view pattern) {
+    std::string name;
+    while (!pattern.empty()) {
+      const std::size_t percent = std::min(pattern.find('%'), pattern.size());
+      name += pattern.substr(0, percent);
+      pattern.remove_prefix(percent);
+      name += escape(pattern);
+    }
+    if (!numbered_ && facts_.sequence > 1) number(name);
+    return name;
+  }
+
+ private:
+  // Takes one escape off the front of `pattern`, which is empty or begins with a percent sign.
+  std::string escape(std::string_view& pattern) {
+    if (pattern.size() >= 2 && pattern[1] == '{') return variable(pattern);
+    const std::string_view taken = pattern.substr(0, 2);
+    pattern.remove_prefix(taken.size());
+    switch (taken.size() == 2 ? taken[1] : '\0') {
+      case 'p':
+        return std::to_string(facts_.pid);
+      case 'h':
+        return safe(facts_.hostname);
+      case 'e':
+        return safe(base_name(facts_.executable));
+      case 'r':
+        return std::to_string(std::max<std::int64_t>(facts_.rank, 0));
+      case 'n':
+        numbered_ = true;
+        return std::to_string(facts_.sequence);
+      case 't':
+        return utc(facts_.start_time_ns);
+      case '%':
+        return "%";
+      default:
+        return std::string(taken);
+    }
+  }
+
+  std::string variable(std::string_view& pattern) const {
+    const std::size_t end = pattern.find('}');
+    if (end == std::string_view::npos) return std::string(std::exchange(pattern, {}));
+    const std::string name(pattern.substr(2, end - 2));
+    pattern.remove_prefix(end + 1);
+    const char* const value = environment_(name.c_str());
+    return value == nullptr ? std::string() : safe(value);
+  }
+
+  void number(std::string& name) const {
+    constexpr std::string_view kExtension = ".json";
+    const std::size_t at =
+        name.ends_with(kExtension) ? name.size() - kExtension.size() : name.size();
+    name.insert(at, "." + std::to_string(facts_.sequence));
+  }
+
+  const NameFacts& facts_;
+  const EnvironmentLookup environment_;
+  bool numbered_ = false;
+};
+
+}  // namespace
+
+std::string expand_pattern(std::string_view pattern, const NameFacts& facts,
+                           EnvironmentLookup environment) {
+  return Expansion(facts, environment).expand(pattern);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,32 @@
+// The name of a report, from a pattern.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace vramscope {
+
+// What a pattern may ask for.
+struct NameFacts {
+  std::int64_t pid = 0;
+  std::string hostname;
+  std::string executable;  // path or name; %e is what follows the last slash
+  std::int64_t rank = -1;  // negative: the process has none, and %r is 0
+  std::uint64_t sequence = 1;
+  std::uint64_t start_time_ns = 0;  // since the epoch
+};
+
+// getenv, or a stand-in: nullptr when the variable is not set.
+using EnvironmentLookup = char* (*)(const char* name);
+
+// Replaces in `pattern`: %p process id, %h host, %e program, %r rank, %n sequence, %t start time
+// (UTC, 20231114T221320), %{VAR} an environment variable (nothing when it is not set), %% a percent
+// sign. Slashes and control characters in what is filled in become '_', and each is cut at 100
+// bytes. Anything else behind a percent sign stays as it is. When the pattern has no %n, the second
+// and later reports get ".2", ".3" before a final ".json", else at the end. May throw bad_alloc.
+[[nodiscard]] std::string expand_pattern(std::string_view pattern, const NameFacts& facts,
+                                         EnvironmentLookup environment);
+
+}  // namespace vramscope

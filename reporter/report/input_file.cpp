@@ -1,0 +1,80 @@
+// Reads whole files, pipes included, within a limit.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/input_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::size_t kChunk = 1 << 16;
+constexpr std::size_t kLargest = std::size_t{4} << 30;  // 30 million blocks
+
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string& path)
+      : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+std::string reason() { return std::generic_category().message(errno); }
+
+// -1: errno tells. 0: end of file.
+ssize_t append_chunk(int descriptor, std::string& text) {
+  const std::size_t used = text.size();
+  text.resize(used + kChunk);
+  ssize_t count = -1;
+  do {
+    count = read(descriptor, text.data() + used, kChunk);
+  } while (count < 0 && errno == EINTR);
+  text.resize(used + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return count;
+}
+
+// Looked at before more is read: the file may be /dev/zero, or a disk image.
+std::string wrong_beginning(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first != std::string::npos && text[first] == '{') return {};
+  return "byte " + std::to_string(std::min(first, text.size()) + 1) +
+         ": expected a report, which begins with '{'";
+}
+
+}  // namespace
+
+InputFile read_file(const std::string& path) {
+  const Descriptor file(path);
+  InputFile result;
+  if (file.number() < 0) return {.text = {}, .problem = reason()};
+  struct stat status {};
+  if (fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode)) {
+    result.text.reserve(std::min(static_cast<std::size_t>(status.st_size) + kChunk, kLargest));
+  }
+  for (ssize_t count = 1; count > 0 && result.problem.empty();) {
+    count = append_chunk(file.number(), result.text);
+    if (count < 0) {
+      result.problem = reason();
+    } else if (result.text.size() > kLargest) {
+      result.problem = "byte " + std::to_string(kLargest) + ": expected a smaller file";
+    } else if (count == 0 || result.text.size() <= kChunk) {
+      result.problem = wrong_beginning(result.text);
+    }
+  }
+  return result;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,217 @@
+// Takes parsed JSON apart by the fields of the report, strictly. A template over the JSON library's
+// value, so that json.cpp alone includes the library.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reporter/report/fields.h"
+#include "reporter/report/json_writer.h"
+#include "reporter/report/memory_stats.h"
+#include "reporter/report/references.h"
+
+namespace vramscope {
+
+// The lists that may be long. Their elements leave the parser's document as soon as they are read.
+struct Elements {
+  std::vector<DeviceReport> devices;
+  std::vector<SegmentFacts> segments, registrations;
+  std::vector<BlockFacts> blocks;
+  std::vector<FrameFact> frames;
+  std::vector<Site> sites;
+};
+
+[[noreturn]] inline void refuse(std::string field, std::string_view expected) {
+  throw FieldProblem{std::move(field), "expected " + std::string(expected)};
+}
+
+// Takes one JSON object apart by the names of fields.h.
+template <class Json>
+class JsonReader {
+ public:
+  JsonReader(const Json& object, std::string path, Elements& elements)
+      : object_(object), path_(std::move(path)), elements_(elements) {
+    if (!object_.is_object()) refuse(path_, "object");
+  }
+
+  template <class T>
+  void operator()(std::string_view name, T&& value) {
+    get(member(name), path_of(name), value);
+  }
+  void fixed(std::string_view, std::string_view) {}
+  void index(std::string_view) {}
+  template <class T>
+  void elements(std::string_view name, std::vector<T>& values) {
+    if (std::vector<T>* read = read_before(name, values)) {
+      const Json& rest = list(member(name), path_of(name));
+      if (!rest.empty()) refuse(path_of(name), "only objects");
+      values = std::exchange(*read, {});
+    } else {
+      get(member(name), path_of(name), values);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string path_of(std::string_view name) const {
+    return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
+  }
+  [[nodiscard]] const Json& member(std::string_view name) const {
+    const auto found = object_.find(name);
+    if (found == object_.end()) throw FieldProblem{path_of(name), "is missing"};
+    return *found;
+  }
+  static const Json& list(const Json& json, const std::string& path) {
+    if (!json.is_array()) refuse(path, "array");
+    return json;
+  }
+
+  template <class T>
+  std::vector<T>* read_before(std::string_view, std::vector<T>&) {
+    return nullptr;
+  }
+  std::vector<DeviceReport>* read_before(std::string_view, std::vector<DeviceReport>&) {
+    return &elements_.devices;
+  }
+  std::vector<SegmentFacts>* read_before(std::string_view name, std::vector<SegmentFacts>&) {
+    return name == "registrations" ? &elements_.registrations : &elements_.segments;
+  }
+  std::vector<BlockFacts>* read_before(std::string_view, std::vector<BlockFacts>&) {
+    return &elements_.blocks;
+  }
+  std::vector<FrameFact>* read_before(std::string_view, std::vector<FrameFact>&) {
+    return &elements_.frames;
+  }
+  std::vector<Site>* read_before(std::string_view, std::vector<Site>&) { return &elements_.sites; }
+
+  template <std::integral T>
+  static void get(const Json& json, const std::string& path, T& value) {
+    constexpr T kMax = std::numeric_limits<T>::max();
+    constexpr T kMin = std::numeric_limits<T>::min();
+    const auto expected = [&] {
+      refuse(path, "integer from " + std::to_string(kMin) + " to " + std::to_string(kMax));
+    };
+    if (json.is_number_unsigned()) {
+      const auto number = json.template get<std::uint64_t>();
+      if (!std::in_range<T>(number)) expected();
+      value = static_cast<T>(number);
+    } else if (json.is_number_integer()) {
+      const auto number = json.template get<std::int64_t>();
+      if (!std::in_range<T>(number)) expected();
+      value = static_cast<T>(number);
+    } else {
+      expected();
+    }
+  }
+  static void get(const Json& json, const std::string& path, bool& value) {
+    if (!json.is_boolean()) refuse(path, "true or false");
+    value = json.template get<bool>();
+  }
+  static void get(const Json& json, const std::string& path, std::string& value) {
+    if (!json.is_string()) refuse(path, "string");
+    value = json.template get<std::string>();
+  }
+  template <std::size_t N>
+  static std::size_t name_among(const Json& json, const std::string& path,
+                                const std::array<std::string_view, N>& names) {
+    const auto* text = json.template get_ptr<const std::string*>();
+    const auto found = text == nullptr ? names.end() : std::find(names.begin(), names.end(), *text);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    std::string expected = "one of";
+    for (const std::string_view name : names) expected.append(" \"").append(name).append("\"");
+    refuse(path, expected);
+  }
+  static void get(const Json& json, const std::string& path, Kind& kind) {
+    kind = static_cast<Kind>(name_among(json, path, kKindNames));
+  }
+  static void get(const Json& json, const std::string& path, BlockState& state) {
+    state = static_cast<BlockState>(name_among(json, path, kBlockStateNames));
+  }
+  static void get(const Json& json, const std::string& path, const Choice<bool>& choice) {
+    choice.value = name_among(json, path, std::array{choice.yes, choice.no}) == 0;
+  }
+  template <class T>
+  static void get(const Json& json, const std::string& path, const OrNull<T>& number) {
+    if (json.is_null()) {
+      number.value = number.none;
+      return;
+    }
+    get(json, path, number.value);
+    if constexpr (std::is_signed_v<T>) {
+      if (number.value < 0) refuse(path, "null or a number that is not negative");
+    }
+  }
+  template <class T>
+  static void get(const Json& json, const std::string& path, const Ordinal<T>& ordinal) {
+    get(json, path, ordinal.value);
+    if (ordinal.value >= kMaxDevices) refuse(path, "number below " + std::to_string(kMaxDevices));
+  }
+  template <class Strings>
+  static void get(const Json& json, const std::string& path,
+                  const Dictionary<Strings>& dictionary) {
+    if (!json.is_object()) refuse(path, "object");
+    dictionary.value.clear();
+    for (const auto& [name, text] : json.items()) {
+      get(text, path + "." + name, dictionary.value.emplace_back(name, "").second);
+    }
+  }
+  template <class Owner>
+  static void get(const Json& json, const std::string& path, const FlatStatistics<Owner>& flat) {
+    if (!json.is_object()) refuse(path, "object");
+    flat.value.used = !json.empty();
+    if (!flat.value.used) return;
+    each_counter(flat.value.statistics, [&](const std::string& key, std::int64_t& value) {
+      const auto found = json.find(key);
+      if (found == json.end()) throw FieldProblem{path + "." + key, "is missing"};
+      get(*found, path + "." + key, value);
+    });
+  }
+  void get(const Json& json, const std::string& path, const SchemaMark&) {
+    std::string name;
+    int version = 0;
+    JsonReader schema(json, path, elements_);
+    schema("name", name);
+    schema("version", version);
+    if (name != kSchemaName)
+      refuse(path + ".name", json_string(kSchemaName) + ", found " + json_string(name));
+    if (version != kReportVersion) {
+      refuse(path + ".version",
+             std::to_string(kReportVersion) + ", found " + std::to_string(version));
+    }
+  }
+  static void get(const Json& json, const std::string& path, Histogram& histogram) {
+    if (!json.is_array() || json.size() > histogram.size()) {
+      refuse(path, "array of at most " + std::to_string(histogram.size()) + " numbers");
+    }
+    histogram = {};
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      get(json[i], path + "[" + std::to_string(i) + "]", histogram[i]);
+    }
+  }
+  template <class T>
+  void get(const Json& json, const std::string& path, std::vector<T>& values) {
+    values.clear();
+    values.reserve(list(json, path).size());
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      get(json[i], path + "[" + std::to_string(i) + "]", values.emplace_back());
+    }
+  }
+  template <class Struct>
+  requires requires(Struct& value, JsonReader& f) { visit_fields(value, f); }
+  void get(const Json& json, const std::string& path, Struct& value) {
+    JsonReader fields(json, path, elements_);
+    visit_fields(value, fields);
+  }
+
+  const Json& object_;
+  std::string path_;
+  Elements& elements_;
+};
+
+}  // namespace vramscope

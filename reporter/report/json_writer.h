@@ -1,0 +1,20 @@
+// Writes the report's fields as JSON text, element by element.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "reporter/report/output_file.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// JSON text for `text`, with quotes; bytes that are no UTF-8 become U+FFFD. May throw bad_alloc.
+// Defined in json.cpp, where the JSON library is.
+[[nodiscard]] std::string json_string(std::string_view text);
+
+// May throw bad_alloc; the file keeps its own failures.
+void write_json(const Report& report, OutputFile& file);
+
+}  // namespace vramscope

@@ -1,0 +1,46 @@
+// The flat dictionaries of torch.cuda.memory_stats and torch.cuda.host_memory_stats.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+using FlatStats = std::vector<std::pair<std::string, std::int64_t>>;  // sorted by key
+
+// Every key of one device, with `allocated.*`, PyTorch's documented alias of `allocation.*`; empty
+// before first use.
+[[nodiscard]] FlatStats memory_stats(const DeviceReport& device);
+
+// Every key of the host, with `host_alloc_time.*` and `host_free_time.*` in microseconds (whole
+// ones, as PyTorch counts); empty before first use.
+[[nodiscard]] FlatStats memory_stats(const HostReport& host);
+
+// A visitor of statistics that hands each counter to f(key, value).
+template <class F>
+struct CounterKeys {
+  F& f;
+
+  void single(const std::string& name, auto& stat) const {
+    Stat::visit(stat, [&](const char* part, auto& value) { f(name + "." + part, value); });
+  }
+  void pooled(const std::string& name, auto& stat) const {
+    PooledStat::visit(stat, [&](const char* pool, auto& part) { single(name + "." + pool, part); });
+  }
+  void count(const std::string& name, auto& value) const { f(name, value); }
+  void setting(const std::string& name, auto& value) const { f(name, value); }
+};
+
+// Calls f(key, std::int64_t&) for each counter of DeviceStatistics or HostStatistics.
+template <class Statistics, class F>
+void each_counter(Statistics& statistics, F&& f) {
+  std::remove_const_t<Statistics>::visit(statistics, CounterKeys<std::remove_reference_t<F>>{f});
+}
+
+}  // namespace vramscope

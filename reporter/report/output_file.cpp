@@ -1,0 +1,133 @@
+// Writes beside the wanted name and publishes without replacing anything.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/output_file.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+namespace vramscope {
+
+namespace {
+
+constexpr mode_t kMode = S_IRUSR | S_IWUSR;  // a report names files and addresses: nobody else's
+constexpr int kMaxNames = 10000;             // "~1" to "~9999", then something is wrong
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+// Short whatever the report is called, and not used by another process, on this machine or another
+// that shares the folder.
+std::string temporary_name(const std::string& path, int attempt) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return folder_of(path) + ".vramscope-" + std::to_string(getpid()) + "-" +
+         std::to_string(now.tv_sec) + std::to_string(now.tv_nsec) + "-" + std::to_string(attempt);
+}
+
+bool rename_is_missing(int error) {
+  return error == EINVAL || error == ENOSYS || error == ENOTSUP || error == EPERM;
+}
+
+// 0 when `name` was ours to create and is now `temporary`, else errno.
+int rename_over_own_claim(const char* temporary, const char* name) noexcept {
+  const int claim = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
+  if (claim < 0) return errno;
+  close(claim);
+  if (std::rename(temporary, name) == 0) return 0;
+  const int error = errno;
+  unlink(name);
+  return error;
+}
+
+// The three ways, best first: file systems differ in what they can do.
+int rename_without_replacing(const char* temporary, const char* name) noexcept {
+  if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, name, RENAME_NOREPLACE) == 0) return 0;
+  if (!rename_is_missing(errno)) return errno;
+  if (link(temporary, name) == 0) {
+    unlink(temporary);
+    return 0;
+  }
+  return errno == EEXIST ? EEXIST : rename_over_own_claim(temporary, name);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path)
+    : path_(std::move(path)), buffer_(std::make_unique<char[]>(kBufferBytes)) {}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void OutputFile::open() {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts && descriptor_ < 0; ++attempt) {
+    std::string name = temporary_name(path_, attempt);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
+    if (descriptor_ >= 0) {
+      temporary_ = std::move(name);
+    } else if (errno != EEXIST && errno != EINTR) {
+      break;
+    }
+  }
+  if (descriptor_ < 0) fail(errno);
+}
+
+void OutputFile::fail(int error) noexcept {
+  if (error_ == 0) error_ = error;
+}
+
+void OutputFile::flush() noexcept {
+  std::size_t done = 0;
+  while (done < used_ && error_ == 0) {
+    const ssize_t count = ::write(descriptor_, buffer_.get() + done, used_ - done);
+    if (count >= 0) {
+      done += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      fail(errno);
+    }
+  }
+  used_ = 0;
+}
+
+void OutputFile::write_large(std::string_view text) noexcept {
+  while (!text.empty()) {
+    if (used_ == kBufferBytes) flush();
+    const std::size_t count = std::min(text.size(), kBufferBytes - used_);
+    text.copy(buffer_.get() + used_, count);
+    used_ += count;
+    text.remove_prefix(count);
+  }
+}
+
+bool OutputFile::rename_to(const std::string& name) noexcept {
+  const int error = rename_without_replacing(temporary_.c_str(), name.c_str());
+  if (error == 0) temporary_.clear();
+  if (error != 0 && error != EEXIST) fail(error);
+  return error == 0;
+}
+
+std::string OutputFile::publish() {
+  if (error_ == 0) flush();
+  // Some file systems tell only now that the disk is full.
+  if (descriptor_ >= 0 && close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  for (int number = 0; number < kMaxNames && error_ == 0; ++number) {
+    std::string name = number == 0 ? path_ : path_ + "~" + std::to_string(number);
+    if (rename_to(name)) return name;
+  }
+  fail(EEXIST);
+  return {};
+}
+
+}  // namespace vramscope

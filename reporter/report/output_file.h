@@ -1,0 +1,53 @@
+// A file that appears under its name only when it is complete.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace vramscope {
+
+// Threads: one. Never throws but bad_alloc from open() and publish(). The first failure is kept;
+// what is written after it is dropped. Destroyed unpublished, it leaves nothing behind.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // Opens a temporary name beside the path: mode 0600, links not followed, no folder made.
+  void open();
+
+  void write(std::string_view text) noexcept {
+    if (text.size() > kBufferBytes - used_) {
+      write_large(text);
+      return;
+    }
+    text.copy(buffer_.get() + used_, text.size());
+    used_ += text.size();
+  }
+
+  // Gives the file its name, or the first free one of "~1", "~2", ... behind it; "" on failure.
+  [[nodiscard]] std::string publish();
+
+  [[nodiscard]] int error() const { return error_; }  // errno of the first failure, 0: none
+
+ private:
+  static constexpr std::size_t kBufferBytes = 1 << 16;
+
+  void write_large(std::string_view text) noexcept;
+  void flush() noexcept;
+  void fail(int error) noexcept;
+  [[nodiscard]] bool rename_to(const std::string& name) noexcept;
+
+  std::string path_;
+  std::string temporary_;  // "" when there is no file to remove
+  std::unique_ptr<char[]> buffer_;
+  std::size_t used_ = 0;
+  int descriptor_ = -1;
+  int error_ = 0;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,72 @@
+// Checks indices and tiling.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/references.h"
+
+namespace vramscope {
+
+namespace {
+
+std::string element(const std::string& list, std::size_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+// An index into a list of `size` entries.
+void check_index(std::uint64_t index, std::size_t size, const std::string& field,
+                 const char* list) {
+  if (index < size) return;
+  throw FieldProblem{field, "expected an index below " + std::to_string(size) + ", the number of " +
+                                list + ", found " + std::to_string(index)};
+}
+
+void check_blocks(const SegmentFacts& segment, const std::string& field, std::size_t sites) {
+  std::uint64_t left = segment.total_size;
+  Address next = segment.address;
+  for (std::size_t i = 0; i < segment.blocks.size(); ++i) {
+    const BlockFacts& block = segment.blocks[i];
+    if (block.address != next || block.size > left) {
+      throw FieldProblem{element(field + ".blocks", i),
+                         "expected to begin at " + std::to_string(next) + " and to end within " +
+                             std::to_string(left) + " bytes"};
+    }
+    if (block.site >= 0) {
+      check_index(static_cast<std::uint64_t>(block.site), sites,
+                  element(field + ".blocks", i) + ".site", "sites");
+    }
+    next += block.size;
+    left -= block.size;
+  }
+  if (!segment.blocks.empty() && left != 0) {
+    throw FieldProblem{field + ".blocks", "expected to fill the segment, " + std::to_string(left) +
+                                              " bytes are missing"};
+  }
+}
+
+void check_segments(const std::vector<SegmentFacts>& segments, const std::string& field,
+                    std::size_t sites) {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    check_blocks(segments[i], element(field, i), sites);
+  }
+}
+
+}  // namespace
+
+void check_references(const Report& report) {
+  for (std::size_t i = 0; i < report.devices.size(); ++i) {
+    check_segments(report.devices[i].segments, element("devices", i) + ".segments",
+                   report.sites.size());
+  }
+  check_segments(report.host.segments, "host.segments", report.sites.size());
+  check_segments(report.host.registrations, "host.registrations", report.sites.size());
+  for (std::size_t i = 0; i < report.frames.size(); ++i) {
+    if (report.frames[i].module == kNoModule) continue;
+    check_index(report.frames[i].module, report.modules.size(), element("frames", i) + ".module",
+                "modules");
+  }
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const std::uint32_t frame : report.sites[i].frames) {
+      check_index(frame, report.frames.size(), element("sites", i) + ".frames", "frames");
+    }
+  }
+}
+
+}  // namespace vramscope

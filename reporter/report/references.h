@@ -1,0 +1,21 @@
+// Whether the parts of a report that was read fit together.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// A field that is not what it has to be.
+struct FieldProblem {
+  std::string field;
+  std::string what;
+};
+
+// Throws FieldProblem when an index points nowhere or the blocks of a segment do not tile it: who
+// gets a report need not check again.
+void check_references(const Report& report);
+
+}  // namespace vramscope

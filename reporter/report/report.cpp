@@ -1,0 +1,237 @@
+// Assembles the report: what the allocator counted by tag, told by site.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/report.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::uint32_t kUnknownSite = 0;  // of the recorder: tag 0, and stacks without frames
+
+bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
+
+void add(SiteTotals& sum, const SiteTotals& more) {
+  sum.live_bytes += more.live_bytes;
+  sum.live_count += more.live_count;
+  sum.peak_bytes += more.peak_bytes;
+  sum.peak_count += more.peak_count;
+  sum.total_bytes += more.total_bytes;
+  sum.total_count += more.total_count;
+  sum.total_ns += more.total_ns;
+}
+
+SiteTotals totals_of(const TagTotals& tag, std::uint64_t total_ns) {
+  return {.live_bytes = tag.live_bytes,
+          .live_count = tag.live_count,
+          .peak_bytes = tag.peak_bytes,
+          .peak_count = tag.peak_count,
+          .total_bytes = tag.total_bytes,
+          .total_count = tag.total_count,
+          .total_ns = total_ns};
+}
+
+// Sites by the recorder's index, then in the report's order.
+class SiteList {
+ public:
+  explicit SiteList(const RecorderFacts& facts)
+      : facts_(facts), sites_(std::max<std::size_t>(facts.sites.size(), 1)) {}
+
+  void add_tag(Tag tag, const TagTotals& totals) {
+    const TagFact fact = tag < facts_.tags.size() ? facts_.tags[tag] : TagFact{};
+    const SiteTotals sum = totals_of(totals, fact.total_ns);
+    if (sum.total_count == 0 && sum.live_count == 0 && sum.total_ns == 0) return;
+    Site& site = sites_[fact.site < sites_.size() ? fact.site : kUnknownSite];
+    add(site.totals, sum);
+    // The unknown tag belongs to no one kind or device.
+    if (tag == 0) return;
+    site.parts.push_back({.kind = fact.place.kind, .device = fact.place.device, .totals = sum});
+  }
+
+  // Moves the sites that have totals to `report`, with the frames that they use, and tells for
+  // each tag which site it became (-1: none).
+  std::vector<std::int64_t> move_to(Report& report) {
+    std::vector<std::uint32_t> order = used();
+    for (const std::uint32_t site : order) sites_[site].frames = frames_of(site);
+    std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return comes_before(sites_[a], sites_[b]);
+    });
+    std::vector<std::int64_t> indices(sites_.size(), -1);
+    for (const std::uint32_t site : order) {
+      indices[site] = static_cast<std::int64_t>(report.sites.size());
+      report.sites.push_back(std::move(sites_[site]));
+    }
+    renumber_frames(report);
+    return by_tag(indices);
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::uint32_t> used() const {
+    std::vector<std::uint32_t> used;
+    for (std::uint32_t i = 0; i < sites_.size(); ++i) {
+      const SiteTotals& totals = sites_[i].totals;
+      if (totals.total_count != 0 || totals.live_count != 0 || totals.total_ns != 0) {
+        used.push_back(i);
+      }
+    }
+    return used;
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> frames_of(std::uint32_t site) const {
+    return site < facts_.sites.size() ? facts_.sites[site].frames : std::vector<std::uint32_t>();
+  }
+
+  // Largest at the peak first; the frames, which differ, decide the rest.
+  static bool comes_before(const Site& a, const Site& b) {
+    const auto& [x, y] = std::tie(a.totals, b.totals);
+    return std::tie(y.peak_bytes, y.live_bytes, y.total_bytes, a.frames) <
+           std::tie(x.peak_bytes, x.live_bytes, x.total_bytes, b.frames);
+  }
+
+  void renumber_frames(Report& report) const {
+    std::vector<std::uint32_t> numbers(facts_.frames.size(), kNoFrame);
+    for (Site& site : report.sites) {
+      for (std::uint32_t& frame : site.frames) {
+        if (numbers[frame] == kNoFrame) {
+          numbers[frame] = static_cast<std::uint32_t>(report.frames.size());
+          report.frames.push_back(facts_.frames[frame]);
+        }
+        frame = numbers[frame];
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> by_tag(const std::vector<std::int64_t>& sites) const {
+    std::vector<std::int64_t> indices(facts_.tags.size(), -1);
+    for (std::size_t tag = 1; tag < indices.size(); ++tag) {
+      const std::uint32_t site = facts_.tags[tag].site;
+      if (site < sites.size()) indices[tag] = sites[site];
+    }
+    return indices;
+  }
+
+  static constexpr std::uint32_t kNoFrame = 0xffffffffU;
+  const RecorderFacts& facts_;
+  std::vector<Site> sites_;
+};
+
+using Devices = std::map<std::uint16_t, DeviceReport>;
+
+DeviceReport& device_at(Devices& devices, std::uint16_t index) {
+  DeviceReport& device = devices[index];
+  device.facts.index = index;
+  return device;
+}
+
+Devices describe_devices(ReportParts& parts) {
+  Devices devices;
+  for (DeviceFacts& facts : parts.devices) {
+    DeviceReport& device = devices[facts.index];
+    device.facts = std::move(facts);
+  }
+  for (const DeviceSnapshot& snapshot : parts.memory.devices) {
+    DeviceReport& device = device_at(devices, snapshot.device);
+    device.statistics = snapshot.statistics;
+    device.used = true;
+  }
+  for (const auto& [index, timing] : parts.recorder.devices) {
+    device_at(devices, index).timing = timing;
+  }
+  return devices;
+}
+
+SegmentFacts describe_segment(const SegmentSnapshot& segment, const Snapshot& memory,
+                              const std::vector<std::int64_t>& site_of_tag) {
+  SegmentFacts facts{.kind = segment.place.kind,
+                     .device = segment.place.device,
+                     .context = segment.place.context,
+                     .address = segment.address,
+                     .total_size = segment.total_size,
+                     .allocated_size = segment.allocated_size,
+                     .active_size = segment.active_size,
+                     .requested_size = segment.requested_size,
+                     .is_small = segment.is_small,
+                     .is_direct = segment.is_direct,
+                     .blocks = {}};
+  facts.blocks.reserve(segment.block_count);
+  for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+    const BlockSnapshot& block = memory.blocks[segment.first_block + i];
+    const bool known = block.state != BlockState::inactive && block.tag < site_of_tag.size();
+    facts.blocks.push_back({.address = block.address,
+                            .size = block.size,
+                            .requested_size = block.requested_size,
+                            .state = block.state,
+                            .site = known ? site_of_tag[block.tag] : -1});
+  }
+  return facts;
+}
+
+std::vector<SegmentFacts>& list_for(Kind kind, std::uint16_t device, Devices& devices,
+                                    HostReport& host) {
+  if (!is_host(kind)) return device_at(devices, device).segments;
+  return kind == Kind::pinned ? host.segments : host.registrations;
+}
+
+std::vector<LedgerEntry> make_ledger(const std::vector<KindTotals>& kinds) {
+  std::vector<LedgerEntry> ledger;
+  for (const KindTotals& totals : kinds) {
+    ledger.push_back({.device = totals.device,
+                      .kind = totals.kind,
+                      .owner = "program",
+                      .current_bytes = totals.current_bytes,
+                      .peak_bytes = totals.peak_bytes,
+                      .calls = totals.allocations});
+  }
+  std::sort(ledger.begin(), ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
+    return std::tie(a.device, a.kind) < std::tie(b.device, b.kind);
+  });
+  return ledger;
+}
+
+std::vector<FunctionFacts> called_functions(const ReportParts& parts) {
+  std::vector<FunctionFacts> called;
+  const auto& totals = parts.recorder.functions;
+  for (std::size_t i = 0; i < std::min(totals.size(), parts.function_names.size()); ++i) {
+    if (totals[i].calls != 0) called.push_back({parts.function_names[i], totals[i]});
+  }
+  return called;
+}
+
+}  // namespace
+
+Report assemble(ReportParts parts) {
+  Report report;
+  report.tool_version = VRAMSCOPE_VERSION;
+  report.trigger = std::move(parts.trigger);
+  report.sequence = parts.sequence;
+  report.process = std::move(parts.process);
+  std::sort(report.process.options.begin(), report.process.options.end());
+
+  SiteList sites(parts.recorder);
+  for (std::size_t tag = 0; tag < parts.memory.tags.size(); ++tag) {
+    sites.add_tag(static_cast<Tag>(tag), parts.memory.tags[tag]);
+  }
+  const std::vector<std::int64_t> site_of_tag = sites.move_to(report);
+
+  Devices devices = describe_devices(parts);
+  report.host.statistics = parts.memory.host;
+  report.host.used = parts.memory.host_used;
+  report.host.timing = parts.recorder.host;
+  for (const SegmentSnapshot& segment : parts.memory.segments) {
+    list_for(segment.place.kind, segment.place.device, devices, report.host)
+        .push_back(describe_segment(segment, parts.memory, site_of_tag));
+  }
+  for (auto& [index, device] : devices) report.devices.push_back(std::move(device));
+
+  report.ledger = make_ledger(parts.memory.kinds);
+  report.functions = called_functions(parts);
+  report.modules = std::move(parts.recorder.modules);
+  report.unrecorded_calls = parts.recorder.unrecorded_calls;
+  report.warnings = std::move(parts.recorder.warnings);
+  return report;
+}
+
+}  // namespace vramscope

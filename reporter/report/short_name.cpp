@@ -1,0 +1,68 @@
+// Shortens C++ function names for people.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/symbols.h"
+
+namespace vramscope {
+
+namespace {
+
+// "operator<", "operator()" and their like: brackets that are part of a name.
+std::size_t operator_length(std::string_view text) {
+  constexpr std::string_view kWord = "operator";
+  if (!text.starts_with(kWord)) return 0;
+  for (const std::string_view symbol :
+       {"()", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">"}) {
+    if (text.substr(kWord.size()).starts_with(symbol)) return kWord.size() + symbol.size();
+  }
+  return 0;
+}
+
+// The text from an opening bracket to behind its closing one; all of it when there is none.
+std::size_t bracketed_length(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool arrow = text[i] == '>' && i > 0 && text[i - 1] == '-';
+    if (const std::size_t name = operator_length(text.substr(i)); name != 0) {
+      i += name - 1;
+    } else if (text[i] == '(' || text[i] == '<' || text[i] == '{') {
+      ++depth;
+    } else if ((text[i] == ')' || text[i] == '>' || text[i] == '}') && !arrow && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return text.size();
+}
+
+}  // namespace
+
+std::string shorten(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::string text;
+  bool in_operator = false;  // what follows belongs to the name: "operator new", "operator bool"
+  while (!function.empty()) {
+    std::size_t length = 1;
+    if (const std::size_t name = operator_length(function); name != 0) {
+      text += function.substr(0, length = name);
+      in_operator = true;
+    } else if (function.starts_with(kAnonymous)) {
+      text += function.substr(0, length = kAnonymous.size());
+    } else if (function.front() == '(' && !text.empty()) {
+      length = bracketed_length(function);
+      if (!function.substr(length).starts_with("::")) break;  // only qualifiers are left
+    } else if (function.front() == '<') {
+      length = bracketed_length(function);
+      text += "<...>";
+    } else if (function.front() == '{') {
+      text += function.substr(0, length = bracketed_length(function));
+    } else if (function.front() == ' ' && !in_operator) {
+      text.clear();  // that was the result's type, which names of templates begin with
+    } else {
+      in_operator = in_operator || function.starts_with("operator ");
+      text += function.front();
+    }
+    function.remove_prefix(length);
+  }
+  return text;
+}
+
+}  // namespace vramscope

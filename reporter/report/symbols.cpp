@@ -1,0 +1,219 @@
+// Resolves frames with elfutils' libdw.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/symbols.h"
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <unordered_map>
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;  // kept per module
+
+struct CloseDwfl {
+  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
+
+std::string build_id_of(Dwfl_Module* module) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  const unsigned char* bits = nullptr;
+  GElf_Addr address = 0;
+  const int length = dwfl_module_build_id(module, &bits, &address);
+  std::string text;
+  for (int i = 0; i < length; ++i) {
+    text += kDigits[bits[i] >> 4];
+    text += kDigits[bits[i] & 15];
+  }
+  return text;
+}
+
+// The name that the linker knows, else the plain one.
+std::string name_of(Dwarf_Die* function) {
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    if (dwarf_attr_integrate(function, name, &attribute) == nullptr) continue;
+    if (const char* text = dwarf_formstring(&attribute)) return demangle(text);
+  }
+  return text_or_empty(dwarf_diename(function));
+}
+
+std::int32_t number_in(Dwarf_Die* die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) != 0) return 0;
+  return static_cast<std::int32_t>(std::min<Dwarf_Word>(value, INT32_MAX));
+}
+
+// Where an inlined function was called from.
+SourceFrame call_site(Dwarf_Die* unit, Dwarf_Die* inlined) {
+  SourceFrame caller;
+  caller.line = number_in(inlined, DW_AT_call_line);
+  Dwarf_Files* files = nullptr;
+  if (dwarf_getsrcfiles(unit, &files, nullptr) != 0) return caller;
+  const auto file = static_cast<std::size_t>(number_in(inlined, DW_AT_call_file));
+  caller.file = text_or_empty(dwarf_filesrc(files, file, nullptr, nullptr));
+  return caller;
+}
+
+}  // namespace
+
+std::string_view describe(SymbolState state) {
+  switch (state) {
+    case SymbolState::resolved:
+      return "resolved";
+    case SymbolState::no_symbols:
+      return "unresolved, no symbols";
+    case SymbolState::no_file:
+      return "unresolved, file not found";
+    case SymbolState::replaced:
+      return "unresolved, replaced";
+    case SymbolState::no_module:
+      return "unresolved, generated code";
+  }
+  return "unresolved";
+}
+
+// One file, laid out where its own addresses say: offset in a report = address here.
+class Symbols::Module {
+ public:
+  explicit Module(const ModuleFact& fact) : state_(open(fact)) {}
+
+  const ResolvedFrame& resolve(std::uint64_t offset) {
+    if (answers_.size() >= kMaxAnswers) answers_.clear();
+    const auto [answer, is_new] = answers_.try_emplace(offset);
+    if (is_new) answer->second = look_up(offset);
+    return answer->second;
+  }
+
+ private:
+  SymbolState open(const ModuleFact& fact) {
+    static const Dwfl_Callbacks callbacks{.find_elf = dwfl_build_id_find_elf,
+                                          .find_debuginfo = dwfl_standard_find_debuginfo,
+                                          .section_address = dwfl_offline_section_address,
+                                          .debuginfo_path = nullptr};
+    dwfl_.reset(dwfl_begin(&callbacks));
+    if (!dwfl_) return SymbolState::no_file;
+    dwfl_report_begin(dwfl_.get());
+    constexpr bool kAddOwnAddresses = true;
+    module_ = dwfl_report_elf(dwfl_.get(), "", fact.path.c_str(), -1, 0, kAddOwnAddresses);
+    dwfl_report_end(dwfl_.get(), nullptr, nullptr);
+    if (module_ == nullptr) return SymbolState::no_file;
+    const bool same = fact.build_id.empty() || build_id_of(module_) == fact.build_id;
+    return same ? SymbolState::resolved : SymbolState::replaced;
+  }
+
+  [[nodiscard]] ResolvedFrame look_up(std::uint64_t offset) {
+    if (state_ != SymbolState::resolved) return {.state = state_, .functions = {}};
+    // The call is the instruction before the one to return to.
+    const Dwarf_Addr address = offset - 1;
+    ResolvedFrame frame{.state = SymbolState::resolved, .functions = from_debug_info(address)};
+    if (frame.functions.empty()) frame.functions = from_symbol_table(address);
+    if (frame.functions.empty()) frame.state = SymbolState::no_symbols;
+    return frame;
+  }
+
+  // Scopes around the address, from the innermost: inlined ones, then the function itself.
+  std::vector<SourceFrame> from_debug_info(Dwarf_Addr address) {
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* const unit = unit_at(address, bias);
+    if (unit == nullptr) return {};
+    std::vector<SourceFrame> functions;
+    SourceFrame here = line_at(address);
+    for (Dwarf_Die& scope : scopes_at(unit, address - bias)) {
+      const int tag = dwarf_tag(&scope);
+      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+      here.function = name_of(&scope);
+      here.is_inlined = tag == DW_TAG_inlined_subroutine;
+      functions.push_back(here);
+      if (!here.is_inlined) return functions;
+      here = call_site(unit, &scope);
+    }
+    return {};  // no function around it: an address between two
+  }
+
+  // dwarf_getscopes follows an inlined function to where it was defined; asking again for its
+  // innermost scope gives the scopes that it was inlined into (as eu-addr2line does).
+  static std::vector<Dwarf_Die> scopes_at(Dwarf_Die* unit, Dwarf_Addr address) {
+    Dwarf_Die* found = nullptr;
+    if (dwarf_getscopes(unit, address, &found) <= 0) return {};
+    Dwarf_Die innermost = *std::unique_ptr<Dwarf_Die, Free>(found);
+    const int count = dwarf_getscopes_die(&innermost, &found);
+    if (count <= 0) return {};
+    const std::unique_ptr<Dwarf_Die, Free> scopes(found);
+    return {found, found + count};
+  }
+
+  std::vector<SourceFrame> from_symbol_table(Dwarf_Addr address) {
+    const char* const name = dwfl_module_addrname(module_, address);
+    if (name == nullptr) return {};
+    SourceFrame frame = line_at(address);
+    frame.function = demangle(name);
+    return {frame};
+  }
+
+  SourceFrame line_at(Dwarf_Addr address) {
+    SourceFrame frame;
+    int line = 0;
+    Dwfl_Line* const at = dwfl_module_getsrc(module_, address);
+    if (at == nullptr) return frame;
+    frame.file = text_or_empty(dwfl_lineinfo(at, nullptr, &line, nullptr, nullptr, nullptr));
+    frame.line = line;
+    return frame;
+  }
+
+  // The table of address ranges names the unit; some compilers write none, so ask each unit then.
+  Dwarf_Die* unit_at(Dwarf_Addr address, Dwarf_Addr& bias) {
+    if (Dwarf_Die* const unit = dwfl_module_addrdie(module_, address, &bias)) return unit;
+    Dwarf_Die* unit = nullptr;
+    while ((unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr) {
+      if (dwarf_haspc(unit, address - bias) == 1) return unit;
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<Dwfl, CloseDwfl> dwfl_;
+  Dwfl_Module* module_ = nullptr;
+  SymbolState state_;
+  std::unordered_map<std::uint64_t, ResolvedFrame> answers_;
+};
+
+struct Symbols::State {
+  std::unordered_map<std::string, Module> modules;  // by path and build id
+  ResolvedFrame no_module{.state = SymbolState::no_module, .functions = {}};
+};
+
+Symbols::Symbols() : state_(std::make_unique<State>()) {}
+Symbols::~Symbols() = default;
+
+const ResolvedFrame& Symbols::resolve(const ModuleFact& module, std::uint64_t offset) {
+  const std::string key = module.path + '\0' + module.build_id;
+  return state_->modules.try_emplace(key, module).first->second.resolve(offset);
+}
+
+const ResolvedFrame& Symbols::resolve(const Report& report, const FrameFact& frame) {
+  if (frame.module >= report.modules.size()) return state_->no_module;
+  return resolve(report.modules[frame.module], frame.offset);
+}
+
+std::string demangle(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, Free> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
+  return status == 0 && text ? text.get() : name;
+}
+
+}  // namespace vramscope

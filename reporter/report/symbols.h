@@ -1,0 +1,68 @@
+// Functions, files and lines behind a report's frames. For the tool only: the preloaded library
+// neither needs nor links it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+struct SourceFrame {
+  std::string function;     // demangled; "" when unknown
+  std::string file;         // as the compiler wrote it; "" when unknown
+  std::int32_t line = 0;    // 0 when unknown
+  bool is_inlined = false;  // into the next one
+};
+
+// Why a frame has no name.
+enum class SymbolState : std::uint8_t {
+  resolved,
+  no_symbols,  // the file has none for this address
+  no_file,     // it cannot be opened here, or is no ELF file
+  replaced,    // the file is there, but it is not the one that ran: another build id
+  no_module,   // the address belonged to no file: generated code
+};
+[[nodiscard]] std::string_view describe(SymbolState state);
+
+struct ResolvedFrame {
+  SymbolState state = SymbolState::no_symbols;
+  // Innermost first: inlined functions, then the one whose code this is. Empty unless resolved.
+  std::vector<SourceFrame> functions;
+};
+
+// Opens each file once, on first use, and keeps its last answers. Separate debug files are found
+// as elfutils finds them: by build id, by .gnu_debuglink, and from DEBUGINFOD_URLS if that is set.
+// Threads: one. Never throws but bad_alloc.
+class Symbols {
+ public:
+  Symbols();
+  ~Symbols();
+  Symbols(const Symbols&) = delete;
+  Symbols& operator=(const Symbols&) = delete;
+
+  // `offset`: of a return address, from the load bias of `module`. build_id "": not checked. The
+  // answer is good until the next call.
+  const ResolvedFrame& resolve(const ModuleFact& module, std::uint64_t offset);
+  // The same for a frame of a report. `frame` is one of report.frames.
+  const ResolvedFrame& resolve(const Report& report, const FrameFact& frame);
+
+ private:
+  class Module;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// "f(int)" of "_Z1fi"; anything that is no mangled name as it is.
+[[nodiscard]] std::string demangle(const std::string& name);
+
+// A C++ name without result type and parameters, and with template arguments cut to "<...>":
+// "std::vector<int, A>::push_back(int const&)" -> "std::vector<...>::push_back".
+[[nodiscard]] std::string shorten(std::string_view function);
+
+}  // namespace vramscope

@@ -1,0 +1,82 @@
+// Numbers, tables and names as a person reads them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramscope {
+
+// Where text goes: how wide it may be and what may be drawn there.
+struct Page {
+  std::size_t width = 100;  // columns
+  bool unicode = false;     // beyond ASCII
+  bool colour = false;      // terminal escapes
+};
+
+enum class Colour : std::uint8_t { bold, dim, red, yellow };
+
+// The text between the escapes of a colour, or as it is on a page without colour.
+[[nodiscard]] std::string coloured(std::string_view text, Colour colour, const Page& page);
+
+// "0 B", "512 B", "1.50 KiB", "80.0 GiB": three digits, binary units.
+[[nodiscard]] std::string bytes_text(std::int64_t bytes);
+
+// "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s", "3 h 02 min".
+[[nodiscard]] std::string duration_text(std::uint64_t ns);
+
+// "1,234,567".
+[[nodiscard]] std::string count_text(std::int64_t count);
+
+// "98.2 %". "100 %" and "0 %" only where exact; "-" of nothing.
+[[nodiscard]] std::string percent_text(std::uint64_t part, std::uint64_t whole);
+
+// Local time, "2026-11-21 04:15:42"; "" for 0.
+[[nodiscard]] std::string time_text(std::uint64_t ns_since_epoch);
+
+// `cells` columns of which part/whole are filled; a part above nothing fills at least one.
+[[nodiscard]] std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t cells,
+                              const Page& page);
+
+// Text from a file, safe to print: control characters and broken UTF-8 (without unicode,
+// everything beyond ASCII) become '?'.
+[[nodiscard]] std::string printable(std::string_view text, const Page& page);
+
+// The code point that `text` begins with, removed from it; kNoCodePoint where it is not valid
+// UTF-8 (one byte is removed). `text` must not be empty.
+inline constexpr char32_t kNoCodePoint = 0xffffffff;
+[[nodiscard]] char32_t take_code_point(std::string_view& text);
+
+// Columns that printable text takes: its code points.
+[[nodiscard]] std::size_t columns(std::string_view text);
+
+// At most `width` columns; a longer text ends in "..".
+[[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
+
+// As a shell reads it back: quoted only if needed.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
+// A listing. Columns are as wide as their widest cell; the last is cut at the page's edge.
+class Table {
+ public:
+  enum class Align : std::uint8_t { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::left;
+  };
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  // Each line indented by two spaces; titles first.
+  [[nodiscard]] std::string text(const Page& page) const;
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace vramscope

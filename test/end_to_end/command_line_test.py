@@ -1,0 +1,159 @@
+"""The command line tool as a person meets it: launching, exit statuses, bad input."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+import re
+import signal
+import subprocess
+
+import harness
+import recount
+
+
+class CommandLine(harness.Case):
+    def launch(self, *arguments):
+        return self.run_tool("run", "--sim", *arguments)
+
+    def refused(self, finished, status, *words):
+        """Ended with that status and one line that says what is wrong."""
+        self.assertEqual(status, finished.returncode, finished.stderr)
+        self.assertEqual(1, len(finished.stderr.splitlines()), finished.stderr)
+        for word in words:
+            self.assertIn(word, finished.stderr)
+
+    def make_report(self, name="report.json"):
+        path = pathlib.Path(self.folder) / name
+        finished = self.launch("--output", path, "--", harness.program("linked"))
+        self.assertEqual(0, finished.returncode, finished.stderr)
+        return path
+
+    def test_a_launched_program_keeps_its_output_and_gets_at_most_three_lines(self):
+        native = self.run_program([harness.program("linked")])
+        finished = self.launch("--", harness.program("linked"))
+        self.assertEqual((0, native.stdout), (finished.returncode, finished.stdout))
+        self.assertLessEqual(len(finished.stderr.splitlines()), 3, finished.stderr)
+        self.assertIn("vramscope report", finished.stderr)
+        recount.check(self, harness.read_reports(self.folder)[0])
+
+    def test_the_next_command_that_it_names_works(self):
+        finished = self.launch("--", harness.program("linked"))
+        line = next(l for l in finished.stderr.splitlines() if "vramscope report" in l)
+        name = line.split("vramscope report ")[1].split()[0].strip("'\"`.")
+        shown = self.run_tool("report", pathlib.Path(self.folder) / name)
+        self.assertEqual(0, shown.returncode, shown.stderr)
+
+    def test_exit_statuses_are_those_of_the_program_or_of_a_shell(self):
+        expected = {"return": 6, "exit": 7, "_exit": 8, "quick_exit": 10,
+                    "kill": 128 + signal.SIGKILL, "abort": 128 + signal.SIGABRT}  # fmt: skip
+        for way, status in expected.items():
+            finished = self.launch("--", harness.program("exit_variants"), way)
+            self.assertEqual(status, finished.returncode, way)
+
+    def test_a_program_that_is_not_there_gives_127(self):
+        self.refused(self.launch("--", "no-such-program"), 127, "no-such-program")
+
+    def test_a_file_that_cannot_be_executed_gives_126(self):
+        path = pathlib.Path(self.folder) / "data"
+        path.write_text("data")
+        self.refused(self.launch("--", str(path)), 126, str(path))
+
+    def test_a_program_needs_no_dashes_before_it(self):
+        finished = self.launch(harness.program("exit_variants"), "exit")
+        self.assertEqual(7, finished.returncode)
+
+    def test_standard_input_reaches_the_program(self):
+        finished = subprocess.run(
+            [str(harness.TOOL), "run", "--sim", "--", "/bin/cat"],
+            cwd=self.folder,
+            env=harness.environment(),
+            input="through",
+            capture_output=True,
+            text=True,
+            timeout=harness.DEADLINE_S,
+        )
+        self.assertEqual(("through", 0), (finished.stdout, finished.returncode))
+
+    def test_bad_usage_is_refused(self):
+        for arguments in (["run", "--no-such-option", "--", "true"], ["no-such-verb"], ["report"]):
+            finished = self.run_tool(*arguments)
+            self.assertIn(finished.returncode, (2, 125), arguments)
+            self.assertTrue(finished.stderr, arguments)
+            self.assertEqual("", finished.stdout)
+
+    def test_help_names_every_option(self):
+        finished = self.run_tool("run", "--help")
+        self.assertEqual(0, finished.returncode)
+        table = (harness.SOURCE / "interpose/options.def").read_text()
+        for name in option_names(table):
+            self.assertIn("--" + name.replace("_", "-"), finished.stdout)
+
+    def test_the_readme_lists_every_option_with_its_default(self):
+        readme = (harness.SOURCE / "README.md").read_text()
+        table = (harness.SOURCE / "interpose/options.def").read_text()
+        for name in option_names(table):
+            flag, variable = "--" + name.replace("_", "-"), "VRAMSCOPE_" + name.upper()
+            self.assertRegex(readme, rf"\| `{flag}` *\| `{variable}` *\|")
+
+    def test_an_output_that_cannot_be_written_does_not_stop_the_program(self):
+        native = self.run_program([harness.program("linked")])
+        finished = self.launch("--output", "/nonexistent/r.json", "--", harness.program("linked"))
+        self.assertEqual((0, native.stdout), (finished.returncode, finished.stdout))
+        self.assertIn("/nonexistent/r.json", finished.stderr)
+
+    def test_a_truncated_report_is_refused_wherever_it_is_cut(self):
+        whole = self.make_report().read_bytes()
+        cut = pathlib.Path(self.folder) / "cut.json"
+        for length in (0, 1, len(whole) // 3, len(whole) // 2, len(whole) - 3):
+            cut.write_bytes(whole[:length])
+            self.refused(self.run_tool("report", cut), 2, "cut.json")
+
+    def test_foreign_files_are_refused(self):
+        foreign = {
+            "text.json": b"hello",
+            "list.json": b"[]",
+            "other.json": b'{"schema": {"name": "other", "version": 1}}',
+            "binary.json": bytes(range(256)) * 10,
+            "deep.json": b"[" * 100000,
+        }
+        for name, content in foreign.items():
+            path = pathlib.Path(self.folder) / name
+            path.write_bytes(content)
+            self.refused(self.run_tool("report", path), 2, name)
+        self.refused(self.run_tool("report", self.folder + "/absent.json"), 2, "absent.json")
+        self.refused(self.run_tool("report", self.folder), 2, self.folder)
+
+    def test_a_report_of_another_version_is_refused(self):
+        path = self.make_report()
+        report = json.loads(path.read_text())
+        report["schema"]["version"] = 999
+        path.write_text(json.dumps(report))
+        self.refused(self.run_tool("report", path), 2, "999")
+
+    def test_a_program_with_nvidias_static_runtime_is_refused_on_the_simulator(self):
+        program = harness.program("train_nvcc_static")
+        finished = self.launch("--", program)
+        self.refused(finished, 125, "static")
+
+    def test_a_running_program_gives_a_snapshot(self):
+        process = self.start_program([harness.program("hold")], "cache")
+        process.stdout.readline()
+        finished = self.run_tool("snapshot", process.pid)
+        self.assertEqual(0, finished.returncode, finished.stderr)
+        recount.check(self, harness.wait_for_reports(self.folder, 1)[0])
+
+    def test_a_process_without_the_library_is_never_signalled(self):
+        process = self.start_program([harness.program("hold")])
+        process.stdout.readline()
+        finished = self.run_tool("snapshot", process.pid)
+        self.refused(finished, 2)
+        output, _ = process.communicate("a\nb\nc\n", timeout=harness.DEADLINE_S)
+        self.assertTrue(output.endswith("done\n"))
+
+
+def option_names(table):
+    """Second column of the rows OPTION(type, name, …), whose types may hold commas."""
+    return re.findall(r"^OPTION\([^\n]*?,\s*(\w+),\s*[^\n]*,\s*$", table, re.M)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,152 @@
+"""When reports are written: at every kind of end, on a signal, never for programs without CUDA."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import pathlib
+import signal
+import stat
+
+import harness
+import recount
+
+
+class Life(harness.Case):
+    def end_by(self, way, mode="cache"):
+        return self.run_program([harness.program("exit_variants"), way], mode)
+
+    def test_a_report_is_written_at_every_kind_of_end(self):
+        for way in ("return", "exit", "_exit", "_Exit", "quick_exit", "thread"):
+            report = self.only_report(self.end_by(way))
+            recount.check(self, report)
+            self.assertEqual("exit", report["trigger"], way)
+
+    def test_a_free_by_the_programs_own_exit_handler_is_in_the_report(self):
+        report = self.only_report(self.end_by("return"))
+        self.assertEqual(1000, recount.live_bytes(report))
+        report = self.only_report(self.end_by("_exit"))
+        self.assertEqual(1000 + 6 * 1024 * 1024, recount.live_bytes(report))
+
+    def test_a_report_is_written_before_another_program_is_executed(self):
+        outcome = self.end_by("exec")
+        report = self.only_report(outcome)
+        recount.check(self, report)
+        self.assertEqual("exec", report["trigger"])
+        self.assertIn("executed", outcome.stdout)
+
+    def test_a_killed_program_keeps_its_status(self):
+        self.assertEqual(-signal.SIGKILL, self.end_by("kill").status)
+        self.assertEqual(-signal.SIGABRT, self.end_by("abort").status)
+
+    def test_two_signals_give_two_complete_reports_in_mode_cache(self):
+        self.signal_twice("cache")
+
+    def test_two_signals_give_two_complete_reports_in_mode_observe(self):
+        self.signal_twice("observe")
+
+    def signal_twice(self, mode):
+        process = self.start_program([harness.program("hold")], mode)
+        for sent in (1, 2):
+            self.assertEqual(f"ready {sent}\n", process.stdout.readline())
+            process.send_signal(signal.SIGUSR1)
+            reports = harness.wait_for_reports(self.folder, sent)
+            recount.check(self, reports[-1])
+            self.assertEqual(("signal", sent), (reports[-1]["trigger"], reports[-1]["sequence"]))
+            stats = reports[-1]["devices"][0]["memory_stats"]
+            self.assertEqual(19 * sent, stats["allocation.all.current"])
+            process.stdin.write("go on\n")
+            process.stdin.flush()
+        output, errors = process.communicate("go on\n", timeout=harness.DEADLINE_S)
+        self.assertEqual(("ready 3\ndone\n", "", 0), (output, errors, process.returncode))
+        self.assertEqual("exit", harness.read_reports(self.folder)[-1]["trigger"])
+
+    def test_the_programs_own_handler_still_runs(self):
+        for way in ("sigaction", "signal", "siginfo"):
+            outcome = self.run_program([harness.program("usr1_handler"), way], "cache")
+            self.assertIn("calls: 4", outcome.stdout, way)
+            self.assertIn("signal", {report["trigger"] for report in outcome.reports}, way)
+
+    def test_a_forked_child_neither_loses_nor_doubles_the_parents_report(self):
+        outcome = self.run_program([harness.program("fork_child")], "cache")
+        parents = [r for r in outcome.reports if r["devices"]]
+        self.assertEqual(1, len(parents))
+        recount.check(self, parents[0])
+        self.assertEqual(0, recount.live_bytes(parents[0]))
+
+    def test_a_program_without_cuda_prints_nothing_and_writes_nothing(self):
+        outcome = self.run_program(["/bin/true"], "cache")
+        self.assertEqual((0, "", "", []), (*outcome.behaviour(), outcome.stderr, outcome.reports))
+        outcome = self.run_program([harness.program("no_cuda")], "cache")
+        self.assertEqual((4, "default handler: 1\nthreads: 1\n"), outcome.behaviour())
+        self.assertEqual([], outcome.reports)
+
+    def test_reports_are_for_the_owner_only_and_leave_nothing_else(self):
+        process = self.start_program([harness.program("linked")], "cache")
+        process.communicate(timeout=harness.DEADLINE_S)
+        (path,) = pathlib.Path(self.folder).iterdir()
+        self.assertEqual(f"vramscope.linked.{process.pid}.json", path.name)
+        self.assertEqual(0o600, stat.S_IMODE(path.stat().st_mode))
+
+    def test_the_name_pattern_is_followed(self):
+        pattern = "%e-%p-%n-%r-%{FLAVOUR}-%%.json"
+        outcome = self.run_program(
+            ["/bin/sh", "-c", f'"{harness.program("linked")}" >/dev/null; ls'],
+            "cache",
+            VRAMSCOPE_OUTPUT=pattern,
+            FLAVOUR="mint",
+            RANK="3",
+        )
+        self.assertRegex(outcome.stdout, r"^linked-\d+-1-3-mint-%\.json\n$")
+
+    def test_a_taken_name_is_kept_and_another_one_used(self):
+        taken = pathlib.Path(self.folder) / "report.json"
+        taken.write_text("{}")
+        process = self.start_program(
+            [harness.program("linked")], "cache", VRAMSCOPE_OUTPUT=str(taken)
+        )
+        process.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual("{}", taken.read_text())
+        recount.check(self, json.loads((taken.parent / "report.json~1").read_text()))
+
+    def test_a_report_that_cannot_be_written_is_one_line_and_changes_nothing(self):
+        native = self.run_program([harness.program("linked")])
+        path = "/nonexistent/folder/r.json"
+        outcome = self.run_program([harness.program("linked")], "cache", VRAMSCOPE_OUTPUT=path)
+        self.assertEqual(native.behaviour(), outcome.behaviour())
+        (line,) = outcome.stderr.splitlines()
+        self.assertIn(path, line)
+        self.assertIn(os.strerror(2), line)
+
+    def test_an_unknown_option_is_one_line_with_a_suggestion(self):
+        native = self.run_program([harness.program("linked")])
+        outcome = self.run_program([harness.program("linked")], "cache", VRAMSCOPE_OUTPUTT="x")
+        self.assertEqual(native.behaviour(), outcome.behaviour())
+        (line,) = outcome.stderr.splitlines()
+        self.assertIn("VRAMSCOPE_OUTPUTT", line)
+        self.assertIn("VRAMSCOPE_OUTPUT", line.replace("VRAMSCOPE_OUTPUTT", ""))
+        self.only_report(outcome)
+
+    def test_a_bad_value_is_one_line_and_the_default_stays(self):
+        outcome = self.run_program([harness.program("linked")], "sometimes")
+        (line,) = outcome.stderr.splitlines()
+        self.assertIn("sometimes", line)
+        self.assertEqual("cache", self.only_report(outcome)["process"]["mode"])
+
+    def test_settings_are_echoed_and_obeyed(self):
+        command = [harness.program("linked")]
+        report = self.only_report(self.run_program(command, "cache", VRAMSCOPE_STACK_DEPTH="2"))
+        self.assertEqual("2", report["process"]["options"]["stack_depth"])
+        self.assertLessEqual(max(len(site["frames"]) for site in report["sites"]), 2)
+        report = self.only_report(self.run_program(command, "cache", VRAMSCOPE_STACKS="none"))
+        self.assertEqual(0, max(len(site["frames"]) for site in report["sites"]))
+        quiet = self.run_program(command, "cache", VRAMSCOPE_REPORT_AT_EXIT="false")
+        self.assertEqual(([], ""), (quiet.reports, quiet.stderr))
+
+    def test_another_signal_can_be_chosen(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_SIGNAL="SIGUSR2")
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR2)
+        self.assertEqual("signal", harness.wait_for_reports(self.folder, 1)[0]["trigger"])
+
+
+if __name__ == "__main__":
+    harness.main()

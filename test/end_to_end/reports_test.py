@@ -1,0 +1,177 @@
+"""What the reports say: schema, sums, sites with the program's own function names, functions."""
+# SPDX-License-Identifier: Apache-2.0
+import re
+
+import harness
+import recount
+
+MIB = 1 << 20
+RECORDING = ("cache", "observe")
+
+
+def functions(report):
+    return {row["name"]: row for row in report["functions"]}
+
+
+class Reports(harness.Case):
+    def train(self, mode, name="train"):
+        report = self.only_report(self.run_program([harness.program(name)], mode))
+        recount.check(self, report)
+        return report
+
+    def report_of(self, command, mode="cache"):
+        process = self.start_program(command, mode)
+        process.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual(0, process.returncode)
+        return next(harness.pathlib.Path(self.folder).glob("*.json"))
+
+    def resolved(self, path):
+        finished = self.run_tool("report", path)
+        self.assertEqual(0, finished.returncode, finished.stderr)
+        return finished.stdout
+
+    def test_the_process_is_described(self):
+        outcome = self.run_program([harness.program("linked")], "observe")
+        process = self.only_report(outcome)["process"]
+        self.assertTrue(process["executable"].endswith("test/programs/linked"))
+        self.assertEqual("observe", process["mode"])
+        self.assertTrue(process["simulated"])
+        self.assertGreater(process["report_time_ns"], process["start_time_ns"])
+        self.assertEqual("observe", process["options"]["mode"])
+
+    def test_the_leak_of_a_training_program_is_all_that_is_left(self):
+        for mode in RECORDING:
+            report = self.train(mode)
+            leaked = [site for site in report["sites"] if site["live_bytes"]]
+            self.assertEqual([4096 * 6], [site["live_bytes"] for site in leaked], mode)
+            stats = report["devices"][0]["memory_stats"]
+            self.assertEqual(4096 * 6, stats["requested_bytes.all.current"])
+            self.assertEqual(1, stats["allocation.all.current"])
+            self.assertEqual(2 + 8 * 4, stats["allocation.all.allocated"])
+
+    def test_observed_memory_is_one_segment_of_one_block_per_allocation(self):
+        report = self.train("observe")
+        stats = report["devices"][0]["memory_stats"]
+        self.assertEqual(stats["allocation.all.allocated"], stats["segment.all.allocated"])
+        for segment in report["devices"][0]["segments"]:
+            self.assertEqual(1, len(segment["blocks"]))
+
+    def test_a_cache_asks_the_driver_less_often(self):
+        stats = self.train("cache")["devices"][0]["memory_stats"]
+        self.assertLess(stats["num_device_alloc"], stats["allocation.all.allocated"] / 2)
+
+    def test_both_modes_see_the_same_requests(self):
+        names = ("allocation.all.allocated", "allocation.all.freed", "requested_bytes.all.peak",
+                 "requested_bytes.all.allocated")  # fmt: skip
+        cached, observed = (self.train(mode)["devices"][0]["memory_stats"] for mode in RECORDING)
+        self.assertEqual([cached[name] for name in names], [observed[name] for name in names])
+
+    def test_pinned_and_registered_memory_is_counted(self):
+        stats = self.train("observe")["host"]["memory_stats"]
+        self.assertEqual(2, stats["num_host_alloc"])
+        self.assertEqual(2, stats["num_host_free"])
+        self.assertEqual(0, stats["allocated.current"])
+        self.assertGreaterEqual(stats["reserved_bytes.peak"], 5 * MIB)
+        for name in ("total", "max", "min", "count", "avg"):
+            self.assertIn(f"host_alloc_time.{name}", stats)
+            self.assertIn(f"host_free_time.{name}", stats)
+
+    def test_every_driver_call_is_counted_once(self):
+        for mode in RECORDING:
+            calls = functions(self.train(mode))
+            self.assertEqual(34, calls["cuMemAlloc_v2"]["calls"])
+            self.assertEqual(33, calls["cuMemFree_v2"]["calls"])
+            self.assertEqual(1, calls["cuMemHostRegister_v2"]["calls"])
+            self.assertEqual(0, calls["cuMemAlloc_v2"]["failures"])
+
+    def test_failures_are_counted(self):
+        outcome = self.run_program([harness.program("double_free")], "observe")
+        calls = functions(self.only_report(outcome))
+        self.assertGreater(calls["cuMemFree_v2"]["failures"], 4)
+        self.assertGreater(calls["cuMemHostUnregister"]["failures"], 2)
+
+    def test_sites_bear_the_names_of_the_programs_functions(self):
+        text = self.resolved(self.report_of([harness.program("train")]))
+        for function in ("load_batch", "forward", "backward", "optimizer_step"):
+            self.assertRegex(text, rf"\b{function}\b")
+
+    def test_sites_of_a_static_runtime_bear_names_too(self):
+        text = self.resolved(self.report_of([harness.program("train_static")]))
+        for function in ("make_weights", "train_step"):
+            self.assertRegex(text, rf"\b{function}\b")
+
+    def test_the_peak_is_shared_out_exactly(self):
+        for mode in RECORDING:
+            report = self.train(mode)
+            parts = [
+                part for site in report["sites"] for part in site["parts"] if part["kind"] == "device"
+            ]
+            peak = report["devices"][0]["memory_stats"]["requested_bytes.all.peak"]
+            self.assertEqual(peak, sum(part["peak_bytes"] for part in parts), mode)
+
+    def test_every_kind_of_memory_is_in_the_ledger(self):
+        report = self.only_report(self.run_program([harness.program("kinds")], "cache"))
+        recount.check(self, report)
+        rows = {row["kind"]: row for row in report["ledger"]}
+        for kind in ("device", "pinned", "registered", "managed", "stream_ordered"):
+            self.assertGreater(rows[kind]["calls"], 0)
+            self.assertGreater(rows[kind]["peak_bytes"], 0)
+        self.assertEqual(MIB, rows["managed"]["current_bytes"])
+        self.assertEqual(0, rows["stream_ordered"]["current_bytes"])
+
+    def test_memory_of_a_reset_device_is_forgotten(self):
+        for mode in RECORDING:
+            report = self.only_report(self.run_program([harness.program("context_reset")], mode))
+            recount.check(self, report)
+            self.assertEqual(0, recount.live_bytes(report), mode)
+
+    def test_running_out_of_memory_is_counted_and_reported(self):
+        command = [harness.program("oom")]
+        outcome = self.run_program(command, "cache", "capacity=4GiB")
+        last = outcome.reports[-1]
+        self.assertEqual("exit", last["trigger"])
+        self.assertGreaterEqual(last["devices"][0]["memory_stats"]["num_ooms"], 3)
+        for report in outcome.reports:
+            recount.check(self, report)
+
+    def test_a_signal_during_traffic_gives_reports_that_add_up(self):
+        for mode in RECORDING:
+            outcome = self.run_program([harness.program("threads_alloc")], mode)
+            self.assertGreaterEqual(len(outcome.reports), 2)
+            for report in outcome.reports:
+                recount.check(self, report)
+
+    def test_modules_and_frames_refer_to_each_other(self):
+        report = self.train("cache")
+        for site in report["sites"]:
+            self.assertGreater(len(site["frames"]), 1)
+            for frame in site["frames"]:
+                module = report["frames"][frame]["module"]
+                if module is not None:
+                    self.assertLess(module, len(report["modules"]))
+        paths = [module["path"] for module in report["modules"]]
+        self.assertTrue(any(re.search(r"/train$", path) for path in paths), paths)
+        self.assertFalse(any("libvramscope" in path for path in paths), paths)
+
+
+class Coverage(harness.Case):
+    PROGRAMS = (
+        ["capture_free", "allocate"], ["context_reset"], ["double_free"], ["ipc_export"], ["kinds"],
+        ["linked"], ["meminfo"], ["old_names"], ["proc_address"],
+    )  # fmt: skip
+
+    def test_every_row_of_the_function_table_is_called_by_some_program(self):
+        table = (harness.SOURCE / "interpose/functions.def").read_text()
+        rows = set(re.findall(r"^DRIVER_FUNCTION\((\w+),", table, re.MULTILINE))
+        called = set()
+        for command in self.PROGRAMS:
+            command = [harness.program(command[0]), *command[1:]]
+            for report in self.run_program(command, "cache").reports:
+                called |= {row["name"] for row in report["functions"] if row["calls"]}
+        # Answers about names are not counted: they are asked hundreds of times and move no memory.
+        lookups = {"cuGetProcAddress", "cuGetProcAddress_v2"}
+        self.assertEqual(set(), rows - called - lookups)
+
+
+if __name__ == "__main__":
+    harness.main()

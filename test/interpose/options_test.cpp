@@ -1,0 +1,182 @@
+// Settings: reading, refusing, suggesting, echoing.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/options.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace vramscope {
+namespace {
+
+ParseResult parse(std::vector<Setting> settings) { return parse_options(settings); }
+
+Options parsed(std::string_view variable, std::string_view value) {
+  const ParseResult result = parse({{variable, value}});
+  EXPECT_TRUE(result.problems.empty()) << result.problems.front();
+  return result.options;
+}
+
+std::string problem(std::string_view variable, std::string_view value) {
+  const ParseResult result = parse({{variable, value}});
+  EXPECT_EQ(echo(result.options), echo(Options{}));
+  return result.problems.size() == 1 ? result.problems.front() : "not one problem";
+}
+
+TEST(Options, AreTheDefaultsWhenNothingIsSet) {
+  const Options options = parse({}).options;
+
+  EXPECT_EQ(options.mode, Mode::cache);
+  EXPECT_EQ(options.output, "vramscope.%e.%p.json");
+  EXPECT_EQ(options.signal.number, SIGUSR1);
+  EXPECT_EQ(options.stacks, StackMethod::unwind_tables);
+  EXPECT_EQ(options.stack_depth.value, 64u);
+  EXPECT_TRUE(options.exact_fallback);
+  EXPECT_TRUE(options.report_at_exit);
+}
+
+TEST(Options, EachOneCanBeSet) {
+  EXPECT_EQ(parsed("VRAMSCOPE_MODE", "observe").mode, Mode::observe);
+  EXPECT_EQ(parsed("VRAMSCOPE_OUTPUT", "/x/%p.json").output, "/x/%p.json");
+  EXPECT_EQ(parsed("VRAMSCOPE_SIGNAL", "SIGUSR2").signal.number, SIGUSR2);
+  EXPECT_EQ(parsed("VRAMSCOPE_STACKS", "none").stacks, StackMethod::none);
+  EXPECT_EQ(parsed("VRAMSCOPE_STACK_DEPTH", "8").stack_depth.value, 8u);
+  EXPECT_FALSE(parsed("VRAMSCOPE_EXACT_FALLBACK", "off").exact_fallback);
+  EXPECT_FALSE(parsed("VRAMSCOPE_REPORT_AT_EXIT", "0").report_at_exit);
+}
+
+TEST(Options, TheLastSettingOfANameWins) {
+  const Options options = parse({{"VRAMSCOPE_MODE", "off"}, {"VRAMSCOPE_MODE", "observe"}}).options;
+
+  EXPECT_EQ(options.mode, Mode::observe);
+}
+
+TEST(Options, AnEmptyValueMeansNotSet) {
+  const ParseResult result = parse({{"VRAMSCOPE_MODE", ""}, {"VRAMSCOPE_OUTPUT", ""}});
+
+  EXPECT_TRUE(result.problems.empty());
+  EXPECT_EQ(echo(result.options), echo(Options{}));
+}
+
+TEST(Options, AnUnknownNameSuggestsTheNearest) {
+  EXPECT_EQ(problem("VRAMSCOPE_MODUS", "off"),
+            "unknown setting VRAMSCOPE_MODUS ignored; nearest is VRAMSCOPE_MODE");
+  EXPECT_EQ(problem("VRAMSCOPE_STACKDEPTH", "9"),
+            "unknown setting VRAMSCOPE_STACKDEPTH ignored; nearest is VRAMSCOPE_STACK_DEPTH");
+}
+
+TEST(Options, ABadValueIsOneLineThatSaysWhatIsWanted) {
+  EXPECT_EQ(problem("VRAMSCOPE_MODE", "dedicated"),
+            "VRAMSCOPE_MODE='dedicated' is not cache, observe or off; using cache");
+  EXPECT_EQ(problem("VRAMSCOPE_STACK_DEPTH", "129"),
+            "VRAMSCOPE_STACK_DEPTH='129' is not a number from 1 to 128; using 64");
+  EXPECT_EQ(problem("VRAMSCOPE_STACKS", "dwarf"),
+            "VRAMSCOPE_STACKS='dwarf' is not unwind, frame-pointers or none; using unwind");
+  EXPECT_EQ(
+      problem("VRAMSCOPE_SIGNAL", "KILL"),
+      "VRAMSCOPE_SIGNAL='KILL' is not a signal such as SIGUSR1 or 10, or none; using SIGUSR1");
+  EXPECT_EQ(problem("VRAMSCOPE_REPORT_AT_EXIT", "maybe"),
+            "VRAMSCOPE_REPORT_AT_EXIT='maybe' is not on or off; using on");
+}
+
+TEST(Options, NumbersAreReadWholeAndInRange) {
+  StackDepth depth{7};
+
+  for (const char* bad : {"0", "129", "-1", "+1", " 1", "1 ", "1x", "", "18446744073709551617"}) {
+    EXPECT_FALSE(read(bad, depth)) << bad;
+  }
+  EXPECT_EQ(depth.value, 7u);
+  EXPECT_TRUE(read("1", depth));
+  EXPECT_TRUE(read("128", depth));
+}
+
+TEST(Options, BytesTakeBinaryUnits) {
+  const auto bytes = [](const char* text) {
+    Bytes value{~0ULL};
+    return read(text, value) ? value.value : ~0ULL;
+  };
+
+  EXPECT_EQ(bytes("1024"), 1024u);
+  EXPECT_EQ(bytes("1024B"), 1024u);
+  EXPECT_EQ(bytes("4KiB"), 4096u);
+  EXPECT_EQ(bytes("512MiB"), 512u << 20);
+  EXPECT_EQ(bytes("512m"), 512u << 20);
+  EXPECT_EQ(bytes("16GiB"), 16ULL << 30);
+  EXPECT_EQ(bytes("1T"), 1ULL << 40);
+  for (const char* bad : {"", "GiB", "1.5GiB", "-1", "16XiB", "16 GiB", "1GB", "16777216TiB"}) {
+    EXPECT_EQ(bytes(bad), ~0ULL) << bad;
+  }
+}
+
+TEST(Options, SignalsHaveNamesAndNumbers) {
+  const auto number = [](const char* text) {
+    Signal value{-1};
+    return read(text, value) ? value.number : -1;
+  };
+
+  EXPECT_EQ(number("SIGUSR1"), SIGUSR1);
+  EXPECT_EQ(number("usr2"), SIGUSR2);
+  EXPECT_EQ(number("10"), SIGUSR1);
+  EXPECT_EQ(number("none"), 0);
+  EXPECT_EQ(number("40"), 40);
+  EXPECT_EQ(text(Signal{40}), "40");
+  EXPECT_EQ(text(Signal{0}), "none");
+  for (const char* bad : {"SIGKILL", "9", "SIGSEGV", "11", "99", "SIG", ""}) {
+    EXPECT_EQ(number(bad), -1) << bad;
+  }
+}
+
+TEST(Options, EveryEchoedValueIsReadBack) {
+  Options changed;
+  changed.mode = Mode::off;
+  changed.signal = Signal{0};
+  changed.stacks = StackMethod::frame_pointers;
+  changed.stack_depth = StackDepth{128};
+  changed.exact_fallback = false;
+
+  const auto values = echo(changed);
+  const std::vector<OptionRow> rows = option_rows();
+  std::vector<Setting> settings;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    settings.push_back({rows.at(i).variable, values.at(i).second});
+  }
+
+  EXPECT_EQ(echo(parse(settings).options), values);
+}
+
+TEST(Options, RowsTellHowToSetAnOption) {
+  const OptionRow row = option_rows().at(4);
+
+  EXPECT_EQ(row.name, "stack_depth");
+  EXPECT_EQ(row.variable, "VRAMSCOPE_STACK_DEPTH");
+  EXPECT_EQ(row.flag, "--stack-depth");
+  EXPECT_EQ(row.accepted, "a number from 1 to 128");
+  EXPECT_EQ(row.default_value, "64");
+  EXPECT_TRUE(accepts(row.variable, "3"));
+  EXPECT_FALSE(accepts(row.variable, "300"));
+}
+
+TEST(Options, AreCollectedFromAnEnvironment) {
+  const char* environment[] = {"PATH=/bin", "VRAMSCOPE_MODE=off", "VRAMSCOPE_MDOE=x=y",
+                               "VRAMSCOPE_NOEQUALS", nullptr};
+
+  const std::vector<Setting> settings = collect_settings(environment);
+
+  ASSERT_EQ(settings.size(), 2u);
+  EXPECT_EQ(settings[0].name, "VRAMSCOPE_MODE");
+  EXPECT_EQ(settings[0].value, "off");
+  EXPECT_EQ(settings[1].name, "VRAMSCOPE_MDOE");
+  EXPECT_EQ(settings[1].value, "x=y");
+}
+
+TEST(Options, VariablesOfTheToolAndTheSimulatorAreNotSettings) {
+  const char* environment[] = {"VRAMSCOPE_SIM=1", "VRAMSCOPE_SIM_MEMORY=1024",
+                               "VRAMSCOPE_NOTE_FILE=/tmp/x", "VRAMSCOPE_LIBRARY=/x.so", nullptr};
+
+  EXPECT_TRUE(collect_settings(environment).empty());
+}
+
+}  // namespace
+}  // namespace vramscope

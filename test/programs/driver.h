@@ -1,0 +1,40 @@
+// What the driver-API victims share: a context, and calls that must not fail.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+inline constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+// Ends the program when a call fails that the program cannot do without.
+inline void must(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  std::printf("%s failed with %d\n", what, static_cast<int>(result));
+  std::exit(3);
+}
+#define MUST(call) must((call), #call)
+
+// Prints the code of a call whose code is the point.
+inline void show(const char* what, CUresult result) {
+  std::printf("%s: %d\n", what, static_cast<int>(result));
+}
+
+// The primary context of the first device, current on this thread.
+inline CUcontext start() {
+  CUdevice device;
+  CUcontext context;
+  MUST(cuInit(0));
+  MUST(cuDeviceGet(&device, 0));
+  MUST(cuDevicePrimaryCtxRetain(&context, device));
+  MUST(cuCtxSetCurrent(context));
+  return context;
+}
+
+inline CUdeviceptr allocate(std::size_t bytes) {
+  CUdeviceptr pointer = 0;
+  MUST(cuMemAlloc(&pointer, bytes));
+  return pointer;
+}

@@ -1,0 +1,68 @@
+// Calls the old and the per-thread versions of functions that headers no longer name.
+// SPDX-License-Identifier: Apache-2.0
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+
+static void* driver;
+
+// A version that this driver does not have is told and passed over.
+template <class... Parameters, class... Arguments>
+static void call(const char* name, CUresult (*)(Parameters...), Arguments... arguments) {
+  auto function = reinterpret_cast<CUresult (*)(Parameters...)>(dlsym(driver, name));
+  if (function == nullptr) {
+    std::printf("%s: none\n", name);
+  } else {
+    std::printf("%s: %d\n", name, static_cast<int>(function(arguments...)));
+  }
+}
+#define CALL(name, ...) call(#name, decltype(&name){}, __VA_ARGS__)
+
+static void capture(CUstream stream) {
+  CUgraph graph = nullptr;
+  CALL(cuStreamBeginCapture, stream);
+  CALL(cuStreamEndCapture, stream, &graph);
+  CALL(cuStreamBeginCapture_ptsz, stream);
+  CALL(cuStreamEndCapture_ptsz, stream, &graph);
+  CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  CALL(cuStreamEndCapture, stream, &graph);
+  CALL(cuStreamBeginCapture_v2_ptsz, stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+  CALL(cuStreamEndCapture_ptsz, stream, &graph);
+}
+
+int main() {
+  driver = dlopen("libcuda.so.1", RTLD_NOW);
+  if (driver == nullptr) return 3;
+  CUdevice device;
+  CUcontext context = nullptr, old = nullptr, newer = nullptr;
+  CALL(cuInit, 0);
+  CALL(cuDeviceGet, &device, 0);
+  CALL(cuDevicePrimaryCtxRetain, &context, device);
+  CALL(cuCtxSetCurrent, context);
+
+  CUdeviceptr_v1 short_address = 0;
+  CALL(cuMemAlloc, &short_address, 1000000u);
+  CALL(cuMemFree, short_address);
+  CUstream stream = nullptr, other = nullptr;
+  CALL(cuStreamCreate, &stream, 0u);
+  CALL(cuStreamCreate, &other, 0u);
+  CUdeviceptr ordered = 0;
+  CALL(cuMemAllocAsync_ptsz, &ordered, 1u << 20, stream);
+  CALL(cuMemFreeAsync_ptsz, ordered, stream);
+  CALL(cuStreamSynchronize, stream);
+  capture(stream);
+  CALL(cuStreamDestroy, other);
+  CALL(cuStreamDestroy_v2, stream);
+
+  CALL(cuCtxCreate_v2, &old, 0u, device);
+  CALL(cuCtxDestroy, old);
+  CALL(cuCtxCreate_v2, &newer, 0u, device);
+  CALL(cuCtxDestroy_v2, newer);
+  CALL(cuDevicePrimaryCtxReset, device);
+  CALL(cuDevicePrimaryCtxRetain, &context, device);
+  CALL(cuDevicePrimaryCtxRelease, device);
+  CALL(cuDevicePrimaryCtxReset_v2, device);
+  CALL(cuDevicePrimaryCtxRelease_v2, device);
+}

@@ -1,0 +1,67 @@
+// Report names from patterns.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/file_name.h"
+
+#include <gtest/gtest.h>
+
+namespace vramscope {
+namespace {
+
+char* variables(const char* name) {
+  static char job[] = "12/34";
+  return std::string_view(name) == "JOB" ? job : nullptr;
+}
+
+NameFacts facts() {
+  return {.pid = 4711,
+          .hostname = "node7",
+          .executable = "/opt/bin/train",
+          .rank = 3,
+          .sequence = 1,
+          .start_time_ns = 1700000000ULL * 1'000'000'000};
+}
+
+std::string expand(std::string_view pattern, const NameFacts& of = facts()) {
+  return expand_pattern(pattern, of, variables);
+}
+
+TEST(FileName, FillsInEveryEscape) {
+  EXPECT_EQ(expand("vramscope.%e.%p.json"), "vramscope.train.4711.json");
+  EXPECT_EQ(expand("%h-%r-%n-%t"), "node7-3-1-20231114T221320");
+  EXPECT_EQ(expand("100%%"), "100%");
+  EXPECT_EQ(expand("%{JOB}-%{UNSET}-x"), "12_34--x");
+}
+
+TEST(FileName, KeepsWhatItDoesNotKnow) {
+  EXPECT_EQ(expand("%z%"), "%z%");
+  EXPECT_EQ(expand("a%{JOB"), "a%{JOB");
+  EXPECT_EQ(expand(""), "");
+}
+
+TEST(FileName, NumbersLaterReportsBeforeTheExtension) {
+  NameFacts second = facts();
+  second.sequence = 2;
+
+  EXPECT_EQ(expand("dir.d/%e.%p.json", second), "dir.d/train.4711.2.json");
+  EXPECT_EQ(expand("report", second), "report.2");
+  EXPECT_EQ(expand("report.%n.json", second), "report.2.json");
+}
+
+TEST(FileName, AddsNoFolderAndNoControlCharacter) {
+  NameFacts odd = facts();
+  odd.hostname = "../a\nb";
+  odd.executable = "/opt/" + std::string(300, 'x');
+
+  EXPECT_EQ(expand("%h", odd), ".._a_b");
+  EXPECT_EQ(expand("%e", odd), std::string(100, 'x'));
+}
+
+TEST(FileName, CountsAProcessWithoutRankAsTheFirst) {
+  NameFacts single = facts();
+  single.rank = -1;
+
+  EXPECT_EQ(expand("r%r", single), "r0");
+}
+
+}  // namespace
+}  // namespace vramscope

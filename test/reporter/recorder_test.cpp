@@ -1,0 +1,282 @@
+// Interning and counting: the same answers and no event lost, with threads, forks and full tables.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/recorder.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <numeric>
+#include <set>
+#include <thread>
+
+namespace vramscope {
+namespace {
+
+constexpr Place kDevice0{.kind = Kind::device, .device = 0, .context = 1};
+constexpr Place kDevice1{.kind = Kind::device, .device = 1, .context = 1};
+constexpr Place kPinned{.kind = Kind::pinned, .device = 0, .context = 1};
+
+Stack stack_of(std::initializer_list<std::uintptr_t> frames) {
+  Stack stack;
+  for (const std::uintptr_t frame : frames) stack.frames[stack.depth++] = frame;
+  return stack;
+}
+
+Event allocation(Served served, std::uint64_t total_ns, Tag tag = 0) {
+  Event event;
+  event.function = 1;
+  event.effect = Effect::allocate;
+  event.served = served;
+  event.place = kDevice0;
+  event.tag = tag;
+  event.total_ns = total_ns;
+  return event;
+}
+
+TEST(Recorder, GivesTheSameTagToTheSameQuestion) {
+  Recorder recorder(2);
+  const Tag tag = recorder.intern(stack_of({1, 2, 3}), kDevice0);
+
+  EXPECT_NE(tag, 0U);
+  EXPECT_EQ(recorder.intern(stack_of({1, 2, 3}), kDevice0), tag);
+  EXPECT_NE(recorder.intern(stack_of({1, 2, 4}), kDevice0), tag);
+  EXPECT_NE(recorder.intern(stack_of({1, 2}), kDevice0), tag);
+  EXPECT_NE(recorder.intern(stack_of({1, 2, 3}), kDevice1), tag);
+  EXPECT_NE(recorder.intern(stack_of({1, 2, 3}), kPinned), tag);
+}
+
+TEST(Recorder, SharesSitesAndFramesBetweenTags) {
+  Recorder recorder(2);
+  const Tag device = recorder.intern(stack_of({1, 2}), kDevice0);
+  const Tag pinned = recorder.intern(stack_of({1, 2}), kPinned);
+  const Tag other = recorder.intern(stack_of({3, 2}), kPinned);
+
+  const RecorderFacts facts = recorder.facts();
+
+  EXPECT_EQ(facts.tags.at(device).site, facts.tags.at(pinned).site);
+  EXPECT_NE(facts.tags.at(other).site, facts.tags.at(pinned).site);
+  EXPECT_EQ(facts.frames.size(), 3U);
+  EXPECT_EQ(facts.sites.at(facts.tags.at(other).site).frames, (std::vector<std::uint32_t>{2, 1}));
+  EXPECT_EQ(facts.tags.at(pinned).place.kind, Kind::pinned);
+}
+
+TEST(Recorder, KnowsAnEmptyStack) {
+  Recorder recorder(1);
+  const Tag tag = recorder.intern(Stack{}, kDevice0);
+
+  EXPECT_NE(tag, 0U);
+  EXPECT_TRUE(recorder.facts().sites.at(recorder.facts().tags.at(tag).site).frames.empty());
+}
+
+TEST(Recorder, WarnsOnceWhenItsTagsAreUsedUp) {
+  Recorder recorder(1, 3);
+  EXPECT_NE(recorder.intern(stack_of({1}), kDevice0), 0U);
+  EXPECT_NE(recorder.intern(stack_of({2}), kDevice0), 0U);
+
+  EXPECT_EQ(recorder.intern(stack_of({3}), kDevice0), 0U);
+  EXPECT_EQ(recorder.intern(stack_of({4}), kDevice0), 0U);
+
+  EXPECT_NE(recorder.intern(stack_of({2}), kDevice0), 0U);
+  EXPECT_EQ(recorder.facts().warnings.size(), 1U);
+}
+
+TEST(Recorder, SeparatesTimesOfHitsDriverCallsAndWaits) {
+  Recorder recorder(2);
+  recorder.record(allocation(Served::hit, 100));
+  Event driver = allocation(Served::driver, 5000);
+  driver.driver_ns = 4000;
+  recorder.record(driver);
+  Event release = allocation(Served::hit, 1000);
+  release.effect = Effect::release;
+  release.sync_ns = 900;
+  recorder.record(release);
+
+  const Timing timing = recorder.facts().devices.at(0).second;
+
+  EXPECT_EQ(timing.alloc_hit.total_ns, 100U);
+  EXPECT_EQ(timing.alloc_hit.histogram[6], 1U);
+  EXPECT_EQ(timing.alloc_driver.total_ns, 4000U);
+  EXPECT_EQ(timing.free_hit.total_ns, 100U);
+  EXPECT_EQ(timing.sync.total_ns, 900U);
+  EXPECT_EQ(timing.free_driver.count, 0U);
+}
+
+TEST(Recorder, CountsFailuresAsCallsButNotAsAllocations) {
+  Recorder recorder(2);
+  Event failed = allocation(Served::driver, 300);
+  failed.failed = true;
+  recorder.record(failed);
+  recorder.record(allocation(Served::driver, 100));
+
+  const RecorderFacts facts = recorder.facts();
+
+  EXPECT_EQ(facts.functions.at(1).calls, 2U);
+  EXPECT_EQ(facts.functions.at(1).failures, 1U);
+  EXPECT_EQ(facts.functions.at(1).time.min_ns, 100U);
+  EXPECT_EQ(facts.functions.at(1).time.max_ns, 300U);
+  EXPECT_EQ(facts.devices.at(0).second.alloc_driver.count, 1U);
+  EXPECT_EQ(facts.functions.at(0).calls, 0U);
+}
+
+TEST(Recorder, CountsPinnedAndRegisteredMemoryForTheHost) {
+  Recorder recorder(2);
+  Event pin = allocation(Served::direct, 50);
+  pin.effect = Effect::pin;
+  pin.place = {.kind = Kind::registered, .device = 0, .context = 0};
+  recorder.record(pin);
+
+  EXPECT_EQ(recorder.facts().host.alloc_driver.total_ns, 50U);
+  EXPECT_TRUE(recorder.facts().devices.empty());
+}
+
+TEST(Recorder, IgnoresRowsThatItWasNotMadeFor) {
+  Recorder recorder(1);
+  recorder.record(allocation(Served::hit, 10));
+
+  EXPECT_EQ(recorder.facts().functions.size(), 1U);
+  EXPECT_TRUE(recorder.facts().devices.empty());
+}
+
+TEST(Recorder, ResetsTimesButNotFunctions) {
+  Recorder recorder(2);
+  recorder.record(allocation(Served::hit, 100));
+  recorder.reset_timing();
+  const Timing empty = recorder.facts().devices.at(0).second;
+  recorder.record(allocation(Served::hit, 7));
+  const RecorderFacts facts = recorder.facts();
+
+  EXPECT_EQ(empty.alloc_hit.count, 0U);
+  EXPECT_EQ(facts.devices.at(0).second.alloc_hit.total_ns, 7U);
+  EXPECT_EQ(facts.devices.at(0).second.alloc_hit.max_ns, 7U);
+  EXPECT_EQ(facts.functions.at(1).calls, 2U);
+}
+
+TEST(Recorder, LosesNoEventOfEightThreads) {
+  constexpr int kThreads = 8;
+  constexpr std::uint64_t kEvents = 100'000;
+  Recorder recorder(2);
+  const Tag tag = recorder.intern(stack_of({1}), kDevice0);
+  const auto work = [&] {
+    for (std::uint64_t i = 0; i < kEvents; ++i) recorder.record(allocation(Served::hit, i, tag));
+  };
+
+  for (int round = 0; round < 2; ++round) {  // the second one takes over the sets of the first
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) threads.emplace_back(work);
+    for (int i = 0; i < 100; ++i) static_cast<void>(recorder.facts());
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  const RecorderFacts facts = recorder.facts();
+  const std::uint64_t sum = 2 * kThreads * (kEvents * (kEvents - 1) / 2);
+  EXPECT_EQ(facts.functions.at(1).calls, 2 * kThreads * kEvents);
+  EXPECT_EQ(facts.functions.at(1).time.total_ns, sum);
+  EXPECT_EQ(facts.devices.at(0).second.alloc_hit.count, 2 * kThreads * kEvents);
+  EXPECT_EQ(facts.tags.at(tag).total_ns, sum);
+}
+
+TEST(Recorder, GivesEightThreadsTheSameTags) {
+  constexpr std::uintptr_t kStacks = 2000;
+  Recorder recorder(1);
+  std::vector<std::vector<Tag>> tags(8);
+  std::vector<std::thread> threads;
+
+  for (auto& mine : tags) {
+    threads.emplace_back([&] {
+      for (std::uintptr_t i = 0; i < kStacks; ++i) {
+        mine.push_back(recorder.intern(stack_of({i, i + 1, 7}), kDevice0));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  for (const auto& mine : tags) EXPECT_EQ(mine, tags[0]);
+  EXPECT_EQ(std::set<Tag>(tags[0].begin(), tags[0].end()).size(), kStacks);
+  EXPECT_EQ(recorder.facts().tags.size(), kStacks + 1);
+}
+
+// Frees from a thread's last destructors come after its own counters are gone.
+struct LateCaller {
+  Recorder* recorder = nullptr;
+  ~LateCaller() { recorder->record(allocation(Served::hit, 1)); }
+};
+
+TEST(Recorder, CountsCallsFromAThreadsLastDestructors) {
+  Recorder recorder(2);
+  std::thread([&] {
+    static thread_local LateCaller late;  // made first, destroyed last
+    late.recorder = &recorder;
+    recorder.record(allocation(Served::hit, 1));
+  }).join();
+
+  EXPECT_EQ(recorder.facts().functions.at(1).calls, 2U);
+}
+
+TEST(Recorder, StartsAnewInAForkedChild) {
+  Recorder recorder(2);
+  const Tag tag = recorder.intern(stack_of({1}), kDevice0);
+  recorder.record(allocation(Served::hit, 5, tag));
+  recorder.count_unrecorded();
+
+  recorder.before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    recorder.after_fork_in_child();
+    recorder.record(allocation(Served::hit, 3, tag));
+    const RecorderFacts facts = recorder.facts();
+    const bool right = facts.functions.at(1).calls == 1 && facts.tags.at(tag).total_ns == 3 &&
+                       facts.unrecorded_calls == 0 &&
+                       recorder.intern(stack_of({1}), kDevice0) == tag &&
+                       recorder.intern(stack_of({2}), kDevice0) != 0;
+    _exit(right ? 0 : 1);
+  }
+  recorder.after_fork_in_parent();
+  int status = -1;
+  waitpid(child, &status, 0);
+
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(recorder.facts().functions.at(1).calls, 1U);
+  EXPECT_EQ(recorder.facts().unrecorded_calls, 1U);
+}
+
+TEST(Recorder, KeepsEachWarningOnceAndNotWithoutEnd) {
+  Recorder recorder(1);
+  for (int i = 0; i < 1000; ++i) {
+    recorder.warn("the same");
+    recorder.warn(std::to_string(i).c_str());
+  }
+
+  EXPECT_EQ(recorder.facts().warnings.size(), 100U);
+  EXPECT_EQ(recorder.facts().warnings.front(), "the same");
+}
+
+TEST(Recorder, KeepsErrno) {
+  Recorder recorder(2);
+  errno = 77;
+  static_cast<void>(recorder.intern(stack_of({1, 2}), kDevice0));
+  recorder.record(allocation(Served::hit, 1));
+  recorder.warn("text");
+
+  EXPECT_EQ(errno, 77);
+}
+
+TEST(Recorder, PutsDurationsIntoPowersOfTwo) {
+  Recorder recorder(2);
+  for (const std::uint64_t ns : {0ULL, 1ULL, 2ULL, 3ULL, 1023ULL, 1024ULL, 1ULL << 50}) {
+    recorder.record(allocation(Served::hit, ns));
+  }
+
+  const Histogram histogram = recorder.facts().functions.at(1).time.histogram;
+
+  EXPECT_EQ(histogram[0], 2U);
+  EXPECT_EQ(histogram[1], 2U);
+  EXPECT_EQ(histogram[9], 1U);
+  EXPECT_EQ(histogram[10], 1U);
+  EXPECT_EQ(histogram[39], 1U);
+  EXPECT_EQ(std::accumulate(histogram.begin(), histogram.end(), std::uint64_t{0}), 7U);
+}
+
+}  // namespace
+}  // namespace vramscope

@@ -1,0 +1,156 @@
+// How a report is put together from what the allocator and the recorder know.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reporter/report/memory_stats.h"
+#include "test/reporter/sample.h"
+
+namespace vramscope {
+namespace {
+
+std::int64_t value_of(const FlatStats& stats, const std::string& key) {
+  const auto found = std::ranges::find(stats, key, &FlatStats::value_type::first);
+  EXPECT_NE(found, stats.end()) << key;
+  return found == stats.end() ? -999 : found->second;
+}
+
+TEST(Report, ListsDevicesByIndexWithThoseNeverUsed) {
+  const Report report = assemble(sample_parts());
+
+  ASSERT_EQ(report.devices.size(), 2U);
+  EXPECT_EQ(report.devices[0].facts.uuid, "GPU-0");
+  EXPECT_TRUE(report.devices[0].used);
+  EXPECT_EQ(report.devices[1].facts.uuid, "GPU-1");
+  EXPECT_FALSE(report.devices[1].used);
+}
+
+TEST(Report, KnowsADeviceOfWhichOnlyMemoryIsKnown) {
+  ReportParts parts = sample_parts();
+  parts.devices.clear();
+
+  const Report report = assemble(std::move(parts));
+
+  ASSERT_EQ(report.devices.size(), 1U);
+  EXPECT_EQ(report.devices[0].segments.size(), 2U);
+}
+
+TEST(Report, PutsSegmentsWhereTheirKindBelongs) {
+  const Report report = assemble(sample_parts());
+
+  EXPECT_EQ(report.devices[0].segments.size(), 2U);
+  ASSERT_EQ(report.host.segments.size(), 1U);
+  EXPECT_EQ(report.host.segments[0].kind, Kind::pinned);
+  ASSERT_EQ(report.host.registrations.size(), 1U);
+  EXPECT_TRUE(report.host.registrations[0].is_direct);
+}
+
+TEST(Report, MergesTagsOfOneStackAndKeepsTheParts) {
+  const Report report = assemble(sample_parts());
+  const Site& largest = report.sites.at(0);
+
+  ASSERT_EQ(largest.parts.size(), 2U);
+  EXPECT_EQ(largest.parts[0].kind, Kind::device);
+  EXPECT_EQ(largest.parts[1].kind, Kind::pinned);
+  EXPECT_EQ(largest.totals.live_bytes,
+            largest.parts[0].totals.live_bytes + largest.parts[1].totals.live_bytes);
+  EXPECT_EQ(largest.totals.total_ns, 93000U);
+}
+
+TEST(Report, SortsSitesByPeakAndLeavesOutThoseWithoutAnything) {
+  const Report report = assemble(sample_parts());
+
+  ASSERT_EQ(report.sites.size(), 3U);  // the fourth stack never allocated
+  EXPECT_TRUE(std::ranges::is_sorted(report.sites, std::greater<>(),
+                                     [](const Site& site) { return site.totals.peak_bytes; }));
+}
+
+TEST(Report, HasTheSitesOfLiveBlocksOnly) {
+  const Report report = assemble(sample_parts());
+  const auto& blocks = report.devices[0].segments[0].blocks;
+
+  EXPECT_EQ(report.sites.at(static_cast<std::size_t>(blocks[0].site)).totals.live_bytes, 1000U);
+  EXPECT_EQ(blocks[1].site, -1);
+  EXPECT_EQ(report.host.registrations[0].blocks[0].site, -1);  // its tag is 0: unknown
+}
+
+TEST(Report, SumsSitesToWhatIsLive) {
+  const Report report = assemble(sample_parts());
+  std::uint64_t sites = 0;
+  std::uint64_t ledger = 0;
+  for (const Site& site : report.sites) sites += site.totals.live_bytes;
+  for (const LedgerEntry& entry : report.ledger) ledger += entry.current_bytes;
+
+  EXPECT_EQ(sites, ledger);
+}
+
+TEST(Report, NamesOnlyFramesThatItsSitesUse) {
+  const Report report = assemble(sample_parts());
+
+  EXPECT_EQ(report.frames.size(), 3U);
+  for (const Site& site : report.sites) {
+    for (const std::uint32_t frame : site.frames) EXPECT_LT(frame, report.frames.size());
+  }
+}
+
+TEST(Report, ListsFunctionsThatWereCalled) {
+  const Report report = assemble(sample_parts());
+
+  ASSERT_EQ(report.functions.size(), 2U);
+  EXPECT_EQ(report.functions[0].name, "cuMemAlloc_v2");
+  EXPECT_EQ(report.functions[1].name, "cuMemHostAlloc");
+}
+
+TEST(Report, HasALedgerEntryForEachKindAndDevice) {
+  const Report report = assemble(sample_parts());
+
+  ASSERT_EQ(report.ledger.size(), 3U);
+  EXPECT_EQ(report.ledger[0].kind, Kind::device);
+  EXPECT_EQ(report.ledger[0].owner, "program");
+  EXPECT_EQ(report.ledger[0].calls, 2U);
+}
+
+TEST(Report, SurvivesTagsThatTheRecorderDoesNotKnow) {
+  ReportParts parts = sample_parts();
+  parts.recorder.tags.clear();
+  parts.recorder.sites.clear();
+
+  const Report report = assemble(std::move(parts));
+
+  ASSERT_EQ(report.sites.size(), 1U);
+  EXPECT_TRUE(report.sites[0].frames.empty());
+}
+
+TEST(MemoryStats, AreSortedAndHaveTheDocumentedAlias) {
+  const Report report = assemble(sample_parts());
+  const FlatStats stats = memory_stats(report.devices[0]);
+
+  // 9 pooled statistics of 12 numbers, the alias, 2 single ones of 4, 5 counts and a setting.
+  EXPECT_EQ(stats.size(), 9U * 12 + 12 + 2 * 4 + 5 + 1);
+  EXPECT_TRUE(std::ranges::is_sorted(stats));
+  EXPECT_EQ(value_of(stats, "allocated.all.current"), value_of(stats, "allocation.all.current"));
+  EXPECT_EQ(value_of(stats, "max_split_size"), -1);
+  EXPECT_EQ(value_of(stats, "reserved_bytes.large_pool.peak"), 20 << 20);
+}
+
+TEST(MemoryStats, AreEmptyBeforeFirstUse) {
+  EXPECT_TRUE(memory_stats(DeviceReport{}).empty());
+  EXPECT_TRUE(memory_stats(HostReport{}).empty());
+}
+
+TEST(MemoryStats, TellTimesOfTheHostInMicroseconds) {
+  const FlatStats stats = memory_stats(assemble(sample_parts()).host);
+
+  EXPECT_EQ(stats.size(), 6U * 4 + 2 + 2 * 5);
+  EXPECT_EQ(value_of(stats, "host_alloc_time.total"), 180);
+  EXPECT_EQ(value_of(stats, "host_alloc_time.avg"), 90);
+  EXPECT_EQ(value_of(stats, "host_alloc_time.count"), 2);
+  EXPECT_EQ(value_of(stats, "host_free_time.max"), 0);
+  EXPECT_EQ(value_of(stats, "allocated.current"), 2);
+}
+
+}  // namespace
+}  // namespace vramscope

@@ -1,0 +1,167 @@
+// The parts of the sample report, with numbers that agree with each other.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/reporter/sample.h"
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+Duration duration(std::uint64_t count, std::uint64_t each_ns, std::size_t bucket) {
+  Duration time{.count = count,
+                .total_ns = count * each_ns,
+                .min_ns = each_ns,
+                .max_ns = each_ns,
+                .histogram = {}};
+  time.histogram[bucket] = count;
+  return time;
+}
+
+DeviceStatistics device_statistics() {
+  DeviceStatistics statistics;
+  const auto add = [](PooledStat& stat, std::int64_t small, std::int64_t large) {
+    stat.all.increase(small + large);
+    stat.small_pool.increase(small);
+    stat.large_pool.increase(large);
+  };
+  add(statistics.allocation, 1, 1);
+  add(statistics.segment, 1, 1);
+  add(statistics.active, 1, 1);
+  add(statistics.inactive_split, 1, 0);
+  add(statistics.allocated_bytes, 1024, 20 * kMiB);
+  add(statistics.reserved_bytes, 2 * kMiB, 20 * kMiB);
+  add(statistics.active_bytes, 1024, 20 * kMiB);
+  add(statistics.inactive_split_bytes, 2 * kMiB - 1024, 0);
+  add(statistics.requested_bytes, 1000, 20 * kMiB - 10);
+  statistics.num_device_alloc = 2;
+  return statistics;
+}
+
+HostStatistics host_statistics() {
+  HostStatistics statistics;
+  statistics.allocated.increase(2);
+  statistics.allocated_bytes.increase(4096 + 8192);
+  statistics.segment.increase(2);
+  statistics.reserved_bytes.increase(4096 + 8192);
+  statistics.active_requests.increase(2);
+  statistics.active_bytes.increase(4096 + 8192);
+  statistics.num_host_alloc = 2;
+  return statistics;
+}
+
+TagTotals tag_totals(std::uint64_t bytes) {
+  return {.live_bytes = bytes,
+          .live_count = 1,
+          .peak_bytes = bytes,
+          .peak_count = 1,
+          .total_bytes = bytes,
+          .total_count = 1};
+}
+
+SegmentSnapshot segment(Place place, Address address, std::uint64_t size, std::uint64_t used,
+                        std::uint64_t requested, std::uint32_t first, std::uint32_t count) {
+  return {.place = place,
+          .address = address,
+          .total_size = size,
+          .allocated_size = used,
+          .active_size = used,
+          .requested_size = requested,
+          .is_small = size == 2 * kMiB,
+          .is_direct = place.kind == Kind::registered,
+          .first_block = first,
+          .block_count = count};
+}
+
+Snapshot memory() {
+  constexpr auto kLive = BlockState::active_allocated;
+  Snapshot memory;
+  memory.devices = {{.device = 0, .statistics = device_statistics()}};
+  memory.host = host_statistics();
+  memory.host_used = true;
+  memory.kinds = {{Kind::device, 0, 20 * kMiB + 990, 20 * kMiB + 990, 2, 0},
+                  {Kind::pinned, 0, 4000, 4000, 1, 0},
+                  {Kind::registered, 0, 8192, 8192, 1, 0}};
+  const Place device{.kind = Kind::device, .device = 0, .context = 1};
+  memory.segments = {segment(device, 0x7f0000000000, 2 * kMiB, 1024, 1000, 0, 2),
+                     segment(device, 0x7f0000200000, 20 * kMiB, 20 * kMiB, 20 * kMiB - 10, 2, 1),
+                     segment({.kind = Kind::pinned, .device = 0, .context = 1}, 0x7e0000000000,
+                             4096, 4096, 4000, 3, 1),
+                     segment({.kind = Kind::registered, .device = 0, .context = 1}, 0x7e0000100000,
+                             8192, 8192, 8192, 4, 1)};
+  memory.blocks = {{0x7f0000000000, 1024, 1000, 1, kLive},
+                   {0x7f0000000400, 2 * kMiB - 1024, 0, 0, BlockState::inactive},
+                   {0x7f0000200000, 20 * kMiB, 20 * kMiB - 10, 2, kLive},
+                   {0x7e0000000000, 4096, 4000, 3, kLive},
+                   {0x7e0000100000, 8192, 8192, 0, kLive}};
+  memory.tags = {tag_totals(8192), tag_totals(1000), tag_totals(20 * kMiB - 10), tag_totals(4000)};
+  return memory;
+}
+
+RecorderFacts recorder() {
+  RecorderFacts facts;
+  facts.functions = {{.calls = 3, .failures = 1, .time = duration(3, 1500, 10)},
+                     {.calls = 0, .failures = 0, .time = {}},
+                     {.calls = 2, .failures = 0, .time = duration(2, 90000, 16)}};
+  Timing device;
+  device.alloc_hit = duration(1, 120, 6);
+  device.alloc_driver = duration(2, 1500, 10);
+  facts.devices = {{0, device}};
+  facts.host.alloc_driver = duration(2, 90000, 16);
+  facts.modules = {{"/usr/bin/train", "0123456789abcdef", 0x555500000000},
+                   {"/usr/lib/lib\xff\"odd\\\n.so", "", 0x7fff00000000}};
+  facts.frames = {{0, 0x1139}, {0, 0x1200}, {1, 0x42}, {kNoModule, 0xdeadbeef}, {1, 0x43}};
+  facts.sites = {{}, {{0, 1}}, {{2, 1}}, {{3}}, {{4}}};
+  const Place device_place{.kind = Kind::device, .device = 0, .context = 0};
+  const Place pinned_place{.kind = Kind::pinned, .device = 0, .context = 0};
+  facts.tags = {{},
+                {1, device_place, 1500},
+                {2, device_place, 3000},
+                {2, pinned_place, 90000},
+                {4, device_place, 0}};
+  facts.unrecorded_calls = 1;
+  facts.warnings = {"libunwind is missing: stacks by frame pointers"};
+  return facts;
+}
+
+}  // namespace
+
+ReportParts sample_parts() {
+  ReportParts parts;
+  parts.trigger = "signal";
+  parts.sequence = 2;
+  parts.process = {.pid = 4711,
+                   .ppid = 1,
+                   .hostname = "node7",
+                   .executable = "/usr/bin/train",
+                   .arguments = {"train", "--name", "caf\xc3\xa9 \xff"},
+                   .rank = -1,
+                   .start_time_ns = 1700000000000000000,
+                   .report_time_ns = 1700000001000000000,
+                   .mode = "cache",
+                   .options = {{"stacks", "unwind"}, {"mode", "cache"}},
+                   .cuda_driver_version = 13000,
+                   .simulated = false};
+  parts.devices = {{.index = 1,
+                    .name = "NVIDIA Example",
+                    .uuid = "GPU-1",
+                    .pci_bus_id = "0000:02:00.0",
+                    .compute_capability = "9.0",
+                    .total_bytes = 85899345920,
+                    .free_bytes = 85000000000,
+                    .free_bytes_age_ns = 5000},
+                   {.index = 0,
+                    .name = "NVIDIA Example",
+                    .uuid = "GPU-0",
+                    .pci_bus_id = "0000:01:00.0",
+                    .compute_capability = "9.0",
+                    .total_bytes = 85899345920,
+                    .free_bytes = 84000000000,
+                    .free_bytes_age_ns = 7000}};
+  parts.function_names = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc"};
+  parts.memory = memory();
+  parts.recorder = recorder();
+  return parts;
+}
+
+}  // namespace vramscope

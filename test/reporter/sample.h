@@ -1,0 +1,12 @@
+// The report that the tests write, read and break.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// Two devices, one of them unused; pinned and registered memory; sites, frames, every field set.
+[[nodiscard]] ReportParts sample_parts();
+
+}  // namespace vramscope

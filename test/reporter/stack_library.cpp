@@ -1,0 +1,13 @@
+// The capture code as the program meets it: in a library of its own, whose frames are dropped.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/reporter/stack_library.h"
+
+namespace vramscope {
+
+StackMethod open_library_stacks(StackMethod wanted, std::size_t max_depth, DlsymFunction lookup) {
+  return open_stacks(wanted, max_depth, lookup);
+}
+
+void library_capture(Stack& stack) { capture(stack); }
+
+}  // namespace vramscope

@@ -1,0 +1,14 @@
+// open_stacks() and capture() inside another library.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reporter/record/stack.h"
+
+namespace vramscope {
+
+[[gnu::visibility("default")]] StackMethod open_library_stacks(StackMethod wanted,
+                                                               std::size_t max_depth,
+                                                               DlsymFunction lookup);
+[[gnu::visibility("default")]] void library_capture(Stack& stack);
+
+}  // namespace vramscope

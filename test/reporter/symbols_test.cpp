@@ -1,0 +1,151 @@
+// Names behind return addresses, and what is said when there are none.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/symbols.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <link.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "reporter/record/module_table.h"
+
+namespace vramscope {
+namespace {
+
+constexpr int kInnerLine = 8;
+constexpr int kOuterLine = 12;
+
+void* return_address = nullptr;
+[[gnu::noinline]] int keep_return_address() {
+  return_address = __builtin_return_address(0);
+  return 1;
+}
+
+// The victim, loaded here, and a return address inside inner(), which is inlined into outer().
+class Victim : public testing::Test {
+ protected:
+  void SetUp() override {
+    void* const library = dlopen(VICTIM, RTLD_NOW);
+    ASSERT_NE(library, nullptr) << dlerror();
+    reinterpret_cast<int (*)(int (*)())>(dlsym(library, "call_outer"))(keep_return_address);
+    ModuleTable table;
+    table.refresh();
+    const auto address = reinterpret_cast<std::uintptr_t>(return_address);
+    const FrameFact frame = table.resolve({&address, 1}).front();
+    module_ = table.facts().at(frame.module);
+    offset_ = frame.offset;
+  }
+
+  [[nodiscard]] ModuleFact elsewhere(const std::string& path) const {
+    ModuleFact module = module_;
+    module.path = path;
+    return module;
+  }
+
+  ModuleFact module_;
+  std::uint64_t offset_ = 0;
+};
+
+TEST_F(Victim, HasInlinedFunctionsWithTheirLines) {
+  Symbols symbols;
+
+  const ResolvedFrame& frame = symbols.resolve(module_, offset_);
+
+  ASSERT_EQ(frame.state, SymbolState::resolved);
+  ASSERT_EQ(frame.functions.size(), 2U);
+  EXPECT_EQ(shorten(frame.functions[0].function), "victim::inner<...>");
+  EXPECT_TRUE(frame.functions[0].is_inlined);
+  EXPECT_EQ(frame.functions[0].line, kInnerLine);
+  EXPECT_EQ(frame.functions[1].function, "victim::outer(int (*)())");
+  EXPECT_FALSE(frame.functions[1].is_inlined);
+  EXPECT_EQ(frame.functions[1].line, kOuterLine);
+  EXPECT_TRUE(frame.functions[1].file.ends_with("symbols_victim.cpp")) << frame.functions[1].file;
+}
+
+TEST_F(Victim, HasANameWithoutDebugInformation) {
+  Symbols symbols;
+
+  const ResolvedFrame& frame = symbols.resolve(elsewhere(STRIPPED_VICTIM), offset_);
+
+  ASSERT_EQ(frame.state, SymbolState::resolved);
+  EXPECT_EQ(frame.functions.at(0).function, "victim::outer(int (*)())");
+  EXPECT_EQ(frame.functions.at(0).line, 0);
+}
+
+TEST_F(Victim, IsNotTakenForAFileWithAnotherBuildId) {
+  ModuleFact other = module_;
+  other.build_id = "00112233";
+  Symbols symbols;
+
+  const ResolvedFrame& frame = symbols.resolve(other, offset_);
+
+  EXPECT_EQ(frame.state, SymbolState::replaced);
+  EXPECT_EQ(describe(frame.state), "unresolved, replaced");
+  EXPECT_TRUE(frame.functions.empty());
+}
+
+TEST_F(Victim, HasNoNameOutsideItsFunctions) {
+  Symbols symbols;
+
+  const ResolvedFrame& frame = symbols.resolve(module_, 0xffffffffffff);
+
+  EXPECT_EQ(frame.state, SymbolState::no_symbols);
+}
+
+TEST_F(Victim, MayBeMissingOrNoElfFile) {
+  Symbols symbols;
+
+  EXPECT_EQ(symbols.resolve(elsewhere("/nowhere.so"), offset_).state, SymbolState::no_file);
+  EXPECT_EQ(symbols.resolve(elsewhere("/etc/passwd"), offset_).state, SymbolState::no_file);
+  EXPECT_EQ(symbols.resolve(elsewhere("/tmp"), offset_).state, SymbolState::no_file);
+  EXPECT_EQ(symbols.resolve(elsewhere(""), offset_).state, SymbolState::no_file);
+}
+
+TEST_F(Victim, MayBeCutAnywhere) {
+  std::ifstream file(VICTIM, std::ios::binary);
+  const std::string whole(std::istreambuf_iterator<char>(file), {});
+  const std::string path = testing::TempDir() + "/cut_victim.so";
+
+  for (std::size_t length = 1; length < whole.size(); length += whole.size() / 100) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, length);
+    Symbols symbols;
+    static_cast<void>(symbols.resolve(elsewhere(path), offset_));
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Symbols, SayThatGeneratedCodeHasNone) {
+  Report report;
+  Symbols symbols;
+
+  EXPECT_EQ(symbols.resolve(report, {kNoModule, 0x1234}).state, SymbolState::no_module);
+}
+
+TEST(Names, AreDemangled) {
+  EXPECT_EQ(demangle("_Z1fi"), "f(int)");
+  EXPECT_EQ(demangle("main"), "main");
+  EXPECT_EQ(demangle("_Znonsense"), "_Znonsense");
+  EXPECT_EQ(demangle(""), "");
+}
+
+TEST(Names, AreShortened) {
+  EXPECT_EQ(shorten("std::vector<int, A<B>>::push_back(int const&)"),
+            "std::vector<...>::push_back");
+  EXPECT_EQ(shorten("f(int (*)(char), long) const"), "f");
+  EXPECT_EQ(shorten("(anonymous namespace)::g(int)"), "(anonymous namespace)::g");
+  EXPECT_EQ(shorten("A::operator()(int) const"), "A::operator()");
+  EXPECT_EQ(shorten("A::operator<<(B<int>)"), "A::operator<<");
+  EXPECT_EQ(shorten("bool operator< <int>(A const&)"), "operator< <...>");
+  EXPECT_EQ(shorten("A::operator bool() const"), "A::operator bool");
+  EXPECT_EQ(shorten("unsigned long ns::f<int>(int) [clone .cold]"), "ns::f<...>");
+  EXPECT_EQ(shorten("run()::{lambda(int)#1}::operator()(int) const"),
+            "run::{lambda(int)#1}::operator()");
+  EXPECT_EQ(shorten("main"), "main");
+  EXPECT_EQ(shorten("broken<(("), "broken<...>");
+  EXPECT_EQ(shorten(""), "");
+}
+
+}  // namespace
+}  // namespace vramscope
