@@ -1,5 +1,8 @@
 """A program must not be able to tell that it is being profiled: same output, same exit status."""
 # SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+
 import harness
 import recount
 
@@ -97,6 +100,7 @@ class Transparency(harness.Case):
         cached = self.run_program(command, "cache")
         self.assertIn(f"export of a small block: {not_supported}", cached.stdout)
         self.assertIn("export of a large block: 0", cached.stdout)
+        self.assertIn("export of a block allocated after an export: 0", cached.stdout)
         self.assertIn("free of the large block: 0", cached.stdout)
         said = cached.stderr + "".join(w for r in cached.reports for w in r["warnings"])
         self.assertIn("observe", said)
@@ -117,6 +121,21 @@ class Transparency(harness.Case):
         profiled = self.run_program(command, "cache", **nowhere)
         self.assertEqual(native.behaviour(), profiled.behaviour())
         self.assertEqual(("", []), (profiled.stderr, profiled.reports))
+
+    def test_a_driver_that_does_not_start_gives_its_own_errors(self):
+        toolkit = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda"))
+        stub = toolkit / "lib64/stubs/libcuda.so"
+        if not stub.exists():
+            self.skipTest("the toolkit has no stub of the driver")
+        (pathlib.Path(self.folder) / "libcuda.so.1").symlink_to(stub)
+        broken = {"LD_LIBRARY_PATH": self.folder}
+        for name in ("driver_api", "linked", "old_names", "train"):
+            native = self.run_program([harness.program(name)], **broken)
+            self.assertNotEqual("", native.stdout)
+            for mode in harness.MODES:
+                profiled = self.run_program([harness.program(name)], mode, **broken)
+                self.assertEqual(native.behaviour(), profiled.behaviour(), f"{name}, {mode}")
+                self.assertEqual(("", []), (profiled.stderr, profiled.reports))
 
 
 def add_comparisons():

@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   CUdeviceptr before = allocate(4 * kMiB), block = allocate(4 * kMiB), during = 0;
   MUST(cuMemFree(before));  // something to reuse
 
-  MUST(cuStreamBeginCapture(
-      stream, relaxed ? CU_STREAM_CAPTURE_MODE_RELAXED : CU_STREAM_CAPTURE_MODE_GLOBAL));
+  auto mode = relaxed ? CU_STREAM_CAPTURE_MODE_RELAXED : CU_STREAM_CAPTURE_MODE_GLOBAL;
+  MUST(cuStreamBeginCapture(stream, mode));
   show("copy", cuMemcpyDtoDAsync(block, block + kMiB, 4096, stream));
   if (both || std::strcmp(what, "allocate") == 0) {
     show("allocate during capture", cuMemAlloc(&during, 4 * kMiB));

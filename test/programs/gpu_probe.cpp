@@ -37,7 +37,7 @@ static constexpr std::size_t kKiB = 1024, kMiB = kKiB * kKiB;
 static constexpr int kRounds = 31;
 
 static void tell(const char* what, double value, const char* unit) {
-  std::printf("{\"what\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"}\n", what, value, unit);
+  std::printf("{\"what\": \"%s\", \"value\": %.12g, \"unit\": \"%s\"}\n", what, value, unit);
   std::fflush(stdout);
 }
 
@@ -203,7 +203,7 @@ static void ask_codes() {
   CU(cuCtxSetCurrent)(nullptr);
   tell_code("cuMemFree without a context", CU(cuMemFree)(block));
   CU(cuCtxSetCurrent)(context);
-  tell_code("cuMemFree again", CU(cuMemFree)(block));
+  tell_code("cuMemFree with the context back", CU(cuMemFree)(block));
   tell_code("cuMemFreeHost of nothing", CU(cuMemFreeHost)(nullptr));
   void* resolved = nullptr;
   CUdriverProcAddressQueryResult status{};
