@@ -67,7 +67,7 @@ class Transparency(harness.Case):
 
     def test_a_script_behaves_the_same_by_ctypes_in_every_mode(self):
         script = harness.SOURCE / "test/programs/ctypes_malloc.py"
-        runtime = sorted(harness.SIMULATOR.glob("libcudart.so.*"))[0]
+        runtime = harness.SIMULATOR / "libcudart.so.13"
         command = [harness.installed("python3"), str(script), str(runtime)]
         native = self.run_program(command)
         self.assertIn("same: True", native.stdout)
@@ -91,7 +91,7 @@ class Transparency(harness.Case):
                 self.assertIn("end of capture: 0", profiled.stdout)
                 self.assertIn("not the block that the graph uses: 1", profiled.stdout)
 
-    def test_export_of_a_part_of_a_segment_is_refused_with_the_mode_to_use(self):
+    def test_export_of_cached_memory_is_refused_with_the_mode_to_use(self):
         command = [harness.program("ipc_export")]
         not_supported = "801"
         native = self.run_program(command)
@@ -99,8 +99,6 @@ class Transparency(harness.Case):
         self.assertEqual(native.behaviour(), observed.behaviour())
         cached = self.run_program(command, "cache")
         self.assertIn(f"export of a small block: {not_supported}", cached.stdout)
-        self.assertIn("export of a large block: 0", cached.stdout)
-        self.assertIn("export of a block allocated after an export: 0", cached.stdout)
         self.assertIn("free of the large block: 0", cached.stdout)
         said = cached.stderr + "".join(w for r in cached.reports for w in r["warnings"])
         self.assertIn("observe", said)
