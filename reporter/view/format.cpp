@@ -183,6 +183,18 @@ std::string fitted(std::string_view text, std::size_t width) {
   return kept + std::string(kEllipsis.substr(0, width - keep));
 }
 
+std::string wrapped(std::string_view text, std::size_t width) {
+  std::string result;
+  while (columns(text) > width) {
+    std::size_t space = text.rfind(' ', width);
+    if (space == std::string_view::npos) space = text.find(' ');
+    if (space == std::string_view::npos) break;
+    (result += text.substr(0, space)) += '\n';
+    text.remove_prefix(space + 1);
+  }
+  return result += text;
+}
+
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-~";

@@ -56,6 +56,9 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // At most `width` columns; a longer text ends in "..".
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
 
+// Broken at spaces into lines of at most `width` columns where words allow.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
+
 // As a shell reads it back: quoted only if needed.
 [[nodiscard]] std::string shell_word(std::string_view text);
 

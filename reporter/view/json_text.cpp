@@ -22,7 +22,7 @@ std::string quoted(std::string_view text) {
     } else if (c == '"' || c == '\\') {
       (result += '\\') += bytes;
     } else if (c < 0x20) {
-      std::array<char, 8> escape{};
+      std::array<char, 16> escape{};
       std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
       result += escape.data();
     } else {
@@ -33,7 +33,6 @@ std::string quoted(std::string_view text) {
 }
 
 }  // namespace
-
 void JsonText::separate() {
   if (after_key_) {
     after_key_ = false;

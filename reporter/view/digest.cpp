@@ -1,0 +1,87 @@
+// The questions that views ask of a report, answered as numbers.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/digest.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace vramscope {
+namespace {
+
+std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes,
+                          std::uint64_t SiteTotals::*count) {
+  std::vector<Share> result;
+  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const SitePart& part : report.sites[i].parts) {
+      if (part.totals.*count == 0 && part.totals.*bytes == 0) continue;
+      result.push_back(
+          {i, part.kind, part.device, part.totals.*bytes, part.totals.*count, /*whole=*/0});
+      whole[{part.kind, part.device}] += part.totals.*bytes;
+    }
+  }
+  for (Share& share : result) share.whole = whole[{share.kind, share.device}];
+  std::sort(result.begin(), result.end(), [](const Share& a, const Share& b) {
+    return std::tie(b.bytes, b.count, a.site, a.kind, a.device) <
+           std::tie(a.bytes, a.count, b.site, b.kind, b.device);
+  });
+  return result;
+}
+
+}  // namespace
+
+std::vector<Share> shares_of_peak(const Report& report) {
+  return shares(report, &SiteTotals::peak_bytes, &SiteTotals::peak_count);
+}
+
+std::vector<Share> shares_alive(const Report& report) {
+  return shares(report, &SiteTotals::live_bytes, &SiteTotals::live_count);
+}
+
+std::string memory_text(Kind kind, std::uint16_t device) {
+  const std::string number = " " + std::to_string(device);
+  switch (kind) {
+    case Kind::device:
+      return "GPU" + number;
+    case Kind::managed:
+      return "managed" + number;
+    case Kind::stream_ordered:
+      return "async" + number;
+    case Kind::pinned:
+      return "pinned";
+    case Kind::registered:
+      return "registered";
+  }
+  return "?";
+}
+
+Savings savings(const Timing& timing) {
+  Savings result;
+  result.hits = timing.alloc_hit.count;
+  result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
+  result.driver_calls = timing.alloc_hit.count + timing.free_hit.count;
+  result.estimated = timing.alloc_driver.count != 0;
+  if (!result.estimated) return result;
+  const double mean_ns = static_cast<double>(timing.alloc_driver.total_ns) /
+                         static_cast<double>(timing.alloc_driver.count);
+  const double saved_ns = mean_ns * static_cast<double>(timing.alloc_hit.count) -
+                          static_cast<double>(timing.alloc_hit.total_ns);
+  result.saved_ns = saved_ns > 0 && saved_ns < 1e18 ? static_cast<std::uint64_t>(saved_ns) : 0;
+  return result;
+}
+
+KindBytes bytes_of(const Report& report, Kind kind) {
+  KindBytes result;
+  for (const LedgerEntry& entry : report.ledger) {
+    if (entry.kind != kind) continue;
+    result.current += entry.current_bytes;
+    result.peak += entry.peak_bytes;
+    result.calls += entry.calls;
+  }
+  return result;
+}
+
+bool is_final(const Report& report) { return report.trigger == "exit"; }
+
+}  // namespace vramscope

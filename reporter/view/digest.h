@@ -1,0 +1,54 @@
+// The questions that views ask of a report, answered as numbers: what made the peak, what is still
+// allocated, what the cache saved.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// What one site holds of one kind of memory on one device. Bytes are requested bytes.
+struct Share {
+  std::size_t site = 0;  // index into Report::sites
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t whole = 0;  // of all sites, same kind and device
+};
+
+// By bytes, the largest first; empty shares are left out.
+[[nodiscard]] std::vector<Share> shares_of_peak(const Report& report);
+[[nodiscard]] std::vector<Share> shares_alive(const Report& report);
+
+// "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "registered".
+[[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);
+
+// What serving allocations from the cache saved. Estimated: each hit would have taken as long as
+// the mean allocation that did go to the driver.
+struct Savings {
+  std::uint64_t allocations = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t driver_calls = 0;  // not made: allocations and frees
+  std::uint64_t saved_ns = 0;
+  bool estimated = false;  // false: no allocation went to the driver, so nothing to compare with
+};
+[[nodiscard]] Savings savings(const Timing& timing);
+
+// Bytes of one kind by the ledger, all owners and devices.
+struct KindBytes {
+  std::uint64_t current = 0;
+  std::uint64_t peak = 0;
+  std::uint64_t calls = 0;
+};
+[[nodiscard]] KindBytes bytes_of(const Report& report, Kind kind);
+
+// Whether the program had ended, so that what is allocated was never freed.
+[[nodiscard]] bool is_final(const Report& report);
+
+}  // namespace vramscope

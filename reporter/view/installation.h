@@ -1,0 +1,21 @@
+// Where the parts of Vramscope lie, relative to the tool: a folder that was moved still works.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace vramscope {
+
+// A file that was found, or one line on why not.
+struct Found {
+  std::string path;   // absolute
+  std::string error;  // "" when found
+};
+
+// libvramscope.so: $VRAMSCOPE_LIBRARY, or in the build folder, or as installed.
+[[nodiscard]] Found find_library();
+
+// The folder with the simulated device's libcuda.so.1.
+[[nodiscard]] Found find_simulator();
+
+}  // namespace vramscope

@@ -1,0 +1,243 @@
+// One report on one screen.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/report_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "reporter/view/digest.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kBarCells = 24;
+constexpr std::size_t kFramesShown = 3;
+constexpr std::size_t kWarningsShown = 3;
+constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
+
+std::uint64_t positive(std::int64_t value) {
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+std::string count_of(std::uint64_t count) { return count_text(static_cast<std::int64_t>(count)); }
+
+std::string title(std::string_view text, const Page& page) {
+  return "\n" + coloured(fitted(text, page.width), Colour::bold, page) + "\n";
+}
+
+std::string line(const std::string& text, const Page& page) {
+  return fitted("  " + text, page.width) + "\n";
+}
+
+std::string command_line(const Report& report, const Page& page) {
+  std::string result;
+  for (const std::string& argument : report.process.arguments) {
+    if (!result.empty()) result += ' ';
+    result += printable(argument, page);
+  }
+  return result.empty() ? printable(report.process.executable, page) : result;
+}
+
+std::string trigger_text(const Report& report) {
+  if (report.trigger == "exit") return "at exit";
+  if (report.trigger == "exec") return "before exec";
+  if (report.trigger == "oom") return "on running out of memory";
+  if (report.trigger == "signal") return "on a signal";
+  return report.trigger;
+}
+
+std::string what_ran(const Report& report, const Page& page) {
+  const ProcessFacts& process = report.process;
+  std::string who = "pid " + std::to_string(process.pid);
+  if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
+  if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
+  who += ", mode " + printable(process.mode, page);
+  if (process.cuda_driver_version > 0) {
+    who += ", CUDA " + std::to_string(process.cuda_driver_version / 1000) + "." +
+           std::to_string(process.cuda_driver_version % 1000 / 10);
+  }
+  if (process.simulated) who += ", on the simulated device";
+
+  std::string when = "report " + std::to_string(report.sequence) + ", written " +
+                     printable(trigger_text(report), page) + " " +
+                     time_text(process.report_time_ns);
+  if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
+    when += ", after " + duration_text(process.report_time_ns - process.start_time_ns);
+  }
+  return coloured(fitted(command_line(report, page), page.width), Colour::bold, page) + "\n" +
+         line(who, page) + line(when, page);
+}
+
+std::string savings_text(const DeviceReport& device) {
+  const Savings saved = savings(device.timing);
+  if (saved.allocations == 0) return "no allocation succeeded";
+  std::string result = count_of(saved.allocations) + " allocations, " +
+                       percent_text(saved.hits, saved.allocations) + " from the cache";
+  if (saved.driver_calls == 0) return result;
+  result += ": " + count_of(saved.driver_calls) + " driver calls saved";
+  if (saved.saved_ns != 0) result += ", about " + duration_text(saved.saved_ns) + " (estimated)";
+  return result;
+}
+
+// "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
+std::string level_line(const std::string& name, const Stat& stat, std::uint64_t whole,
+                       const Page& page) {
+  const std::uint64_t peak = positive(stat.peak);
+  std::string bytes = bytes_text(stat.peak);
+  bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
+  std::string result = name + "  peak " + bytes;
+  if (whole != 0) {
+    result += "  [" + bar(peak, whole, kBarCells, page) + "]  " + percent_text(peak, whole) +
+              " of " + bytes_of(whole);
+  }
+  return line(result + ", now " + bytes_text(stat.current), page);
+}
+
+std::string device_in_full(const DeviceReport& device, const Page& page) {
+  const DeviceStatistics& stats = device.statistics;
+  std::string result =
+      title("GPU " + std::to_string(device.facts.index) + "  " + printable(device.facts.name, page),
+            page);
+  const std::uint64_t capacity = device.facts.total_bytes;
+  result += level_line("reserved ", stats.reserved_bytes.all, capacity, page);
+  result += level_line("allocated", stats.allocated_bytes.all, capacity, page);
+  result += line(savings_text(device), page);
+  if (stats.num_ooms != 0 || stats.num_alloc_retries != 0) {
+    const std::string trouble = "out of memory " + count_text(stats.num_ooms) +
+                                " times; cache emptied to retry " +
+                                count_text(stats.num_alloc_retries) + " times";
+    result += "  " + coloured(trouble, Colour::red, page) + "\n";
+  }
+  return result;
+}
+
+std::string devices_in_brief(const std::vector<const DeviceReport*>& devices, const Page& page) {
+  using enum Table::Align;
+  Table table({{"GPU", right},
+               {"RESERVED PEAK", right},
+               {"OF CAPACITY", right},
+               {"", left},
+               {"ALLOCATED PEAK", right},
+               {"ALLOCATIONS", right},
+               {"HITS", right},
+               {"OOM", right}});
+  for (const DeviceReport* device : devices) {
+    const DeviceStatistics& stats = device->statistics;
+    const Savings saved = savings(device->timing);
+    const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
+    table.add({std::to_string(device->facts.index), bytes_of(peak),
+               percent_text(peak, device->facts.total_bytes),
+               bar(peak, device->facts.total_bytes, kBarCells / 2, page),
+               bytes_text(stats.allocated_bytes.all.peak), count_of(saved.allocations),
+               percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
+  }
+  return title(std::to_string(devices.size()) + " GPUs", page) + table.text(page);
+}
+
+std::string devices_text(const Report& report, const Page& page) {
+  std::vector<const DeviceReport*> used;
+  for (const DeviceReport& device : report.devices) {
+    if (device.used) used.push_back(&device);
+  }
+  if (used.empty()) return "\n  No device memory was allocated.\n";
+  if (used.size() > kDevicesInFull) return devices_in_brief(used, page);
+  std::string result;
+  for (const DeviceReport* device : used) result += device_in_full(*device, page);
+  return result;
+}
+
+std::string sites_text(const std::string& heading, const std::vector<Share>& shares,
+                       std::size_t most, const Report& report, const NameFrame& name,
+                       const Page& page) {
+  if (shares.empty()) return "";
+  using enum Table::Align;
+  Table table(
+      {{"BYTES", right}, {"SHARE", right}, {"COUNT", right}, {"MEMORY", left}, {"WHERE", left}});
+  const std::size_t shown = most == 0 ? shares.size() : std::min(most, shares.size());
+  std::uint64_t rest = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const Share& share = shares[i];
+    if (i >= shown) {
+      rest += share.bytes;
+      continue;
+    }
+    const CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
+    table.add({bytes_of(share.bytes), percent_text(share.bytes, share.whole), count_of(share.count),
+               memory_text(share.kind, share.device), printable(text(site), page)});
+  }
+  std::string result = title(heading, page) + table.text(page);
+  if (shown == shares.size()) return result;
+  return result + line("and " + count_of(shares.size() - shown) + " more, " + bytes_of(rest), page);
+}
+
+std::string alive_heading(const Report& report, const std::vector<Share>& alive) {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  for (const Share& share : alive) {
+    bytes += share.bytes;
+    count += share.count;
+  }
+  const std::string what = is_final(report) ? "Never freed: " : "Allocated now: ";
+  return what + bytes_of(bytes) + " in " + count_of(count) + " allocations";
+}
+
+std::string kind_line(const Report& report, Kind kind, const std::string& name, const Page& page) {
+  const KindBytes bytes = vramscope::bytes_of(report, kind);
+  if (bytes.calls == 0) return "";
+  return line(name + "  peak " + bytes_of(bytes.peak) + ", now " + bytes_of(bytes.current) + ", " +
+                  count_of(bytes.calls) + " calls",
+              page);
+}
+
+std::string time_of_calls(const std::string& name, const Duration& time) {
+  if (time.count == 0) return "";
+  return name + " " + duration_text(time.total_ns) + " in " + count_of(time.count) +
+         " calls (longest " + duration_text(time.max_ns) + ")";
+}
+
+std::string other_memory(const Report& report, const Page& page) {
+  std::string result = kind_line(report, Kind::pinned, "pinned    ", page) +
+                       kind_line(report, Kind::registered, "registered", page) +
+                       kind_line(report, Kind::managed, "managed   ", page) +
+                       kind_line(report, Kind::stream_ordered, "async     ", page);
+  if (result.empty()) return "";
+  const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
+  const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
+  const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
+  if (!pinning.empty() || !unpinning.empty()) result += line(pinning + between + unpinning, page);
+  return title("Host and other memory", page) + result;
+}
+
+std::string warnings_text(const Report& report, const Page& page) {
+  std::vector<std::string> warnings;
+  if (report.unrecorded_calls != 0) {
+    warnings.push_back(count_of(report.unrecorded_calls) + " calls went unrecorded");
+  }
+  for (const std::string& warning : report.warnings) warnings.push_back(printable(warning, page));
+  if (warnings.empty()) return "";
+  std::string result = "\n";
+  for (std::size_t i = 0; i < std::min(kWarningsShown, warnings.size()); ++i) {
+    const std::string text = fitted("warning: " + warnings[i], page.width - 2);
+    result += "  " + coloured(text, Colour::yellow, page) + "\n";
+  }
+  if (warnings.size() <= kWarningsShown) return result;
+  return result +
+         line("and " + count_of(warnings.size() - kWarningsShown) + " more warnings", page);
+}
+
+}  // namespace
+
+std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
+                        const Page& page, std::size_t most) {
+  const std::vector<Share> peak = shares_of_peak(report);
+  const std::vector<Share> alive = shares_alive(report);
+  return what_ran(report, page) + devices_text(report, page) +
+         sites_text("What made the peak", peak, most, report, name, page) +
+         sites_text(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
+                    name, page) +
+         other_memory(report, page) + warnings_text(report, page) + "\nNext: vramscope stats " +
+         printable(shell_word(path), page) + "\n";
+}
+
+}  // namespace vramscope

@@ -1,0 +1,37 @@
+// vramscope run: what is said at the end, apart from doing it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace CLI {
+class App;
+}
+
+namespace vramscope {
+
+// Options end at the first word that is no option, or behind "--". Takes PROGRAM and ARGS out of
+// `arguments`, the words behind `run`, in the order typed; `command` knows which options have a
+// value.
+[[nodiscard]] std::vector<std::string> take_program(const CLI::App& command,
+                                                    std::vector<std::string>& arguments);
+
+// The report that stands for the run: the last of the program itself, else the last of all.
+struct WrittenReport {
+  std::string path;
+  Report report;
+};
+
+// At most three lines: what was recorded, where it is, the next command. `others` reports were
+// written beside this one.
+[[nodiscard]] std::vector<std::string> summary(const WrittenReport& written, std::size_t others);
+
+// `path` as typed from `folder`, when it is inside; else as it is.
+[[nodiscard]] std::string seen_from(const std::string& folder, const std::string& path);
+
+}  // namespace vramscope
