@@ -80,7 +80,7 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
   Block& b = blocks[block];
   b.tag = out.tag;
   b.requested = out.requested;
-  b.set_serial(++last_serial);
+  b.set_serial(next_serial());
   blocks.insert(block);
   out.address = b.address;
   out.rounded = to_bytes(b.size);
@@ -88,49 +88,82 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
   ledger.count_allocation(place.place, out.tag, out.requested);
 }
 
-Outcome CachingAllocator::free(Address address) noexcept { return state_->free(address); }
+Outcome CachingAllocator::free(Address address) noexcept {
+  Outcome out{.status = {Result::invalid, 0}, .address = address};
+  if (!state_->free_in_sole_place(address, out)) state_->free(address, out);
+  return out;
+}
+
+// True: the device may be used now, and what was submitted has finished or `out` tells why not.
+bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
+  if (!backend.may_wait(where)) return false;
+  const Reply waited = backend.wait(where);
+  out.wait_ns += waited.ns;
+  out.status = waited.status;
+  return true;
+}
+
+// The usual free: the place is known before the block is, so one critical section is enough. A
+// block that began its life after the wait did is not the one that the program meant. False: not
+// decided here.
+bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) noexcept {
+  const std::uint64_t packed = sole_place.load(std::memory_order_acquire);
+  if (packed == kSeveralPlaces || !in_range(address)) return false;
+  const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
+  if (!wait_for(unpack(packed), out)) return false;
+  if (!out.status.ok()) return true;
+  out.status = {Result::invalid, 0};
+  MutexLock lock(mutex);
+  const BlockIndex block = blocks.find(address);
+  if (block == kNoBlock || !blocks[block].is_live()) return true;
+  PlaceMemory& place = *places[blocks[block].place];
+  if (pack(place.place) != packed) return false;
+  if (blocks[block].serial() > newest) return true;
+  describe_free(place, block, out);
+  release(place, block);
+  VRAMSCOPE_ASSERT_INVARIANTS(*this);
+  return true;
+}
 
 // Two critical sections with the wait between them. Between the two the block stays live; if
 // somebody else freed it meanwhile its serial is gone, even when the address is live again.
-Outcome CachingAllocator::State::free(Address address) noexcept {
-  Outcome out{.status = {Result::invalid, 0}, .address = address};
+void CachingAllocator::State::free(Address address, Outcome& out) noexcept {
   BlockIndex block = kNoBlock;
   std::uint64_t serial = 0;
   std::uint32_t newest_pending = 0;
   {
     MutexLock lock(mutex);
     block = blocks.find(address);
-    if (block == kNoBlock || !blocks[block].is_live()) return out;
+    if (block == kNoBlock || !blocks[block].is_live()) return;
     serial = blocks[block].serial();
     const PlaceMemory& place = *places[blocks[block].place];
     newest_pending = place.newest_pending;
     out.where = place.place;
   }
-  const bool may_wait = backend.may_wait(out.where);
-  if (may_wait) {
-    const Reply waited = backend.wait(out.where);
-    out.wait_ns = waited.ns;
-    if (!waited.status.ok()) {
-      out.status = waited.status;
-      return out;
-    }
-  }
+  const bool waited = wait_for(out.where, out);
+  if (waited && !out.status.ok()) return;
+  out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
-  if (!blocks[block].is_live() || blocks[block].serial() != serial) return out;
-  const Block& b = blocks[block];
-  PlaceMemory& place = *places[b.place];
-  out.status = {};
-  out.rounded = to_bytes(b.size);
-  out.requested = b.requested;
-  out.tag = b.tag;
-  if (may_wait) {
+  if (!blocks[block].is_live() || blocks[block].serial() != serial) return;
+  PlaceMemory& place = *places[blocks[block].place];
+  describe_free(place, block, out);
+  if (waited) {
     if (place.first_pending != kNoBlock) complete_pending(place, newest_pending);
     release(place, block);
   } else {
     add_pending(place, block);
   }
   VRAMSCOPE_ASSERT_INVARIANTS(*this);
-  return out;
+}
+
+// What the outcome of a free that succeeds tells about its block.
+void CachingAllocator::State::describe_free(PlaceMemory& place, BlockIndex block, Outcome& out) {
+  const Block& b = blocks[block];
+  out.status = {};
+  out.rounded = to_bytes(b.size);
+  out.requested = b.requested;
+  out.tag = b.tag;
+  out.where = place.place;
 }
 
 void CachingAllocator::State::release(PlaceMemory& place, BlockIndex block) {

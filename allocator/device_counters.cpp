@@ -14,50 +14,79 @@ Stat& of_pool(PooledStat& stat, PoolClass pool) {
 }  // namespace
 
 // Each event is one net change of a lane: growth counts as added, the rest follows when read.
-inline void DeviceCounters::change(PoolClass pool, const Lanes& delta) {
+// Blocks and requested bytes only grow with an allocation and are added there.
+inline void DeviceCounters::change(PoolClass pool, Pair blocks, Pair requested, Pair splits) {
   Level& own = pools_[static_cast<std::size_t>(pool)];
-  std::int64_t sign = 0;
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    own.below[i] -= delta[i];
-    all_.below[i] -= delta[i];
-    own.added[i] += delta[i] > 0 ? delta[i] : 0;
-    sign |= own.below[i] | all_.below[i];
-  }
-  if (sign >= 0) [[likely]]
+  own.below.blocks -= blocks;
+  own.below.requested -= requested;
+  own.below.splits -= splits;
+  all_.below.blocks -= blocks;
+  all_.below.requested -= requested;
+  all_.below.splits -= splits;
+  own.added.splits += splits & (splits > 0);
+  const Pair sign = own.below.blocks | own.below.requested | own.below.splits | all_.below.blocks |
+                    all_.below.requested | all_.below.splits;
+  if ((sign[0] | sign[1]) >= 0) [[likely]]
     return;
   raise(own);
   raise(all_);
 }
 
+void DeviceCounters::change_active(PoolClass pool, Pair active) {
+  Level& own = pools_[static_cast<std::size_t>(pool)];
+  own.below.active -= active;
+  all_.below.active -= active;
+  own.added.active += active & (active > 0);
+  raise(own);
+  raise(all_);
+}
+
+// Until now every value of the active lanes was that of the blocks' lanes.
+void DeviceCounters::separate_active() {
+  if (active_apart_) return;
+  active_apart_ = true;
+  for (Level* level : {&pools_[0], &pools_[1], &all_}) {
+    for (Lanes* lanes : {&level->below, &level->peak, &level->added, &level->base}) {
+      lanes->active = lanes->blocks;
+    }
+  }
+}
+
 void DeviceCounters::raise(Level& level) {
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    if (level.below[i] >= 0) continue;
-    level.peak[i] -= level.below[i];
-    level.below[i] = 0;
+  for (Pair Lanes::*pair : kPairs) {
+    const Pair excess = level.below.*pair & (level.below.*pair < 0);
+    level.peak.*pair -= excess;
+    level.below.*pair -= excess;
   }
 }
 
 void DeviceCounters::count_allocation(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
-                                      SplitChange change_of_split) {
-  const std::int64_t size = to_signed(bytes);
-  change(pool, {1, size, 1, size, to_signed(asked), change_of_split.count, change_of_split.bytes});
+                                      SplitChange split) {
+  const Pair blocks{1, to_signed(bytes)};
+  const Pair requested{to_signed(asked), 0};
+  Level& own = pools_[static_cast<std::size_t>(pool)];
+  own.added.blocks += blocks;
+  own.added.requested += requested;
+  change(pool, blocks, requested, Pair{split.count, split.bytes});
+  if (active_apart_) change_active(pool, blocks);
 }
 
 void DeviceCounters::count_release(PoolClass pool, std::uint64_t bytes) {
-  change(pool, {-1, -to_signed(bytes)});
+  separate_active();
+  change(pool, Pair{-1, -to_signed(bytes)}, Pair{}, Pair{});
 }
 
 void DeviceCounters::count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
-                                      SplitChange change_of_split) {
-  change(pool, {0, 0, -1, -to_signed(bytes), -to_signed(asked), change_of_split.count,
-                change_of_split.bytes});
+                                      SplitChange split) {
+  change(pool, Pair{}, Pair{-to_signed(asked), 0}, Pair{split.count, split.bytes});
+  change_active(pool, Pair{-1, -to_signed(bytes)});
 }
 
 void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
-                                SplitChange change_of_split) {
-  const std::int64_t size = to_signed(bytes);
-  change(pool,
-         {-1, -size, -1, -size, -to_signed(asked), change_of_split.count, change_of_split.bytes});
+                                SplitChange split) {
+  const Pair blocks{-1, -to_signed(bytes)};
+  change(pool, blocks, Pair{-to_signed(asked), 0}, Pair{split.count, split.bytes});
+  if (active_apart_) change_active(pool, blocks);
 }
 
 void DeviceCounters::count_segment(PoolClass pool, std::uint64_t bytes) {
@@ -78,18 +107,18 @@ void DeviceCounters::count_segment_release(PoolClass pool, std::uint64_t bytes) 
 
 void DeviceCounters::reset_peaks() {
   for (Level* level : {&pools_[0], &pools_[1], &all_}) {
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      level->peak[i] -= level->below[i];
-      level->below[i] = 0;
+    for (Pair Lanes::*pair : kPairs) {
+      level->peak.*pair -= level->below.*pair;
+      level->below.*pair = Pair{};
     }
   }
   rare_.reset_peaks();
 }
 
 void DeviceCounters::rebase(Level& level) {
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    level.base[i] = level.peak[i] - level.below[i];
-    level.added[i] = 0;
+  for (Pair Lanes::*pair : kPairs) {
+    level.base.*pair = level.peak.*pair - level.below.*pair;
+    level.added.*pair = Pair{};
   }
 }
 
@@ -99,20 +128,20 @@ void DeviceCounters::reset_accumulated() {
   rare_.reset_accumulated();
 }
 
-Stat DeviceCounters::read(const Level& level, Lane lane) {
+Stat DeviceCounters::read(const Level& level, Pair Lanes::*pair, int lane) {
   Stat stat;
-  stat.peak = level.peak[lane];
-  stat.current = stat.peak - level.below[lane];
-  stat.allocated = level.added[lane];
-  stat.freed = stat.allocated - (stat.current - level.base[lane]);
+  stat.peak = (level.peak.*pair)[lane];
+  stat.current = stat.peak - (level.below.*pair)[lane];
+  stat.allocated = (level.added.*pair)[lane];
+  stat.freed = stat.allocated - (stat.current - (level.base.*pair)[lane]);
   return stat;
 }
 
-PooledStat DeviceCounters::read(Lane lane) const {
+PooledStat DeviceCounters::read(Pair Lanes::*pair, int lane) const {
   PooledStat stat;
-  stat.small_pool = read(pools_[static_cast<std::size_t>(PoolClass::small)], lane);
-  stat.large_pool = read(pools_[static_cast<std::size_t>(PoolClass::large)], lane);
-  stat.all = read(all_, lane);
+  stat.small_pool = read(pools_[static_cast<std::size_t>(PoolClass::small)], pair, lane);
+  stat.large_pool = read(pools_[static_cast<std::size_t>(PoolClass::large)], pair, lane);
+  stat.all = read(all_, pair, lane);
   stat.all.allocated = stat.small_pool.allocated + stat.large_pool.allocated;
   stat.all.freed = stat.small_pool.freed + stat.large_pool.freed;
   return stat;
@@ -120,13 +149,14 @@ PooledStat DeviceCounters::read(Lane lane) const {
 
 DeviceStatistics DeviceCounters::read() const {
   DeviceStatistics out = rare_;
-  out.allocation = read(allocation);
-  out.allocated_bytes = read(allocated_bytes);
-  out.active = read(active);
-  out.active_bytes = read(active_bytes);
-  out.requested_bytes = read(requested);
-  out.inactive_split = read(split);
-  out.inactive_split_bytes = read(split_bytes);
+  Pair Lanes::*const active = active_apart_ ? &Lanes::active : &Lanes::blocks;
+  out.allocation = read(&Lanes::blocks, 0);
+  out.allocated_bytes = read(&Lanes::blocks, 1);
+  out.active = read(active, 0);
+  out.active_bytes = read(active, 1);
+  out.requested_bytes = read(&Lanes::requested, 0);
+  out.inactive_split = read(&Lanes::splits, 0);
+  out.inactive_split_bytes = read(&Lanes::splits, 1);
   return out;
 }
 

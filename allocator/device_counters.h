@@ -16,6 +16,8 @@ namespace vramscope {
 // What changes with every allocation and free. Each lane is kept as its distance below its peak
 // (so one sign test finds a new peak in any lane) and, per pool, as what was added since the last
 // reset. The rest is derived: current = peak - below, and freed = added - change of current.
+// active and active_bytes are allocation and allocated_bytes until a block is released before it
+// is reusable; from then on they have lanes of their own.
 // Threads: one at a time.
 class DeviceCounters {
  public:
@@ -40,25 +42,34 @@ class DeviceCounters {
   [[nodiscard]] DeviceStatistics read() const;
 
  private:
-  enum Lane { allocation, allocated_bytes, active, active_bytes, requested, split, split_bytes };
-  static constexpr std::size_t kLanes = 8;  // one to spare: whole vectors
-  using Lanes = std::array<std::int64_t, kLanes>;
-
+  // Two lanes that change together, in one register.
+  using Pair = std::int64_t __attribute__((vector_size(16)));
+  struct Lanes {
+    Pair blocks{};     // allocation, allocated_bytes
+    Pair requested{};  // requested_bytes, nothing
+    Pair splits{};     // inactive_split, inactive_split_bytes
+    Pair active{};     // active, active_bytes
+  };
+  static constexpr Pair Lanes::*kPairs[] = {&Lanes::blocks, &Lanes::requested, &Lanes::splits,
+                                            &Lanes::active};
   struct Level {
     Lanes below{};  // peak - current; negative only inside change()
     Lanes peak{};
     Lanes added{};  // pools only: `all` is their sum
-    Lanes base{};   // current at the last reset_accumulated
+    Lanes base{};   // pools only: current at the last reset_accumulated
   };
 
-  void change(PoolClass pool, const Lanes& delta);
+  void change(PoolClass pool, Pair blocks, Pair requested, Pair splits);
+  void change_active(PoolClass pool, Pair active);
+  void separate_active();
   static void raise(Level& level);
   static void rebase(Level& level);
-  [[nodiscard]] PooledStat read(Lane lane) const;
-  [[nodiscard]] static Stat read(const Level& level, Lane lane);
+  [[nodiscard]] PooledStat read(Pair Lanes::*pair, int lane) const;
+  [[nodiscard]] static Stat read(const Level& level, Pair Lanes::*pair, int lane);
 
   Level pools_[2];  // by PoolClass
   Level all_;
+  bool active_apart_ = false;
   DeviceStatistics rare_;
 };
 

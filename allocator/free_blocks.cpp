@@ -126,12 +126,16 @@ void FreeBlocks::erase(BlockIndex block) noexcept {
   const Block& b = blocks_[block];
   const std::size_t at = bin_of(b.size);
   Bin& bin = bins_[at];
+  if (bin.count == 1 && bin.root == kNoBlock) return remove_last(at);
   const std::uint32_t position = rank(bin, key_of(b.size, b.address));
   if (position == bin.count) return tree_erase(bin.root, block);
   assert(bin.blocks[position] == block);
   cut(bin, position);
-  if (bin.count > 0) return;
-  if (bin.root != kNoBlock) return refill(bin);
+  if (bin.count == 0) refill(bin);
+}
+
+void FreeBlocks::remove_last(std::size_t at) {
+  bins_[at].count = 0;
   used_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
   if (!used_[at / 64]) summary_[at / 4096] &= ~(std::uint64_t{1} << (at / 64 % 64));
 }

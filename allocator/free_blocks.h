@@ -60,6 +60,7 @@ class FreeBlocks {
   static void put(Bin& bin, std::uint32_t at, Key key, BlockIndex block);
   static void cut(Bin& bin, std::uint32_t at);
   void push(Bin& bin, Key key, BlockIndex block);
+  void remove_last(std::size_t at);
   void refill(Bin& bin);
 
   // Treap: ordered by key, heap by a number mixed from the index.

@@ -40,9 +40,21 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
       std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total_bytes);
   if (!place->large.prepare() || !place->small.prepare()) return nullptr;
   places[slot] = std::move(place);
+  note_sole_place();
   return places[slot].get();
 } catch (const std::bad_alloc&) {
   return nullptr;
+}
+
+void CachingAllocator::State::note_sole_place() {
+  const PlaceMemory* sole = nullptr;
+  bool several = false;
+  for (const auto& place : places) {
+    several |= place && sole;
+    if (place) sole = place.get();
+  }
+  const bool usable = sole && !several && sole->first_pending == kNoBlock;
+  sole_place.store(usable ? pack(sole->place) : kSeveralPlaces, std::memory_order_release);
 }
 
 bool CachingAllocator::State::open_device(std::uint16_t device) {
@@ -69,6 +81,7 @@ void CachingAllocator::State::forget_place(Place where) {
     it = next;
   }
   places[place->slot].reset();
+  note_sole_place();
 }
 
 void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& segment) {
@@ -84,6 +97,7 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
 void CachingAllocator::State::forget_everything() {
   places.clear();
   last_place = 0;
+  note_sole_place();
   segments.clear();
   directs.clear();
   blocks.clear();
@@ -102,6 +116,7 @@ void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) 
   b.right = ++place.newest_pending;
   (place.last_pending == kNoBlock ? place.first_pending : blocks[place.last_pending].left) = block;
   place.last_pending = block;
+  note_sole_place();
   device_of(place.place).counters.count_release(b.pool, to_bytes(b.size));
 }
 
@@ -109,7 +124,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
   while (place.first_pending != kNoBlock) {
     const BlockIndex block = place.first_pending;
     const Block b = blocks[block];
-    if (static_cast<std::int32_t>(newest - b.right) < 0) return;  // freed after the wait began
+    if (static_cast<std::int32_t>(newest - b.right) < 0) break;  // freed after the wait began
     place.first_pending = b.left;
     if (b.left == kNoBlock) place.last_pending = kNoBlock;
     blocks.erase(block);
@@ -117,6 +132,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     device_of(place.place).counters.count_completion(b.pool, to_bytes(b.size), b.requested, split);
     ledger.count_free(place.place, b.tag, b.requested);
   }
+  note_sole_place();
 }
 
 void CachingAllocator::State::drain_pending(Place where, Outcome& out) {

@@ -53,10 +53,13 @@ void Pool::cut_off(BlockIndex block, Units size) noexcept {
   const BlockIndex rest = blocks_.create();
   Block& lower = blocks_[block];
   Block& upper = blocks_[rest];
-  upper = lower;
-  upper.address += to_bytes(size);
-  upper.size -= size;
+  upper.address = lower.address + to_bytes(size);  // field by field: a copy of the record as a
+  upper.requested = lower.requested;               // whole would wait for its latest stores
+  upper.size = lower.size - size;
   upper.prev = block;
+  upper.next = lower.next;
+  upper.place = place_;
+  upper.pool = kind_;
   lower.size = size;
   lower.next = rest;
   blocks_[upper.next].prev = rest;

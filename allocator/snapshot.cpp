@@ -44,10 +44,7 @@ bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
 }  // namespace
 
 bool CachingAllocator::owns(Address address) const noexcept {
-  if (address < state_->lowest.load(std::memory_order_acquire) ||
-      address >= state_->end.load(std::memory_order_acquire)) {
-    return false;
-  }
+  if (!state_->in_range(address)) return false;
   MutexLock lock(state_->mutex);
   const auto above = state_->segments.upper_bound(address);
   if (above == state_->segments.begin()) return false;

@@ -65,6 +65,17 @@ struct DirectMemory {
   Tag tag = 0;
 };
 
+// A device place as one number, for an atomic.
+[[nodiscard]] constexpr std::uint64_t pack(Place where) {
+  return std::uint64_t{where.device} << 32 | where.context;
+}
+[[nodiscard]] constexpr Place unpack(std::uint64_t packed) {
+  return {.kind = Kind::device,
+          .device = static_cast<std::uint16_t>(packed >> 32),
+          .context = static_cast<std::uint32_t>(packed)};
+}
+inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none
+
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
 struct CachingAllocator::State {
@@ -74,13 +85,23 @@ struct CachingAllocator::State {
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Outcome free(Address address) noexcept;
+  void free(Address address, Outcome& out) noexcept;
+  [[nodiscard]] bool wait_for(Place where, Outcome& out) noexcept;
+  [[nodiscard]] bool free_in_sole_place(Address address, Outcome& out) noexcept;
+  void describe_free(PlaceMemory& place, BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
+    const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
+    last_serial.store(serial, std::memory_order_relaxed);
+    return serial;
+  }
   void release(PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(mutex);
 
   // places.cpp
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   // Unlocks when the place is new. nullptr: out of memory.
   [[nodiscard]] PlaceMemory* open_place(Place where) VRAMSCOPE_REQUIRES(mutex);
+  // To be called when places or pending frees have come or gone.
+  void note_sole_place() VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
       VRAMSCOPE_REQUIRES(mutex);
   void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -141,8 +162,15 @@ struct CachingAllocator::State {
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
-  std::uint64_t last_serial VRAMSCOPE_GUARDED_BY(mutex) = 0;
 
+  // Written under the lock, read without it.
+  std::atomic<std::uint64_t> last_serial{0};
+  // The place that every free can only mean, when there is just one and nothing is pending there.
+  std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
+  [[nodiscard]] bool in_range(Address address) const noexcept {
+    return address >= lowest.load(std::memory_order_acquire) &&
+           address < end.load(std::memory_order_acquire);
+  }
   // All our segments ever lie in [lowest, end): the answer of owns() for most foreign addresses.
   std::atomic<Address> lowest{~Address{0}};
   std::atomic<Address> end{0};

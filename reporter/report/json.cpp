@@ -23,115 +23,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Watches the parser: knows where it is, and takes finished elements out of its document.
-class Watcher {
- public:
-  static constexpr int kMaxDepth = 32;  // ours is 8
-
-  // Whether the parser keeps the value.
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    const auto level = static_cast<std::size_t>(depth);
-    switch (event) {
-      case Event::object_start:
-      case Event::array_start:
-        if (depth >= kMaxDepth) {
-          throw FieldProblem{place(kMaxDepth, Naming::exact), "is nested too deeply"};
-        }
-        levels_.resize(level + 1);
-        levels_[level] = {.is_list = event == Event::array_start, .next = 0, .key = {}};
-        return true;
-      case Event::key:
-        levels_[level - 1].key = parsed.get<std::string>();
-        return true;
-      case Event::object_end:
-        if (take(parsed, level)) {
-          ++levels_[level - 1].next;
-          return false;
-        }
-        [[fallthrough]];
-      case Event::array_end:
-      case Event::value:
-        if (depth > 0) ++levels_[level - 1].next;
-        return true;
-    }
-    return true;
-  }
-
-  Report finish(const Json& document) {
-    Report report;
-    JsonReader<Json> fields(document, "", elements_);
-    visit_fields(report, fields);
-    for (FunctionFacts& function : report.functions) {
-      function.totals.time.count = function.totals.calls;
-    }
-    check_references(report);
-    return report;
-  }
-
- private:
-  struct Level {  // an open list or object
-    bool is_list;
-    std::size_t next;  // index of the element being read
-    std::string key;   // of the member being read
-  };
-  enum class Naming { exact, any_element };
-
-  // Where the value inside the first `depth` levels is: "devices[0].segments[1]".
-  [[nodiscard]] std::string place(std::size_t depth, Naming naming) const {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(depth, levels_.size()); ++i) {
-      const Level& level = levels_[i];
-      if (level.is_list) {
-        text += naming == Naming::exact ? "[" + std::to_string(level.next) + "]" : "[]";
-      } else {
-        text += (text.empty() ? "" : ".") + level.key;
-      }
-    }
-    return text;
-  }
-
-  template <class T>
-  void append(std::vector<T>& list, const Json& json, std::size_t depth) {
-    JsonReader<Json> fields(json, place(depth, Naming::exact), elements_);
-    T value;
-    visit_fields(value, fields);
-    list.push_back(std::move(value));
-  }
-
-  // Takes a finished object of one of the long lists; false: it is something else.
-  bool take(const Json& json, std::size_t depth) {
-    if (depth == 1 && levels_[0].key == "schema") {  // another version has other fields: say that
-      Elements none;
-      Report report;
-      JsonReader<Json>(Json{{"schema", json}}, "", none)("schema", SchemaMark{});
-      return false;
-    }
-    if (depth < 2 || !levels_[depth - 1].is_list) return false;
-    const std::string name = place(depth, Naming::any_element);
-    if (name == "devices[].segments[].blocks[]" || name == "host.segments[].blocks[]" ||
-        name == "host.registrations[].blocks[]") {
-      append(elements_.blocks, json, depth);
-    } else if (name == "devices[].segments[]" || name == "host.segments[]") {
-      append(elements_.segments, json, depth);
-    } else if (name == "host.registrations[]") {
-      append(elements_.registrations, json, depth);
-    } else if (name == "devices[]") {
-      append(elements_.devices, json, depth);
-    } else if (name == "frames[]") {
-      append(elements_.frames, json, depth);
-    } else if (name == "sites[]") {
-      append(elements_.sites, json, depth);
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  std::vector<Level> levels_;
-  Elements elements_;
-};
-
 // Text from a hostile file on one line of bearable length.
 std::string tamed(std::string_view text) {
   constexpr std::size_t kLongest = 200;
@@ -151,10 +42,161 @@ std::string reason_of(const std::exception& error) {
   return tamed(text);
 }
 
+// Not JSON, at this byte.
+struct SyntaxProblem {
+  std::size_t byte;
+  std::string what;
+};
+
+// Receives the parser's events and builds small documents of them: an element of one of the long
+// lists leaves as soon as it is complete. (The library's own filter looks through a whole list at
+// the end of each of its elements.)
+class ReportBuilder {
+ public:
+  using number_integer_t = Json::number_integer_t;
+  using number_unsigned_t = Json::number_unsigned_t;
+  using number_float_t = Json::number_float_t;
+  using string_t = Json::string_t;
+  using binary_t = Json::binary_t;
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(number_integer_t value) { return add(value); }
+  bool number_unsigned(number_unsigned_t value) { return add(value); }
+  bool number_float(number_float_t value, const string_t&) { return add(value); }
+  bool string(string_t& value) { return add(std::move(value)); }
+  bool binary(binary_t&) { return true; }  // of other formats than JSON
+  bool key(string_t& name) {
+    levels_.back().key = std::move(name);
+    return true;
+  }
+  bool start_object(std::size_t) { return open(Json::value_t::object); }
+  bool start_array(std::size_t) { return open(Json::value_t::array); }
+  bool end_object() {
+    Json object = close();
+    if (!take(object)) return add(std::move(object));
+    ++levels_.back().next;
+    return true;
+  }
+  bool end_array() { return add(close()); }
+  bool parse_error(std::size_t byte, const std::string&, const Json::exception& error) {
+    throw SyntaxProblem{byte, reason_of(error)};
+  }
+
+  [[nodiscard]] Report finish() {
+    Report report;
+    JsonReader<Json> fields(document_, "", elements_);
+    visit_fields(report, fields);
+    for (FunctionFacts& function : report.functions) {
+      function.totals.time.count = function.totals.calls;
+    }
+    check_references(report);
+    return report;
+  }
+
+ private:
+  static constexpr std::size_t kMaxDepth = 32;  // ours is 8
+
+  struct Level {  // an open list or object
+    Json value;
+    std::size_t next = 0;  // index of the element being read
+    std::string key;       // of the member being read
+  };
+
+  bool open(Json::value_t type) {
+    if (levels_.size() >= kMaxDepth) throw FieldProblem{place(), "is nested too deeply"};
+    levels_.push_back({.value = type, .next = 0, .key = {}});
+    return true;
+  }
+  Json close() {
+    Json value = std::move(levels_.back().value);
+    levels_.pop_back();
+    return value;
+  }
+  bool add(Json value) {
+    if (levels_.empty()) {
+      document_ = std::move(value);
+      return true;
+    }
+    Level& level = levels_.back();
+    if (level.value.is_array()) {
+      level.value.push_back(std::move(value));
+      ++level.next;
+    } else {
+      level.value[level.key] = std::move(value);
+    }
+    return true;
+  }
+
+  // Where the value being read is: "devices[0].segments[1]". May be long: for errors only.
+  [[nodiscard]] std::string place() const {
+    std::string text;
+    for (const Level& level : levels_) {
+      if (level.value.is_array()) {
+        text += "[" + std::to_string(level.next) + "]";
+      } else {
+        text += (text.empty() ? "" : ".") + level.key;
+      }
+    }
+    return text;
+  }
+
+  // Whether the value being read is at `pattern`: "devices[].segments[]".
+  [[nodiscard]] bool is_at(std::string_view pattern) const {
+    const auto skip = [&pattern](std::string_view part) {
+      const bool there = pattern.starts_with(part);
+      if (there) pattern.remove_prefix(part.size());
+      return there;
+    };
+    bool first = true;
+    for (const Level& level : levels_) {
+      const bool is_list = level.value.is_array();
+      if (!first && !is_list && !skip(".")) return false;
+      if (!skip(is_list ? std::string_view("[]") : level.key)) return false;
+      first = false;
+    }
+    return pattern.empty();
+  }
+
+  template <class T>
+  bool append(std::vector<T>& list, const Json& json) try {
+    JsonReader<Json> fields(json, "", elements_);
+    visit_fields(list.emplace_back(), fields);
+    return true;
+  } catch (FieldProblem& problem) {
+    problem.field = place() + "." + problem.field;
+    throw;
+  }
+
+  // Takes a finished object of one of the long lists; false: it is something else.
+  bool take(const Json& json) {
+    if (is_at("schema")) {  // another version has other fields: say that first
+      JsonReader<Json>::check_schema(json, "schema");
+      return false;
+    }
+    if (levels_.empty() || !levels_.back().value.is_array()) return false;
+    if (is_at("devices[].segments[].blocks[]") || is_at("host.segments[].blocks[]") ||
+        is_at("host.registrations[].blocks[]")) {
+      return append(elements_.blocks, json);
+    }
+    if (is_at("devices[].segments[]") || is_at("host.segments[]")) {
+      return append(elements_.segments, json);
+    }
+    if (is_at("host.registrations[]")) return append(elements_.registrations, json);
+    if (is_at("devices[]")) return append(elements_.devices, json);
+    if (is_at("frames[]")) return append(elements_.frames, json);
+    return is_at("sites[]") && append(elements_.sites, json);
+  }
+
+  std::vector<Level> levels_;
+  Elements elements_;
+  Json document_;
+};
+
 Report parse(const std::string& text) {
-  Watcher watcher;
-  const Json document = Json::parse(text, std::ref(watcher));
-  return watcher.finish(document);
+  ReportBuilder builder;
+  Json::sax_parse(text, &builder);
+  return builder.finish();
 }
 
 FileError failure(const std::string& path, const std::string& what) { return {path + ": " + what}; }
@@ -172,8 +214,8 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
     return parse(file.text);
   } catch (const FieldProblem& problem) {
     return failure(path, "field " + tamed(problem.field) + ": " + tamed(problem.what));
-  } catch (const Json::parse_error& error) {
-    return failure(path, "byte " + std::to_string(error.byte) + ": " + reason_of(error));
+  } catch (const SyntaxProblem& problem) {
+    return failure(path, "byte " + std::to_string(problem.byte) + ": " + problem.what);
   } catch (const std::bad_alloc&) {
     return FileError{"out of memory while reading a report"};
   } catch (const std::exception& error) {

@@ -58,6 +58,22 @@ class JsonReader {
     }
   }
 
+  static void check_schema(const Json& json, const std::string& path) {
+    Elements none;
+    JsonReader schema(json, path, none);
+    std::string name;
+    int version = 0;
+    schema("name", name);
+    schema("version", version);
+    if (name != kSchemaName) {
+      refuse(path + ".name", json_string(kSchemaName) + ", found " + json_string(name));
+    }
+    if (version != kReportVersion) {
+      refuse(path + ".version",
+             std::to_string(kReportVersion) + ", found " + std::to_string(version));
+    }
+  }
+
  private:
   [[nodiscard]] std::string path_of(std::string_view name) const {
     return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
@@ -172,18 +188,8 @@ class JsonReader {
       get(*found, path + "." + key, value);
     });
   }
-  void get(const Json& json, const std::string& path, const SchemaMark&) {
-    std::string name;
-    int version = 0;
-    JsonReader schema(json, path, elements_);
-    schema("name", name);
-    schema("version", version);
-    if (name != kSchemaName)
-      refuse(path + ".name", json_string(kSchemaName) + ", found " + json_string(name));
-    if (version != kReportVersion) {
-      refuse(path + ".version",
-             std::to_string(kReportVersion) + ", found " + std::to_string(version));
-    }
+  static void get(const Json& json, const std::string& path, const SchemaMark&) {
+    check_schema(json, path);
   }
   static void get(const Json& json, const std::string& path, Histogram& histogram) {
     if (!json.is_array() || json.size() > histogram.size()) {
