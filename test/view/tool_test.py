@@ -3,6 +3,7 @@
 """tool_test.py VRAMSCOPE WRITE_SAMPLE STAND_IN_LIBRARY"""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -76,7 +77,8 @@ class Arguments(ToolTest):
         self.assert_refused(["run"], 125, "PROGRAM is missing")
         self.assert_refused(["run", "--mdoe", "off", "true"], 125, "--mdoe")
         self.assert_refused(["run", "--mode", "dedicated", "true"], 125, "cache, observe or off")
-        self.assert_refused(["run", "--sim-memory", "lots", "true"], 125, "16GiB")
+        self.assert_refused(["run", "--sim", "--sim-memory", "lots", "true"], 125, "16GiB")
+        self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")
         self.assert_refused(["run", "true"], 125, "/no/such", VRAMSCOPE_LIBRARY="/no/such")
 
 
@@ -166,6 +168,21 @@ class Run(ToolTest):
     def test_arguments_reach_the_program_as_they_are(self):
         shown = self.call("run", "-q", "printf", "%s;", "--", "[a,b]", "-o", "", "--help").stdout
         self.assertEqual(shown, "--;[a,b];-o;;--help;")
+
+    def test_an_installed_tool_finds_its_library_and_the_simulated_device(self):
+        for name, source in (("bin/vramscope", TOOL), ("lib/vramscope/libvramscope.so", LIBRARY),
+                             ("lib/vramscope/simulator/libcuda.so.1", LIBRARY)):
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            shutil.copy(source, self.path(name))
+        script = 'echo "$LD_PRELOAD|$LD_LIBRARY_PATH|$VRAMSCOPE_SIM"'
+        words = [self.path("bin/vramscope"), "run", "-q", "--sim", "--sim-memory", "1GiB", "sh",
+                 "-c", script]
+        environment = clean_environment(VRAMSCOPE_LIBRARY="", VRAMSCOPE_SIM="devices=2",
+                                        LD_LIBRARY_PATH="/x")
+        shown = subprocess.check_output(words, text=True, env=environment, timeout=60)
+        library = self.path("lib/vramscope")
+        self.assertEqual(shown, f"{library}/libvramscope.so|{library}/simulator:/x|"
+                                "devices=2,capacity=1073741824\n")
 
     def test_a_report_is_summed_up_in_three_lines(self):
         result = self.run_shell("exit 4", STAND_IN_REPORT=self.sample())
