@@ -39,11 +39,12 @@ class FreeBlocks {
   static constexpr unsigned kAddressBits = 40;  // of kMaxAddress / kUnit
   static constexpr std::uint32_t kBest = 4;
 
-  // Orders the blocks of a bin by size, then address: size within the bin, address in units.
+  // Orders the blocks of a bin: the greater key is the better block. Size within the bin, then
+  // address in units, complemented, so that an entry of zero bytes is worse than any block.
   using Key = std::uint64_t;
 
   struct Bin {
-    Key keys[kBest];  // ascending
+    Key keys[kBest];  // descending; 0 where unused
     BlockIndex blocks[kBest];
     std::uint32_t count;  // of the arrays; 0 only when the bin is empty
     BlockIndex root;      // treap of the others, all behind the last of the arrays
@@ -54,16 +55,16 @@ class FreeBlocks {
   [[nodiscard]] static std::size_t bin_of(Units size);
   [[nodiscard]] static Key key_of(Units size, Address address);
   [[nodiscard]] Key key_of(BlockIndex block) const;
-  [[nodiscard]] static std::uint32_t rank(const Bin& bin, Key key);  // keys below `key`
-  [[nodiscard]] BlockIndex find_in(const Bin& bin, Key least) const;
-  [[nodiscard]] std::size_t next_used(std::size_t from) const;  // kBins: none
+  [[nodiscard]] static std::uint32_t rank(const Bin& bin, Key key);   // entries better than `key`
+  [[nodiscard]] BlockIndex find_in(const Bin& bin, Key limit) const;  // best that is no better
+  [[nodiscard]] std::size_t next_used(std::size_t from) const;        // kBins: none
   static void put(Bin& bin, std::uint32_t at, Key key, BlockIndex block);
   static void cut(Bin& bin, std::uint32_t at);
   void push(Bin& bin, Key key, BlockIndex block);
   void remove_last(std::size_t at);
   void refill(Bin& bin);
 
-  // Treap: ordered by key, heap by a number mixed from the index.
+  // Treap: best block leftmost, heap by a number mixed from the index.
   void tree_insert(BlockIndex& root, BlockIndex block);
   void tree_erase(BlockIndex& root, BlockIndex block);
 

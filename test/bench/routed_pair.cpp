@@ -1,13 +1,15 @@
 // Times pairs of cuMemAlloc and cuMemFree through the driver's door, as a program would call them.
 // SPDX-License-Identifier: Apache-2.0
 //
-// routed_pair [BYTES] [PAIRS]   One JSON object on stdout. scripts/bench runs it with and without
-// the preload library; the difference is what routing costs.
+// routed_pair [BYTES [PAIRS [FRAMES]]]   One JSON object on stdout: time that passed, and time that
+// the thread ran (the two differ where a call waits for the device). FRAMES more frames are on the
+// stack below the calls. scripts/bench runs it with and without the preload library; the
+// difference is what routing costs.
 #include <dlfcn.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -42,19 +44,55 @@ Function resolve(GetProcAddress get, const char* name) {
   return reinterpret_cast<Function>(address);
 }
 
-double now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double, std::nano>(now).count();
+double now_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-double round_ns(MemAlloc allocate, MemFree release, std::size_t bytes, int pairs) {
-  const double begin = now_ns();
-  for (int i = 0; i < pairs; ++i) {
+struct Work {
+  MemAlloc allocate;
+  MemFree release;
+  std::size_t bytes;
+  int pairs;
+};
+
+struct Sample {
+  double passed_ns;
+  double ran_ns;
+};
+
+Sample sample(const Work& work) {
+  const double passed = now_ns(CLOCK_MONOTONIC);
+  const double ran = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < work.pairs; ++i) {
     Pointer pointer = 0;
-    if (const int code = allocate(&pointer, bytes)) fail("cuMemAlloc_v2", code);
-    if (const int code = release(pointer)) fail("cuMemFree_v2", code);
+    if (const int code = work.allocate(&pointer, work.bytes)) fail("cuMemAlloc", code);
+    if (const int code = work.release(pointer)) fail("cuMemFree", code);
   }
-  return (now_ns() - begin) / pairs;
+  return {(now_ns(CLOCK_MONOTONIC) - passed) / work.pairs,
+          (now_ns(CLOCK_THREAD_CPUTIME_ID) - ran) / work.pairs};
+}
+
+__attribute__((noinline)) Sample sample_below(int frames, const Work& work) {
+  const Sample found = frames > 0 ? sample_below(frames - 1, work) : sample(work);
+  asm volatile("" ::: "memory");  // no tail call: each frame stays
+  return found;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+Work prepare(GetProcAddress get, std::size_t bytes, int pairs) {
+  void* context = nullptr;
+  if (const int code = resolve<Init>(get, "cuInit")(0)) fail("cuInit", code);
+  const auto retain = resolve<PrimaryCtxRetain>(get, "cuDevicePrimaryCtxRetain");
+  if (const int code = retain(&context, 0)) fail("cuDevicePrimaryCtxRetain", code);
+  const auto set_current = resolve<CtxSetCurrent>(get, "cuCtxSetCurrent");
+  if (const int code = set_current(context)) fail("cuCtxSetCurrent", code);
+  return {resolve<MemAlloc>(get, "cuMemAlloc"), resolve<MemFree>(get, "cuMemFree"), bytes, pairs};
 }
 
 }  // namespace
@@ -62,6 +100,7 @@ double round_ns(MemAlloc allocate, MemFree release, std::size_t bytes, int pairs
 int main(int argc, char** argv) {
   const std::size_t bytes = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1 << 20;
   const int pairs = argc > 2 ? std::atoi(argv[2]) : 20000;
+  const int frames = argc > 3 ? std::atoi(argv[3]) : 0;
   void* driver = dlopen("libcuda.so.1", RTLD_NOW);
   if (!driver) {
     std::fprintf(stderr, "routed_pair: %s\n", dlerror());
@@ -69,24 +108,19 @@ int main(int argc, char** argv) {
   }
   const auto get = reinterpret_cast<GetProcAddress>(dlsym(driver, "cuGetProcAddress_v2"));
   if (!get || pairs < 1) fail("cuGetProcAddress_v2", -1);
-  void* context = nullptr;
-  if (const int code = resolve<Init>(get, "cuInit")(0)) fail("cuInit", code);
-  const auto retain = resolve<PrimaryCtxRetain>(get, "cuDevicePrimaryCtxRetain");
-  if (const int code = retain(&context, 0)) fail("cuDevicePrimaryCtxRetain", code);
-  if (const int code = resolve<CtxSetCurrent>(get, "cuCtxSetCurrent")(context)) {
-    fail("cuCtxSetCurrent", code);
-  }
-  const auto allocate = resolve<MemAlloc>(get, "cuMemAlloc");
-  const auto release = resolve<MemFree>(get, "cuMemFree");
+  const Work work = prepare(get, bytes, pairs);
 
   std::thread([] { pause(); }).detach();  // glibc flatters processes that have one thread
-  std::vector<double> rounds;
-  round_ns(allocate, release, bytes, pairs);
-  for (int i = 0; i < kRounds; ++i) rounds.push_back(round_ns(allocate, release, bytes, pairs));
-  std::sort(rounds.begin(), rounds.end());
+  std::vector<double> passed;
+  std::vector<double> ran;
+  sample_below(frames, work);
+  for (int i = 0; i < kRounds; ++i) {
+    const Sample found = sample_below(frames, work);
+    passed.push_back(found.passed_ns);
+    ran.push_back(found.ran_ns);
+  }
   std::printf(
-      "{\"bytes\": %zu, \"pairs\": %d, \"rounds\": %d, \"ns_per_pair\": %.1f, "
-      "\"min_ns\": %.1f, \"max_ns\": %.1f}\n",
-      bytes, pairs, kRounds, rounds[kRounds / 2], rounds.front(), rounds.back());
-  std::fflush(stdout);
+      "{\"bytes\": %zu, \"pairs\": %d, \"frames\": %d, \"rounds\": %d, \"ns_per_pair\": %.1f, "
+      "\"ran_ns_per_pair\": %.1f}\n",
+      bytes, pairs, frames, kRounds, median(passed), median(ran));
 }

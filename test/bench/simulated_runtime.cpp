@@ -1,5 +1,5 @@
-// As much of the CUDA runtime as CUB's allocator calls: addresses without memory, work done at
-// once. SPDX-License-Identifier: Apache-2.0
+// The calls of the CUDA runtime that CUB needs: addresses without memory, work done at once.
+// SPDX-License-Identifier: Apache-2.0
 #include "test/bench/simulated_runtime.h"
 
 #include <cuda_runtime_api.h>

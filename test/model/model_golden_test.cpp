@@ -1,5 +1,5 @@
-// Proves the naive model against recorded answers of PyTorch's allocator, so that it may judge
-// ours. SPDX-License-Identifier: Apache-2.0
+// Proves the naive model against recorded answers of PyTorch, so that it may judge ours.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <array>

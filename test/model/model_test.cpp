@@ -110,11 +110,16 @@ class Duel {
         model_(model_backend_, limits_),
         slots_(scenario.slots),
         last_(scenario.slots),
-        direct_(kDirectSlots) {}
+        direct_(kDirectSlots) {
+    // A backend call is an instant at which anybody may ask: the lock is free, all totals agree.
+    our_backend_.on_reserve([this](Place, std::size_t) { look_inside(); });
+    our_backend_.on_release([this](Place, Address) { look_inside(); });
+  }
 
   // What differs after this call, or nothing.
   std::string perform(const Operation& operation) {
     std::string found = act(operation);
+    if (found.empty()) found = inside_;
     if (found.empty() && !(our_device_.counters() == model_device_.counters())) {
       found = "the backends were called differently";
     }
@@ -133,6 +138,11 @@ class Duel {
 
  private:
   static constexpr std::size_t kDirectSlots = 8;
+
+  void look_inside() {
+    const std::string found = inconsistency(ours_.snapshot());
+    if (!found.empty() && inside_.empty()) inside_ = "during a backend call: " + found;
+  }
 
   std::string act(const Operation& operation) {
     switch (operation.action) {
@@ -292,6 +302,7 @@ class Duel {
   std::vector<Address> slots_;   // 0: empty
   std::vector<Address> last_;    // what the slot held before
   std::vector<Address> direct_;  // adopted memory
+  std::string inside_;           // what did not add up during a backend call
 };
 
 Failure run(const Scenario& scenario, const std::vector<Operation>& operations, std::size_t every) {

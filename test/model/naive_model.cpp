@@ -18,16 +18,6 @@ constexpr std::uint64_t kOwnSegment = 10 << 20;      // from here on a request g
 constexpr std::uint64_t kSegmentRounding = 2 << 20;  // ... of a multiple of this
 constexpr std::uint64_t kRefused = 1ull << 60;       // nobody has that much
 
-const std::array<const char*, 9> kPooled = {
-    "allocation",      "segment",        "active",       "inactive_split",
-    "allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes",
-    "requested_bytes"};
-const std::array<const char*, 5> kCounts = {"num_alloc_retries", "num_ooms", "num_sync_all_streams",
-                                            "num_device_alloc", "num_device_free"};
-const std::array<const char*, 3> kPools = {"all", "small_pool", "large_pool"};
-const std::array<const char*, 6> kHost = {"allocated",      "allocated_bytes", "segment",
-                                          "reserved_bytes", "active_requests", "active_bytes"};
-
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
   return (bytes + step - 1) / step * step;
 }
@@ -40,22 +30,9 @@ std::uint64_t segment_size(std::uint64_t rounded) {
   return round_up(rounded, kSegmentRounding);
 }
 
-bool is_free(const ModelBlock& block) { return block.state == BlockState::inactive; }
-
-bool is_idle(const ModelSegment& segment) {
-  return !segment.is_direct && segment.blocks.size() == 1 && is_free(segment.blocks[0]);
-}
-
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-void put(std::map<std::string, std::int64_t>& keys, const std::string& name, const ModelStat& s) {
-  keys[name + ".current"] = s.current;
-  keys[name + ".peak"] = s.peak;
-  keys[name + ".allocated"] = s.allocated;
-  keys[name + ".freed"] = s.freed;
-}
 
 Outcome refusal(Status status) {
   Outcome outcome;
@@ -73,38 +50,11 @@ Outcome outcome_of(const ModelSegment& segment, const ModelBlock& block) {
   return outcome;
 }
 
-void reset_accumulated(ModelStat& stat) { stat.allocated = stat.freed = 0; }
 std::tuple<Kind, std::uint16_t, std::uint32_t> key_of(Place where) {
   return {where.kind, where.device, where.context};
 }
 
-void reset_peak(ModelStat& stat) { stat.peak = stat.current; }
-
 }  // namespace
-
-void ModelStat::add(std::int64_t amount) {
-  current += amount;
-  (amount > 0 ? allocated : freed) += amount > 0 ? amount : -amount;
-  peak = std::max(peak, current);
-}
-
-ModelDevice::ModelDevice() {
-  for (const char* name : kPooled) pooled[name] = {};
-  for (const char* name : kCounts) counts[name] = 0;
-}
-
-void ModelDevice::add(const std::string& name, bool is_small, std::int64_t amount) {
-  ModelPooled& stats = pooled.at(name);
-  stats[0].add(amount);
-  stats[is_small ? 1 : 2].add(amount);
-}
-
-// What begins when a block is handed out and ends when its free is complete.
-void ModelDevice::add_block(const ModelBlock& block, bool is_small, int sign) {
-  add("active", is_small, sign);
-  add("active_bytes", is_small, sign * as_signed(block.size));
-  add("requested_bytes", is_small, sign * as_signed(block.requested));
-}
 
 Outcome NaiveModel::allocate(const Request& request) {
   Outcome outcome;
@@ -145,7 +95,7 @@ NaiveModel::Spot NaiveModel::best_fit(Place where, bool is_small, std::uint64_t 
     const ModelSegment& segment = segments_[s];
     if (segment.place != where || segment.is_small != is_small || segment.is_direct) continue;
     for (std::size_t b = 0; b < segment.blocks.size(); ++b) {
-      if (!is_free(segment.blocks[b]) || segment.blocks[b].size < size) continue;
+      if (!segment.blocks[b].is_free() || segment.blocks[b].size < size) continue;
       const Spot here{s, b, true};
       if (!best.found || key(here) < key(best)) best = here;
     }
@@ -192,15 +142,6 @@ Status NaiveModel::add_segment(Place where, bool is_small, std::uint64_t bytes) 
   count_segment(segment, +1);
   segments_.push_back(segment);
   return {};
-}
-
-// What limits apply to: segments of ours, not what the program took from the driver itself.
-std::uint64_t NaiveModel::own_bytes(std::uint16_t device) const {
-  std::uint64_t sum = 0;
-  for (const ModelSegment& segment : segments_) {
-    if (segment.place.device == device && !segment.is_direct) sum += segment.size;
-  }
-  return sum;
 }
 
 // The lower part of the free block goes out; a remainder worth keeping stays free.
@@ -297,13 +238,13 @@ std::size_t NaiveModel::complete_free(Spot spot) {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
   std::size_t b = spot.block;
-  if (b + 1 < blocks.size() && is_free(blocks[b + 1])) {
+  if (b + 1 < blocks.size() && blocks[b + 1].is_free()) {
     --count;
     bytes -= as_signed(blocks[b + 1].size);
     blocks[b].size += blocks[b + 1].size;
     blocks.erase(at(b + 1));
   }
-  if (b > 0 && is_free(blocks[b - 1])) {
+  if (b > 0 && blocks[b - 1].is_free()) {
     --count;
     bytes -= as_signed(blocks[b - 1].size);
     blocks[b].address = blocks[b - 1].address;
@@ -362,7 +303,7 @@ bool NaiveModel::full_release(std::uint16_t device) {
 void NaiveModel::release_idle(Place where) {
   std::vector<ModelSegment> kept;
   for (const ModelSegment& segment : segments_) {
-    if (segment.place != where || !is_idle(segment)) {
+    if (segment.place != where || !segment.is_idle()) {
       kept.push_back(segment);
       continue;
     }
@@ -370,52 +311,6 @@ void NaiveModel::release_idle(Place where) {
     count_segment(segment, -1);
   }
   segments_ = kept;
-}
-
-void NaiveModel::count_segment(const ModelSegment& segment, int sign) {
-  ModelDevice& device = devices_[segment.place.device];
-  device.add("segment", segment.is_small, sign);
-  device.add("reserved_bytes", segment.is_small, sign * as_signed(segment.size));
-  ++device.counts[sign > 0 ? "num_device_alloc" : "num_device_free"];
-}
-
-void NaiveModel::count_host(const ModelBlock& block, int sign) {
-  for (const char* name : kHost) {
-    const bool is_bytes = std::string(name).find("bytes") != std::string::npos;
-    host_[name].add(sign * (is_bytes ? as_signed(block.size) : 1));
-  }
-  ++(sign > 0 ? num_host_alloc_ : num_host_free_);
-}
-
-// Requested bytes by kind and by tag. At each new peak of a kind every tag of it is remembered.
-void NaiveModel::count_request(Place where, const ModelBlock& block, int sign) {
-  const Account account{where.kind, where.device};
-  KindTotals& kind = kinds_[account];
-  TagTotals& tag = tags_[block.tag];
-  account_of_[block.tag] = account;
-  kind.kind = where.kind;
-  kind.device = where.device;
-  if (sign > 0) {
-    kind.current_bytes += block.requested;
-    ++kind.allocations;
-    tag.live_bytes += block.requested;
-    tag.total_bytes += block.requested;
-    ++tag.live_count;
-    ++tag.total_count;
-  } else {
-    kind.current_bytes -= block.requested;
-    ++kind.frees;
-    tag.live_bytes -= block.requested;
-    --tag.live_count;
-  }
-  if (kind.current_bytes <= kind.peak_bytes) return;
-
-  kind.peak_bytes = kind.current_bytes;
-  for (auto& [id, totals] : tags_) {
-    if (account_of_[id] != account) continue;
-    totals.peak_bytes = totals.live_bytes;
-    totals.peak_count = totals.live_count;
-  }
 }
 
 Outcome NaiveModel::adopt(Place where, Address address, std::uint64_t bytes, Tag tag) {
@@ -454,13 +349,6 @@ Outcome NaiveModel::forget(Address address) {
   return outcome_of(segment, block);
 }
 
-bool NaiveModel::owns(Address address) const {
-  return std::any_of(segments_.begin(), segments_.end(), [&](const ModelSegment& segment) {
-    return !segment.is_direct && address >= segment.address &&
-           address - segment.address < segment.size;
-  });
-}
-
 // Counted as if the program had freed everything and the segments had gone back.
 void NaiveModel::forget_place(Place where) {
   while (const ModelSegment* direct = direct_of(where)) forget(direct->address);
@@ -468,7 +356,7 @@ void NaiveModel::forget_place(Place where) {
   segments_ = segments();  // in the order of addresses: peaks of split blocks depend on it
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     for (std::size_t b = 0; segments_[s].place == where && b < segments_[s].blocks.size(); ++b) {
-      if (is_free(segments_[s].blocks[b])) continue;
+      if (segments_[s].blocks[b].is_free()) continue;
       begin_free({s, b, true});
       b = complete_free({s, b, true});
     }
@@ -490,80 +378,6 @@ const ModelSegment* NaiveModel::direct_of(Place where) const {
     if (segment.is_direct && segment.place == where) return &segment;
   }
   return nullptr;
-}
-
-void NaiveModel::reset_peaks() {
-  for (auto& [ordinal, device] : devices_) {
-    for (auto& [name, stats] : device.pooled) {
-      for (ModelStat& stat : stats) reset_peak(stat);
-    }
-  }
-  for (auto& [name, stat] : host_) reset_peak(stat);
-  for (auto& [account, kind] : kinds_) kind.peak_bytes = kind.current_bytes;
-  for (auto& [id, totals] : tags_) {
-    totals.peak_bytes = totals.live_bytes;
-    totals.peak_count = totals.live_count;
-  }
-}
-
-void NaiveModel::reset_accumulated() {
-  for (auto& [ordinal, device] : devices_) {
-    for (auto& [name, stats] : device.pooled) {
-      for (ModelStat& stat : stats) vramscope::reset_accumulated(stat);
-    }
-    for (auto& [name, count] : device.counts) count = 0;
-  }
-  for (auto& [name, stat] : host_) vramscope::reset_accumulated(stat);
-  num_host_alloc_ = num_host_free_ = 0;
-}
-
-std::uint64_t NaiveModel::idle_bytes(std::uint16_t device) const {
-  std::uint64_t sum = 0;
-  for (const ModelSegment& segment : segments_) {
-    if (segment.place.device == device && is_idle(segment)) sum += segment.size;
-  }
-  return sum;
-}
-
-std::map<std::string, std::int64_t> NaiveModel::device_keys(std::uint16_t device) const {
-  std::map<std::string, std::int64_t> keys;
-  const auto found = devices_.find(device);
-  const ModelDevice state = found == devices_.end() ? ModelDevice{} : found->second;
-  for (const auto& [name, stats] : state.pooled) {
-    for (std::size_t i = 0; i < kPools.size(); ++i) put(keys, name + "." + kPools[i], stats[i]);
-  }
-  for (const auto& [name, count] : state.counts) keys[name] = count;
-  put(keys, "oversize_allocations", {});  // nothing is oversize while max_split_size is unset
-  put(keys, "oversize_segments", {});
-  keys["max_split_size"] = -1;
-  return keys;
-}
-
-std::map<std::string, std::int64_t> NaiveModel::host_keys() const {
-  std::map<std::string, std::int64_t> keys;
-  for (const char* name : kHost) {
-    const auto found = host_.find(name);
-    put(keys, name, found == host_.end() ? ModelStat{} : found->second);
-  }
-  keys["num_host_alloc"] = num_host_alloc_;
-  keys["num_host_free"] = num_host_free_;
-  return keys;
-}
-
-std::vector<ModelSegment> NaiveModel::segments() const {
-  std::vector<ModelSegment> sorted = segments_;
-  const auto key = [](const ModelSegment& s) {
-    return std::make_tuple(s.place.kind, s.place.device, s.address);
-  };
-  std::sort(sorted.begin(), sorted.end(),
-            [&](const ModelSegment& a, const ModelSegment& b) { return key(a) < key(b); });
-  return sorted;
-}
-
-std::vector<KindTotals> NaiveModel::kinds() const {
-  std::vector<KindTotals> all;
-  for (const auto& [account, kind] : kinds_) all.push_back(kind);
-  return all;
 }
 
 }  // namespace vramscope

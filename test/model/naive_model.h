@@ -33,6 +33,8 @@ struct ModelBlock {
   std::uint64_t requested = 0;  // a free block keeps that of its last life
   Tag tag = 0;
   BlockState state = BlockState::inactive;
+
+  [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
 };
 
 struct ModelSegment {
@@ -42,6 +44,11 @@ struct ModelSegment {
   bool is_small = false;
   bool is_direct = false;
   std::vector<ModelBlock> blocks;  // by address, without gaps
+
+  // Ours, and without a live block.
+  [[nodiscard]] bool is_idle() const {
+    return !is_direct && blocks.size() == 1 && blocks[0].is_free();
+  }
 };
 
 // Statistics of one device, by the names of memory_stats.

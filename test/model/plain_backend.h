@@ -1,5 +1,5 @@
-// The backend under the naive model when golden traces judge it: the rule of test/golden in its
-// plainest form. SPDX-License-Identifier: Apache-2.0
+// The backend under the naive model when golden traces judge it: their rule, plainly.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 
 Flags are those with which the build compiles a source of the same room, the one with most.
 """
+import concurrent.futures
 import json
 import os
 import shlex
@@ -39,26 +40,32 @@ def headers(root):
                     yield room, os.path.relpath(os.path.join(folder, name), root)
 
 
+def compile_alone(root, build, path, compiler, kept):
+    """What the compiler says about the header; None when it is content."""
+    command = compiler + kept + ["-I", root, "-Wall", "-Wextra", "-fsyntax-only", "-x", "c++",
+                                 "-include", os.path.join(root, path), os.devnull]
+    result = subprocess.run(command, cwd=build, capture_output=True, text=True)
+    return result.stderr if result.returncode else None
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit("usage: " + __doc__)
     root, build = map(os.path.abspath, sys.argv[1:])
     flags = compile_flags(root, build)
-    failed = count = 0
+    paths = []
     for room, path in headers(root):
-        if room not in flags:
+        if room in flags:
+            paths.append((path, *flags[room]))
+        else:
             print(f"headers: {path} left out: no source of its room is built")
-            continue
-        compiler, kept = flags[room]
-        command = compiler + kept + ["-I", root, "-Wall", "-Wextra", "-fsyntax-only", "-x", "c++",
-                                     "-include", os.path.join(root, path), os.devnull]
-        result = subprocess.run(command, cwd=build, capture_output=True, text=True)
-        count += 1
-        if result.returncode:
-            failed += 1
-            print(f"headers: {path} does not compile alone:\n{result.stderr}")
-    print(f"headers: {count} headers, {failed} fail")
-    return 1 if failed or not count else 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = list(pool.map(lambda each: compile_alone(root, build, *each), paths))
+    failed = [(path[0], text) for path, text in zip(paths, said) if text is not None]
+    for path, text in failed:
+        print(f"headers: {path} does not compile alone:\n{text}")
+    print(f"headers: {len(paths)} headers, {len(failed)} fail")
+    return 1 if failed or not paths else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+// Several threads on one allocator: no block belongs to two, and every snapshot adds up.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "allocator/caching_allocator.h"
+#include "test/model/comparison.h"
+#include "test/simulator/simulated_backend.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr int kThreads = 4;
+constexpr int kCalls = 100000;  // of each thread
+
+// Who holds which addresses, by the programs' own account.
+class Claims {
+ public:
+  // False: part of it is somebody else's.
+  bool claim(Address address, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto after = held_.lower_bound(address);
+    const bool is_free = (after == held_.end() || address + bytes <= after->first) &&
+                         (after == held_.begin() || std::prev(after)->second <= address);
+    held_[address] = address + bytes;
+    return is_free;
+  }
+  void give_up(Address address) {
+    const std::lock_guard lock(mutex_);
+    held_.erase(address);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Address, Address> held_;
+};
+
+struct Worker {
+  CachingAllocator& allocator;
+  Claims& claims;
+  std::atomic<int>& faults;
+  std::uint64_t random;
+  std::vector<Address> held = {};
+
+  std::uint64_t next() {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return random;
+  }
+
+  void allocate() {
+    const std::uint64_t bytes = 1 + next() % (1ull << (4 + next() % 21));
+    const Tag tag = 1 + static_cast<Tag>(next() % (kTagsPerAccount - 1));
+    const Outcome outcome = allocator.allocate({.where = {}, .bytes = bytes, .tag = tag});
+    if (!outcome.status.ok()) return;
+    if (!claims.claim(outcome.address, bytes)) ++faults;
+    held.push_back(outcome.address);
+  }
+
+  void release() {
+    if (held.empty()) return;
+    std::swap(held[next() % held.size()], held.back());
+    claims.give_up(held.back());  // before the free: afterwards it may be somebody else's
+    if (!allocator.free(held.back()).status.ok()) ++faults;
+    held.pop_back();
+  }
+
+  void run() {
+    for (int i = 0; i < kCalls; ++i) {
+      if (next() % 1000 == 0) allocator.trim();
+      next() % 2 == 0 ? allocate() : release();
+    }
+    while (!held.empty()) release();
+  }
+};
+
+TEST(Threads, NeverShareABlockAndSnapshotsAddUp) {
+  simulator::DeviceModel model;
+  model.capacity = 200 * kMiB;  // tight: the ladder runs too
+  model.reuse_addresses = true;
+  simulator::SimulatedDevice device(model);
+  simulator::SimulatedBackend backend(device);
+  CachingAllocator allocator(backend, {});
+  Claims claims;
+  std::atomic<int> faults = 0;
+  std::atomic<int> running = kThreads;
+
+  std::vector<std::thread> threads;
+  for (std::uint64_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      Worker{allocator, claims, faults, 88172645463325252u + i}.run();
+      --running;
+    });
+  }
+  std::string inconsistent;
+  while (running > 0 && inconsistent.empty()) inconsistent = inconsistency(allocator.snapshot());
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(faults, 0);
+  EXPECT_EQ(inconsistent, "");
+  EXPECT_EQ(inconsistency(allocator.snapshot()), "");
+  allocator.trim();
+  EXPECT_EQ(device.counters().live_count, 0u);
+  EXPECT_TRUE(allocator.snapshot().segments.empty());
+}
+
+// Of two threads that free the same block, one succeeds.
+TEST(Threads, FreeABlockOnce) {
+  simulator::SimulatedDevice device;
+  simulator::SimulatedBackend backend(device);
+  CachingAllocator allocator(backend, {});
+  constexpr int kRounds = 2000;
+  std::vector<Address> blocks(kRounds);
+  for (Address& block : blocks) {
+    block = allocator.allocate({.where = {}, .bytes = 4096, .tag = 1}).address;
+  }
+  std::atomic<int> freed = 0;
+
+  const auto free_all = [&] {
+    for (const Address block : blocks) freed += allocator.free(block).status.ok() ? 1 : 0;
+  };
+  std::thread other(free_all);
+  free_all();
+  other.join();
+
+  EXPECT_EQ(freed, kRounds);
+  EXPECT_EQ(inconsistency(allocator.snapshot()), "");
+}
+
+}  // namespace
+}  // namespace vramscope
