@@ -8,6 +8,8 @@
 #include <memory>
 #include <string_view>
 
+#include "reporter/view/format.h"
+
 namespace vramscope {
 namespace {
 
@@ -38,6 +40,15 @@ bool is_linked_runtime(std::string_view function) {
          function.starts_with("__cudart");
 }
 
+constexpr std::size_t kMostOfAName = 36;  // columns; two callers then fit a page
+
+std::string end_of(const std::string& name, std::size_t width) {
+  std::string_view rest = name;
+  if (columns(rest) <= width) return name;
+  while (columns(rest) > width - 2) (void)take_code_point(rest);
+  return ".." + std::string(rest);
+}
+
 std::string place_in_module(const Report& report, const FrameFact& frame) {
   std::array<char, 32> offset{};
   std::snprintf(offset.data(), offset.size(), "0x%" PRIx64, frame.offset);
@@ -45,13 +56,10 @@ std::string place_in_module(const Report& report, const FrameFact& frame) {
   return std::string(base_name(report.modules[frame.module].path)) + "+" + offset.data();
 }
 
-std::string line_of(const SourceFrame& name) {
-  std::string result = shorten(name.function);
-  if (name.file.empty()) return result;
-  result += " (";
-  result += base_name(name.file);
-  if (name.line != 0) result += ":" + std::to_string(name.line);
-  return result + ")";
+Caller caller_of(const SourceFrame& name) {
+  Caller caller{.function = shorten(name.function), .place = std::string(base_name(name.file))};
+  if (!caller.place.empty() && name.line > 0) caller.place += ":" + std::to_string(name.line);
+  return caller;
 }
 
 // What a frame is named, innermost first: its functions, or the place in its module.
@@ -93,27 +101,31 @@ CallSite call_site(const Report& report, const Site& site, const NameFrame& name
   CallSite result;
   bool outside = false;
   for (const std::uint32_t index : site.frames) {
-    if (index >= report.frames.size() || result.frames.size() >= most) break;
+    if (index >= report.frames.size() || result.callers.size() >= most) break;
     const FrameFact& frame = report.frames[index];
     const std::vector<SourceFrame> names = names_of(report, frame, name);
     outside = outside || !is_cuda_frame(report, frame, names, result.entry);
     if (!outside) continue;
     for (const SourceFrame& function : names) {
       // An inlined wrapper such as cudaMalloc<float> is still CUDA's.
-      if (result.frames.empty() && is_cuda_entry(function.function)) continue;
-      if (result.frames.size() < most) result.frames.push_back(line_of(function));
+      if (result.callers.empty() && is_cuda_entry(function.function)) continue;
+      if (result.callers.size() < most) result.callers.push_back(caller_of(function));
     }
-    if (names.empty()) result.frames.push_back(place_in_module(report, frame));
+    if (names.empty()) result.callers.push_back({place_in_module(report, frame), ""});
   }
   return result;
 }
 
+std::string text(const Caller& caller) {
+  return caller.place.empty() ? caller.function : caller.function + " (" + caller.place + ")";
+}
+
 std::string text(const CallSite& site) {
-  if (site.frames.empty()) return "unknown";
+  if (site.callers.empty()) return "unknown";
   std::string result;
-  for (const std::string& frame : site.frames) {
+  for (const Caller& caller : site.callers) {
     if (!result.empty()) result += " < ";
-    result += frame;
+    result += text(Caller{end_of(caller.function, kMostOfAName), caller.place});
   }
   return result;
 }

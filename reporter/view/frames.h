@@ -20,10 +20,13 @@ using NameFrame = std::function<std::vector<SourceFrame>(const Report& report, c
 // From the modules' symbols on this machine; each is opened once.
 [[nodiscard]] NameFrame names_from_symbols();
 
-// One line of a stack: "make_weights (train.cpp:42)", or "train+0x1234" without symbols.
+struct Caller {
+  std::string function;  // "make_weights", or "train+0x1234" without symbols
+  std::string place;     // "train.cpp:42", "" unknown
+};
 struct CallSite {
-  std::string entry;                // the CUDA function that the caller used; "" unknown
-  std::vector<std::string> frames;  // innermost first, beginning with the caller
+  std::string entry;            // the CUDA function that the caller used; "" unknown
+  std::vector<Caller> callers;  // innermost first
 };
 
 // The caller is the first frame outside CUDA's libraries, shared or linked in. At most `most`
@@ -31,7 +34,11 @@ struct CallSite {
 [[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
                                  std::size_t most);
 
-// "make (a.cpp:1) < build (b.cpp:2) < main (b.cpp:9)"; "unknown" for no frames.
+// "make_weights (train.cpp:42)".
+[[nodiscard]] std::string text(const Caller& caller);
+
+// "make (a.cpp:1) < build (b.cpp:2) < main (b.cpp:9)"; "unknown" for no frames. Of long names the
+// end is shown, so that the places stay in sight.
 [[nodiscard]] std::string text(const CallSite& site);
 
 }  // namespace vramscope

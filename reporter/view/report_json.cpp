@@ -48,7 +48,7 @@ void shares_json(JsonText& json, std::string_view key, const std::vector<Share>&
     json.field("kind", kKindNames[static_cast<std::size_t>(share.kind)]);
     json.field("device", share.device).field("bytes", share.bytes).field("count", share.count);
     json.field("called", site.entry).key("frames").array();
-    for (const std::string& frame : site.frames) json.value(frame);
+    for (const Caller& caller : site.callers) json.value(text(caller));
     json.end().end();
   }
   json.end();

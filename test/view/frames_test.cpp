@@ -32,7 +32,7 @@ TEST(Frames, ARuntimeLinkedIntoTheProgramIsCudasToo) {
   EXPECT_EQ(text(found), "main (train.cpp:99)");
 }
 
-TEST(Frames, OnlySoManyAreNamed) { EXPECT_EQ(site(0, 1).frames.size(), 1u); }
+TEST(Frames, OnlySoManyAreNamed) { EXPECT_EQ(site(0, 1).callers.size(), 1u); }
 
 TEST(Frames, WithoutNamesPlacesAreShown) {
   const Report report = sample_report();
@@ -57,6 +57,12 @@ TEST(Frames, AFunctionOfTheProgramMayBeginLikeCuda) {
   };
 
   EXPECT_EQ(text(call_site(report, report.sites[0], name, 3)), "cuddle");
+}
+
+TEST(Frames, OfALongNameTheEndIsShown) {
+  const CallSite site{.entry = "", .callers = {{std::string(90, 'n') + "::make", "a.cpp:1"}}};
+
+  EXPECT_EQ(text(site), ".." + std::string(28, 'n') + "::make (a.cpp:1)");
 }
 
 TEST(Frames, GeneratedCodeIsAnAddress) {
