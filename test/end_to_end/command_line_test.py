@@ -89,10 +89,15 @@ class CommandLine(harness.Case):
 
     def test_the_readme_lists_every_option_with_its_default(self):
         readme = (harness.SOURCE / "README.md").read_text()
+        listed = re.findall(r"^\| `--([\w-]+)`[^|]*\| `VRAMSCOPE_(\w+)` \| `(.*?)` \|", readme, re.M)
         table = (harness.SOURCE / "interpose/options.def").read_text()
+        helped = " ".join(self.run_tool("run", "--help").stdout.split())
+        expected = []
         for name in option_names(table):
-            flag, variable = "--" + name.replace("_", "-"), "VRAMSCOPE_" + name.upper()
-            self.assertRegex(readme, rf"\| `{flag}` *\| `{variable}` *\|")
+            flag = name.replace("_", "-")
+            default = re.search(rf"--{flag} VALUE .*?; default (\S+)\.", helped)[1]
+            expected.append((flag, name.upper(), default))
+        self.assertEqual(expected, listed)
 
     def test_an_output_that_cannot_be_written_does_not_stop_the_program(self):
         native = self.run_program([harness.program("linked")])

@@ -138,7 +138,7 @@ class Life(harness.Case):
         self.assertLessEqual(max(len(site["frames"]) for site in report["sites"]), 2)
         report = self.only_report(self.run_program(command, "cache", VRAMSCOPE_STACKS="none"))
         self.assertEqual(0, max(len(site["frames"]) for site in report["sites"]))
-        quiet = self.run_program(command, "cache", VRAMSCOPE_REPORT_AT_EXIT="false")
+        quiet = self.run_program(command, "cache", VRAMSCOPE_REPORT_AT_EXIT="off")
         self.assertEqual(([], ""), (quiet.reports, quiet.stderr))
 
     def test_another_signal_can_be_chosen(self):
