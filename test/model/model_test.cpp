@@ -27,14 +27,15 @@ constexpr std::uint64_t kGiB = 1 << 30;
 
 // Ten times 10,000 operations.
 constexpr std::array kScenarios = {
-    Scenario{.name = "small", .seed = 1, .sizes = Sizes::small, .slots = 300},
+    Scenario{.name = "small", .seed = 1, .sizes = Sizes::small, .slots = 300, .places = 1},
     Scenario{.name = "mixed", .seed = 2, .sizes = Sizes::mixed, .slots = 200},
     Scenario{.name = "large", .seed = 3, .sizes = Sizes::large, .capacity = 64 * kGiB},
-    Scenario{.name = "edges", .seed = 4, .sizes = Sizes::edges, .slots = 100},
+    Scenario{.name = "edges", .seed = 4, .sizes = Sizes::edges, .slots = 100, .places = 1},
     Scenario{.name = "recurring", .seed = 5, .sizes = Sizes::recurring, .reuse_addresses = true},
     Scenario{.name = "mixed_tight",
              .seed = 6,
              .sizes = Sizes::mixed,
+             .places = 1,
              .capacity = 300 * kMiB,
              .has_faults = false},
     Scenario{.name = "small_tight",
@@ -47,6 +48,7 @@ constexpr std::array kScenarios = {
              .seed = 8,
              .sizes = Sizes::large,
              .slots = 40,
+             .places = 1,
              .capacity = 1500 * kMiB,
              .exact_fallback = true,
              .reuse_addresses = true},
@@ -59,6 +61,7 @@ constexpr std::array kScenarios = {
     Scenario{.name = "recurring_tight",
              .seed = 10,
              .sizes = Sizes::recurring,
+             .places = 1,
              .capacity = 250 * kMiB,
              .exact_fallback = true,
              .reuse_addresses = true},
