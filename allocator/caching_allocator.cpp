@@ -234,7 +234,7 @@ void CachingAllocator::after_fork_in_parent() noexcept VRAMSCOPE_NO_ANALYSIS {
 
 void CachingAllocator::after_fork_in_child() noexcept VRAMSCOPE_NO_ANALYSIS {
   state_->forget_everything();
-  state_->mutex.unlock();
+  state_->mutex.unlock_in_child();
 }
 
 }  // namespace vramscope

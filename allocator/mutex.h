@@ -22,7 +22,7 @@ namespace vramscope {
 // to lock, a plain store to unlock. A waiter spins for a few such sections and then sleeps. The
 // unlocking thread may miss a waiter that is just going to sleep (a fence that would prevent it
 // costs as much as a second exchange), so sleeps are short.
-// Threads: any. After fork() the child may unlock what the forking thread locked.
+// Threads: any.
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   void lock() VRAMSCOPE_ACQUIRE() {
@@ -33,6 +33,11 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
     locked_.store(0, std::memory_order_release);
     if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake();
+  }
+  // After fork(): nobody waits in the child, whoever slept in the parent.
+  void unlock_in_child() VRAMSCOPE_RELEASE() {
+    sleepers_.store(0, std::memory_order_relaxed);
+    locked_.store(0, std::memory_order_release);
   }
 
  private:

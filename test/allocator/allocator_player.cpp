@@ -79,7 +79,9 @@ class Player {
       return words.end();
     }
     start();
-    if (op.size() != 1) throw BadLine("unknown operation '" + std::string(op) + "'");
+    if (op.size() != 1 || std::string_view("afFkopresm").find(op) == std::string_view::npos) {
+      throw BadLine("unknown operation '" + std::string(op) + "'");
+    }
     play(op.front(), words);
     if (digest_) std::cout << "d " << test::digest(statistics()) << '\n';
   }
