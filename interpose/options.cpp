@@ -13,11 +13,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "VRAMSCOPE_";
 
-// Variables of the same family that are not settings of the library: a name ending in '*' stands
-// for all that begin so.
+// Variables of the same family that are not settings of the library.
 constexpr std::string_view kOthers[] = {
-    "VRAMSCOPE_SIM",        // run --sim: which device to pretend
-    "VRAMSCOPE_SIM_*",      // knobs of the simulated device
+    "VRAMSCOPE_SIM",        // the simulated device's own settings
     "VRAMSCOPE_NOTE_FILE",  // where the library notes the reports it wrote, for run
     "VRAMSCOPE_LIBRARY",    // where run finds the library
 };
@@ -169,10 +167,7 @@ std::string nearest_variable(std::string_view unknown) {
 }
 
 bool is_for_others(std::string_view name) {
-  return std::any_of(std::begin(kOthers), std::end(kOthers), [&](std::string_view other) {
-    if (!other.ends_with('*')) return name == other;
-    return name.starts_with(other.substr(0, other.size() - 1));
-  });
+  return std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);
 }
 
 std::string bad_value(const Setting& setting, const std::string& wanted, const std::string& kept) {

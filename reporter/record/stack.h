@@ -28,9 +28,11 @@ using DlsymFunction = void* (*)(void* handle, const char* name);
 StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
                         DlsymFunction real_dlsym) noexcept;
 
-// Fills `stack` with the calling thread's frames. Frames inside [skip_begin, skip_end), the text of
-// our own library as told by open_stacks, are dropped. Never fails: a walk that cannot go on gives
-// a shorter stack. Threads: any. Takes no lock of ours; keeps errno.
+// Fills `stack` with the calling thread's frames, without those of the library or program that this
+// code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
+// that is not the thread's own (a coroutine's) frame pointers give none. Code between the caller
+// and here must be compiled with frame pointers for that method. Threads: any. Takes no lock of
+// ours; keeps errno.
 void capture(Stack& stack) noexcept;
 
 }  // namespace vramscope

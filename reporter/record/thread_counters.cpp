@@ -20,10 +20,9 @@ Row& row_at(std::atomic<Row*>& pointer) {
 bool is_allocating(Effect effect) { return effect == Effect::allocate || effect == Effect::pin; }
 bool is_freeing(Effect effect) { return effect == Effect::release || effect == Effect::unpin; }
 
-std::size_t slot_of(Place place) {
-  const bool host = place.kind == Kind::pinned || place.kind == Kind::registered;
-  return host || place.device >= kMaxDevices ? CounterSet::kHostSlot : place.device;
-}
+bool is_host(Place place) { return place.kind == Kind::pinned || place.kind == Kind::registered; }
+
+std::size_t slot_of(Place place) { return is_host(place) ? CounterSet::kHostSlot : place.device; }
 
 // A hit costs our own time; everything else what the driver took for the memory.
 std::uint64_t duration_of(const Event& event) {
@@ -50,9 +49,10 @@ TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
 void CounterSet::record(const Event& event, std::uint64_t generation) {
   if (event.function >= functions_.size()) return;
   FunctionCounters& function = row_at(functions_[event.function]);
-  const bool counts = is_allocating(event.effect) || is_freeing(event.effect);
-  TimingCounters* times =
-      counts || event.sync_ns != 0 ? &timing(slot_of(event.place), generation) : nullptr;
+  const bool known = is_host(event.place) || event.place.device < kMaxDevices;
+  const bool counts = known && (is_allocating(event.effect) || is_freeing(event.effect));
+  TimingCounters* const times =
+      counts || (known && event.sync_ns != 0) ? &timing(slot_of(event.place), generation) : nullptr;
 
   function.time.add(event.total_ns);
   if (event.failed) function.failures.add(1);

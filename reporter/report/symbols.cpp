@@ -5,8 +5,7 @@
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -24,6 +23,13 @@ struct CloseDwfl {
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
+
+// The path comes from a report, which may be anybody's: no device or pipe is opened, and nothing in
+// the folder that the tool happens to run in.
+bool may_open(const std::string& path) {
+  struct stat status {};
+  return path.starts_with('/') && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
 
 std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
 
@@ -104,7 +110,7 @@ class Symbols::Module {
                                           .find_debuginfo = dwfl_standard_find_debuginfo,
                                           .section_address = dwfl_offline_section_address,
                                           .debuginfo_path = nullptr};
-    dwfl_.reset(dwfl_begin(&callbacks));
+    if (may_open(fact.path)) dwfl_.reset(dwfl_begin(&callbacks));
     if (!dwfl_) return SymbolState::no_file;
     dwfl_report_begin(dwfl_.get());
     constexpr bool kAddOwnAddresses = true;

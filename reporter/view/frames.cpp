@@ -71,7 +71,7 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
   bool all = !names.empty();
   for (const SourceFrame& name : names) {
     if (is_cuda_entry(name.function)) {
-      entry = shorten(name.function);
+      entry = name.function.substr(0, name.function.find_first_of("<("));
     } else if (!is_linked_runtime(name.function)) {
       all = false;
     }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kBarCells = 24;
 constexpr std::size_t kFramesShown = 3;
 constexpr std::size_t kWarningsShown = 3;
-constexpr std::size_t kDevicesInFull = 2;  // more of them get one line each
+constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
 
 std::uint64_t positive(std::int64_t value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;

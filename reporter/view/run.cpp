@@ -40,6 +40,16 @@ void prepend(const char* variable, const std::string& word) {
   setenv(variable, (empty ? word : word + ":" + present).c_str(), 1);
 }
 
+// Adds to the settings of the simulated device, a list with commas of which the last one counts.
+void simulate(const std::string& memory) {
+  const char* present = std::getenv("VRAMSCOPE_SIM");
+  std::string settings = present != nullptr ? present : "";
+  if (Bytes bytes; read(memory, bytes)) {
+    settings += (settings.empty() ? "capacity=" : ",capacity=") + std::to_string(bytes.value);
+  }
+  setenv("VRAMSCOPE_SIM", settings.c_str(), 1);
+}
+
 // "" or why the program cannot be started.
 std::string set_environment(const Arguments& arguments) {
   const Found library = find_library();
@@ -56,11 +66,7 @@ std::string set_environment(const Arguments& arguments) {
   const Found simulator = find_simulator();
   if (!simulator.error.empty()) return simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
-  setenv("VRAMSCOPE_SIM", "1", 1);
-  Bytes memory;
-  if (read(arguments.simulated_memory, memory)) {
-    setenv("VRAMSCOPE_SIM_MEMORY", std::to_string(memory.value).c_str(), 1);
-  }
+  simulate(arguments.simulated_memory);
   return "";
 }
 
@@ -128,11 +134,15 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   if (arguments.simulate && ending.status == kOwnFailure) return;
   const std::vector<std::string> paths = existing(note_lines(note.path()));
   if (paths.empty()) return say(why_no_report(ending));
-  const std::optional<WrittenReport> written = choose(paths, ending.pid);
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  std::optional<WrittenReport> written = choose(paths, ending.pid);
   if (!written) {
-    say("report in " + paths.back());
-    return say("next: vramscope report " + shell_word(paths.back()));
+    const std::string path = seen_from(folder, paths.back());
+    say("report in " + path);
+    return say("next: vramscope report " + shell_word(path));
   }
+  written->path = seen_from(folder, written->path);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
 }
 
@@ -226,11 +236,12 @@ Verb add_run(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("run", "Run a program and record its CUDA memory");
   command->formatter(std::make_shared<RunFormatter>());
-  command->add_flag("--sim", arguments->simulate,
-                    "Run on the simulated device: no GPU and no driver needed");
+  CLI::Option* simulate = command->add_flag(
+      "--sim", arguments->simulate, "Run on the simulated device: no GPU and no driver needed");
   command
       ->add_option("--sim-memory", arguments->simulated_memory,
                    "Memory of the simulated device, such as 16GiB")
+      ->needs(simulate)
       ->type_name("BYTES")
       ->check([](const std::string& given) {
         Bytes bytes;

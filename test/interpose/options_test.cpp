@@ -172,8 +172,8 @@ TEST(Options, AreCollectedFromAnEnvironment) {
 }
 
 TEST(Options, VariablesOfTheToolAndTheSimulatorAreNotSettings) {
-  const char* environment[] = {"VRAMSCOPE_SIM=1", "VRAMSCOPE_SIM_MEMORY=1024",
-                               "VRAMSCOPE_NOTE_FILE=/tmp/x", "VRAMSCOPE_LIBRARY=/x.so", nullptr};
+  const char* environment[] = {"VRAMSCOPE_SIM=capacity=1GiB", "VRAMSCOPE_NOTE_FILE=/tmp/x",
+                               "VRAMSCOPE_LIBRARY=/x.so", nullptr};
 
   EXPECT_TRUE(collect_settings(environment).empty());
 }

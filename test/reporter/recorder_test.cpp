@@ -139,6 +139,16 @@ TEST(Recorder, IgnoresRowsThatItWasNotMadeFor) {
   EXPECT_TRUE(recorder.facts().devices.empty());
 }
 
+TEST(Recorder, TakesNoUnknownDeviceForTheHost) {
+  Recorder recorder(2);
+  Event event = allocation(Served::hit, 10);
+  event.place.device = kMaxDevices;
+  recorder.record(event);
+
+  EXPECT_EQ(recorder.facts().host.alloc_hit.count, 0U);
+  EXPECT_EQ(recorder.facts().functions.at(1).calls, 1U);
+}
+
 TEST(Recorder, ResetsTimesButNotFunctions) {
   Recorder recorder(2);
   recorder.record(allocation(Served::hit, 100));

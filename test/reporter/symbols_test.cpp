@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <link.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -101,6 +101,19 @@ TEST_F(Victim, MayBeMissingOrNoElfFile) {
   EXPECT_EQ(symbols.resolve(elsewhere("/etc/passwd"), offset_).state, SymbolState::no_file);
   EXPECT_EQ(symbols.resolve(elsewhere("/tmp"), offset_).state, SymbolState::no_file);
   EXPECT_EQ(symbols.resolve(elsewhere(""), offset_).state, SymbolState::no_file);
+}
+
+TEST_F(Victim, IsNeitherADeviceNorAPipeNorInThisFolder) {
+  const std::string pipe = testing::TempDir() + "/victim_pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::current_path(std::filesystem::path(VICTIM).parent_path());
+  Symbols symbols;
+
+  EXPECT_EQ(symbols.resolve(elsewhere("/dev/zero"), offset_).state, SymbolState::no_file);
+  EXPECT_EQ(symbols.resolve(elsewhere(pipe), offset_).state, SymbolState::no_file);
+  EXPECT_EQ(symbols.resolve(elsewhere(std::filesystem::path(VICTIM).filename()), offset_).state,
+            SymbolState::no_file);
+  std::filesystem::remove(pipe);
 }
 
 TEST_F(Victim, MayBeCutAnywhere) {

@@ -1,0 +1,67 @@
+// What made the peak, what is alive, what was saved.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/digest.h"
+
+#include <gtest/gtest.h>
+
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(Digest, SharesOfThePeakAreLargestFirst) {
+  const std::vector<Share> shares = shares_of_peak(sample_report());
+
+  ASSERT_EQ(shares.size(), 3u);
+  EXPECT_EQ(shares[0].site, 0u);
+  EXPECT_EQ(shares[0].bytes, 512 * kMiB);
+  EXPECT_EQ(shares[0].whole, 768 * kMiB);
+  EXPECT_EQ(shares[2].kind, Kind::pinned);
+  EXPECT_EQ(shares[2].whole, 64 * kMiB);
+}
+
+TEST(Digest, OnlyWhatIsAllocatedIsAlive) {
+  const std::vector<Share> shares = shares_alive(sample_report());
+
+  ASSERT_EQ(shares.size(), 1u);
+  EXPECT_EQ(shares[0].site, 1u);
+  EXPECT_EQ(shares[0].count, 2u);
+}
+
+TEST(Digest, HitsSaveWhatTheMeanDriverCallTakesMore) {
+  const Savings saved = savings(sample_report().devices[0].timing);
+
+  EXPECT_EQ(saved.allocations, 1000u);
+  EXPECT_EQ(saved.hits, 990u);
+  EXPECT_EQ(saved.driver_calls, 990u + 998u);
+  EXPECT_TRUE(saved.estimated);
+  EXPECT_EQ(saved.saved_ns, 990u * (100'000 - 100));
+}
+
+TEST(Digest, NothingIsEstimatedWithoutADriverCall) {
+  Timing timing;
+  timing.alloc_hit.count = 5;
+
+  EXPECT_FALSE(savings(timing).estimated);
+}
+
+TEST(Digest, ASlowerCacheSavesNothing) {
+  Timing timing;
+  timing.alloc_hit = {.count = 1, .total_ns = 900, .min_ns = 900, .max_ns = 900, .histogram = {}};
+  timing.alloc_driver = {.count = 1, .total_ns = 9, .min_ns = 9, .max_ns = 9, .histogram = {}};
+
+  EXPECT_EQ(savings(timing).saved_ns, 0u);
+}
+
+TEST(Digest, BytesOfAKindAddOwners) {
+  Report report = sample_report();
+  report.ledger.push_back(report.ledger[1]);
+
+  EXPECT_EQ(bytes_of(report, Kind::pinned).peak, 128 * kMiB);
+  EXPECT_EQ(bytes_of(report, Kind::managed).calls, 0u);
+}
+
+}  // namespace
+}  // namespace vramscope

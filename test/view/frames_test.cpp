@@ -1,0 +1,70 @@
+// Call sites: who called into CUDA.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/frames.h"
+
+#include <gtest/gtest.h>
+
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+CallSite site(std::size_t index, std::size_t most = 3) {
+  const Report report = sample_report();
+  return call_site(report, report.sites.at(index), sample_names(), most);
+}
+
+TEST(Frames, TheCallerIsTheFirstFrameOutsideCudaLibraries) {
+  const CallSite found = site(0);
+
+  EXPECT_EQ(found.entry, "cudaMalloc");
+  EXPECT_EQ(text(found), "make_weights (train.cpp:42) < main (train.cpp:99)");
+}
+
+TEST(Frames, AFrameWithoutSymbolsIsAPlaceInItsModule) {
+  EXPECT_EQ(text(site(1)), "libnet.so+0x40 < main (train.cpp:99)");
+}
+
+TEST(Frames, ARuntimeLinkedIntoTheProgramIsCudasToo) {
+  const CallSite found = site(2);
+
+  EXPECT_EQ(found.entry, "cudaMallocHost");
+  EXPECT_EQ(text(found), "main (train.cpp:99)");
+}
+
+TEST(Frames, OnlySoManyAreNamed) { EXPECT_EQ(site(0, 1).frames.size(), 1u); }
+
+TEST(Frames, WithoutNamesPlacesAreShown) {
+  const Report report = sample_report();
+
+  EXPECT_EQ(text(call_site(report, report.sites[0], {}, 3)), "train+0x20 < train+0x30");
+}
+
+TEST(Frames, AnEmptyStackOrOneOfCudaAloneIsUnknown) {
+  const Report report = sample_report();
+
+  EXPECT_EQ(text(call_site(report, Site{}, sample_names(), 3)), "unknown");
+  Site cuda_alone;
+  cuda_alone.frames = {0};
+  EXPECT_EQ(text(call_site(report, cuda_alone, sample_names(), 3)), "unknown");
+}
+
+TEST(Frames, AFunctionOfTheProgramMayBeginLikeCuda) {
+  Report report = sample_report();
+  report.sites[0].frames = {2};
+  const NameFrame name = [](const Report&, const FrameFact&) {
+    return std::vector<SourceFrame>{{"cuddle", "", 0}};
+  };
+
+  EXPECT_EQ(text(call_site(report, report.sites[0], name, 3)), "cuddle");
+}
+
+TEST(Frames, GeneratedCodeIsAnAddress) {
+  Report report = sample_report();
+  report.frames[3].module = kNoModule;
+
+  EXPECT_EQ(text(call_site(report, report.sites[1], {}, 1)), "0x40");
+}
+
+}  // namespace
+}  // namespace vramscope

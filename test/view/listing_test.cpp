@@ -1,0 +1,97 @@
+// Listings: JSON text, statistics, functions.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reporter/view/functions_text.h"
+#include "reporter/view/json_text.h"
+#include "reporter/view/stats_text.h"
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+using nlohmann::json;
+
+TEST(JsonText, IsReadBackAsItWasWritten) {
+  JsonText text;
+  text.object().field("text", "a \"b\"\\\n\x01").field("number", UINT64_MAX);
+  text.key("list").array().value(-1).value(true).null().end();
+  text.key("empty").object().end().end();
+
+  const json read = json::parse(text.text());
+
+  EXPECT_EQ(read["text"], "a \"b\"\\\n\x01");
+  EXPECT_EQ(read["number"], UINT64_MAX);
+  EXPECT_EQ(read["list"], json::parse("[-1, true, null]"));
+  EXPECT_TRUE(read["empty"].empty());
+}
+
+TEST(JsonText, BytesThatAreNoTextAreReplaced) {
+  JsonText text;
+  text.array().value("a\xff").end();
+
+  EXPECT_EQ(json::parse(text.text())[0], "a\ufffd");
+}
+
+TEST(Stats, OfOneDeviceAreItsDictionaryAlone) {
+  const auto text = stats_json(sample_report(), {.device = 0});
+
+  const json read = json::parse(text.value());
+  EXPECT_EQ(read["allocated_bytes.all.peak"], 768 << 20);
+  EXPECT_EQ(read["allocated.all.allocated"], 1000);
+  EXPECT_EQ(read["max_split_size"], -1);
+}
+
+TEST(Stats, OfAllDevicesComeWithTheHosts) {
+  const json read = json::parse(stats_json(sample_report(), {}).value());
+
+  EXPECT_EQ(read["devices"]["0"]["num_ooms"], 0);
+  EXPECT_TRUE(read["devices"]["1"].empty());
+  EXPECT_EQ(read["host"]["num_host_alloc"], 4);
+  EXPECT_EQ(read["host"]["host_alloc_time.total"], 2000);
+}
+
+TEST(Stats, AsTextAlignValuesAndReadBytes) {
+  const std::string text = stats_text(sample_report(), {.device = 0, .most = 3}, Page{}).value();
+
+  EXPECT_EQ(text,
+            "GPU 0  NVIDIA H200  memory_stats\n"
+            "  active.all.allocated  0\n"
+            "  active.all.current    0\n"
+            "  active.all.freed      0\n");
+  EXPECT_NE(stats_text(sample_report(), {}, Page{})->find("805306368  768 MiB\n"),
+            std::string::npos);
+  EXPECT_NE(stats_text(sample_report(), {}, Page{})->find("never used"), std::string::npos);
+}
+
+TEST(Stats, OfADeviceThatIsNotThereAreNothing) {
+  EXPECT_FALSE(stats_text(sample_report(), {.device = 2}, Page{}));
+  EXPECT_FALSE(stats_json(sample_report(), {.device = 2}));
+}
+
+TEST(Functions, AreListedWithPathAndEffect) {
+  const json read = json::parse(functions_json(0));
+
+  const auto found = std::find_if(read.begin(), read.end(), [](const json& row) {
+    return row["symbol"] == "cuMemAllocAsync_ptsz";
+  });
+  ASSERT_NE(found, read.end());
+  EXPECT_EQ((*found)["asked_as"], "cuMemAllocAsync");
+  EXPECT_EQ((*found)["since"], 11020);
+  EXPECT_EQ((*found)["per_thread"], true);
+  EXPECT_EQ((*found)["effect"], "allocate");
+  EXPECT_EQ((*found)["kind"], "stream_ordered");
+}
+
+TEST(Functions, AreCutAtTheRowsAskedFor) {
+  const std::string text = functions_text(Page{}, 2);
+
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  EXPECT_EQ(json::parse(functions_json(2)).size(), 2u);
+}
+
+}  // namespace
+}  // namespace vramscope

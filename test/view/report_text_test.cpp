@@ -1,0 +1,137 @@
+// A report on one screen.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/report_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr Page kPage{.width = 100};
+
+std::string screen(const Report& report, std::size_t most = kReportSites) {
+  return report_text(report, "r.json", sample_names(), kPage, most);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(ReportText, IsThisScreen) {
+  setenv("TZ", "UTC", 1);
+
+  EXPECT_EQ(screen(sample_report()), R"(train --epochs 3
+  pid 4711 on node1, mode cache, CUDA 13.0, on the simulated device
+  report 1, written at exit 1970-01-01 00:16:52, after 12.0 s
+
+GPU 0  NVIDIA H200
+  reserved   peak  1.00 GiB  [#.......................]  0.8 % of 128 GiB, now 1.00 GiB
+  allocated  peak   768 MiB  [#.......................]  0.6 % of 128 GiB, now 4.00 MiB
+  1,000 allocations, 99.0 % from the cache: 1,988 driver calls saved, about 98.9 ms (estimated)
+
+What made the peak
+     BYTES   SHARE  COUNT  MEMORY  WHERE
+   512 MiB  66.7 %      3  GPU 0   make_weights (train.cpp:42) < main (train.cpp:99)
+   256 MiB  33.3 %      3  GPU 0   libnet.so+0x40 < main (train.cpp:99)
+  64.0 MiB   100 %      3  pinned  main (train.cpp:99)
+
+Never freed: 4.00 MiB in 2 allocations
+     BYTES  SHARE  COUNT  MEMORY  WHERE
+  4.00 MiB  100 %      2  GPU 0   libnet.so+0x40 < main (train.cpp:99)
+
+Host and other memory
+  pinned      peak 64.0 MiB, now 0 B, 4 calls
+  pinning took 2.00 ms in 4 calls (longest 900 us)
+
+Next: vramscope stats r.json
+)");
+}
+
+TEST(ReportText, OfARunningProgramDoesNotSpeakOfLeaks) {
+  Report report = sample_report();
+  report.trigger = "signal";
+
+  EXPECT_TRUE(has(screen(report), "Allocated now: 4.00 MiB"));
+  EXPECT_TRUE(has(screen(report), "written on a signal"));
+}
+
+TEST(ReportText, CutsSitesAndSaysWhatIsLeftOut) {
+  EXPECT_TRUE(has(screen(sample_report(), 1), "  and 2 more, 320 MiB\n"));
+}
+
+TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
+  Report report = sample_report();
+  report.devices[0].statistics.num_ooms = 1;
+  report.unrecorded_calls = 7;
+  report.warnings = {"a", "b\033[0m", "c", "d"};
+
+  const std::string text = screen(report);
+
+  EXPECT_TRUE(has(text, "out of memory 1 times"));
+  EXPECT_TRUE(has(text, "  warning: 7 calls went unrecorded\n"));
+  EXPECT_TRUE(has(text, "  warning: b?[0m\n  and 2 more warnings\n"));
+}
+
+TEST(ReportText, OfManyDevicesHasALineForEach) {
+  Report report = sample_report();
+  report.devices[1] = report.devices[0];
+  report.devices.push_back(report.devices[0]);
+
+  const std::string text = screen(report);
+
+  EXPECT_TRUE(has(text, "3 GPUs"));
+  EXPECT_TRUE(has(text, "ALLOCATED PEAK"));
+}
+
+TEST(ReportText, OfAProgramWithoutAllocationsIsShort) {
+  EXPECT_TRUE(has(screen(Report{}), "No device memory was allocated."));
+}
+
+TEST(ReportText, FitsOneScreen) {
+  Report report = sample_report();
+  report.devices[1] = report.devices[0];
+  for (int i = 0; i < 40; ++i) {
+    report.sites.push_back(report.sites[1]);
+    report.warnings.emplace_back(300, 'w');
+  }
+  for (const Kind kind : {Kind::registered, Kind::managed, Kind::stream_ordered}) {
+    report.ledger.push_back(report.ledger[1]);
+    report.ledger.back().kind = kind;
+  }
+  report.process.arguments.assign(200, "argument");
+
+  const std::string text = screen(report);
+
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 45);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    EXPECT_LE(end - at, kPage.width) << text.substr(at, end - at);
+    at = end + 1;
+  }
+}
+
+TEST(ReportText, AsJsonHasExactNumbers) {
+  JsonText text;
+  text.array();
+  report_json(text, sample_report(), "r.json", sample_names(), 2);
+  const auto read = nlohmann::json::parse(text.end().text())[0];
+
+  EXPECT_EQ(read["file"], "r.json");
+  EXPECT_EQ(read["process"]["arguments"][2], "3");
+  EXPECT_EQ(read["devices"].size(), 1u);
+  EXPECT_EQ(read["devices"][0]["reserved_peak_bytes"], 1 << 30);
+  EXPECT_EQ(read["devices"][0]["estimated_saved_ns"], 990 * (100'000 - 100));
+  EXPECT_EQ(read["peak"].size(), 2u);
+  EXPECT_EQ(read["peak"][0]["called"], "cudaMalloc");
+  EXPECT_EQ(read["peak"][0]["frames"][0], "make_weights (train.cpp:42)");
+  EXPECT_EQ(read["live"][0]["bytes"], 4 << 20);
+  EXPECT_EQ(read["ledger"][1]["kind"], "pinned");
+}
+
+}  // namespace
+}  // namespace vramscope

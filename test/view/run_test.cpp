@@ -1,0 +1,126 @@
+// run and snapshot: arguments, summary, and what /proc tells of a process.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/run.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+
+#include "reporter/view/target.h"
+#include "reporter/view/verb.h"
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Taken {
+  Words options, program;
+};
+
+Taken take(Words words) {
+  CLI::App app;
+  const Verb verb = add_run(app);
+  Words program = take_program(*verb.command, words);
+  return {words, program};
+}
+
+TEST(Run, OptionsEndAtTheProgram) {
+  const Taken taken = take({"--sim", "--mode", "off", "-q", "train", "--mode", "x", "--", "-q"});
+
+  EXPECT_EQ(taken.options, (Words{"--sim", "--mode", "off", "-q"}));
+  EXPECT_EQ(taken.program, (Words{"train", "--mode", "x", "--", "-q"}));
+}
+
+TEST(Run, OptionsEndAtTheMark) {
+  const Taken taken = take({"-o", "x.json", "--", "-odd", "[a,b]"});
+
+  EXPECT_EQ(taken.options, (Words{"-o", "x.json"}));
+  EXPECT_EQ(taken.program, (Words{"-odd", "[a,b]"}));
+}
+
+TEST(Run, ValuesMayBeAttached) {
+  EXPECT_EQ(take({"--mode=off", "train"}).program, Words{"train"});
+  EXPECT_EQ(take({"-ox.json", "train"}).program, Words{"train"});
+  EXPECT_EQ(take({"-qo", "x.json", "train"}).program, Words{"train"});
+}
+
+TEST(Run, AProgramMayBeCalledLikeAVerb) {
+  EXPECT_EQ(take({"report", "x"}).program, (Words{"report", "x"}));
+}
+
+TEST(Run, WithoutProgramNothingIsTaken) {
+  EXPECT_TRUE(take({"--mode", "off"}).program.empty());
+  EXPECT_TRUE(take({"--mode"}).program.empty());
+  EXPECT_TRUE(take({"--"}).program.empty());
+}
+
+TEST(Run, TheSummaryNamesTheNextCommand) {
+  const Words lines = summary({"my report.json", sample_report()}, 2);
+
+  EXPECT_EQ(lines, (Words{"GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB)",
+                          "report in my report.json and 2 more",
+                          "next: vramscope report 'my report.json'"}));
+}
+
+TEST(Run, PathsBelowTheFolderAreShort) {
+  EXPECT_EQ(seen_from("/a/b", "/a/b/c.json"), "c.json");
+  EXPECT_EQ(seen_from("/a/b", "/a/bc.json"), "/a/bc.json");
+}
+
+// As in /proc/PID/environ: each with its zero.
+TargetFiles files(const Words& variables) {
+  std::string environment;
+  for (const std::string& variable : variables) (environment += variable) += '\0';
+  return {.maps = "7f00-7f01 r-xp 0 0:0 0 /opt/vramscope/libvramscope.so\n",
+          .status = "Name:\ttrain\nSigCgt:\t0000000000000200\n",
+          .environment = environment,
+          .folder = "/work"};
+}
+
+TEST(Snapshot, AProcessWithLibraryAndHandlerCanBeAsked) {
+  const Target target = inspect(5, 0, files({"A=1", "B=2"}));
+
+  EXPECT_EQ(target.error, "");
+  EXPECT_EQ(target.signal, SIGUSR1);
+  EXPECT_EQ(target.folder, "/work");
+  EXPECT_EQ(target.note_file, "");
+}
+
+TEST(Snapshot, TheEnvironmentTellsSignalAndPlaces) {
+  TargetFiles told = files(
+      {"VRAMSCOPE_SIGNAL=USR2", "VRAMSCOPE_OUTPUT=out/%p.json", "VRAMSCOPE_NOTE_FILE=/tmp/n"});
+  told.status = "Name:\ttrain\nSigCgt:\t0000000000000800\n";
+
+  const Target target = inspect(5, 0, told);
+
+  EXPECT_EQ(target.error, "");
+  EXPECT_EQ(target.signal, SIGUSR2);
+  EXPECT_EQ(target.folder, "/work/out/");
+  EXPECT_EQ(target.note_file, "/tmp/n");
+}
+
+TEST(Snapshot, AFolderThatThePatternVariesIsNotWatched) {
+  EXPECT_EQ(inspect(5, 0, files({"VRAMSCOPE_OUTPUT=/logs/%h/%p.json"})).folder, "");
+  EXPECT_EQ(inspect(5, 0, files({"VRAMSCOPE_OUTPUT=/logs/%p.json"})).folder, "/logs/");
+}
+
+TEST(Snapshot, OtherProcessesAreLeftAlone) {
+  TargetFiles without_library = files({});
+  without_library.maps = "7f00-7f01 r-xp 0 0:0 0 /usr/lib/libc.so.6\n";
+  TargetFiles without_handler = files({});
+  without_handler.status = "Name:\ttrain\nSigCgt:\t0000000000000000\n";
+
+  EXPECT_EQ(inspect(5, 0, without_library).error,
+            "process 5 runs without vramscope; start it with vramscope run");
+  EXPECT_EQ(inspect(5, 0, without_handler).error,
+            "process 5 does not catch SIGUSR1: it has not used CUDA yet, or has another "
+            "VRAMSCOPE_SIGNAL");
+  EXPECT_EQ(inspect(5, SIGUSR2, files({})).error.substr(0, 32), "process 5 does not catch SIGUSR2");
+  EXPECT_NE(inspect(5, 0, files({"VRAMSCOPE_SIGNAL=none"})).error, "");
+}
+
+}  // namespace
+}  // namespace vramscope

@@ -1,0 +1,17 @@
+// A hand-made report that the views' tests show: small numbers, known sites.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reporter/report/report.h"
+#include "reporter/view/frames.h"
+
+namespace vramscope {
+
+// `train --epochs 3` on one used device of 128 GiB and one unused. Site 0 (make_weights) and site 1
+// (forward, in a library) allocate device memory, site 2 (read_batch) pinned memory.
+[[nodiscard]] Report sample_report();
+
+// Names for the frames of sample_report, as its modules' symbols would give.
+[[nodiscard]] NameFrame sample_names();
+
+}  // namespace vramscope

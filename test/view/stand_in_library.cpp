@@ -1,0 +1,25 @@
+// Stands in for libvramscope.so: keeps its side of the agreement on the note file, and nothing
+// else. When loaded it notes the report that STAND_IN_REPORT names.
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+struct NoteWhenLoaded {
+  NoteWhenLoaded() {
+    const char* note = std::getenv("VRAMSCOPE_NOTE_FILE");
+    const char* report = std::getenv("STAND_IN_REPORT");
+    if (note == nullptr || report == nullptr) return;
+    const std::string line = std::string(report) + "\n";
+    const int file = open(note, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file < 0) return;
+    (void)!write(file, line.data(), line.size());
+    close(file);
+  }
+} note_when_loaded;
+
+}  // namespace

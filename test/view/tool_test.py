@@ -1,0 +1,269 @@
+# The command line tool as a person meets it: exit codes, one-line complaints, programs under run.
+# SPDX-License-Identifier: Apache-2.0
+"""tool_test.py VRAMSCOPE WRITE_SAMPLE STAND_IN_LIBRARY"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL, WRITE_SAMPLE, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:4])
+
+
+def clean_environment(**more):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("VRAMSCOPE_", "LD_"))}
+    return {**kept, "LC_ALL": "C", "VRAMSCOPE_LIBRARY": LIBRARY, **more}
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.realpath(folder.name)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def sample(self, name="r.json", **process):
+        subprocess.run([WRITE_SAMPLE, self.path(name)], check=True)
+        with open(self.path(name), encoding="utf-8") as file:
+            report = json.load(file)
+        report["process"].update(process)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return self.path(name)
+
+    def call(self, *arguments, **more):
+        environment = clean_environment(**more)
+        return subprocess.run([TOOL, *arguments], capture_output=True, text=True, check=False,
+                              cwd=self.folder, env=environment, timeout=60)
+
+    def assert_refused(self, arguments, status, part, **more):
+        result = self.call(*arguments, **more)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertTrue(result.stderr.startswith("vramscope: "), result.stderr)
+        self.assertIn(part, result.stderr)
+
+
+class Arguments(ToolTest):
+    def test_help_and_version_are_answers(self):
+        for words in (["--help"], ["run", "--help"], ["snapshot", "-h"], ["report", "--help"]):
+            result = self.call(*words)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+            self.assertIn("Usage", result.stdout)
+        self.assertRegex(self.call("--version").stdout, r"^vramscope \d+\.\d+\.\d+\n$")
+
+    def test_help_of_run_names_every_setting(self):
+        text = self.call("run", "--help").stdout
+        for option in ("--mode", "-o,--output", "--signal", "--stacks", "--stack-depth",
+                       "--exact-fallback", "--report-at-exit"):
+            self.assertIn(option, text)
+
+    def test_bad_usage_is_one_line(self):
+        self.assert_refused([], 2, "--help")
+        self.assert_refused(["reprot", "x"], 2, "no verb is called 'reprot'")
+        self.assert_refused(["report"], 2, "FILE is required")
+        self.assert_refused(["report", "--bad", "x"], 2, "--bad")
+        self.assert_refused(["stats", "-n", "-4", "x"], 2, "'-4' is not a whole number")
+        self.assert_refused(["snapshot", "me"], 2, "'me' is not a whole number")
+        self.assert_refused(["snapshot", "--signal", "KILL", "1"], 2, "'KILL' is not a signal")
+
+    def test_bad_usage_of_run_is_its_own_failure(self):
+        self.assert_refused(["run"], 125, "PROGRAM is missing")
+        self.assert_refused(["run", "--mdoe", "off", "true"], 125, "--mdoe")
+        self.assert_refused(["run", "--mode", "dedicated", "true"], 125, "cache, observe or off")
+        self.assert_refused(["run", "--sim", "--sim-memory", "lots", "true"], 125, "16GiB")
+        self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")
+        self.assert_refused(["run", "true"], 125, "/no/such", VRAMSCOPE_LIBRARY="/no/such")
+
+
+class Listings(ToolTest):
+    def test_report_shows_text_or_json(self):
+        file = self.sample()
+        self.assertIn("What made the peak", self.call("report", file).stdout)
+        shown = json.loads(self.call("report", "--json", "-n", "1", file, file).stdout)
+        self.assertEqual([len(report["peak"]) for report in shown], [1, 1])
+
+    def test_stats_of_a_device_are_one_dictionary(self):
+        shown = self.call("stats", "--device", "0", "--json", self.sample())
+        self.assertEqual(json.loads(shown.stdout)["allocation.all.allocated"], 1000)
+        self.assert_refused(["stats", "--device", "7", self.sample("s.json")], 2, "no device 7")
+
+    def test_functions_are_listed(self):
+        self.assertIn("cuMemAlloc_v2", self.call("functions").stdout)
+        self.assertEqual(len(json.loads(self.call("functions", "--json", "-n", "3").stdout)), 3)
+
+    def test_a_listing_goes_to_a_file(self):
+        result = self.call("stats", "-o", "out.txt", self.sample())
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        with open(self.path("out.txt"), encoding="utf-8") as file:
+            self.assertIn("num_ooms", file.read())
+        self.assert_refused(["functions", "-o", "no/such/file"], 2, "No such file or directory")
+
+    def test_a_full_disk_is_told(self):
+        self.assert_refused(["functions", "-o", "/dev/full"], 2, "No space left on device")
+
+    def test_bad_files_are_refused(self):
+        with open(self.path("cut.json"), "wb") as file:
+            with open(self.sample(), "rb") as whole:
+                file.write(whole.read()[:500])
+        for verb in ("report", "stats"):
+            self.assert_refused([verb, "missing.json"], 2, "missing.json: No such file")
+            self.assert_refused([verb, "cut.json"], 2, "cut.json: ")
+            self.assert_refused([verb, self.folder], 2, self.folder)
+
+    def test_pages_are_plain_unless_a_terminal_asks_for_more(self):
+        file = self.sample(hostname="z\u00fcrich\u001b[2J")
+        plain = self.call("report", file).stdout
+        self.assertTrue(plain.isascii())
+        self.assertNotIn("\033", plain)
+        rich = self.call("report", file, LC_ALL="C.UTF-8").stdout
+        self.assertIn("z\u00fcrich?[2J", rich)
+        self.assertIn("\u2588", rich)
+
+
+# Tells the signals that it gets, up to SIGTERM.
+TELLING = """
+import signal, sys
+told = {signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGTERM, signal.SIGINT}
+signal.pthread_sigmask(signal.SIG_BLOCK, told)
+print("ready", flush=True)
+while True:
+    name = signal.Signals(signal.sigwait(told)).name
+    print(name, flush=True)
+    if name == "SIGTERM":
+        sys.exit(7)
+"""
+
+
+class Run(ToolTest):
+    def run_shell(self, script, *options, **more):
+        return self.call("run", *options, "--", "sh", "-c", script, **more)
+
+    def test_output_and_status_are_the_programs(self):
+        result = self.run_shell("cat; exit 3")
+        self.assertEqual((result.returncode, result.stdout), (3, ""))
+        self.assertEqual(self.run_shell("echo out", "-q").stdout, "out\n")
+
+    def test_the_status_tells_the_signal(self):
+        self.assertEqual(self.run_shell("kill -9 $$").returncode, 128 + signal.SIGKILL)
+        self.assertIn("SIGKILL ended the program", self.run_shell("kill -9 $$").stderr)
+
+    def test_programs_that_do_not_start(self):
+        with open(self.path("text"), "w", encoding="utf-8"):
+            pass
+        self.assert_refused(["run", "no-such-program"], 127, "cannot run 'no-such-program'")
+        self.assert_refused(["run", "./text"], 126, "Permission denied")
+
+    def test_the_environment_carries_library_and_options(self):
+        script = 'echo "$LD_PRELOAD|$VRAMSCOPE_MODE|$VRAMSCOPE_STACK_DEPTH|$VRAMSCOPE_OUTPUT"'
+        shown = self.run_shell(script, "--stack-depth=9", "-o", "x.json", LD_PRELOAD="").stdout
+        self.assertEqual(shown, f"{LIBRARY}||9|x.json\n")
+
+    def test_arguments_reach_the_program_as_they_are(self):
+        shown = self.call("run", "-q", "printf", "%s;", "--", "[a,b]", "-o", "", "--help").stdout
+        self.assertEqual(shown, "--;[a,b];-o;;--help;")
+
+    def test_an_installed_tool_finds_its_library_and_the_simulated_device(self):
+        for name, source in (("bin/vramscope", TOOL), ("lib/vramscope/libvramscope.so", LIBRARY),
+                             ("lib/vramscope/simulator/libcuda.so.1", LIBRARY)):
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            shutil.copy(source, self.path(name))
+        script = 'echo "$LD_PRELOAD|$LD_LIBRARY_PATH|$VRAMSCOPE_SIM"'
+        words = [self.path("bin/vramscope"), "run", "-q", "--sim", "--sim-memory", "1GiB", "sh",
+                 "-c", script]
+        environment = clean_environment(VRAMSCOPE_LIBRARY="", VRAMSCOPE_SIM="devices=2",
+                                        LD_LIBRARY_PATH="/x")
+        shown = subprocess.check_output(words, text=True, env=environment, timeout=60)
+        library = self.path("lib/vramscope")
+        self.assertEqual(shown, f"{library}/libvramscope.so|{library}/simulator:/x|"
+                                "devices=2,capacity=1073741824\n")
+
+    def test_a_report_is_summed_up_in_three_lines(self):
+        result = self.run_shell("exit 4", STAND_IN_REPORT=self.sample())
+        self.assertEqual(result.returncode, 4)
+        self.assertEqual(result.stderr,
+                         "vramscope: GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB)\n"
+                         "vramscope: report in r.json\n"
+                         "vramscope: next: vramscope report r.json\n")
+        self.assertEqual(self.run_shell("", "-q", STAND_IN_REPORT=self.sample("s.json")).stderr, "")
+
+    def test_a_report_that_went_away_is_none(self):
+        result = self.run_shell("", STAND_IN_REPORT=self.path("gone.json"))
+        self.assertEqual(result.stderr, "vramscope: no report: the program used no CUDA\n")
+
+    def test_nothing_is_left_in_the_folder_for_temporary_files(self):
+        os.mkdir(self.path("tmp"))
+        self.run_shell("test -w \"$VRAMSCOPE_NOTE_FILE\"", TMPDIR=self.path("tmp"))
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_signals_are_passed_on_or_left_to_the_program(self):
+        words = [TOOL, "run", "-q", sys.executable, "-c", TELLING]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,
+                              env=clean_environment()) as child:
+            self.assertEqual(child.stdout.readline(), "ready\n")
+            for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGTERM"):
+                child.send_signal(signal.SIGINT)  # as from the terminal: the program's affair
+                child.send_signal(signal.Signals[name])
+                self.assertEqual(child.stdout.readline(), name + "\n")
+            self.assertEqual(child.wait(timeout=60), 7)
+
+    def test_ignored_signals_stay_ignored_in_the_program(self):
+        result = subprocess.run(
+            ["sh", "-c", f"trap '' INT HUP; exec '{TOOL}' run -q sh -c 'kill -INT $$; kill -HUP $$; exit 5'"],
+            env=clean_environment(), check=False, timeout=60)
+        self.assertEqual(result.returncode, 5)
+
+
+# Answers SIGUSR1 as the library does: by a report in its folder, complete when it appears.
+ANSWERING = """
+import json, os, signal, sys
+def answer(number, frame):
+    with open(sys.argv[1], encoding="utf-8") as file:
+        report = json.load(file)
+    report["trigger"] = "signal"
+    report["process"]["pid"] = os.getpid()
+    with open(".hidden", "w", encoding="utf-8") as file:
+        json.dump(report, file)
+    os.rename(".hidden", "answer.json")
+signal.signal(signal.SIGUSR1, answer)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+class Snapshot(ToolTest):
+    def start(self, *words, library=True):
+        environment = clean_environment(**({"LD_PRELOAD": LIBRARY} if library else {}))
+        child = subprocess.Popen([sys.executable, *words], stdin=subprocess.PIPE, text=True,
+                                 stdout=subprocess.PIPE, cwd=self.folder, env=environment)
+        self.addCleanup(child.communicate)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        return str(child.pid)
+
+    def test_prints_the_report_that_the_process_writes(self):
+        pid = self.start("-c", ANSWERING, self.sample())
+        result = self.call("snapshot", pid)
+        self.assertEqual(result.stderr, "")
+        self.assertEqual((result.returncode, result.stdout), (0, self.path("answer.json") + "\n"))
+
+    def test_gives_up_when_no_report_comes(self):
+        pid = self.start("-c", "import signal, sys; signal.signal(10, lambda *_: None); "
+                         "print('ready', flush=True); sys.stdin.read()")
+        self.assert_refused(["snapshot", "--wait", "1", pid], 2, "no report")
+
+    def test_leaves_other_processes_alone(self):
+        waiting = ("-c", "import sys; print('ready', flush=True); sys.stdin.read()")
+        self.assert_refused(["snapshot", self.start(*waiting, library=False)], 2,
+                            "runs without vramscope")
+        self.assert_refused(["snapshot", self.start(*waiting)], 2, "does not catch SIGUSR1")
+        self.assert_refused(["snapshot", "0"], 2, "No such file or directory")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
