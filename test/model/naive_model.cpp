@@ -3,7 +3,7 @@
 #include "test/model/naive_model.h"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace vramscope {
 namespace {
@@ -50,10 +50,6 @@ Outcome outcome_of(const ModelSegment& segment, const ModelBlock& block) {
   return outcome;
 }
 
-std::tuple<Kind, std::uint16_t, std::uint32_t> key_of(Place where) {
-  return {where.kind, where.device, where.context};
-}
-
 }  // namespace
 
 Outcome NaiveModel::allocate(const Request& request) {
@@ -65,7 +61,7 @@ Outcome NaiveModel::allocate(const Request& request) {
     outcome.status.result = Result::out_of_memory;
     return outcome;
   }
-  open_.insert(key_of(request.where));
+  open(request.where);
   devices_[request.where.device];
   complete_pending(request.where);
   const std::uint64_t rounded = std::max(kSmallest, round_up(request.bytes, kRounding));
@@ -82,6 +78,12 @@ Outcome NaiveModel::allocate(const Request& request) {
   outcome.address = block.address;
   outcome.rounded = block.size;
   return outcome;
+}
+
+void NaiveModel::open(Place where) {
+  if (std::find(open_.begin(), open_.end(), where) != open_.end()) return;
+  const auto unused = std::find(open_.begin(), open_.end(), std::nullopt);
+  unused == open_.end() ? open_.push_back(where) : void(*unused = where);
 }
 
 // Smallest free block of the place and pool that is large enough; the lowest address among equals.
@@ -289,9 +291,9 @@ void NaiveModel::trim() {
 // the device may be touched now, nothing happened.
 bool NaiveModel::full_release(std::uint16_t device) {
   bool is_counted = false;
-  for (const auto& [kind, ordinal, context] : open_) {
-    const Place where{kind, ordinal, context};
-    if (ordinal != device || !backend_.may_wait(where)) continue;
+  for (const std::optional<Place>& place : open_) {
+    if (!place || place->device != device || !backend_.may_wait(*place)) continue;
+    const Place where = *place;
     if (!is_counted) ++devices_[device].counts["num_sync_all_streams"];
     is_counted = true;
     complete_pending(where);
@@ -370,7 +372,7 @@ void NaiveModel::forget_place(Place where) {
     }
   }
   segments_ = kept;
-  open_.erase(key_of(where));
+  std::replace(open_.begin(), open_.end(), std::optional(where), std::optional<Place>());
 }
 
 const ModelSegment* NaiveModel::direct_of(Place where) const {

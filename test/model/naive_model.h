@@ -5,9 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -94,6 +93,7 @@ class NaiveModel {
     bool found = false;
   };
 
+  void open(Place where);
   Spot best_fit(Place where, bool is_small, std::uint64_t size) const;
   Spot start_of_live_block(Address address) const;
   Spot block_at(Address address, BlockState state) const;
@@ -115,8 +115,8 @@ class NaiveModel {
   Backend& backend_;
   Limits limits_;
   std::vector<ModelSegment> segments_;
-  std::vector<Address> pending_;  // frees that a capture put off, oldest first
-  std::set<std::tuple<Kind, std::uint16_t, std::uint32_t>> open_;  // places that were asked for
+  std::vector<Address> pending_;            // frees that a capture put off, oldest first
+  std::vector<std::optional<Place>> open_;  // places that were asked for; an ended one's is reused
   std::map<std::uint16_t, ModelDevice> devices_;
   std::map<std::string, ModelStat> host_;
   std::int64_t num_host_alloc_ = 0, num_host_free_ = 0;

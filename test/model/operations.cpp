@@ -67,13 +67,18 @@ std::uint64_t size_of(Sizes sizes, Random& random) {
   return 1;
 }
 
-Operation fault(Random& random, bool has_faults) {
+// Most often the first.
+std::uint32_t place(Random& random, std::uint32_t places) {
+  return random.below(6) == 0 ? static_cast<std::uint32_t>(random.below(places)) : 0;
+}
+
+Operation fault(Random& random, const Scenario& scenario) {
   Operation operation{.slot = static_cast<std::uint32_t>(random.below(8))};
-  operation.place = static_cast<std::uint32_t>(random.below(3));
+  operation.place = static_cast<std::uint32_t>(random.below(scenario.places));
   const std::array plain = {Action::trim, Action::reset_peaks, Action::reset_accumulated,
                             Action::set_fraction, Action::fail_call};
   const std::array rare = {Action::capture, Action::sticky_error, Action::forget_place};
-  if (has_faults && random.below(4) == 0) {
+  if (scenario.has_faults && random.below(4) == 0) {
     operation.action = rare[random.below(rare.size())];
     operation.number = random.below(2) * (operation.action == Action::sticky_error ? 700 : 1);
     return operation;
@@ -131,7 +136,7 @@ std::vector<Operation> make_operations(const Scenario& scenario, std::size_t cou
     if (dice < allocations) {
       operation.action = Action::allocate;
       operation.number = size_of(scenario.sizes, random);
-      operation.place = random.below(8) == 0 ? 1 + static_cast<std::uint32_t>(random.below(2)) : 0;
+      operation.place = place(random, scenario.places);
       operation.slot = static_cast<std::uint32_t>(random.below(scenario.slots));
     } else if (dice < 910) {
       operation.action = Action::free;
@@ -141,7 +146,7 @@ std::vector<Operation> make_operations(const Scenario& scenario, std::size_t cou
     } else if (dice < 980) {
       operation = direct(random);
     } else {
-      operation = fault(random, scenario.has_faults);
+      operation = fault(random, scenario);
     }
     operations.push_back(operation);
   }

@@ -51,6 +51,7 @@ struct Scenario {
   std::uint64_t seed = 0;
   Sizes sizes = Sizes::mixed;
   std::uint32_t slots = 64;  // most blocks alive
+  std::uint32_t places = 3;  // contexts and devices; with one the allocator takes shorter ways
   std::uint64_t capacity = 16ull << 30;
   bool exact_fallback = false;
   bool reuse_addresses = false;  // of released segments, as drivers do
