@@ -33,8 +33,7 @@ DeviceFacts ask_device(std::uint16_t device) {
     facts.name = name.data();
   }
   CUuuid uuid{};
-  if (driver.cuDeviceGetUuid != nullptr &&
-      driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
+  if (driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
     facts.uuid = uuid_text(uuid);
   }
   std::array<char, 32> bus{};

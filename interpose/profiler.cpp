@@ -78,6 +78,10 @@ Profiler::Profiler(const Options& options)
 
 void Profiler::start() noexcept {
   if (switched_off() || starting.test_and_set()) return;
+  if (!driver_is_complete()) {
+    say("this driver lacks functions of CUDA 11.8; the program runs unrecorded");
+    return;
+  }
   const Startup& start = startup();
   Profiler* profiler = nullptr;
   try {

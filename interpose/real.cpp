@@ -24,6 +24,14 @@ const Real& real() noexcept {
   return found != nullptr ? *found : nothing;
 }
 
+bool driver_is_complete() noexcept {
+  const Real& driver = real();
+#define X(symbol) driver.symbol != nullptr &&
+  return VRAMSCOPE_USED_FUNCTIONS(X) driver.cuMemAlloc_v2 != nullptr &&
+         driver.cuMemFree_v2 != nullptr && driver.cuMemGetInfo_v2 != nullptr;
+#undef X
+}
+
 void load_real(void* handle) noexcept {
   if (known.load(std::memory_order_acquire) != nullptr) return;
   Real fresh;  // looked up before anything is held: the loader has locks of its own

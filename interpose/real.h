@@ -26,6 +26,10 @@ struct Real {
 // Threads: any; written once.
 [[nodiscard]] const Real& real() noexcept;
 
+// The driver has every function that we call ourselves. One that lacks some (a stub, or older than
+// 11.8) is left alone: its calls pass, nothing is recorded.
+[[nodiscard]] bool driver_is_complete() noexcept;
+
 // The driver was seen under `handle` (from dlopen): fills the pointers, the first time.
 void load_real(void* handle) noexcept;
 
