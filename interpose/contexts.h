@@ -13,6 +13,12 @@
 
 namespace vramscope {
 
+// Where memory of `kind` is that belongs to a context: host kinds have no device of their own.
+[[nodiscard]] constexpr Place in_context(Kind kind, std::uint16_t device, std::uint32_t context) {
+  const bool on_host = kind == Kind::pinned || kind == Kind::registered;
+  return {.kind = kind, .device = on_host ? std::uint16_t{0} : device, .context = context};
+}
+
 // Threads: any.
 class Contexts {
  public:
