@@ -1,0 +1,31 @@
+// The simulated driver's settings, from the environment variable VRAMSCOPE_SIM.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramscope::simulator {
+
+struct Configuration {
+  std::uint64_t capacity = std::uint64_t{16} << 30;  // bytes per device; B, KiB, MiB, GiB or none
+  int devices = 1;                                   // 1 to 16
+  std::uint64_t fail_alloc = 0;    // this allocation call of each device fails; 0: none
+  std::uint64_t sticky_after = 0;  // after this many allocation calls ...
+  std::int32_t sticky_code = 0;    // ... every call answers this code; 0: never
+  std::uint64_t slow_free_us = 0;  // each free takes at least this long
+  std::uint64_t delay_us = 0;      // each asynchronous operation starts this late
+  int driver_version = 13000;
+};
+
+struct Parsed {
+  Configuration configuration;
+  std::vector<std::string> complaints;  // one line per bad entry, whose default is kept
+};
+
+// "capacity=16GiB,devices=1,sticky=3:700,..."
+[[nodiscard]] Parsed parse_configuration(std::string_view text);
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,111 @@
+// What the simulated driver is made of, and what every entry point may ask of it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "test/simulator/configuration.h"
+#include "test/simulator/memory_table.h"
+#include "test/simulator/shadow_memory.h"
+#include "test/simulator/simulated_device.h"
+#include "test/simulator/streams.h"
+#include "test/simulator/vendor.h"
+
+// Vendor's opaque handle types, given a body here. A context is never deleted: its handle stays
+// distinguishable from later ones.
+struct CUctx_st {
+  CUctx_st(int device, bool primary, unsigned flags, std::uint64_t id)
+      : device(device), primary(primary), id(id), flags(flags) {}
+
+  const int device;
+  const bool primary;
+  const std::uint64_t id;
+  std::atomic<unsigned> flags;
+  std::atomic<bool> alive{true};
+  unsigned retains = 0;  // primary only; guarded by Driver::mutex
+  vramscope::simulator::StreamSet streams;
+};
+
+struct CUmemPoolHandle_st {
+  int device = 0;
+  bool is_default = false;
+  std::mutex mutex;             // guards everything below
+  std::uint64_t max_bytes = 0;  // 0: no limit but the device's
+  std::uint64_t release_threshold = 0;
+  std::uint64_t used = 0;
+  std::uint64_t used_high = 0;
+  std::uint64_t reserved_high = 0;
+  int reuse[3] = {1, 1, 1};  // the three REUSE attributes; kept, without effect
+};
+
+namespace vramscope::simulator {
+
+struct Device {
+  Device(int ordinal, const Configuration& configuration);
+
+  const int ordinal;
+  ShadowMemory shadow;
+  SimulatedDevice accounts;
+  CUctx_st primary;
+  std::shared_ptr<CUmemPoolHandle_st> default_pool;
+  CUmemoryPool current_pool;
+};
+
+// Threads: any. Made by the first cuInit, never destroyed.
+struct Driver {
+  explicit Driver(const Configuration& configuration);
+
+  [[nodiscard]] Device* device(CUdevice ordinal);
+  [[nodiscard]] Device& device_of(CUcontext context) { return *devices[context->device]; }
+  // The device whose reservation holds this address, or null: an ordinary host address.
+  [[nodiscard]] Device* device_at(Address address);
+  // Where the bytes at a device or host address are.
+  [[nodiscard]] std::byte* bytes_at(Address address);
+  // Waits for everything that was submitted in any context that is alive.
+  void wait_for_all_work();
+  // Gives memory back that has already left the table.
+  void give_back(const Allocation& allocation);
+
+  const Configuration configuration;
+  std::vector<std::unique_ptr<Device>> devices;
+  MemoryTable memory;
+  Handles<CUmemPoolHandle_st> pools;
+  std::mutex mutex;              // guards contexts and the primaries' retains
+  std::set<CUcontext> contexts;  // all that ever were, primaries included
+  std::atomic<std::uint64_t> next_id{1};
+  std::atomic<std::uint64_t> launches{0};
+};
+
+enum class Needs : std::uint8_t { nothing, driver, context };
+enum class Flavour : std::uint8_t { legacy, per_thread };
+
+const Configuration& configuration();  // read once, from VRAMSCOPE_SIM
+Driver& driver();                      // only after a successful cuInit
+
+// What stops a call before it looks at its arguments: not initialised, forked, shut down, a
+// sticky error, no context.
+[[nodiscard]] CUresult admit(Needs needs);
+// What the default stream means to the entry point that this thread is in.
+Flavour& default_stream_flavour();
+
+[[nodiscard]] CUcontext current_context();
+[[nodiscard]] inline CUresult result_of(const Status& status) {
+  return static_cast<CUresult>(status.code);
+}
+
+// Bodies of the entry points, under their exact exported names: the header's types, so that a
+// disagreement with the vendor does not link.
+namespace body {
+#define DRIVER(symbol, asked, since, needs) decltype(::symbol) symbol;
+#define STREAMED(symbol, asked, since, suffix, needs) decltype(::symbol) symbol;
+#include "test/simulator/driver_functions.def"
+#undef DRIVER
+#undef STREAMED
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,214 @@
+// Contexts: the stack of each thread, creation and end, the primary context of each device.
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include "test/simulator/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+std::vector<CUcontext>& stack() {
+  thread_local std::vector<CUcontext> contexts;
+  return contexts;
+}
+
+// Flags that cuCtxCreate and the primary context take (cuda.h, CUctx_flags).
+bool good_flags(unsigned flags) {
+  return (flags & ~unsigned{CU_CTX_FLAGS_MASK}) == 0 &&
+         (flags & CU_CTX_SCHED_MASK) != (CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD);
+}
+
+bool known(CUcontext context) {
+  const std::lock_guard lock(driver().mutex);
+  return driver().contexts.contains(context);
+}
+
+CUresult usable(CUcontext context) {
+  if (!known(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  return context->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal) {
+  if (context == nullptr || !good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  auto* made = new CUctx_st(ordinal, false, flags, driver().next_id++);
+  {
+    const std::lock_guard lock(driver().mutex);
+    driver().contexts.insert(made);
+  }
+  stack().push_back(made);
+  *context = made;
+  return CUDA_SUCCESS;
+}
+
+// Finishes the context's work, then ends everything that lives in it.
+void end(CUcontext context) {
+  for (const Point& tail : context->streams.all_tails()) tail.wait();
+  context->alive = false;
+  forget_captures_of(context);
+  streams().remove_if([context](const CUstream_st& s) { return s.context == context; });
+  events().remove_if([context](const CUevent_st& e) { return e.context == context; });
+  context->streams.close_all();
+  for (const Allocation& allocation : driver().memory.take_all_of(context)) {
+    driver().give_back(allocation);
+  }
+}
+
+}  // namespace
+
+CUcontext current_context() { return stack().empty() ? nullptr : stack().back(); }
+
+namespace body {
+
+CUresult cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device) {
+  return create(context, flags, device);
+}
+
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
+  return create(context, flags, device);
+}
+
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* /*affinities*/, int count,
+                        unsigned flags, CUdevice device) {
+  return count == 0 ? create(context, flags, device) : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+}
+
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsigned flags,
+                        CUdevice device) {
+  if (parameters != nullptr && parameters->numExecAffinityParams != 0) {
+    return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  }
+  return create(context, flags, device);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext context) {
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+  if (current_context() == context) stack().pop_back();
+  end(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy(CUcontext context) { return body::cuCtxDestroy_v2(context); }
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  stack().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) { return body::cuCtxPushCurrent_v2(context); }
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  if (stack().empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context != nullptr) *context = stack().back();
+  stack().pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext* context) { return body::cuCtxPopCurrent_v2(context); }
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  if (context != nullptr) {
+    if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  }
+  if (!stack().empty()) stack().pop_back();
+  if (context != nullptr) stack().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *context = current_context();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = driver().device(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  const std::lock_guard lock(driver().mutex);
+  ++device->primary.retains;
+  device->primary.alive = true;
+  *context = &device->primary;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
+  Device* device = driver().device(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  {
+    const std::lock_guard lock(driver().mutex);
+    if (device->primary.retains == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    if (--device->primary.retains != 0) return CUDA_SUCCESS;
+  }
+  end(&device->primary);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal) {
+  return body::cuDevicePrimaryCtxRelease_v2(ordinal);
+}
+
+// The handle keeps its value; retaining it again brings it back to life, empty.
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
+  Device* device = driver().device(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (device->primary.alive) end(&device->primary);
+  const std::lock_guard lock(driver().mutex);
+  device->primary.retains = 0;
+  device->primary.flags = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice ordinal) {
+  return body::cuDevicePrimaryCtxReset_v2(ordinal);
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
+  Device* device = driver().device(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (!good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
+  device->primary.flags = flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice ordinal, unsigned flags) {
+  return body::cuDevicePrimaryCtxSetFlags_v2(ordinal, flags);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
+  Device* device = driver().device(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *flags = device->primary.flags;
+  *active = device->primary.alive ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (context == nullptr) context = current_context();
+  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  *device = context->device;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) { return body::cuCtxGetDevice_v2(device, nullptr); }
+
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  if (context == nullptr) context = current_context();
+  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  for (const Point& tail : context->streams.all_tails()) tail.wait();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize() { return body::cuCtxSynchronize_v2(nullptr); }
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,92 @@
+// The exported symbols: each is a jump through a slot to a gate that admits the call and runs the
+// body. Derived from the table; nothing is typed twice.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/driver_gates.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+// Sets the meaning of the default stream for one call, and back: host functions and callbacks may
+// call in again.
+class FlavourScope {
+ public:
+  explicit FlavourScope(Flavour flavour) : before_(default_stream_flavour()) {
+    default_stream_flavour() = flavour;
+  }
+  ~FlavourScope() { default_stream_flavour() = before_; }
+
+ private:
+  Flavour before_;
+};
+
+template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
+CUresult enter(Parameters... arguments) {
+  if (const CUresult refusal = admit(kNeeds); refusal != CUDA_SUCCESS) return refusal;
+  const FlavourScope scope(kFlavour);
+  return kBody(arguments...);
+}
+
+template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
+constexpr auto gate(CUresult (*)(Parameters...)) {
+  return &enter<kFlavour, kNeeds, kBody, Parameters...>;
+}
+
+CUresult unsupported() {
+  const CUresult refusal = admit(Needs::driver);
+  return refusal == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : refusal;
+}
+
+}  // namespace
+
+// One exported symbol, its hidden twin (the address that cuGetProcAddress gives out, which no
+// preloaded library can change), and the jump.
+#define EXPORT(symbol)                                        \
+  asm(".text\n"                                               \
+      ".p2align 4\n"                                          \
+      ".globl " #symbol                                       \
+      "\n"                                                    \
+      ".type " #symbol                                        \
+      ", @function\n"                                         \
+      ".globl vramscope_gate_" #symbol                        \
+      "\n"                                                    \
+      ".hidden vramscope_gate_" #symbol                       \
+      "\n"                                                    \
+      ".type vramscope_gate_" #symbol ", @function\n" #symbol \
+      ":\n"                                                   \
+      "vramscope_gate_" #symbol                               \
+      ":\n"                                                   \
+      "jmp *vramscope_slot_" #symbol                          \
+      "(%rip)\n"                                              \
+      ".size " #symbol ", . - " #symbol "\n");
+
+#define SLOT(symbol, body, flavour, needs)                \
+  extern "C" {                                            \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] =  \
+      gate<Flavour::flavour, Needs::needs, &body>(&body); \
+  }                                                       \
+  EXPORT(symbol)
+
+#define DRIVER(symbol, asked, since, needs) SLOT(symbol, body::symbol, legacy, needs)
+#define STREAMED(symbol, asked, since, suffix, needs) \
+  SLOT(symbol, body::symbol, legacy, needs)           \
+  SLOT(symbol##suffix, body::symbol, per_thread, needs)
+#include "test/simulator/driver_functions.def"
+
+#define UNSUPPORTED(symbol, asked, since)                              \
+  extern "C" {                                                         \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] = &unsupported; \
+  }                                                                    \
+  EXPORT(symbol)
+#define UNSUPPORTED_STREAMED(symbol, asked, since, suffix) \
+  UNSUPPORTED(symbol, asked, since)                        \
+  UNSUPPORTED(symbol##suffix, asked, since)
+#include "test/simulator/driver_unsupported.def"
+
+}  // namespace vramscope::simulator
+
+// How many kernels this process's simulated devices accepted.
+extern "C" [[gnu::visibility("default")]] std::uint64_t vramscope_simulated_launches() {
+  using namespace vramscope::simulator;
+  return admit(Needs::driver) == CUDA_ERROR_NOT_INITIALIZED ? 0 : driver().launches.load();
+}

@@ -1,0 +1,189 @@
+// Device and managed memory: allocation, free, and questions about amounts and ranges.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "test/simulator/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+constexpr std::uint64_t kPitchAlignment = 512;  // what current devices answer
+
+void sleep_us(std::uint64_t us) {
+  if (us != 0) std::this_thread::sleep_for(std::chrono::microseconds(us));
+}
+
+CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
+  CUcontext context = current_context();
+  const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
+  if (!grant.status.ok()) return result_of(grant.status);
+  driver().memory.add({.start = grant.address,
+                       .bytes = bytes,
+                       .kind = Kind::device,
+                       .context = context,
+                       .device = context->device});
+  *pointer = grant.address;
+  return CUDA_SUCCESS;
+}
+
+// A managed range has pages of its own: the host reads and writes them at the same address.
+CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned flags) {
+  CUcontext context = current_context();
+  Device& device = driver().device_of(context);
+  const Grant grant = device.accounts.allocate(Memory::device, std::max(bytes, kOwnGranulesFrom));
+  if (!grant.status.ok()) return result_of(grant.status);
+  if (!device.shadow.open_to_host(grant.address, bytes)) {
+    (void)device.accounts.release(grant.address);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  driver().memory.add({.start = grant.address,
+                       .bytes = bytes,
+                       .kind = Kind::managed,
+                       .context = context,
+                       .device = context->device,
+                       .flags = flags});
+  *pointer = grant.address;
+  return CUDA_SUCCESS;
+}
+
+void give_back_on_device(const Allocation& allocation) {
+  Device& device = *driver().devices[static_cast<std::size_t>(allocation.device)];
+  if (allocation.kind == Kind::managed) {
+    device.shadow.close_to_host(allocation.start, allocation.bytes);
+  }
+  device.shadow.discard(allocation.start, allocation.bytes);
+  if (allocation.pool != nullptr) {
+    const std::lock_guard lock(allocation.pool->mutex);
+    allocation.pool->used -= round_up(allocation.bytes, kSmallAlignment);
+  }
+  (void)device.accounts.release(allocation.start);
+}
+
+unsigned narrow(std::size_t bytes) {
+  return static_cast<unsigned>(std::min<std::size_t>(bytes, std::numeric_limits<unsigned>::max()));
+}
+
+}  // namespace
+
+void Driver::give_back(const Allocation& allocation) {
+  if (allocation.kind == Kind::registered) return;
+  if (allocation.kind == Kind::pinned) {
+    munmap(reinterpret_cast<void*>(allocation.start), allocation.bytes);
+    return;
+  }
+  give_back_on_device(allocation);
+}
+
+namespace body {
+
+CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  return allocate(pointer, bytes);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_t width,
+                            std::size_t height, unsigned element) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || pitch == nullptr || width == 0 || height == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (element != 4 && element != 8 && element != 16) return CUDA_ERROR_INVALID_VALUE;
+  constexpr std::size_t kMost = std::size_t{1} << 48;  // beyond any device; keeps the product small
+  if (width > kMost || height > kMost / width) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::size_t row = round_up(width, kPitchAlignment);
+  const CUresult result = allocate(pointer, row * height);
+  if (result == CUDA_SUCCESS) *pitch = row;
+  return result;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned flags) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return allocate_managed(pointer, bytes, flags);
+}
+
+// Waits for all work first, as callers rely on (reference section 4, row 8); memory of a pool gets
+// no such wait (row 7).
+CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == 0) return CUDA_SUCCESS;
+  const auto on_device = [](const Allocation& allocation) { return !allocation.on_host(); };
+  const auto found = driver().memory.find(pointer);
+  if (!found || found->start != pointer || !on_device(*found)) return CUDA_ERROR_INVALID_VALUE;
+  if (found->kind != Kind::stream_ordered) driver().wait_for_all_work();
+  sleep_us(configuration().slow_free_us);
+  const auto taken = driver().memory.take(pointer, on_device);
+  if (!taken) return CUDA_ERROR_INVALID_VALUE;
+  driver().give_back(*taken);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  const SimulatedDevice& accounts = driver().device_of(current_context()).accounts;
+  if (free != nullptr) *free = accounts.free_bytes();
+  if (total != nullptr) *total = accounts.capacity();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(unsigned* free, unsigned* total) {
+  const SimulatedDevice& accounts = driver().device_of(current_context()).accounts;
+  if (free != nullptr) *free = narrow(accounts.free_bytes());
+  if (total != nullptr) *total = narrow(accounts.capacity());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* start, std::size_t* bytes, CUdeviceptr pointer) {
+  const auto found = driver().memory.find(pointer);
+  if (!found) return CUDA_ERROR_NOT_FOUND;
+  if (start != nullptr) *start = found->start;
+  if (bytes != nullptr) *bytes = found->bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAdvise(CUdeviceptr pointer, std::size_t bytes, CUmem_advise, CUdevice) {
+  const auto found = driver().memory.find(pointer, bytes);
+  return found && found->kind == Kind::managed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemAdvise_v2(CUdeviceptr pointer, std::size_t bytes, CUmem_advise advice,
+                        CUmemLocation) {
+  return body::cuMemAdvise(pointer, bytes, advice, 0);
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr pointer, std::size_t bytes, CUdevice, CUstream handle) {
+  const auto found = driver().memory.find(pointer, bytes);
+  if (!found || found->kind != Kind::managed) return CUDA_ERROR_INVALID_VALUE;
+  const auto stream = resolve(handle);
+  return stream ? submit(*stream, {}) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, std::size_t bytes, CUmemLocation, unsigned,
+                               CUstream stream) {
+  return body::cuMemPrefetchAsync(pointer, bytes, 0, stream);
+}
+
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer, std::size_t bytes,
+                                unsigned flags) {
+  const auto found = driver().memory.find(pointer);
+  if (!found || found->kind != Kind::managed || found->start != pointer) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (bytes != 0 && bytes != found->bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (flags > CU_MEM_ATTACH_SINGLE) return CUDA_ERROR_INVALID_VALUE;
+  const auto stream = resolve(handle);
+  return stream ? submit(*stream, {}) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

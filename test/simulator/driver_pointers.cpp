@@ -1,0 +1,173 @@
+// Questions about pointers, and sharing between processes.
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstring>
+
+#include "test/simulator/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+// Writes an attribute of the type that cuda.h names for it.
+template <class Value>
+CUresult write(void* to, Value value) {
+  std::memcpy(to, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+
+CUmemorytype type_of(const Allocation& allocation) {
+  return allocation.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+bool host_reaches(const Allocation& allocation) {
+  return allocation.on_host() || allocation.kind == Kind::managed;
+}
+
+CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr pointer, void* value) {
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return write(value, a.context);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return write(value, unsigned{type_of(a)});
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (!host_reaches(a)) return CUDA_ERROR_INVALID_VALUE;
+      return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return write(value, int{a.sync_memops});
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      return write(value, a.buffer_id);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return write(value, a.kind == Kind::managed);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return write(value, a.device);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return write(value, a.kind == Kind::device);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return write(value, a.start);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return write(value, std::size_t{a.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return write(value, true);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return write(value, cuuint64_t{0});
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return write(value, false);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return write(value, unsigned{CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE});
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return write(value, a.pool);
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      return write(value, std::size_t{a.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      return write(value, a.start);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return write(value, a.buffer_id);
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+// What cuPointerGetAttributes gives for a pointer that no driver knows (cuda.h).
+void answer_unknown(CUpointer_attribute name, void* value) {
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      (void)write(value, int{CU_DEVICE_INVALID});
+      return;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      (void)write(value, 0);
+      return;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      (void)write(value, false);
+      return;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return;
+    default:
+      (void)write(value, cuuint64_t{0});
+      return;
+  }
+}
+
+// What our 64 opaque bytes hold.
+struct IpcHandle {
+  char mark[16];
+  pid_t exporter;
+  Address start;
+  std::uint64_t buffer_id;
+};
+static_assert(sizeof(IpcHandle) <= sizeof(CUipcMemHandle));
+constexpr char kMark[16] = "vramscope-ipc";
+
+}  // namespace
+
+namespace body {
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute name, CUdeviceptr pointer) {
+  if (value == nullptr || name <= 0 || name > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto found = driver().memory.find(pointer);
+  return found ? answer(*found, name, pointer, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* names, void** values,
+                                CUdeviceptr pointer) {
+  if (count == 0 || names == nullptr || values == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = driver().memory.find(pointer);
+  for (unsigned i = 0; i < count; ++i) {
+    if (values[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    answer_unknown(names[i], values[i]);
+    if (found) (void)answer(*found, names[i], pointer, values[i]);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute name, CUdeviceptr pointer) {
+  if (value == nullptr || name != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = driver().memory.find(pointer);
+  if (!found || found->on_host()) return CUDA_ERROR_INVALID_VALUE;
+  driver().memory.set_sync_memops(found->start, *static_cast<const int*>(value) != 0);
+  return CUDA_SUCCESS;
+}
+
+// An interior pointer gives the handle of the whole allocation, as on the real driver.
+CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = driver().memory.find(pointer);
+  if (!found || found->kind != Kind::device) return CUDA_ERROR_INVALID_VALUE;
+  IpcHandle content = {
+      .mark = {}, .exporter = getpid(), .start = found->start, .buffer_id = found->buffer_id};
+  std::memcpy(content.mark, kMark, sizeof kMark);
+  std::memset(handle, 0, sizeof *handle);
+  std::memcpy(handle, &content, sizeof content);
+  return CUDA_SUCCESS;
+}
+
+// The exporter may not open its own handle; other processes cannot reach this one's memory.
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned flags) {
+  if (pointer == nullptr || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  IpcHandle content;
+  std::memcpy(&content, &handle, sizeof content);
+  if (std::memcmp(content.mark, kMark, sizeof kMark) != 0) return CUDA_ERROR_INVALID_VALUE;
+  return content.exporter == getpid() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuIpcOpenMemHandle(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned flags) {
+  return body::cuIpcOpenMemHandle_v2(pointer, handle, flags);
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr) { return CUDA_ERROR_INVALID_VALUE; }
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,100 @@
+// Checks a box against the memory table, then moves its bytes on the stream's own thread.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/transfer.h"
+
+#include <cstring>
+#include <utility>
+
+#include "test/simulator/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+struct Endpoint {
+  CUresult result = CUDA_SUCCESS;
+  std::byte* bytes = nullptr;
+  bool pageable = false;
+  bool host_visible = false;  // the program can see the bytes without a further copy
+};
+
+bool empty(const Box& box) { return box.width == 0 || box.height == 0 || box.depth == 0; }
+
+// Bytes from the first to the last of the box.
+std::uint64_t span(const Box& box, const Side& side) {
+  return (box.depth - 1) * side.slice + (box.height - 1) * side.pitch + box.width;
+}
+
+Endpoint locate(const Box& box, const Side& side, Claim claim) {
+  constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
+  if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
+  const auto known = driver().memory.find(side.start, span(box, side));
+  const bool on_device = driver().device_at(side.start) != nullptr;
+  if (!known && (on_device || claim == Claim::device)) return kWrong;
+  if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
+  return {.bytes = driver().bytes_at(side.start),
+          .pageable = !known,
+          .host_visible = !on_device || known->kind == Kind::managed};
+}
+
+template <class Row>
+void each_row(const Box& box, Row row) {
+  for (std::uint64_t z = 0; z < box.depth; ++z) {
+    for (std::uint64_t y = 0; y < box.height; ++y) row(y, z);
+  }
+}
+
+void move(const Copy& copy, std::byte* to, const std::byte* from) {
+  each_row(copy.box, [&](std::uint64_t y, std::uint64_t z) {
+    std::memmove(to + z * copy.to.slice + y * copy.to.pitch,
+                 from + z * copy.from.slice + y * copy.from.pitch, copy.box.width);
+  });
+}
+
+void fill_row(std::byte* to, const Fill& fill) {
+  if (fill.element == 1) {
+    std::memset(to, static_cast<int>(fill.value & 0xff), fill.box.width);
+    return;
+  }
+  for (std::uint64_t at = 0; at < fill.box.width; at += fill.element) {
+    std::memcpy(to + at, &fill.value, fill.element);  // little endian: the low bytes come first
+  }
+}
+
+CUresult run(CUstream handle, Wait wait, bool pageable, bool host_visible, Engine::Work work) {
+  if (wait != Wait::as_needed) {
+    if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  }
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  Point reached;
+  const CUresult result = submit(*stream, std::move(work), &reached);
+  if (result != CUDA_SUCCESS) return result;
+  if (wait == Wait::always || pageable || (wait == Wait::for_host && host_visible)) reached.wait();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult transfer(const Copy& copy, CUstream stream, Wait wait) {
+  if (empty(copy.box)) return CUDA_SUCCESS;
+  const Endpoint to = locate(copy.box, copy.to, copy.to_claim);
+  const Endpoint from = locate(copy.box, copy.from, copy.from_claim);
+  if (to.result != CUDA_SUCCESS) return to.result;
+  if (from.result != CUDA_SUCCESS) return from.result;
+  return run(stream, wait, to.pageable || from.pageable, to.host_visible || from.host_visible,
+             [copy, to, from] { move(copy, to.bytes, from.bytes); });
+}
+
+CUresult transfer(const Fill& fill, CUstream stream, Wait wait) {
+  if (empty(fill.box)) return CUDA_SUCCESS;
+  if (fill.to.start % fill.element != 0) return CUDA_ERROR_INVALID_VALUE;
+  const Endpoint to = locate(fill.box, fill.to, Claim::device);
+  if (to.result != CUDA_SUCCESS) return to.result;
+  return run(stream, wait, false, to.host_visible, [fill, to] {
+    each_row(fill.box,
+             [&](std::uint64_t y, std::uint64_t) { fill_row(to.bytes + y * fill.to.pitch, fill); });
+  });
+}
+
+}  // namespace vramscope::simulator

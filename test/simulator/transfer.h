@@ -1,0 +1,57 @@
+// Copies and sets as boxes of bytes: one description for one, two and three dimensions.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/place.h"
+#include "test/simulator/vendor.h"
+
+namespace vramscope::simulator {
+
+struct Box {
+  std::uint64_t width = 0;  // bytes
+  std::uint64_t height = 1;
+  std::uint64_t depth = 1;
+};
+
+// Where a box lies: its first byte, and the steps between rows and between slices.
+struct Side {
+  Address start = 0;
+  std::uint64_t pitch = 0;
+  std::uint64_t slice = 0;
+};
+
+// What a program claims that an address is.
+enum class Claim : std::uint8_t {
+  device,  // known to the driver
+  host,    // any host memory
+  any,     // told by the address
+};
+
+enum class Wait : std::uint8_t {
+  as_needed,  // asynchronous, as far as pageable memory allows
+  for_host,   // unless everything is on devices
+  always,
+};
+
+struct Copy {
+  Box box;
+  Side to;
+  Side from;
+  Claim to_claim = Claim::any;
+  Claim from_claim = Claim::any;
+};
+
+struct Fill {
+  Box box;  // width in bytes, a multiple of `element`
+  Side to;
+  std::uint32_t value = 0;
+  unsigned element = 1;  // bytes: 1, 2 or 4
+};
+
+CUresult transfer(const Copy& copy, CUstream stream, Wait wait);
+CUresult transfer(const Fill& fill, CUstream stream, Wait wait);
+
+}  // namespace vramscope::simulator
