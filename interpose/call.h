@@ -50,10 +50,13 @@ class Call {
   CUresult direct(RealFunction real_function, Memory memory) noexcept {
     switch (event_.effect) {
       case Effect::allocate:
-      case Effect::pin: return direct_allocation(real_function, memory);
+      case Effect::pin:
+        return direct_allocation(real_function, memory);
       case Effect::release:
-      case Effect::unpin: return direct_release(real_function, memory);
-      default: return timed(real_function);
+      case Effect::unpin:
+        return direct_release(real_function, memory);
+      default:
+        return timed(real_function);
     }
   }
 

@@ -16,9 +16,12 @@ constexpr std::uint64_t kSampleEveryNs = 10'000'000;
 
 Status to_status(CUresult code) noexcept {
   switch (code) {
-    case CUDA_SUCCESS: return {};
-    case CUDA_ERROR_OUT_OF_MEMORY: return {Result::out_of_memory, code};
-    default: return {Result::failed, code};
+    case CUDA_SUCCESS:
+      return {};
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return {Result::out_of_memory, code};
+    default:
+      return {Result::failed, code};
   }
 }
 

@@ -55,4 +55,8 @@ DeviceFacts ask_device(std::uint16_t device) {
 
 bool is_simulated_device() noexcept { return real().vramscope_simulated_launches != nullptr; }
 
+std::uint64_t simulated_launches() noexcept {
+  return is_simulated_device() ? real().vramscope_simulated_launches() : 0;
+}
+
 }  // namespace vramscope

@@ -14,5 +14,7 @@ namespace vramscope {
 
 // The driver is Vramscope's own simulated device.
 [[nodiscard]] bool is_simulated_device() noexcept;
+// Kernels that the simulated device accepted; 0 on a real one. Not a call of CUDA: any thread.
+[[nodiscard]] std::uint64_t simulated_launches() noexcept;
 
 }  // namespace vramscope

@@ -45,7 +45,7 @@ inline constexpr const FunctionRow& row(Function function) {
 }
 
 // Name, version and signature of each row are those of the toolkit that we are built with.
-#define DRIVER_FUNCTION(symbol, asked_as, since, stream, ...)                                 \
+#define DRIVER_FUNCTION(symbol, asked_as, since, stream, ...)                           \
   static_assert(std::is_same_v<decltype(&::symbol), PFN_##asked_as##_v##since##stream>, \
                 "functions.def: " #symbol " differs from PFN_" #asked_as "_v" #since #stream);
 #include "interpose/functions.def"

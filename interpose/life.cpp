@@ -47,11 +47,10 @@ VRAMSCOPE_EXPORT void quick_exit(int status) noexcept {
 }
 
 // Each passes to the C library's function of the same name.
-#define VRAMSCOPE_EXEC(name, parameters, arguments)                                          \
-  VRAMSCOPE_EXPORT int name parameters noexcept {                                            \
-    return vramscope::replace_program([&] {                                                  \
-      return vramscope::next_definition<int parameters>(nullptr, #name) arguments;           \
-    });                                                                                      \
+#define VRAMSCOPE_EXEC(name, parameters, arguments)                                            \
+  VRAMSCOPE_EXPORT int name parameters noexcept {                                              \
+    return vramscope::replace_program(                                                         \
+        [&] { return vramscope::next_definition<int parameters>(nullptr, #name) arguments; }); \
   }
 VRAMSCOPE_EXEC(execve, (const char* path, char* const argv[], char* const envp[]),
                (path, argv, envp))
@@ -67,20 +66,18 @@ VRAMSCOPE_EXEC(execveat,
 // execl and its family: the arguments become an array on the stack (a child of vfork must not
 // allocate); execle's
 // environment stands behind the null pointer.
-#define VRAMSCOPE_EXEC_LIST(name, first_name, exec, read_environment)                        \
-  VRAMSCOPE_EXPORT int name(const char* first_name, const char* first, ...) noexcept {       \
-    va_list rest;                                                                            \
-    va_start(rest, first);                                                                   \
-    const std::size_t count = vramscope::length(rest);                                     \
-    va_end(rest);                                                                            \
-    char** const arguments =                                                                 \
-        static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));                  \
-    arguments[0] = const_cast<char*>(first);                                                 \
-    va_start(rest, first);                                                                   \
-    for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(rest, char*);             \
-    read_environment                                                                         \
-    va_end(rest);                                                                            \
-    return exec;                                                                             \
+#define VRAMSCOPE_EXEC_LIST(name, first_name, exec, read_environment)                            \
+  VRAMSCOPE_EXPORT int name(const char* first_name, const char* first, ...) noexcept {           \
+    va_list rest;                                                                                \
+    va_start(rest, first);                                                                       \
+    const std::size_t count = vramscope::length(rest);                                           \
+    va_end(rest);                                                                                \
+    char** const arguments = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*))); \
+    arguments[0] = const_cast<char*>(first);                                                     \
+    va_start(rest, first);                                                                       \
+    for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(rest, char*);                 \
+    read_environment va_end(rest);                                                               \
+    return exec;                                                                                 \
   }
 VRAMSCOPE_EXEC_LIST(execl, path, execv(path, arguments), )
 VRAMSCOPE_EXEC_LIST(execlp, file, execvp(file, arguments), )

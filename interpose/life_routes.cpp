@@ -32,8 +32,8 @@ namespace {
 // Everything of `context` is gone: nothing of it is given back to the driver.
 void forget_context(Profiler& profiler, CUcontext context) {
   profiler.captures().context_ended(context);
-  profiler.contexts().ended(
-      context, [&](Place place) { profiler.allocator().forget_place(place); });
+  profiler.contexts().ended(context,
+                            [&](Place place) { profiler.allocator().forget_place(place); });
 }
 
 CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {

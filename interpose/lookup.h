@@ -17,8 +17,8 @@ template <class F>
 }
 
 // What cuGetProcAddress should answer instead of `found`, the driver's own answer: our wrapper of
-// the newest row asked as `symbol` with since <= version in the asked stream flavour; `found` itself
-// when there is none.
+// the newest row asked as `symbol` with since <= version in the asked stream flavour; `found`
+// itself when there is none.
 [[nodiscard]] void* wrapper_for(const char* symbol, int version, cuuint64_t flags,
                                 void* found) noexcept;
 

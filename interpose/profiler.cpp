@@ -154,6 +154,7 @@ ReportParts Profiler::collect(const char* trigger) {
   parts.process = process_facts();
   parts.process.cuda_driver_version = driver_version_;
   parts.process.simulated = is_simulated_device();
+  parts.process.simulated_launches = simulated_launches();
   parts.function_names.reserve(kFunctionCount);
   for (const FunctionRow& function : kFunctions) parts.function_names.emplace_back(function.symbol);
   return parts;

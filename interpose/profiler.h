@@ -18,8 +18,8 @@
 
 namespace vramscope {
 
-// --mode off: no wrapper, no handler, no thread, no report. Known from the library's constructor on;
-// constructors that run before it are not intercepted either way.
+// --mode off: no wrapper, no handler, no thread, no report. Known from the library's constructor
+// on; constructors that run before it are not intercepted either way.
 [[nodiscard]] bool switched_off() noexcept;
 
 // Lives from the first successful cuInit until the process is gone; never destroyed.
@@ -34,9 +34,7 @@ class Profiler {
   static void final_report(const char* trigger) noexcept;
   static void report_before_exec() noexcept;
 
-  [[nodiscard]] bool routes_device_memory() const noexcept {
-    return options_.mode == Mode::cache;
-  }
+  [[nodiscard]] bool routes_device_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }

@@ -26,7 +26,7 @@ const Real& real() noexcept {
 
 bool driver_is_complete() noexcept {
   const Real& driver = real();
-#define X(symbol) driver.symbol != nullptr &&
+#define X(symbol) driver.symbol != nullptr&&
   return VRAMSCOPE_USED_FUNCTIONS(X) driver.cuMemAlloc_v2 != nullptr &&
          driver.cuMemFree_v2 != nullptr && driver.cuMemGetInfo_v2 != nullptr;
 #undef X
@@ -38,10 +38,13 @@ void load_real(void* handle) noexcept {
 #define DRIVER_FUNCTION(symbol, ...) \
   fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
 #include "interpose/functions.def"
-#define X(symbol) fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
+#define X(symbol) \
+  fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
   VRAMSCOPE_USED_FUNCTIONS(X)
 #undef X
-  fresh.vramscope_simulated_launches = real_dlsym(handle, "vramscope_simulated_launches");
+  fresh.vramscope_simulated_launches =
+      reinterpret_cast<decltype(fresh.vramscope_simulated_launches)>(
+          real_dlsym(handle, "vramscope_simulated_launches"));
   if (loading.test_and_set(std::memory_order_acq_rel)) {
     while (known.load(std::memory_order_acquire) == nullptr) {  // the other thread only copies
     }

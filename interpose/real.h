@@ -7,11 +7,12 @@
 namespace vramscope {
 
 // Functions that we call ourselves and do not intercept.
-#define VRAMSCOPE_USED_FUNCTIONS(X)                                                            \
-  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)            \
-  X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuDeviceGet) \
-  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)         \
-  X(cuDeviceTotalMem_v2) X(cuDriverGetVersion)
+#define VRAMSCOPE_USED_FUNCTIONS(X)                                                                \
+  X(cuCtxGetCurrent)                                                                               \
+  X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuCtxSynchronize)               \
+      X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuDeviceGet) X(cuDeviceGetName)  \
+          X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDeviceTotalMem_v2) \
+              X(cuDriverGetVersion)
 
 struct Real {
 #define DRIVER_FUNCTION(symbol, ...) decltype(&::symbol) symbol = nullptr;
@@ -19,7 +20,7 @@ struct Real {
 #define X(symbol) decltype(&::symbol) symbol = nullptr;
   VRAMSCOPE_USED_FUNCTIONS(X)
 #undef X
-  void* vramscope_simulated_launches = nullptr;  // exported by our simulated device alone
+  std::uint64_t (*vramscope_simulated_launches)() = nullptr;  // our simulated device has it
 };
 
 // Every pointer is null until the driver was seen; single ones stay null when it lacks them.

@@ -12,10 +12,14 @@ namespace {
 // bytes is out of memory, an address that starts no live block is an invalid value.
 CUresult to_code(const Status& status) {
   switch (status.result) {
-    case Result::ok: return CUDA_SUCCESS;
-    case Result::invalid: return CUDA_ERROR_INVALID_VALUE;
-    case Result::out_of_memory: return CUDA_ERROR_OUT_OF_MEMORY;
-    default: return static_cast<CUresult>(status.code);
+    case Result::ok:
+      return CUDA_SUCCESS;
+    case Result::invalid:
+      return CUDA_ERROR_INVALID_VALUE;
+    case Result::out_of_memory:
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    default:
+      return static_cast<CUresult>(status.code);
   }
 }
 
@@ -125,7 +129,8 @@ void describe_block(const Found& found, CUpointer_attribute attribute, void* dat
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       *static_cast<unsigned char*>(data) = 0;  // a part of a segment cannot be exported
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -147,14 +147,14 @@ VRAMSCOPE_EXPORT int __sigaction(int signal, const struct sigaction* action,
 
 // The aliases of signal(): each passes to the C library's function of its own name, unless the
 // signal is the one that we took; then it is what that function does in terms of sigaction.
-#define VRAMSCOPE_SIGNAL_ALIAS(name, flags)                                             \
-  VRAMSCOPE_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {       \
-    if (vramscope::is_ours(signal)) {                                                   \
-      return vramscope::change_handler(signal, handler, flags);                         \
-    }                                                                                   \
-    using Function = sighandler_t(int, sighandler_t);                                   \
-    Function* const real = vramscope::next_definition<Function>(nullptr, #name);        \
-    return real(signal, handler);                                                       \
+#define VRAMSCOPE_SIGNAL_ALIAS(name, flags)                                       \
+  VRAMSCOPE_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept { \
+    if (vramscope::is_ours(signal)) {                                             \
+      return vramscope::change_handler(signal, handler, flags);                   \
+    }                                                                             \
+    using Function = sighandler_t(int, sighandler_t);                             \
+    Function* const real = vramscope::next_definition<Function>(nullptr, #name);  \
+    return real(signal, handler);                                                 \
   }
 VRAMSCOPE_SIGNAL_ALIAS(signal, SA_RESTART)
 VRAMSCOPE_SIGNAL_ALIAS(bsd_signal, SA_RESTART)

@@ -14,7 +14,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::uint64_t kLockLimitNs = 1'000'000'000;  // contract section 4, "Life"
+constexpr std::uint64_t kLockLimitNs = 1'000'000'000;    // contract section 4, "Life"
 constexpr std::uint64_t kWriteLimitNs = 60'000'000'000;  // a file system that hangs
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 

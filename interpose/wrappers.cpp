@@ -17,19 +17,20 @@
   [&](auto... values) { return vramscope::routes::symbol(call, direct, values...); } arguments
 
 // Rows without an effect (start-up and lookup) do their work before the profiler is active.
-#define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect_,    \
-                        kind, address, bytes)                                                     \
-  extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {                  \
-    using namespace vramscope;                                                                    \
-    if (!load_real_if_mapped() || real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;           \
-    Call call(Function::symbol);                                                                  \
-    auto real_call = [&] { return real().symbol arguments; };                                     \
-    if (!call.active() && Effect::effect_ != Effect::none) return real_call();                    \
-    auto memory = [&] {                                                                           \
-      return std::pair<Address, std::size_t>(to_address(address), static_cast<std::size_t>(bytes)); \
-    };                                                                                            \
-    auto recorded = [&] { return call.direct(real_call, memory); };                               \
-    [[maybe_unused]] const DirectCall direct(recorded);                                           \
-    return call.finish(VRAMSCOPE_BODY_##path(symbol, arguments));                                 \
+#define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect_, \
+                        kind, address, bytes)                                                  \
+  extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {               \
+    using namespace vramscope;                                                                 \
+    if (!load_real_if_mapped() || real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;        \
+    Call call(Function::symbol);                                                               \
+    auto real_call = [&] { return real().symbol arguments; };                                  \
+    if (!call.active() && Effect::effect_ != Effect::none) return real_call();                 \
+    auto memory = [&] {                                                                        \
+      return std::pair<Address, std::size_t>(to_address(address),                              \
+                                             static_cast<std::size_t>(bytes));                 \
+    };                                                                                         \
+    auto recorded = [&] { return call.direct(real_call, memory); };                            \
+    [[maybe_unused]] const DirectCall direct(recorded);                                        \
+    return call.finish(VRAMSCOPE_BODY_##path(symbol, arguments));                              \
   }
 #include "interpose/functions.def"

@@ -108,6 +108,7 @@ void visit_fields(Self& process, F&& f) {
   f("options", Dictionary{process.options});
   f("cuda_driver_version", process.cuda_driver_version);
   f("simulated", process.simulated);
+  f("simulated_launches", process.simulated_launches);
 }
 
 template <IsOne<BlockFacts> Self, class F>

@@ -27,6 +27,7 @@ struct ProcessFacts {
   std::vector<std::pair<std::string, std::string>> options;  // every option and its value
   std::int32_t cuda_driver_version = 0;                      // 13000 = 13.0; 0: unknown
   bool simulated = false;                                    // on Vramscope's simulated device
+  std::uint64_t simulated_launches = 0;  // kernels that it accepted without executing them
 };
 
 struct DeviceFacts {

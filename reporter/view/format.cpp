@@ -98,6 +98,11 @@ std::string count_text(std::int64_t count) {
   return digits;
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  std::string text = count_text(static_cast<std::int64_t>(count)) + " " + std::string(noun);
+  return count == 1 ? text : text + "s";
+}
+
 std::string percent_text(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "-";
   const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);

@@ -58,6 +58,9 @@ std::string what_ran(const Report& report, const Page& page) {
            std::to_string(process.cuda_driver_version % 1000 / 10);
   }
   if (process.simulated) who += ", on the simulated device";
+  if (process.simulated_launches != 0) {
+    who += " (" + counted(process.simulated_launches, "kernel") + " accepted, not executed)";
+  }
 
   std::string when = "report " + std::to_string(report.sequence) + ", written " +
                      printable(trigger_text(report), page) + " " +
@@ -72,10 +75,10 @@ std::string what_ran(const Report& report, const Page& page) {
 std::string savings_text(const DeviceReport& device) {
   const Savings saved = savings(device.timing);
   if (saved.allocations == 0) return "no allocation succeeded";
-  std::string result = count_of(saved.allocations) + " allocations, " +
+  std::string result = counted(saved.allocations, "allocation") + ", " +
                        percent_text(saved.hits, saved.allocations) + " from the cache";
   if (saved.driver_calls == 0) return result;
-  result += ": " + count_of(saved.driver_calls) + " driver calls saved";
+  result += ": " + counted(saved.driver_calls, "driver call") + " saved";
   if (saved.saved_ns != 0) result += ", about " + duration_text(saved.saved_ns) + " (estimated)";
   return result;
 }
@@ -179,14 +182,14 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
     count += share.count;
   }
   const std::string what = is_final(report) ? "Never freed: " : "Allocated now: ";
-  return what + bytes_of(bytes) + " in " + count_of(count) + " allocations";
+  return what + bytes_of(bytes) + " in " + counted(count, "allocation");
 }
 
 std::string kind_line(const Report& report, Kind kind, const std::string& name, const Page& page) {
   const KindBytes bytes = vramscope::bytes_of(report, kind);
   if (bytes.calls == 0) return "";
   return line(name + "  peak " + bytes_of(bytes.peak) + ", now " + bytes_of(bytes.current) + ", " +
-                  count_of(bytes.calls) + " calls",
+                  counted(bytes.calls, "call"),
               page);
 }
 
@@ -212,7 +215,7 @@ std::string other_memory(const Report& report, const Page& page) {
 std::string warnings_text(const Report& report, const Page& page) {
   std::vector<std::string> warnings;
   if (report.unrecorded_calls != 0) {
-    warnings.push_back(count_of(report.unrecorded_calls) + " calls went unrecorded");
+    warnings.push_back(counted(report.unrecorded_calls, "call") + " went unrecorded");
   }
   for (const std::string& warning : report.warnings) warnings.push_back(printable(warning, page));
   if (warnings.empty()) return "";

@@ -222,11 +222,15 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   for (const DeviceReport& device : written.report.devices) {
     if (!device.used) continue;
     recorded += (recorded.empty() ? "GPU " : "; GPU ") + std::to_string(device.facts.index) + ": " +
-                count_text(device.statistics.allocation.all.allocated) + " allocations, peak " +
-                bytes_text(device.statistics.allocated_bytes.all.peak) + " (reserved " +
+                counted(static_cast<std::uint64_t>(device.statistics.allocation.all.allocated),
+                        "allocation") +
+                ", peak " + bytes_text(device.statistics.allocated_bytes.all.peak) + " (reserved " +
                 bytes_text(device.statistics.reserved_bytes.all.peak) + ")";
   }
   if (recorded.empty()) recorded = "no device memory was allocated";
+  if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
+    recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
+  }
   const std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
   return {recorded, "report in " + written.path + more,
           "next: vramscope report " + shell_word(written.path)};

@@ -1,6 +1,6 @@
 // Contexts: the stack of each thread, creation and end, the primary context of each device.
 // SPDX-License-Identifier: Apache-2.0
-#include <vector>
+#include <array>
 
 #include "test/simulator/driver.h"
 
@@ -8,8 +8,23 @@ namespace vramscope::simulator {
 
 namespace {
 
-std::vector<CUcontext>& stack() {
-  thread_local std::vector<CUcontext> contexts;
+// Without a destructor: the main thread's exit handlers, which run after its thread-local objects
+// are gone, still have a current context.
+class Stack {
+ public:
+  [[nodiscard]] bool empty() const { return depth_ == 0; }
+  [[nodiscard]] bool full() const { return depth_ == contexts_.size(); }
+  [[nodiscard]] CUcontext& back() { return contexts_[depth_ - 1]; }
+  void push_back(CUcontext context) { contexts_[depth_++] = context; }
+  void pop_back() { --depth_; }
+
+ private:
+  std::array<CUcontext, 1024> contexts_{};
+  std::size_t depth_ = 0;
+};
+
+Stack& stack() {
+  constinit thread_local Stack contexts;
   return contexts;
 }
 
@@ -32,6 +47,7 @@ CUresult usable(CUcontext context) {
 CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal) {
   if (context == nullptr || !good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
   auto* made = new CUctx_st(ordinal, false, flags, driver().next_id++);
   {
     const std::lock_guard lock(driver().mutex);
@@ -96,6 +112,7 @@ CUresult cuCtxDestroy(CUcontext context) { return body::cuCtxDestroy_v2(context)
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
   stack().push_back(context);
   return CUDA_SUCCESS;
 }
