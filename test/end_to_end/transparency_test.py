@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
 import pathlib
+import sys
 
 import harness
 import recount
@@ -69,7 +70,7 @@ class Transparency(harness.Case):
 
     def test_a_script_behaves_the_same_by_ctypes_in_every_mode(self):
         script = harness.SOURCE / "test/programs/ctypes_malloc.py"
-        command = [harness.installed("python3"), str(script), harness.runtime()]
+        command = [sys.executable, str(script), harness.runtime()]
         native = self.run_program(command)
         self.assertIn("same: True", native.stdout)
         for mode in harness.MODES:

@@ -10,7 +10,7 @@
 
 #include "test/simulator/vendor.h"
 
-namespace vramscope::simulator {
+namespace cudart {
 
 // The driver's functions, as asked for; `per_thread` holds the twins where there are any.
 struct DriverFunctions {
@@ -49,7 +49,7 @@ cudaError_t& last_error();
   return reinterpret_cast<CUdeviceptr>(pointer);
 }
 
-}  // namespace vramscope::simulator
+}  // namespace cudart
 
 // What compilers call; declared in no public header as functions that one can take.
 extern "C" {
@@ -70,10 +70,10 @@ void __cudaRegisterManagedVar(void** binary, void** host, char* device, const ch
                               size_t bytes, int constant, int global);
 }
 
-namespace vramscope::simulator::runtime {
+namespace cudart::runtime {
 #define RUNTIME(symbol, needs) decltype(::symbol) symbol;
 #define RUNTIME_STREAMED(symbol, suffix, needs) RUNTIME(symbol, needs)
 #include "test/simulator/runtime_functions.def"
 #undef RUNTIME
 #undef RUNTIME_STREAMED
-}  // namespace vramscope::simulator::runtime
+}  // namespace cudart::runtime

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/runtime.h"
 
-namespace vramscope::simulator::runtime {
+namespace cudart::runtime {
 
 namespace {
 
@@ -171,4 +171,4 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t 
   return runtime::cudaMemcpyAsync(to, address, bytes, kind, stream);
 }
 
-}  // namespace vramscope::simulator::runtime
+}  // namespace cudart::runtime

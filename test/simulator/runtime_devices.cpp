@@ -5,7 +5,7 @@
 
 #include "test/simulator/runtime.h"
 
-namespace vramscope::simulator::runtime {
+namespace cudart::runtime {
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error(), cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return last_error(); }
@@ -227,4 +227,4 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return error_of(the_driver().cuCtxDisablePeerAccess(context));
 }
 
-}  // namespace vramscope::simulator::runtime
+}  // namespace cudart::runtime

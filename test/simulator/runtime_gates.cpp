@@ -4,7 +4,7 @@
 
 #include "test/simulator/runtime.h"
 
-namespace vramscope::simulator {
+namespace cudart {
 
 namespace {
 
@@ -19,12 +19,16 @@ class FlavourScope {
   bool before_;
 };
 
+}  // namespace
+
 // "Not ready" is an answer, not an error (driver_types.h).
-cudaError_t keep(cudaError_t error) {
+[[nodiscard]] cudaError_t keep(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error() = error;
   return error;
 }
 
+// Stands in every stack, so not in an anonymous namespace: by "cudart::" a profiler tells that
+// these frames are the runtime's.
 template <bool kPerThread, RuntimeNeeds kNeeds, auto kBody, class Result, class... Parameters>
 Result enter(Parameters... arguments) {
   const FlavourScope scope(kPerThread);
@@ -40,8 +44,6 @@ template <bool kPerThread, RuntimeNeeds kNeeds, auto kBody, class Result, class.
 constexpr auto gate(Result (*)(Parameters...)) {
   return &enter<kPerThread, kNeeds, kBody, Result, Parameters...>;
 }
-
-}  // namespace
 
 #define EXPORT(symbol, body, per_thread, needs)            \
   extern "C" {                                             \
@@ -64,4 +66,4 @@ constexpr auto gate(Result (*)(Parameters...)) {
   EXPORT(symbol##suffix, runtime::symbol, true, needs)
 #include "test/simulator/runtime_functions.def"
 
-}  // namespace vramscope::simulator
+}  // namespace cudart

@@ -9,7 +9,7 @@
 
 #include "test/simulator/runtime.h"
 
-namespace vramscope::simulator {
+namespace cudart {
 
 namespace {
 
@@ -220,4 +220,4 @@ void __cudaRegisterManagedVar(void**, void** host, char*, const char*, int, std:
 
 }  // namespace runtime
 
-}  // namespace vramscope::simulator
+}  // namespace cudart

@@ -8,7 +8,7 @@
 
 #include "test/simulator/runtime.h"
 
-namespace vramscope::simulator {
+namespace cudart {
 
 namespace {
 
@@ -47,7 +47,7 @@ bool ask_for_all(Loaded& loaded) {
   return all;
 }
 
-// The order of questions is the real runtime's (reference, section 1.3): a probe with an empty
+// The order of questions is the real runtime's (seen with CUDA 13.0): a probe with an empty
 // name, cuInit, then the lookup itself at both ABIs, and through the newer one everything else.
 Loaded load() {
   Loaded loaded;
@@ -134,4 +134,4 @@ cudaError_t prepare(RuntimeNeeds needs) {
   return make_current();
 }
 
-}  // namespace vramscope::simulator
+}  // namespace cudart

@@ -5,7 +5,7 @@
 
 #include "test/simulator/runtime.h"
 
-namespace vramscope::simulator::runtime {
+namespace cudart::runtime {
 
 namespace {
 
@@ -192,4 +192,4 @@ cudaError_t cudaIpcCloseMemHandle(void* pointer) {
   return error_of(the_driver().cuIpcCloseMemHandle(device_pointer(pointer)));
 }
 
-}  // namespace vramscope::simulator::runtime
+}  // namespace cudart::runtime

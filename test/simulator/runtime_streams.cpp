@@ -4,7 +4,7 @@
 
 #include "test/simulator/runtime.h"
 
-namespace vramscope::simulator::runtime {
+namespace cudart::runtime {
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return error_of(the_driver().cuStreamCreate(stream, CU_STREAM_DEFAULT));
@@ -143,4 +143,4 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
   return error_of(the_driver().cuEventElapsedTime(ms, start, end));
 }
 
-}  // namespace vramscope::simulator::runtime
+}  // namespace cudart::runtime
