@@ -66,9 +66,9 @@ class CachingAllocator {
   // that need a place open it themselves.
   void open(Place where) noexcept;
 
-  // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal; code 0 when a limit
-  // of ours refused and the backend was not asked. 2^60 bytes and more are refused uncounted.
-  // Kinds other than Kind::device: Result::failed.
+  // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal;
+  // code 0 when a limit of ours refused and the backend was not asked. 2^60 bytes and more are
+  // refused uncounted. Kinds other than Kind::device: Result::failed.
   [[nodiscard]] Outcome allocate(const Request& request) noexcept;
 
   // `address` must be the exact start of a live block, else Result::invalid and nothing changes.

@@ -26,10 +26,12 @@ const Real& real() noexcept {
 
 bool driver_is_complete() noexcept {
   const Real& driver = real();
-#define X(symbol) driver.symbol != nullptr&&
-  return VRAMSCOPE_USED_FUNCTIONS(X) driver.cuMemAlloc_v2 != nullptr &&
-         driver.cuMemFree_v2 != nullptr && driver.cuMemGetInfo_v2 != nullptr;
+  bool complete = driver.cuMemAlloc_v2 != nullptr && driver.cuMemFree_v2 != nullptr &&
+                  driver.cuMemGetInfo_v2 != nullptr;
+#define X(symbol) complete = complete && driver.symbol != nullptr;
+  VRAMSCOPE_USED_FUNCTIONS(X)
 #undef X
+  return complete;
 }
 
 namespace {

@@ -7,14 +7,13 @@
 namespace vramscope {
 
 // Functions that we call ourselves and do not intercept.
-#define VRAMSCOPE_USED_FUNCTIONS(X)                                                    \
-  X(cuCtxGetCurrent)                                                                   \
-  X(cuCtxGetDevice)                                                                    \
-  X(cuCtxPushCurrent_v2)                                                               \
-  X(cuCtxPopCurrent_v2) X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState)              \
-      X(cuDevicePrimaryCtxRetain) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) \
-          X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDeviceTotalMem_v2)        \
-              X(cuDriverGetVersion)
+// clang-format off
+#define VRAMSCOPE_USED_FUNCTIONS(X)                                                              \
+  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
+  X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain)                  \
+  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)           \
+  X(cuDriverGetVersion)
+// clang-format on
 
 struct Real {
 #define DRIVER_FUNCTION(symbol, ...) decltype(&::symbol) symbol = nullptr;
