@@ -63,7 +63,8 @@ class Contexts {
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i
 };
 
-// Makes the context of a place current for one scope, when it is not already.
+// Makes the context of a place current for one scope, when it is not already. A thread without any
+// context gets none: code() is INVALID_CONTEXT then, what the driver says to the program's own call.
 class Within {
  public:
   explicit Within(CUcontext context) noexcept;

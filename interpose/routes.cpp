@@ -44,10 +44,6 @@ bool outside_live_block(const Found& found, CUdeviceptr address) {
 CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
   CachingAllocator& allocator = call.profiler().allocator();
   if (!allocator.owns(address)) return direct();
-  // Segments are the driver's own allocations, so a free without a context must not reach it.
-  CUcontext current = nullptr;
-  if (const CUresult code = real().cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return code;
-  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const Outcome outcome = allocator.free(address);
   call.note(outcome);
   return to_code(outcome.status);
