@@ -62,9 +62,22 @@ void Call::adopt(Address address, std::size_t bytes) noexcept {
   if (!outcome.status.ok() && bytes != 0) profiler_->recorder().count_unrecorded();
 }
 
+// Kinds of memory that a function with this row's kind can end: cuMemFree takes what
+// cuMemAllocAsync and cuMemAllocManaged gave, and the other way round.
+bool Call::ends(Kind kind) const noexcept {
+  const Kind own = row(static_cast<Function>(event_.function)).kind;
+  if (own == Kind::pinned || own == Kind::registered) return kind == own;
+  return kind != Kind::pinned && kind != Kind::registered;
+}
+
+// A call that is wrong about the address or its kind fails in the driver and changes nothing.
 Outcome Call::forget(Address address) noexcept {
-  const Outcome outcome = profiler_->allocator().forget(address);
   event_.address = address;
+  const Found found = profiler_->allocator().find(address);
+  if (!found.direct || found.segment != address || !ends(found.where.kind)) {
+    return {.status = {Result::invalid, 0}};
+  }
+  const Outcome outcome = profiler_->allocator().forget(address);
   if (outcome.status.ok()) {
     event_.bytes = outcome.requested;
     event_.tag = outcome.tag;

@@ -91,6 +91,7 @@ class Call {
     return code;
   }
 
+  [[nodiscard]] bool ends(Kind kind) const noexcept;
   void adopt(Address address, std::size_t bytes) noexcept;
   // Recorded before the real free: another thread may get the same address at once.
   [[nodiscard]] Outcome forget(Address address) noexcept;

@@ -13,12 +13,15 @@ namespace vramscope {
 
 Captures::Key Captures::key(CUstream stream, bool per_thread) noexcept {
   Key key{.stream = stream};
-  real().cuCtxGetCurrent(&key.context);
-  const bool is_default = stream == nullptr && per_thread;
-  if (is_default || stream == CU_STREAM_PER_THREAD) {
+  const bool is_default = stream == nullptr || stream == CU_STREAM_LEGACY;
+  if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && per_thread)) {
     key.stream = CU_STREAM_PER_THREAD;
     key.thread = gettid();
+  } else if (!is_default) {
+    real().cuStreamGetCtx(stream, &key.context);
+    return key;
   }
+  real().cuCtxGetCurrent(&key.context);
   return key;
 }
 

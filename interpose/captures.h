@@ -13,14 +13,15 @@ namespace vramscope {
 // Threads: any.
 class Captures {
  public:
-  // Default streams have one handle for many streams: `thread` tells per-thread ones apart.
+  // A stream of a program is known by its handle alone, whatever context is current; default
+  // streams have one handle for many streams: those of each context, and of each thread.
   struct Key {
-    CUcontext context = nullptr;
+    CUcontext context = nullptr;  // that the stream belongs to
     CUstream stream = nullptr;
     int thread = 0;  // 0 for ordinary streams
     friend bool operator==(const Key&, const Key&) = default;
   };
-  // `stream` in the calling thread's current context; `per_thread`: asked by the _ptsz flavour.
+  // `per_thread`: asked by the _ptsz flavour.
   [[nodiscard]] static Key key(CUstream stream, bool per_thread) noexcept;
 
   void began(const Key& key) noexcept;

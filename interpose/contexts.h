@@ -64,7 +64,8 @@ class Contexts {
 };
 
 // Makes the context of a place current for one scope, when it is not already. A thread without any
-// context gets none: code() is INVALID_CONTEXT then, what the driver says to the program's own call.
+// context gets none: code() is INVALID_CONTEXT then, what the driver says to the program's own
+// call.
 class Within {
  public:
   explicit Within(CUcontext context) noexcept;

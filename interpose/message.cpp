@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "reporter/report/write_signals.h"
+
 namespace vramscope {
 
 void say(const char* text) noexcept {
@@ -20,7 +22,10 @@ void say(const char* text) noexcept {
   const std::array<iovec, 3> parts = {{{const_cast<char*>(kPrefix), sizeof(kPrefix) - 1},
                                        {const_cast<char*>(text), std::strlen(text)},
                                        {const_cast<char*>(kEnd), 1}}};
-  [[maybe_unused]] const ssize_t written = writev(STDERR_FILENO, parts.data(), parts.size());
+  {
+    const HeldWriteSignals held;  // nobody may be reading
+    [[maybe_unused]] const ssize_t written = writev(STDERR_FILENO, parts.data(), parts.size());
+  }
   errno = kept;
 }
 

@@ -50,13 +50,13 @@ std::string report_path(const Options& options, const ReportParts& parts) {
                            .rank = parts.process.rank,
                            .sequence = parts.sequence,
                            .start_time_ns = parts.process.start_time_ns};
-  const std::string name = expand_pattern(options.output, facts, std::getenv);
+  const std::string name = expand_pattern(options.output, facts, variable_at_start);
   const bool absolute = name.starts_with('/') || startup().folder.empty();
   return absolute ? name : startup().folder + "/" + name;
 }
 
-// Tells `vramscope run` where the report is.
-void note_report(const std::string& path) {
+// Tells `vramscope run` where a report is, or "!" that one could not be written.
+void note(const std::string& path) {
   if (startup().note_file.empty()) return;
   const int file = open(startup().note_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0) return;  // the tool has gone: nobody reads it
@@ -160,23 +160,38 @@ ReportParts Profiler::collect(const char* trigger) {
   return parts;
 }
 
-void Profiler::write_report(const char* trigger, Counter& collected) noexcept {
+void Profiler::main_thread_ended() noexcept {
+  Profiler* profiler = owned();
+  if (profiler == nullptr) return;
+  real().cuCtxGetCurrent(&profiler->last_context_);
+  profiler->triggers_.main_thread_ended();
+}
+
+// The program's exit handlers run on this thread now, and find the context that they would have
+// found on the main thread.
+void Profiler::end_process() noexcept {
+  if (last_context_ != nullptr) real().cuCtxPushCurrent_v2(last_context_);
+  std::exit(0);
+}
+
+void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noexcept {
   try {
     ReportParts parts = collect(trigger);
-    collected.raise();
+    writing.store(true, std::memory_order_release);
     parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
     const std::string path = report_path(options_, parts);
     const auto written = vramscope::write_report(assemble(std::move(parts)), path);
     if (const auto* error = std::get_if<FileError>(&written)) {
       say(error->message.c_str());
-      return;
+      note("!");
+    } else {
+      sequence_.fetch_add(1, std::memory_order_relaxed);
+      note(std::get<std::string>(written));
     }
-    sequence_.fetch_add(1, std::memory_order_relaxed);
-    note_report(std::get<std::string>(written));
   } catch (const std::exception&) {
-    collected.raise();
     say("not enough memory to write a report; the next trigger tries again");
   }
+  writing.store(false, std::memory_order_release);
 }
 
 void Profiler::before_fork() noexcept {

@@ -18,8 +18,7 @@
 
 namespace vramscope {
 
-// --mode off: no wrapper, no handler, no thread, no report. Known from the library's constructor
-// on; constructors that run before it are not intercepted either way.
+// --mode off: no wrapper, no handler, no thread, no report.
 [[nodiscard]] bool switched_off() noexcept;
 
 // Lives from the first successful cuInit until the process is gone; never destroyed.
@@ -44,9 +43,15 @@ class Profiler {
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
   void note_device(std::uint16_t device) noexcept;
 
-  // Collects, tells `collected`, writes. A failure is one line on stderr; the next trigger tries
-  // again. Threads: the helper, or any when there is none.
-  void write_report(const char* trigger, Counter& collected) noexcept;
+  // Collects, then writes with `writing` set. A failure is one line on stderr; the next trigger
+  // tries again. Threads: the helper, or any when there is none.
+  void write_report(const char* trigger, std::atomic<bool>& writing) noexcept;
+
+  // The process's main thread leaves by pthread_exit. Threads: that one.
+  static void main_thread_ended() noexcept;
+  // Nobody but the helper is left: ends the process as the C library would have done.
+  // Threads: the helper.
+  [[noreturn]] void end_process() noexcept;
 
  private:
   explicit Profiler(const Options& options);
@@ -69,6 +74,7 @@ class Profiler {
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   std::int32_t driver_version_ = 0;
+  CUcontext last_context_ = nullptr;  // of the main thread when it left by pthread_exit
 };
 
 }  // namespace vramscope

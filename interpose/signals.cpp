@@ -18,6 +18,8 @@ namespace {
 
 using Action = struct sigaction;
 
+constexpr int kRestorer = 0x04000000;  // SA_RESTORER: the C library adds it, and it is read back
+
 constinit std::atomic<int> taken{0};  // the signal; 0: none
 constinit std::atomic<pid_t> owner{0};
 using Poke = void (*)();
@@ -85,7 +87,9 @@ int change_action(int signal, const Action* action, Action* old) noexcept {
   if (!is_ours(signal)) return real_sigaction(signal, action, old);
   const Action before = program_action();
   if (action != nullptr) {
-    keep_program_action(*action);
+    Action kept = *action;
+    kept.sa_flags |= kRestorer;
+    keep_program_action(kept);
     install_over(*action);
   }
   if (old != nullptr) *old = before;
@@ -93,6 +97,10 @@ int change_action(int signal, const Action* action, Action* old) noexcept {
 }
 
 sighandler_t change_handler(int signal, sighandler_t handler, int flags) noexcept {
+  if (handler == SIG_ERR) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
   Action action{};
   Action old{};
   action.sa_handler = handler;

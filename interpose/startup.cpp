@@ -4,13 +4,17 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include "interpose/clock.h"
 #include "interpose/profiler.h"
@@ -26,59 +30,9 @@ union Storage {
   Startup value;
 };
 constinit Storage storage;
-constinit std::atomic<bool> taken{false};
-constinit std::atomic<bool> is_off{false};
 
-Startup take() {
-  Startup now;
-  now.start_time_ns = wall_time_ns();
-  ParseResult parsed = parse_options(collect_settings(environ));
-  now.options = std::move(parsed.options);
-  now.problems = std::move(parsed.problems);
-  std::array<char, PATH_MAX> folder{};
-  if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
-  if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;
-  return now;
-}
-
-// Before main, before the program can change its environment or folder.
-__attribute__((constructor)) void at_load() {
-  const int kept = errno;
-  try {
-    new (&storage.value) Startup(take());
-    is_off.store(storage.value.options.mode == Mode::off, std::memory_order_relaxed);
-    taken.store(true, std::memory_order_release);
-  } catch (const std::bad_alloc&) {
-    is_off.store(true, std::memory_order_relaxed);  // the program goes on without us
-  }
-  errno = kept;
-}
-
-// After every handler and destructor of the program: ours was loaded first.
-__attribute__((destructor)) void at_unload() { Profiler::final_report("exit"); }
-
-std::vector<std::string> command_line() {
-  std::vector<std::string> arguments;
-  const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return arguments;
-  std::string text;
-  std::array<char, 4096> part{};
-  for (ssize_t got; (got = ::read(file, part.data(), part.size())) > 0;) {
-    text.append(part.data(), static_cast<std::size_t>(got));
-  }
-  close(file);
-  for (std::size_t at = 0; at < text.size();) {
-    arguments.emplace_back(text.c_str() + at);
-    at += arguments.back().size() + 1;
-  }
-  return arguments;
-}
-
-std::string executable() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
-  return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
-}
+enum class Taken : int { no, being, yes };
+constinit std::atomic<Taken> taken{Taken::no};
 
 // The rank that a launcher gave: Open MPI, MPICH and PMIx, torchrun, Slurm. -1: none.
 std::int64_t rank() {
@@ -95,18 +49,102 @@ std::int64_t rank() {
   return -1;
 }
 
+// "NAME=value" strings of `environ` as pairs.
+std::vector<std::pair<std::string, std::string>> whole_environment() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != text.npos) all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return all;
+}
+
+Startup take() {
+  Startup now;
+  now.start_time_ns = wall_time_ns();
+  ParseResult parsed = parse_options(collect_settings(environ));
+  now.options = std::move(parsed.options);
+  now.problems = std::move(parsed.problems);
+  std::array<char, PATH_MAX> folder{};
+  if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
+  if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;
+  now.rank = rank();
+  if (now.options.output.find("%{") != std::string::npos) now.environment = whole_environment();
+  return now;
+}
+
+void take_once() noexcept {
+  Taken before = Taken::no;
+  if (!taken.compare_exchange_strong(before, Taken::being)) {
+    while (taken.load(std::memory_order_acquire) != Taken::yes) {  // another thread takes it
+    }
+    return;
+  }
+  try {
+    new (&storage.value) Startup(take());
+  } catch (const std::bad_alloc&) {
+    new (&storage.value) Startup;
+    storage.value.options.mode = Mode::off;  // the program goes on without us
+  }
+  taken.store(Taken::yes, std::memory_order_release);
+}
+
+// pthread_exit of the main thread runs this; its return from main does not.
+void at_end_of_main_thread(void*) { Profiler::main_thread_ended(); }
+
+// Before main, before the program can change its environment or folder.
+__attribute__((constructor)) void at_load() {
+  const int kept = errno;
+  pthread_key_t key{};
+  if (!switched_off() && pthread_key_create(&key, at_end_of_main_thread) == 0) {
+    pthread_setspecific(key, &storage);  // not null, so that it counts
+  }
+  errno = kept;
+}
+
+// After the program's exit handlers; destructors of libraries that it links run later still.
+__attribute__((destructor)) void at_unload() { Profiler::final_report("exit"); }
+
+// /proc/thread-self, not /proc/self: that is empty once the main thread has ended.
+std::vector<std::string> command_line() {
+  std::vector<std::string> arguments;
+  const int file = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return arguments;
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t got; (got = ::read(file, part.data(), part.size())) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  close(file);
+  for (std::size_t at = 0; at < text.size();) {
+    arguments.emplace_back(text.c_str() + at);
+    at += arguments.back().size() + 1;
+  }
+  return arguments;
+}
+
+std::string executable() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = readlink("/proc/thread-self/exe", path.data(), path.size() - 1);
+  return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
+}
+
 }  // namespace
 
 const Startup& startup() noexcept {
-  static constinit Storage defaults;
-  if (taken.load(std::memory_order_acquire)) return storage.value;
-  // Only a constructor that runs before ours comes here, and only when it initialises CUDA.
-  static const bool made = (new (&defaults.value) Startup, true);
-  (void)made;
-  return defaults.value;
+  if (taken.load(std::memory_order_acquire) != Taken::yes) take_once();
+  return storage.value;
 }
 
-bool switched_off() noexcept { return is_off.load(std::memory_order_relaxed); }
+bool switched_off() noexcept { return startup().options.mode == Mode::off; }
+
+char* variable_at_start(const char* name) noexcept {
+  for (const auto& [known, value] : startup().environment) {
+    if (known == name) return const_cast<char*>(value.c_str());
+  }
+  return nullptr;
+}
 
 ProcessFacts process_facts() {
   ProcessFacts facts;
@@ -116,7 +154,7 @@ ProcessFacts process_facts() {
   if (gethostname(host.data(), host.size() - 1) == 0) facts.hostname = host.data();
   facts.executable = executable();
   facts.arguments = command_line();
-  facts.rank = rank();
+  facts.rank = startup().rank;
   facts.start_time_ns = startup().start_time_ns;
   facts.report_time_ns = wall_time_ns();
   facts.options = echo(startup().options);

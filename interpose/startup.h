@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "interpose/options.h"
@@ -17,10 +18,16 @@ struct Startup {
   std::string folder;                 // in which the program started; "" when it has no name
   std::string note_file;              // VRAMSCOPE_NOTE_FILE: where `vramscope run` reads our names
   std::uint64_t start_time_ns = 0;    // since the epoch
+  std::int64_t rank = -1;             // that a launcher gave; -1: none
+  std::vector<std::pair<std::string, std::string>> environment;  // kept if the pattern asks for it
 };
 
-// Valid from the library's constructor on; defaults before it. Read only.
+// Taken by the library's constructor, or earlier when a constructor that runs before ours needs it.
+// Never destroyed. Read only. Threads: any.
 [[nodiscard]] const Startup& startup() noexcept;
+
+// A variable as it was at the start: the program may change its environment at any time.
+[[nodiscard]] char* variable_at_start(const char* name) noexcept;
 
 // Who this process is, now. May throw bad_alloc.
 [[nodiscard]] ProcessFacts process_facts();

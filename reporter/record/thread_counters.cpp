@@ -50,7 +50,10 @@ void CounterSet::record(const Event& event, std::uint64_t generation) {
   if (event.function >= functions_.size()) return;
   FunctionCounters& function = row_at(functions_[event.function]);
   const bool known = is_host(event.place) || event.place.device < kMaxDevices;
-  const bool counts = known && (is_allocating(event.effect) || is_freeing(event.effect));
+  // As in the statistics, a device's memory is what cuMemAlloc gives; other kinds are in their
+  // functions' rows.
+  const bool timed = is_host(event.place) || event.place.kind == Kind::device;
+  const bool counts = known && timed && (is_allocating(event.effect) || is_freeing(event.effect));
   TimingCounters* const times =
       counts || (known && event.sync_ns != 0) ? &timing(slot_of(event.place), generation) : nullptr;
 

@@ -1,33 +1,34 @@
-// Blocks SIGXFSZ for the calling thread, and consumes what we caused.
+// Blocks SIGXFSZ and SIGPIPE for the calling thread, and consumes what we caused.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/write_signals.h"
 
+#include <cerrno>
 #include <ctime>
+#include <initializer_list>
 
 namespace vramscope {
 
-namespace {
-
-bool is_pending() noexcept {
-  sigset_t pending;
-  return sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
-}
-
-}  // namespace
-
 HeldWriteSignals::HeldWriteSignals() noexcept {
-  was_pending_ = is_pending();
-  sigemptyset(&signal_);
-  sigaddset(&signal_, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  sigset_t pending;
+  sigset_t both;
+  sigemptyset(&pending);
+  sigemptyset(&both);
+  sigemptyset(&ours_);
+  sigpending(&pending);
+  for (const int signal : {SIGXFSZ, SIGPIPE}) {
+    sigaddset(&both, signal);
+    if (sigismember(&pending, signal) == 0) sigaddset(&ours_, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &both, &before_);
 }
 
 HeldWriteSignals::~HeldWriteSignals() {
-  if (!was_pending_ && is_pending()) {
-    const timespec now{};
-    sigtimedwait(&signal_, nullptr, &now);
+  const int kept = errno;
+  const timespec now{};
+  while (sigtimedwait(&ours_, nullptr, &now) > 0) {
   }
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = kept;
 }
 
 }  // namespace vramscope

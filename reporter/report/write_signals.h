@@ -1,4 +1,4 @@
-// Keeps a full quota from killing the program under us.
+// Keeps a write of ours from killing the program under us.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,9 @@
 
 namespace vramscope {
 
-// While it lives, a write beyond RLIMIT_FSIZE only fails with EFBIG: SIGXFSZ, whose default is to
-// end the process, is held back and taken away again. Threads: the one that writes.
+// While it lives, a write beyond RLIMIT_FSIZE only fails with EFBIG and one into a closed pipe with
+// EPIPE: SIGXFSZ and SIGPIPE, whose default is to end the process, are held back and taken away
+// again. Threads: the one that writes.
 class HeldWriteSignals {
  public:
   HeldWriteSignals() noexcept;
@@ -16,9 +17,8 @@ class HeldWriteSignals {
   HeldWriteSignals& operator=(const HeldWriteSignals&) = delete;
 
  private:
-  sigset_t signal_{};
+  sigset_t ours_{};  // those of the two that were not pending before
   sigset_t before_{};
-  bool was_pending_ = false;
 };
 
 }  // namespace vramscope

@@ -117,7 +117,8 @@ class RunFormatter : public CLI::Formatter {
   }
 };
 
-std::string why_no_report(const Ending& ending) {
+std::string why_no_report(const Ending& ending, bool failed) {
+  if (failed) return "no report: it could not be written";
   const std::vector<Setting> settings = collect_settings(environ);
   const Options options = parse_options(settings).options;
   if (options.mode == Mode::off) return "mode off: nothing recorded";
@@ -132,8 +133,9 @@ std::string why_no_report(const Ending& ending) {
 void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note) {
   // The simulated device has said why it cannot run this program.
   if (arguments.simulate && ending.status == kOwnFailure) return;
-  const std::vector<std::string> paths = existing(note_lines(note.path()));
-  if (paths.empty()) return say(why_no_report(ending));
+  const std::vector<std::string> lines = note_lines(note.path());
+  const std::vector<std::string> paths = existing(lines);
+  if (paths.empty()) return say(why_no_report(ending, !lines.empty() && lines.back() == "!"));
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   std::optional<WrittenReport> written = choose(paths, ending.pid);

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import stat
+import subprocess
 
 import harness
 import recount
@@ -15,7 +16,7 @@ class Life(harness.Case):
         return self.run_program([harness.program("exit_variants"), way], mode)
 
     def test_a_report_is_written_at_every_kind_of_end(self):
-        for way in ("return", "exit", "_exit", "_Exit", "quick_exit", "thread"):
+        for way in ("return", "exit", "_exit", "_Exit", "quick_exit", "thread", "pthread_exit"):
             report = self.only_report(self.end_by(way))
             recount.check(self, report)
             self.assertEqual("exit", report["trigger"], way)
@@ -32,6 +33,21 @@ class Life(harness.Case):
         recount.check(self, report)
         self.assertEqual("exec", report["trigger"])
         self.assertIn("executed", outcome.stdout)
+
+    def test_settings_hold_for_a_library_that_starts_before_us(self):
+        command = [harness.program("early")]
+        self.assertEqual((5, []), (lambda o: (o.status, o.reports))(self.run_program(command, "off")))
+        observed = self.only_report(self.run_program(command, "observe"))
+        self.assertEqual("observe", observed["process"]["mode"])
+
+    def test_a_line_of_ours_into_a_closed_pipe_does_not_end_the_program(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        variables = harness.environment("cache", VRAMSCOPE_BOGUS="1")
+        program = subprocess.run([harness.program("kinds")], env=variables, cwd=self.folder,
+                                 stdout=subprocess.DEVNULL, stderr=write_end)
+        os.close(write_end)
+        self.assertEqual(0, program.returncode)
 
     def test_a_killed_program_keeps_its_status(self):
         self.assertEqual(-signal.SIGKILL, self.end_by("kill").status)

@@ -141,6 +141,15 @@ class Reports(harness.Case):
             for report in outcome.reports:
                 recount.check(self, report)
 
+    def test_a_release_that_fails_is_not_counted(self):
+        report = self.only_report(self.run_program([harness.program("wrong_release")], "cache"))
+        host = report["host"]["memory_stats"]
+        self.assertEqual((1, 1), (host["num_host_alloc"], host["num_host_free"]))
+
+    def test_a_capture_that_ends_under_another_context_is_over(self):
+        report = self.only_report(self.run_program([harness.program("capture_contexts")], "cache"))
+        self.assertEqual(1, report["devices"][0]["memory_stats"]["num_device_alloc"])
+
     def test_modules_and_frames_refer_to_each_other(self):
         report = self.train("cache")
         for site in report["sites"]:

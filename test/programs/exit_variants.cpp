@@ -1,6 +1,7 @@
 // Ends in every way a program can end, with memory still allocated.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: return, exit, _exit, _Exit, quick_exit, thread, abort, kill or exec.
+// Argument: return, exit, _exit, _Exit, quick_exit, thread, pthread_exit, abort, kill or exec.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   if (is("_Exit")) std::_Exit(9);
   if (is("quick_exit")) std::quick_exit(10);
   if (is("thread")) std::thread([] { std::exit(11); }).join();
+  if (is("pthread_exit")) pthread_exit(nullptr);
   if (is("abort")) std::abort();
   if (is("kill")) raise(SIGKILL);
   if (is("exec")) execl("/bin/echo", "echo", "executed", nullptr);
