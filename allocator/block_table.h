@@ -30,7 +30,7 @@ struct Block {
   std::uint64_t requested;  // of this life; a free block keeps what its last life asked for
   Units size;
   BlockIndex prev, next;  // neighbours in the segment
-  Tag tag;                // while live
+  Tag tag;                // while live; free: searches of its pool when it became free
   std::uint16_t place;    // slot of the place it belongs to
   BlockState state;
   PoolClass pool;

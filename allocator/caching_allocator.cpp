@@ -58,9 +58,14 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     out.status = kOutOfOwnMemory;
     return;
   }
-  const std::uint64_t rounded = round_request(request.bytes);
+  std::uint64_t rounded = round_request(request.bytes);
   BlockIndex block = kNoBlock;
-  if (rounded <= kMaxBlockBytes) block = place->pool(pool_class(rounded)).find(to_units(rounded));
+  if (!plain_hits) [[unlikely]] {
+    rounded = round_request(request.bytes, limits);
+    block = find_within_limits(place->pool(pool_class(rounded)), rounded);
+  } else if (rounded <= kMaxBlockBytes) {
+    block = place->pool(pool_class(rounded)).find(to_units(rounded));
+  }
   out.source = Source::hit;
   if (block == kNoBlock) {
     block = obtain(request.where, rounded, out);
@@ -70,12 +75,22 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   hand_out(*place, block, rounded, out);
 }
 
+// The free block for `rounded` bytes when an option has a say in it.
+BlockIndex CachingAllocator::State::find_within_limits(Pool& pool, std::uint64_t rounded) {
+  if (limits.collects_garbage()) pool.count_search();
+  if (rounded > kMaxBlockBytes) return kNoBlock;
+  const BlockIndex block = pool.find(to_units(rounded));
+  if (block == kNoBlock) return kNoBlock;
+  return may_serve(to_bytes(blocks[block].size), rounded, limits) ? block : kNoBlock;
+}
+
 // `block` is free and large enough; one record and the tag's total are prepared.
 void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded,
                                        Outcome& out) {
   Pool& pool = place.pool(blocks[block].pool);
   const Units size = to_units(rounded);
-  const bool cut = worth_splitting(pool.kind(), to_bytes(blocks[block].size - size));
+  const std::uint64_t rest = to_bytes(blocks[block].size - size);
+  const bool cut = worth_splitting(pool.kind(), rounded, rest, limits);
   const SplitChange split = pool.take(block, size, cut ? Pool::Cut::yes : Pool::Cut::no);
   Block& b = blocks[block];
   b.tag = out.tag;
@@ -84,7 +99,9 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
   blocks.insert(block);
   out.address = b.address;
   out.rounded = to_bytes(b.size);
-  device_of(place.place).counters.count_allocation(pool.kind(), out.rounded, out.requested, split);
+  DeviceCounters& counters = device_of(place.place).counters;
+  counters.count_allocation(pool.kind(), out.rounded, out.requested, split);
+  if (is_oversize(out.rounded, limits)) counters.rare().oversize_allocations.increase(1);
   ledger.count_allocation(place.place, out.tag, out.requested);
 }
 
@@ -174,7 +191,9 @@ void CachingAllocator::State::release(PlaceMemory& place, BlockIndex block) {
   const Tag tag = b.tag;
   blocks.erase(block);
   const SplitChange split = place.pool(pool).give_back(block);
-  device_of(place.place).counters.count_free(pool, bytes, requested, split);
+  DeviceCounters& counters = device_of(place.place).counters;
+  counters.count_free(pool, bytes, requested, split);
+  if (is_oversize(bytes, limits)) counters.rare().oversize_allocations.decrease(1);
   ledger.count_free(place.place, tag, requested);
 }
 
@@ -219,6 +238,7 @@ void CachingAllocator::reset_accumulated() noexcept {
 void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;
+  state_->plain_hits = limits.has_plain_hits();
 }
 
 std::string CachingAllocator::check_invariants() const {

@@ -48,13 +48,12 @@ void Ledger::count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcep
   ++owner.peak;
 }
 
-void Ledger::count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
+void Ledger::count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept {
   const std::uint32_t account = account_of(where.kind, where.device);
   Holding& holding = touch(account, tag);
   holding.live_bytes -= bytes;
   --holding.live_count;
   Account& owner = accounts_[account];
-  ++owner.frees;
   owner.current_bytes -= bytes;
 }
 

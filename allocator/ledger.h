@@ -24,7 +24,15 @@ class Ledger {
 
   // After prepare(tag). The raising allocation counts in its own peak.
   void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept;
-  void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept;
+  // The call and its completion at once, the usual free; or one after the other.
+  void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
+    count_call_of_free(where);
+    count_completion(where, tag, bytes);
+  }
+  void count_call_of_free(Place where) noexcept {
+    ++accounts_[account_of(where.kind, where.device)].frees;
+  }
+  void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept;
 
   void reset_peaks() noexcept;
   void clear() noexcept;

@@ -76,13 +76,22 @@ struct DirectMemory {
 }
 inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none
 
+// A share of bytes, truncated.
+[[nodiscard]] std::uint64_t part_of(std::uint64_t bytes, double share);
+
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
 struct CachingAllocator::State {
-  State(Backend& door, Limits settings) : backend(door), limits(settings) {}
+  State(Backend& door, Limits settings)
+      : backend(door),
+        limits(settings),
+        plain_hits(settings.has_plain_hits()),
+        max_split_size_at_start(static_cast<std::int64_t>(settings.max_split_size)) {}
 
   // caching_allocator.cpp
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] BlockIndex find_within_limits(Pool& pool, std::uint64_t rounded)
+      VRAMSCOPE_REQUIRES(mutex);
   void hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   void free(Address address, Outcome& out) noexcept;
@@ -113,15 +122,16 @@ struct CachingAllocator::State {
   // Waits and completes, if the device may be waited for. Unlocks.
   void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
-  // segments.cpp. The first three unlock.
+  // segments.cpp. The first two unlock.
   [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  // False: nothing may be released now.
-  bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_idle(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool within_limit(const PlaceMemory& place, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool fits(const PlaceMemory& place, std::uint64_t bytes, double fraction) const
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
@@ -129,11 +139,33 @@ struct CachingAllocator::State {
   void remove_segment(std::map<Address, Segment>::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
   void widen_range(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+  void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+
+  // reclaim.cpp. All but the last two unlock.
+  [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
+  // False: nothing may be released now.
+  bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  template <class Wanted>
+  std::uint64_t release_where(Place where, Wanted wanted, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  std::uint64_t release_one(Place where, Address address, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  // False: there is no room that another attempt could use.
+  [[nodiscard]] bool release_oversize(Place where, PoolClass pool, std::uint64_t rounded,
+                                      Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void collect_garbage(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  template <class Look>
+  void each_idle_large(Place where, Look look) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] std::uint32_t age(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
 
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  void forget_direct(std::map<Address, DirectMemory>::iterator it) VRAMSCOPE_REQUIRES(mutex);
+  // Did somebody give it back, or has it just gone with its context?
+  enum class Ended : bool { freed, lost };
+  void forget_direct(std::map<Address, DirectMemory>::iterator it, Ended how)
+      VRAMSCOPE_REQUIRES(mutex);
   void forget_overlapping(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
 
@@ -153,6 +185,8 @@ struct CachingAllocator::State {
   Backend& backend;
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
+  bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
+  const std::int64_t max_split_size_at_start;   // what the statistics name; unlimited is -1
   BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last

@@ -13,9 +13,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "interpose/alloc_conf.h"
 #include "test/allocator/golden_lines.h"
 #include "test/simulator/simulated_backend.h"
 #include "test/simulator/simulated_device.h"
@@ -56,6 +58,8 @@ class Words {
     return value;
   }
 
+  std::string_view rest() { return std::exchange(rest_, {}); }
+
   void end() {
     const std::string_view word = next();
     if (!word.empty()) throw BadLine("end of line expected, found '" + std::string(word) + "'");
@@ -67,7 +71,7 @@ class Words {
 
 class Player {
  public:
-  explicit Player(bool digest) : digest_(digest) {}
+  Player(bool digest, std::string_view settings) : digest_(digest) { apply(settings); }
 
   void play(std::string_view line) {
     Words words(line);
@@ -107,8 +111,7 @@ class Player {
         device_->fail_call(words.number<std::uint64_t>("number of calls"));
         return words.end();
       case 'o':
-        if (!words.next().empty()) throw BadLine("settings other than none are not supported");
-        return;
+        return change_settings(words);
       default:
         break;
     }
@@ -159,6 +162,21 @@ class Player {
     live_.erase(it);
   }
 
+  // A wrong setting would have ended PyTorch's program; one that is not served yet would give other
+  // answers. Neither is passed over.
+  void apply(std::string_view settings) {
+    const AllocConf conf = parse_alloc_conf(settings, limits_);
+    if (!conf.problems.empty()) throw BadLine(conf.problems.front());
+    if (conf.expandable_segments) throw BadLine("expandable segments are not supported");
+    for (const std::string& note : conf.notes) std::cerr << "allocator_player: " << note << '\n';
+    limits_ = conf.limits;
+  }
+
+  void change_settings(Words& words) {
+    apply(words.rest());
+    allocator_->set_limits(limits_);
+  }
+
   void set_fraction(Words& words) {
     limits_.memory_fraction = words.number<double>("fraction");
     words.end();
@@ -185,6 +203,18 @@ int refuse(const std::string& message) {
   return 2;
 }
 
+int play(Player& player) {
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(std::cin, line); ++number) {
+    try {
+      player.play(line);
+    } catch (const std::exception& error) {
+      return refuse("line " + std::to_string(number) + ": " + error.what());
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -195,21 +225,12 @@ int main(int argc, char** argv) {
     if (flag != "--digest") return refuse("unknown flag '" + std::string(flag) + "'");
     digest = true;
   }
-  const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
-  if (settings && *settings) {
-    return refuse("VRAMSCOPE_ALLOC_CONF='" + std::string(settings) +
-                  "': settings other than none "
-                  "are not supported");
-  }
   std::ios::sync_with_stdio(false);
-  Player player(digest);
-  std::string line;
-  for (std::uint64_t number = 1; std::getline(std::cin, line); ++number) {
-    try {
-      player.play(line);
-    } catch (const std::exception& error) {
-      return refuse("line " + std::to_string(number) + ": " + error.what());
-    }
+  const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
+  try {
+    Player player(digest, settings ? settings : "");
+    return play(player);
+  } catch (const std::exception& error) {
+    return refuse(std::string("VRAMSCOPE_ALLOC_CONF: ") + error.what());
   }
-  return 0;
 }
