@@ -23,9 +23,8 @@ constexpr Status kOutOfOwnMemory{Result::failed, 0};
 Status refuse(const Request& request) {
   if (request.bytes == 0) return {Result::invalid, 0};
   if (request.bytes >= kRefused) return {Result::out_of_memory, 0};
-  if (request.where.kind != Kind::device || request.where.device >= kMaxDevices) {
-    return {Result::failed, 0};
-  }
+  const bool is_served = request.where.kind == Kind::device || request.where.kind == Kind::pinned;
+  if (!is_served || request.where.device >= kMaxDevices) return {Result::failed, 0};
   return {};
 }
 
@@ -43,7 +42,11 @@ Outcome CachingAllocator::allocate(const Request& request) noexcept {
               .where = request.where};
   if (!out.status.ok()) return out;
   MutexLock lock(state_->mutex);
-  state_->allocate(request, out);
+  if (request.where.kind == Kind::pinned) [[unlikely]] {
+    state_->allocate_pinned(request, out);
+  } else {
+    state_->allocate(request, out);
+  }
   VRAMSCOPE_ASSERT_INVARIANTS(*state_);
   return out;
 }
@@ -107,6 +110,7 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
 
 Outcome CachingAllocator::free(Address address) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
+  if (state_->pinned_range.contains(address) && state_->free_pinned(address, out)) return out;
   if (!state_->free_in_sole_place(address, out)) state_->free(address, out);
   return out;
 }
@@ -125,14 +129,18 @@ bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
 // decided here.
 bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) noexcept {
   const std::uint64_t packed = sole_place.load(std::memory_order_acquire);
-  if (packed == kSeveralPlaces || !in_range(address)) return false;
+  if (packed == kSeveralPlaces || !device_range.contains(address)) return false;
   const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
   if (!wait_for(unpack(packed), out)) return false;
-  if (!out.status.ok()) return true;
+  const Status waited = out.status;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
   const BlockIndex block = blocks.find(address);
   if (block == kNoBlock || !blocks[block].is_live()) return true;
+  if (!waited.ok()) [[unlikely]] {
+    out.status = waited;
+    return true;
+  }
   PlaceMemory& place = *places[blocks[block].place];
   if (pack(place.place) != packed) return false;
   if (blocks[block].serial() > newest) return true;
@@ -210,6 +218,12 @@ void CachingAllocator::trim() noexcept {
     if (state_->devices[i]) state_->release_idle(static_cast<std::uint16_t>(i), out);
   }
   VRAMSCOPE_ASSERT_INVARIANTS(*state_);
+}
+
+void CachingAllocator::trim_pinned() noexcept {
+  MutexLock lock(state_->mutex);
+  Outcome out;
+  state_->release_all_idle_pinned(out);
 }
 
 void CachingAllocator::forget_place(Place where) noexcept {

@@ -74,6 +74,7 @@ void CachingAllocator::State::forget_place(Place where) {
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
   }
+  if (where.kind == Kind::pinned) forget_pinned(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);
@@ -105,13 +106,14 @@ void CachingAllocator::State::forget_everything() {
   note_sole_place();
   segments.clear();
   directs.clear();
+  pinned.clear();
   blocks.clear();
   ledger.clear();
   for (auto& device : devices) device.reset();
   host = {};
   host_used = false;
-  lowest.store(~Address{0}, std::memory_order_relaxed);
-  end.store(0, std::memory_order_relaxed);
+  device_range.clear();
+  pinned_range.clear();
 }
 
 void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) {

@@ -8,11 +8,6 @@
 #include "allocator/state.h"
 
 namespace vramscope {
-namespace {
-
-bool is_out_of_memory(const Outcome& out) { return out.status.result == Result::out_of_memory; }
-
-}  // namespace
 
 // The ladder. A free block for `rounded` bytes, or kNoBlock and the last refusal in `out`. The free
 // blocks are not searched again on any step: what goes back is in no free list.
@@ -102,7 +97,7 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
       count_segment(device.counters, pool, bytes);
-      widen_range(address, bytes);
+      device_range.widen(address, bytes);
       return segment.first;
     }
   } catch (const std::bad_alloc&) {  // the map's; nothing else was changed
@@ -124,13 +119,18 @@ bool CachingAllocator::State::is_fresh(Address address, std::uint64_t bytes) con
   return below->first + below->second.bytes <= address;
 }
 
-void CachingAllocator::State::widen_range(Address address, std::uint64_t bytes) {
+void AddressRange::widen(Address address, std::uint64_t bytes) noexcept {
   if (address < lowest.load(std::memory_order_relaxed)) {
     lowest.store(address, std::memory_order_release);
   }
   if (address + bytes > end.load(std::memory_order_relaxed)) {
     end.store(address + bytes, std::memory_order_release);
   }
+}
+
+void AddressRange::clear() noexcept {
+  lowest.store(~Address{0}, std::memory_order_relaxed);
+  end.store(0, std::memory_order_relaxed);
 }
 
 bool CachingAllocator::State::is_idle(const Segment& segment) const {

@@ -18,6 +18,7 @@
 #include "allocator/ledger.h"
 #include "allocator/limits.h"
 #include "allocator/mutex.h"
+#include "allocator/pinned_blocks.h"
 #include "allocator/pool.h"
 
 namespace vramscope {
@@ -65,6 +66,20 @@ struct DirectMemory {
   Tag tag = 0;
 };
 
+// A range that only grows, written under the lock and read without it: the answer "not ours" for
+// most foreign addresses.
+struct AddressRange {
+  std::atomic<Address> lowest{~Address{0}};
+  std::atomic<Address> end{0};
+
+  [[nodiscard]] bool contains(Address address) const noexcept {
+    return address >= lowest.load(std::memory_order_acquire) &&
+           address < end.load(std::memory_order_acquire);
+  }
+  void widen(Address address, std::uint64_t bytes) noexcept;
+  void clear() noexcept;
+};
+
 // A device place as one number, for an atomic.
 [[nodiscard]] constexpr std::uint64_t pack(Place where) {
   return std::uint64_t{where.device} << 32 | where.context;
@@ -75,6 +90,10 @@ struct DirectMemory {
           .context = static_cast<std::uint32_t>(packed)};
 }
 inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none
+
+[[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
+  return out.status.result == Result::out_of_memory;
+}
 
 // A share of bytes, truncated.
 [[nodiscard]] std::uint64_t part_of(std::uint64_t bytes, double share);
@@ -138,7 +157,6 @@ struct CachingAllocator::State {
   [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const VRAMSCOPE_REQUIRES(mutex);
   void remove_segment(std::map<Address, Segment>::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
-  void widen_range(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
   void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
@@ -159,6 +177,25 @@ struct CachingAllocator::State {
   void each_idle_large(Place where, Look look) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] std::uint32_t age(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
 
+  // pinned_memory.cpp. Those that take an Outcome unlock.
+  void allocate_pinned(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] PinnedBlock* obtain_pinned(const Request& request, std::uint64_t bytes,
+                                           Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] PinnedBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool free_pinned(Address address, Outcome& out) noexcept;
+  void begin_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  void drain_pending_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_pinned(PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void count_pinned_end(const PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  // False: nothing may be released now.
+  bool release_idle_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_all_idle_pinned(Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void forget_pinned(Place where) VRAMSCOPE_REQUIRES(mutex);
+
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
@@ -171,6 +208,7 @@ struct CachingAllocator::State {
 
   // snapshot.cpp
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_direct(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
 
@@ -193,6 +231,7 @@ struct CachingAllocator::State {
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
   std::map<Address, DirectMemory> directs VRAMSCOPE_GUARDED_BY(mutex);
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
+  PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
@@ -201,13 +240,8 @@ struct CachingAllocator::State {
   std::atomic<std::uint64_t> last_serial{0};
   // The place that every free can only mean, when there is just one and nothing is pending there.
   std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
-  [[nodiscard]] bool in_range(Address address) const noexcept {
-    return address >= lowest.load(std::memory_order_acquire) &&
-           address < end.load(std::memory_order_acquire);
-  }
-  // All our segments ever lie in [lowest, end): the answer of owns() for most foreign addresses.
-  std::atomic<Address> lowest{~Address{0}};
-  std::atomic<Address> end{0};
+  AddressRange device_range;  // all our segments ever lie in it
+  AddressRange pinned_range;
 };
 
 }  // namespace vramscope

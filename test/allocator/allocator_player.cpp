@@ -27,6 +27,7 @@ namespace {
 using namespace vramscope;
 
 constexpr Place kDevice0{};
+constexpr Place kPinned{.kind = Kind::pinned};
 
 // A line that cannot be played; the message says what was expected.
 struct BadLine : std::runtime_error {
@@ -71,7 +72,9 @@ class Words {
 
 class Player {
  public:
-  Player(bool digest, std::string_view settings) : digest_(digest) { apply(settings); }
+  Player(Place place, bool digest, std::string_view settings) : place_(place), digest_(digest) {
+    apply(settings);
+  }
 
   void play(std::string_view line) {
     Words words(line);
@@ -83,11 +86,12 @@ class Player {
       return words.end();
     }
     start();
-    if (op.size() != 1 || std::string_view("afFkopresm").find(op) == std::string_view::npos) {
+    const std::string_view known = place_ == kDevice0 ? "afFkopresm" : "afkes";
+    if (op.size() != 1 || known.find(op) == std::string_view::npos) {
       throw BadLine("unknown operation '" + std::string(op) + "'");
     }
     play(op.front(), words);
-    if (digest_) std::cout << "d " << test::digest(statistics()) << '\n';
+    if (digest_) std::cout << "d " << test::digest(values()) << '\n';
   }
 
  private:
@@ -96,7 +100,7 @@ class Player {
     device_.emplace(simulator::DeviceModel{.capacity = capacity_});
     backend_.emplace(*device_);
     allocator_.emplace(*backend_, limits_);
-    allocator_->open(kDevice0);
+    allocator_->open(place_);
   }
 
   void play(char op, Words& words) {
@@ -122,9 +126,9 @@ class Player {
       case 'r':
         return allocator_->reset_accumulated();
       case 'e':
-        return allocator_->trim();
+        return place_ == kDevice0 ? allocator_->trim() : allocator_->trim_pinned();
       case 's':
-        std::cout << test::statistics_line(statistics()) << '\n';
+        std::cout << test::values_line(values()) << '\n';
         return;
       case 'm':
         std::cout << test::snapshot_line(allocator_->snapshot()) << '\n';
@@ -143,7 +147,7 @@ class Player {
       std::cout << " 0x0\n";
       return;
     }
-    const Outcome out = allocator_->allocate({.where = kDevice0, .bytes = bytes});
+    const Outcome out = allocator_->allocate({.where = place_, .bytes = bytes});
     if (out.status.result == Result::failed) throw std::runtime_error("the allocator failed");
     if (!out.status.ok()) {
       std::cout << " oom\n";
@@ -186,8 +190,20 @@ class Player {
     allocator_->set_limits(limits_);
   }
 
-  DeviceStatistics statistics() const { return allocator_->snapshot().devices.front().statistics; }
+  // What `s` prints: of the device what the allocator counts, of the host what its backend saw.
+  test::Values values() const {
+    if (place_ == kDevice0) {
+      return test::values_of(allocator_->snapshot().devices.front().statistics);
+    }
+    const simulator::Counters seen = device_->counters();
+    return {{"backend.calls", seen.calls},
+            {"backend.failed", seen.failed},
+            {"backend.frees", seen.frees},
+            {"backend.live_bytes", seen.live_bytes},
+            {"backend.live_count", seen.live_count}};
+  }
 
+  Place place_;
   bool digest_;
   std::uint64_t capacity_ = std::uint64_t{16} << 30;
   Limits limits_{.exact_fallback = false};  // PyTorch has none
@@ -218,17 +234,20 @@ int play(Player& player) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Place place = kDevice0;
   bool digest = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
-    if (flag == "--host") return refuse("--host: pinned memory is not served by the allocator");
-    if (flag != "--digest") return refuse("unknown flag '" + std::string(flag) + "'");
-    digest = true;
+    if (flag != "--digest" && flag != "--host") {
+      return refuse("unknown flag '" + std::string(flag) + "'");
+    }
+    if (flag == "--host") place = kPinned;
+    if (flag == "--digest") digest = true;
   }
   std::ios::sync_with_stdio(false);
   const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
   try {
-    Player player(digest, settings ? settings : "");
+    Player player(place, digest, settings ? settings : "");
     return play(player);
   } catch (const std::exception& error) {
     return refuse(std::string("VRAMSCOPE_ALLOC_CONF: ") + error.what());
