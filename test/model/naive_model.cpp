@@ -39,6 +39,7 @@ Outcome NaiveModel::allocate(const Request& request) {
     outcome.status.result = Result::out_of_memory;
     return outcome;
   }
+  if (request.where.kind == Kind::pinned) return allocate_pinned(request);
   open(request.where);
   devices_[request.where.device];
   complete_pending(request.where);
@@ -228,28 +229,34 @@ Outcome NaiveModel::free(Address address) {
   if (!spot.found || segments_[spot.segment].is_direct) {
     return model_refusal({Result::invalid, 0});
   }
-  const ModelSegment& segment = segments_[spot.segment];
-  const bool may_wait = backend_.may_wait(segment.place);
+  const Place where = segments_[spot.segment].place;
+  const bool may_wait = backend_.may_wait(where);
   if (may_wait) {
-    const Reply reply = backend_.wait(segment.place);
+    const Reply reply = backend_.wait(where);
     if (!reply.status.ok()) return model_refusal(reply.status);
-    finish_pending(segment.place);
+    finish_pending(where);
   }
 
   const Spot now = start_of_live_block(address);  // merging the pending ones moved indices
+  const ModelSegment& segment = segments_[now.segment];
   const Outcome outcome = model_outcome(segment, segment.blocks[now.block]);
   begin_free(now);
   if (may_wait) complete_free(now);
+  if (may_wait) settle(address);
   return outcome;
 }
 
 void NaiveModel::begin_free(Spot spot) {
   const ModelSegment& segment = segments_[spot.segment];
   ModelBlock& block = segments_[spot.segment].blocks[spot.block];
-  ModelDevice& device = devices_[segment.place.device];
-  device.add("allocation", segment.is_small, -1);
-  device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
-  count_oversize("oversize_allocations", segment.place, block.size, -1);
+  if (segment.place.kind == Kind::pinned) {
+    count_host({"allocated", "allocated_bytes"}, block, -1);
+  } else {
+    ModelDevice& device = devices_[segment.place.device];
+    device.add("allocation", segment.is_small, -1);
+    device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
+    count_oversize("oversize_allocations", segment.place, block.size, -1);
+  }
   ++kinds_[{segment.place.kind, segment.place.device}].frees;
   block.state = BlockState::active_pending_free;
   pending_.push_back(block.address);
@@ -259,14 +266,20 @@ void NaiveModel::begin_free(Spot spot) {
 // changes about inactive splits is summed first and counted once. Tells its index afterwards.
 std::size_t NaiveModel::complete_free(Spot spot) {
   ModelSegment& segment = segments_[spot.segment];
-  ModelDevice& device = devices_[segment.place.device];
   std::vector<ModelBlock>& blocks = segment.blocks;
   const auto at = [&](std::size_t i) { return blocks.begin() + static_cast<std::ptrdiff_t>(i); };
-  pending_.erase(std::find(pending_.begin(), pending_.end(), blocks[spot.block].address));
-  device.add_block(blocks[spot.block], segment.is_small, -1);
-  count_request(segment.place, blocks[spot.block], -1);
+  const ModelBlock block = blocks[spot.block];
+  std::erase(pending_, block.address);
+  count_request(segment.place, block, -1);
   blocks[spot.block].state = BlockState::inactive;
   blocks[spot.block].tag = 0;
+  if (segment.place.kind == Kind::pinned) {
+    count_host({"active_requests", "active_bytes"}, block, -1);
+    freed_pinned_.push_back(block.address);
+    return 0;
+  }
+  ModelDevice& device = devices_[segment.place.device];
+  device.add_block(block, segment.is_small, -1);
 
   std::int64_t count = 0;
   std::int64_t bytes = 0;
@@ -311,7 +324,9 @@ void NaiveModel::finish_pending(Place where) {
   const std::vector<Address> waiting = pending_;
   for (const Address address : waiting) {
     const Spot spot = block_at(address, BlockState::active_pending_free);
-    if (segments_[spot.segment].place == where) complete_free(spot);
+    if (segments_[spot.segment].place != where) continue;
+    complete_free(spot);
+    settle(address);
   }
 }
 

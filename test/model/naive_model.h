@@ -77,6 +77,7 @@ class NaiveModel {
   Outcome forget(Address address);
   [[nodiscard]] bool owns(Address address) const;
   void trim();
+  void trim_pinned();
   void forget_place(Place where);
   void reset_peaks();
   void reset_accumulated();
@@ -124,7 +125,13 @@ class NaiveModel {
   [[nodiscard]] std::uint64_t share(Place where, double fraction) const;
   [[nodiscard]] const ModelSegment* direct_of(Place where) const;
   void count_segment(const ModelSegment& segment, int sign);
-  void count_host(const ModelBlock& block, int sign);
+  void count_host(const std::vector<const char*>& names, const ModelBlock& block, int sign);
+  Outcome allocate_pinned(const Request& request);
+  Spot last_freed(Place where, std::uint64_t bytes) const;
+  Status pin(const Request& request, std::uint64_t bytes, Outcome& outcome);
+  Status add_pinned(Place where, std::uint64_t bytes);
+  void release_pinned(Place where);
+  void settle(Address address);
   void count_request(Place where, const ModelBlock& block, int sign);
 
   Backend& backend_;
@@ -132,6 +139,7 @@ class NaiveModel {
   Limits limits_at_start_;
   std::map<PoolKey, std::uint64_t> searches_;
   std::vector<ModelSegment> segments_;
+  std::vector<Address> freed_pinned_;       // pinned blocks without a user, the last freed last
   std::vector<Address> pending_;            // frees that a capture put off, oldest first
   std::vector<std::optional<Place>> open_;  // places that were asked for; an ended one's is reused
   std::map<std::uint16_t, ModelDevice> devices_;

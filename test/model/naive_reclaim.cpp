@@ -47,7 +47,12 @@ void NaiveModel::release_segment(std::size_t index) {
   const ModelSegment segment = segments_[index];
   backend_.release(segment.place, segment.address);
   count_segment(segment, -1);
-  ++devices_[segment.place.device].counts["num_device_free"];
+  if (segment.place.kind == Kind::pinned) {
+    ++num_host_free_;
+    std::erase(freed_pinned_, segment.address);
+  } else {
+    ++devices_[segment.place.device].counts["num_device_free"];
+  }
   segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -130,7 +135,10 @@ Outcome NaiveModel::adopt(Place where, Address address, std::uint64_t bytes, Tag
     device.add_block(block, segment.is_small, +1);
     count_oversize("oversize_allocations", where, bytes, +1);
   }
-  if (is_host(where.kind)) count_host(block, +1);
+  if (is_host(where.kind)) {
+    count_host(kHostKeys, block, +1);
+    ++num_host_alloc_;
+  }
   Outcome outcome = model_outcome(segment, block);
   outcome.source = Source::direct;
   return outcome;
@@ -153,7 +161,7 @@ Outcome NaiveModel::forget(Address address) {
     ++device.counts["num_device_free"];
   }
   if (is_host(segment.place.kind)) {
-    count_host(block, -1);
+    count_host(kHostKeys, block, -1);
     ++num_host_free_;
   }
   ++kinds_[{segment.place.kind, segment.place.device}].frees;
@@ -167,7 +175,11 @@ void NaiveModel::forget_place(Place where) {
   while (const ModelSegment* direct = direct_of(where)) forget(direct->address);
   devices_[where.device].counts["num_device_free"] = device_frees;
   num_host_free_ = host_frees;
-  finish_pending(where);
+  const std::vector<Address> waiting = pending_;
+  for (const Address address : waiting) {
+    const Spot spot = block_at(address, BlockState::active_pending_free);
+    if (segments_[spot.segment].place == where) complete_free(spot);
+  }
   segments_ = segments();  // in the order of addresses: peaks of split blocks depend on it
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     for (std::size_t b = 0; segments_[s].place == where && b < segments_[s].blocks.size(); ++b) {
@@ -180,6 +192,7 @@ void NaiveModel::forget_place(Place where) {
   for (const ModelSegment& segment : segments_) {
     if (segment.place == where) {
       count_segment(segment, -1);
+      std::erase(freed_pinned_, segment.address);
     } else {
       kept.push_back(segment);
     }

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "test/model/naive_model.h"
 
 namespace vramscope {
 
 inline constexpr std::uint64_t kModelSmallLimit = 1 << 20;  // rounded sizes up to here: small pool
+
+inline const std::vector<const char*> kHostKeys = {
+    "allocated", "allocated_bytes", "segment", "reserved_bytes", "active_requests", "active_bytes"};
 
 inline bool is_small_to_model(std::uint64_t size) { return size <= kModelSmallLimit; }
 

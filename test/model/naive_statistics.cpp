@@ -18,8 +18,6 @@ const std::array<const char*, 5> kCounts = {"num_alloc_retries", "num_ooms", "nu
                                             "num_device_alloc", "num_device_free"};
 const std::array<const char*, 2> kOversize = {"oversize_allocations", "oversize_segments"};
 const std::array<const char*, 3> kPools = {"all", "small_pool", "large_pool"};
-const std::array<const char*, 6> kHost = {"allocated",      "allocated_bytes", "segment",
-                                          "reserved_bytes", "active_requests", "active_bytes"};
 
 void put(std::map<std::string, std::int64_t>& keys, const std::string& name, const ModelStat& s) {
   keys[name + ".current"] = s.current;
@@ -59,6 +57,9 @@ void ModelDevice::add_block(const ModelBlock& block, bool is_small, int sign) {
 }
 
 void NaiveModel::count_segment(const ModelSegment& segment, int sign) {
+  if (segment.place.kind == Kind::pinned) {
+    return count_host({"segment", "reserved_bytes"}, {.size = segment.size}, sign);
+  }
   ModelDevice& device = devices_[segment.place.device];
   device.add("segment", segment.is_small, sign);
   device.add("reserved_bytes", segment.is_small, sign * as_signed(segment.size));
@@ -74,12 +75,12 @@ std::uint64_t NaiveModel::share(Place where, double fraction) const {
   return static_cast<std::uint64_t>(fraction * static_cast<double>(backend_.total_bytes(where)));
 }
 
-void NaiveModel::count_host(const ModelBlock& block, int sign) {
-  for (const char* name : kHost) {
+void NaiveModel::count_host(const std::vector<const char*>& names, const ModelBlock& block,
+                            int sign) {
+  for (const char* name : names) {
     const bool is_bytes = std::string(name).find("bytes") != std::string::npos;
     host_[name].add(sign * (is_bytes ? as_signed(block.size) : 1));
   }
-  if (sign > 0) ++num_host_alloc_;
 }
 
 // Requested bytes by kind and by tag. At each new peak of a kind every tag of it is remembered.
@@ -156,7 +157,7 @@ std::map<std::string, std::int64_t> NaiveModel::device_keys(std::uint16_t device
 
 std::map<std::string, std::int64_t> NaiveModel::host_keys() const {
   std::map<std::string, std::int64_t> keys;
-  for (const char* name : kHost) {
+  for (const char* name : kHostKeys) {
     const auto found = host_.find(name);
     put(keys, name, found == host_.end() ? ModelStat{} : found->second);
   }
@@ -182,7 +183,8 @@ bool NaiveModel::owns(Address address) const {
 std::uint64_t NaiveModel::own_bytes(std::uint16_t device) const {
   std::uint64_t sum = 0;
   for (const ModelSegment& segment : segments_) {
-    if (segment.place.device == device && !segment.is_direct) sum += segment.size;
+    const bool is_device = segment.place.kind == Kind::device && segment.place.device == device;
+    if (is_device && !segment.is_direct) sum += segment.size;
   }
   return sum;
 }
@@ -190,7 +192,8 @@ std::uint64_t NaiveModel::own_bytes(std::uint16_t device) const {
 std::uint64_t NaiveModel::idle_bytes(std::uint16_t device) const {
   std::uint64_t sum = 0;
   for (const ModelSegment& segment : segments_) {
-    if (segment.place.device == device && segment.is_idle()) sum += segment.size;
+    const bool is_device = segment.place.kind == Kind::device && segment.place.device == device;
+    if (is_device && segment.is_idle()) sum += segment.size;
   }
   return sum;
 }
