@@ -44,6 +44,10 @@ void BlockTable::move_some(std::size_t entries) noexcept {
     outgrown_[cursor_] = kNoBlock;
     cursor_ = (cursor_ + 1) & mask;
     --unmoved_;
+    // All at once at the end would be 0.6 ms for a table of a million blocks.
+    if (cursor_ % kDiscarded == 0 && outgrown_.size() - unmoved_ >= kDiscarded) {
+      outgrown_.discard((cursor_ - kDiscarded) & mask, kDiscarded);
+    }
     if (entries > 0) --entries;
   }
   if (unmoved_ == 0) outgrown_.clear();

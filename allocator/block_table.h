@@ -98,6 +98,7 @@ class BlockTable {
   static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
   static constexpr std::size_t kFirstEntries = 4096;
   static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
+  static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back
 
   using Map = MappedArray<BlockIndex>;
 
