@@ -87,6 +87,15 @@ class BlockTable {
   void erase(BlockIndex i) noexcept;                              // an inserted one
   [[nodiscard]] BlockIndex find(Address address) const noexcept;  // exact; kNoBlock: none
 
+  // The same in two steps that look only once. Valid until the next insert or erase.
+  struct Entry {
+    BlockIndex block = kNoBlock;
+    bool outgrown = false;  // in the map that is being emptied
+    std::size_t at = 0;
+  };
+  [[nodiscard]] Entry find_entry(Address address) const noexcept;
+  void erase(Entry entry) noexcept;
+
   [[nodiscard]] std::size_t block_count() const { return count_; }
   [[nodiscard]] std::size_t address_count() const { return used_; }
 
@@ -107,8 +116,8 @@ class BlockTable {
   void move_some(std::size_t entries) noexcept;
   [[nodiscard]] std::size_t home(const Map& map, Address address) const;
   void put(Map& map, BlockIndex i);
-  [[nodiscard]] bool remove(Map& map, Address address);
-  [[nodiscard]] BlockIndex search(const Map& map, Address address) const;
+  void close_gap(Map& map, std::size_t gap);
+  [[nodiscard]] std::size_t search(const Map& map, Address address) const;  // where, or a free one
 
   MappedArray<Block> blocks_;
   BlockIndex top_ = 0;    // highest record ever used

@@ -135,7 +135,8 @@ bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) 
   const Status waited = out.status;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
-  const BlockIndex block = blocks.find(address);
+  const BlockTable::Entry entry = blocks.find_entry(address);
+  const BlockIndex block = entry.block;
   if (block == kNoBlock || !blocks[block].is_live()) return true;
   if (!waited.ok()) [[unlikely]] {
     out.status = waited;
@@ -145,7 +146,7 @@ bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) 
   if (pack(place.place) != packed) return false;
   if (blocks[block].serial() > newest) return true;
   describe_free(place, block, out);
-  release(place, block);
+  release(place, entry);
   VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return true;
 }
@@ -174,7 +175,7 @@ void CachingAllocator::State::free(Address address, Outcome& out) noexcept {
   describe_free(place, block, out);
   if (waited) {
     if (place.first_pending != kNoBlock) complete_pending(place, newest_pending);
-    release(place, block);
+    release(place, blocks.find_entry(address));
   } else {
     add_pending(place, block);
   }
@@ -191,14 +192,14 @@ void CachingAllocator::State::describe_free(PlaceMemory& place, BlockIndex block
   out.where = place.place;
 }
 
-void CachingAllocator::State::release(PlaceMemory& place, BlockIndex block) {
-  const Block& b = blocks[block];
+void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry) {
+  const Block& b = blocks[entry.block];
   const PoolClass pool = b.pool;
   const std::uint64_t bytes = to_bytes(b.size);
   const std::uint64_t requested = b.requested;
   const Tag tag = b.tag;
-  blocks.erase(block);
-  const SplitChange split = place.pool(pool).give_back(block);
+  blocks.erase(entry);
+  const SplitChange split = place.pool(pool).give_back(entry.block);
   DeviceCounters& counters = device_of(place.place).counters;
   counters.count_free(pool, bytes, requested, split);
   if (is_oversize(bytes, limits)) counters.rare().oversize_allocations.decrease(1);

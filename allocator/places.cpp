@@ -95,7 +95,7 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
     // Merging takes a free neighbour's record away: the walk continues behind it.
     BlockIndex next = blocks[i].next;
     if (blocks[next].is_free()) next = blocks[next].next;
-    if (blocks[i].is_live()) release(place, i);
+    if (blocks[i].is_live()) release(place, blocks.find_entry(blocks[i].address));
     i = next;
   }
 }
