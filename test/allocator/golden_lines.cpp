@@ -66,6 +66,12 @@ Values values_of(const DeviceStatistics& statistics) {
   return flat.values;
 }
 
+Values values_of(const HostStatistics& statistics) {
+  Flatten flat;
+  HostStatistics::visit(statistics, flat);
+  return flat.values;
+}
+
 std::string values_line(const Values& values) {
   std::string line = "{";
   for (const auto& [name, value] : values) {
