@@ -26,13 +26,10 @@ Call::~Call() {
 }
 
 bool Call::find_place(Place& place) const noexcept {
-  place = {.kind = event_.place.kind};
-  if (place.kind == Kind::pinned || place.kind == Kind::registered) return true;
   const Contexts::Current current = profiler_->contexts().current();
   if (current.code != CUDA_SUCCESS) return false;
   if (current.first_of_device) profiler_->note_device(current.place.device);
-  place.device = current.place.device;
-  place.context = current.place.context;
+  place = in_context(event_.place.kind, current.place.device, current.place.context);
   return true;
 }
 

@@ -35,8 +35,7 @@ class Call {
   [[nodiscard]] bool active() const noexcept { return profiler_ != nullptr; }
   [[nodiscard]] Profiler& profiler() const noexcept { return *profiler_; }
 
-  // Where memory of the row's kind is now: the current context for device memory. False when the
-  // driver has no current context.
+  // Where memory of the row's kind is now: in the current context. False when there is none.
   [[nodiscard]] bool find_place(Place& place) const noexcept;
   // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
   [[nodiscard]] Tag tag(Place place) noexcept;

@@ -67,6 +67,10 @@ Within::Within(CUcontext context) noexcept {
   CUcontext current = nullptr;
   code_ = real().cuCtxGetCurrent(&current);
   if (code_ != CUDA_SUCCESS || current == context) return;
+  if (current == nullptr) {
+    code_ = CUDA_ERROR_INVALID_CONTEXT;
+    return;
+  }
   code_ = real().cuCtxPushCurrent_v2(context);
   pushed_ = code_ == CUDA_SUCCESS;
 }

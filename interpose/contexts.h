@@ -13,6 +13,12 @@
 
 namespace vramscope {
 
+// Where memory of `kind` is that belongs to a context: host kinds have no device of their own.
+[[nodiscard]] constexpr Place in_context(Kind kind, std::uint16_t device, std::uint32_t context) {
+  const bool on_host = kind == Kind::pinned || kind == Kind::registered;
+  return {.kind = kind, .device = on_host ? std::uint16_t{0} : device, .context = context};
+}
+
 // Threads: any.
 class Contexts {
  public:
@@ -57,7 +63,8 @@ class Contexts {
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i
 };
 
-// Makes the context of a place current for one scope, when it is not already.
+// Makes the context of a place current for one scope, when it is not already. A thread without any
+// context gets none: code() is INVALID_CONTEXT then, what the driver says to the program's own call.
 class Within {
  public:
   explicit Within(CUcontext context) noexcept;

@@ -29,11 +29,17 @@ CUresult cuGetProcAddress_v2(Call& call, const DirectCall& direct, const char* s
 
 namespace {
 
+// What ends with its context. Stream-ordered memory does not: its pool belongs to the device.
+constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed, Kind::pinned, Kind::registered};
+
 // Everything of `context` is gone: nothing of it is given back to the driver.
 void forget_context(Profiler& profiler, CUcontext context) {
   profiler.captures().context_ended(context);
-  profiler.contexts().ended(context,
-                            [&](Place place) { profiler.allocator().forget_place(place); });
+  profiler.contexts().ended(context, [&](Place place) {
+    for (const Kind kind : kKindsOfContext) {
+      profiler.allocator().forget_place(in_context(kind, place.device, place.context));
+    }
+  });
 }
 
 CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {

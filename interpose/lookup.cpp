@@ -130,10 +130,7 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
   if (dladdr(caller, &asking) != 0 && asking.dli_fbase == real_home.dli_fbase) {
     return {address, 1};  // the driver asks itself (seen on WSL2)
   }
-  if (void* driver = dlopen(real_home.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)) {
-    load_real(driver);
-    dlclose(driver);
-  }
+  load_real_if_mapped(real_home.dli_fname);
   return {wrappers()[found_row], 1};
 }
 

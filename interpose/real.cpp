@@ -26,12 +26,17 @@ const Real& real() noexcept {
 
 bool driver_is_complete() noexcept {
   const Real& driver = real();
-#define X(symbol) driver.symbol != nullptr&&
-  return VRAMSCOPE_USED_FUNCTIONS(X) driver.cuMemAlloc_v2 != nullptr &&
-         driver.cuMemFree_v2 != nullptr && driver.cuMemGetInfo_v2 != nullptr;
+  bool complete = driver.cuMemAlloc_v2 != nullptr && driver.cuMemFree_v2 != nullptr &&
+                  driver.cuMemGetInfo_v2 != nullptr;
+#define X(symbol) complete = complete && driver.symbol != nullptr;
+  VRAMSCOPE_USED_FUNCTIONS(X)
 #undef X
+  return complete;
 }
 
+namespace {
+
+// Fills the pointers, the first time.
 void load_real(void* handle) noexcept {
   if (known.load(std::memory_order_acquire) != nullptr) return;
   Real fresh;  // looked up before anything is held: the loader has locks of its own
@@ -54,12 +59,16 @@ void load_real(void* handle) noexcept {
   known.store(&pending, std::memory_order_release);
 }
 
-bool load_real_if_mapped() noexcept {
+}  // namespace
+
+// The driver stays mapped from then on (NODELETE): our pointers into it must not dangle when the
+// program closes it, as ffmpeg does.
+bool load_real_if_mapped(const char* file) noexcept {
   if (known.load(std::memory_order_acquire) != nullptr) return true;
-  void* handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  void* handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle == nullptr) return false;
   load_real(handle);
-  dlclose(handle);  // only the count that RTLD_NOLOAD added: the program's own keeps it mapped
+  dlclose(handle);
   return true;
 }
 

@@ -7,12 +7,13 @@
 namespace vramscope {
 
 // Functions that we call ourselves and do not intercept.
-#define VRAMSCOPE_USED_FUNCTIONS(X)                                                                \
-  X(cuCtxGetCurrent)                                                                               \
-  X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuCtxSynchronize)               \
-      X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuDeviceGet) X(cuDeviceGetName)  \
-          X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDeviceTotalMem_v2) \
-              X(cuDriverGetVersion)
+// clang-format off
+#define VRAMSCOPE_USED_FUNCTIONS(X)                                                              \
+  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
+  X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain)                  \
+  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)           \
+  X(cuDriverGetVersion)
+// clang-format on
 
 struct Real {
 #define DRIVER_FUNCTION(symbol, ...) decltype(&::symbol) symbol = nullptr;
@@ -31,11 +32,8 @@ struct Real {
 // 11.8) is left alone: its calls pass, nothing is recorded.
 [[nodiscard]] bool driver_is_complete() noexcept;
 
-// The driver was seen under `handle` (from dlopen): fills the pointers, the first time.
-void load_real(void* handle) noexcept;
-
-// For a program linked to the driver that called an exported wrapper directly: finds a driver that
-// is already mapped. False when there is none.
-bool load_real_if_mapped() noexcept;
+// Finds the real functions in a driver that is mapped already under the name `file`; the program
+// opened or linked it, we never do. False when there is none.
+bool load_real_if_mapped(const char* file = "libcuda.so.1") noexcept;
 
 }  // namespace vramscope

@@ -18,9 +18,10 @@ CUresult to_code(const Status& status) {
       return CUDA_ERROR_INVALID_VALUE;
     case Result::out_of_memory:
       return CUDA_ERROR_OUT_OF_MEMORY;
-    default:
-      return static_cast<CUresult>(status.code);
+    case Result::failed:
+      break;
   }
+  return status.code != 0 ? static_cast<CUresult>(status.code) : CUDA_ERROR_UNKNOWN;
 }
 
 // Our own memory is exhausted: nothing happened, the program's call may go to the driver.
@@ -43,10 +44,6 @@ bool outside_live_block(const Found& found, CUdeviceptr address) {
 CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
   CachingAllocator& allocator = call.profiler().allocator();
   if (!allocator.owns(address)) return direct();
-  // Segments are the driver's own allocations, so a free without a context must not reach it.
-  CUcontext current = nullptr;
-  if (const CUresult code = real().cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return code;
-  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const Outcome outcome = allocator.free(address);
   call.note(outcome);
   return to_code(outcome.status);
@@ -166,9 +163,13 @@ CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned i
 
 // An IPC handle opens at the start of the driver's allocation: of a part of a segment it would give
 // the other process wrong bytes.
-CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle*,
+CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle* pHandle,
                            CUdeviceptr dptr) noexcept {
-  if (!call.profiler().allocator().owns(dptr)) return direct();
+  CachingAllocator& allocator = call.profiler().allocator();
+  if (!allocator.owns(dptr)) return direct();
+  if (outside_live_block(allocator.find(dptr), dptr)) {
+    return real().cuIpcGetMemHandle(pHandle, unknown_address());
+  }
   say_once(Once::ipc_of_block,
            "cuIpcGetMemHandle: this memory is part of a cached segment and cannot be exported; "
            "run with --mode observe");

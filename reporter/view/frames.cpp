@@ -28,16 +28,35 @@ bool is_cuda_module(std::string_view path) {
   return false;
 }
 
+// "cudart::enter<...>" of "cudaError cudart::enter<...>(void**)": templates bear their result type.
+std::string_view without_result(std::string_view function) {
+  const std::string_view name = function.substr(0, function.find_first_of("<("));
+  const std::size_t space = name.rfind(' ');
+  return space == std::string_view::npos ? function : function.substr(space + 1);
+}
+
 // A function that a program calls: cudaMalloc, cuMemAlloc_v2, cudaMalloc<float>.
 bool is_cuda_entry(std::string_view function) {
+  function = without_result(function);
   const std::size_t prefix = function.starts_with("cuda") ? 4 : function.starts_with("cu") ? 2 : 0;
   return prefix != 0 && function.size() > prefix && is_upper(function[prefix]);
 }
 
 // A function of the runtime that is linked into the program.
 bool is_linked_runtime(std::string_view function) {
+  function = without_result(function);
   return function.starts_with("libcudart_static_") || function.starts_with("cudart::") ||
          function.starts_with("__cudart");
+}
+
+// Where every program or thread begins: behind these no frame tells anything.
+bool is_start(std::string_view function) {
+  constexpr std::string_view kStarts[] = {
+      "__libc_start_call_main", "__libc_start_main", "_start", "start_thread", "clone3", "clone"};
+  for (const std::string_view start : kStarts) {
+    if (function.substr(0, function.find('@')) == start) return true;
+  }
+  return false;
 }
 
 constexpr std::size_t kMostOfAName = 36;  // columns; two callers then fit a page
@@ -79,7 +98,8 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
   bool all = !names.empty();
   for (const SourceFrame& name : names) {
     if (is_cuda_entry(name.function)) {
-      entry = name.function.substr(0, name.function.find_first_of("<("));
+      const std::string_view function = without_result(name.function);
+      entry = function.substr(0, function.find_first_of("<("));
     } else if (!is_linked_runtime(name.function)) {
       all = false;
     }
@@ -106,6 +126,7 @@ CallSite call_site(const Report& report, const Site& site, const NameFrame& name
     const std::vector<SourceFrame> names = names_of(report, frame, name);
     outside = outside || !is_cuda_frame(report, frame, names, result.entry);
     if (!outside) continue;
+    if (!names.empty() && !result.callers.empty() && is_start(names.front().function)) break;
     for (const SourceFrame& function : names) {
       // An inlined wrapper such as cudaMalloc<float> is still CUDA's.
       if (result.callers.empty() && is_cuda_entry(function.function)) continue;

@@ -30,7 +30,7 @@ struct CallSite {
 };
 
 // The caller is the first frame outside CUDA's libraries, shared or linked in. At most `most`
-// frames are named.
+// frames are named; the C library's own below main are left out.
 [[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
                                  std::size_t most);
 

@@ -58,15 +58,15 @@ std::string what_ran(const Report& report, const Page& page) {
            std::to_string(process.cuda_driver_version % 1000 / 10);
   }
   if (process.simulated) who += ", on the simulated device";
-  if (process.simulated_launches != 0) {
-    who += " (" + counted(process.simulated_launches, "kernel") + " accepted, not executed)";
-  }
 
   std::string when = "report " + std::to_string(report.sequence) + ", written " +
                      printable(trigger_text(report), page) + " " +
                      time_text(process.report_time_ns);
   if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
     when += ", after " + duration_text(process.report_time_ns - process.start_time_ns);
+  }
+  if (process.simulated_launches != 0) {
+    when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
   }
   return coloured(fitted(command_line(report, page), page.width), Colour::bold, page) + "\n" +
          line(who, page) + line(when, page);

@@ -29,7 +29,17 @@ def program(name):
     path = PROGRAMS / name
     if not path.exists():
         raise unittest.SkipTest(f"{name} was not built (no nvcc here)")
+    if name == "train":
+        runtime()
     return str(path)
+
+
+def runtime():
+    """The simulated shared runtime; NVIDIA's own refuses the simulated driver."""
+    paths = sorted(path for path in SIMULATOR.glob("libcudart.so.*") if path.is_file())
+    if not paths:
+        raise unittest.SkipTest("the simulated runtime was not built")
+    return str(paths[-1])
 
 
 def installed(name):

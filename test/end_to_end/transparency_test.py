@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
 import pathlib
+import sys
 
 import harness
 import recount
@@ -19,7 +20,9 @@ VICTIMS = [
     (["dlsym_next"], ""),
     (["double_free"], ""),
     (["driver_api"], ""),
+    (["driver_api", "deep"], ""),
     (["driver_api", "global"], ""),
+    (["driver_api", "twice"], ""),
     (["exceptions"], ""),
     (["exit_variants", "return"], ""),
     (["exit_variants", "exit"], ""),
@@ -67,8 +70,7 @@ class Transparency(harness.Case):
 
     def test_a_script_behaves_the_same_by_ctypes_in_every_mode(self):
         script = harness.SOURCE / "test/programs/ctypes_malloc.py"
-        runtime = harness.SIMULATOR / "libcudart.so.13"
-        command = [harness.installed("python3"), str(script), str(runtime)]
+        command = [sys.executable, str(script), harness.runtime()]
         native = self.run_program(command)
         self.assertIn("same: True", native.stdout)
         for mode in harness.MODES:
@@ -127,7 +129,7 @@ class Transparency(harness.Case):
             self.skipTest("the toolkit has no stub of the driver")
         (pathlib.Path(self.folder) / "libcuda.so.1").symlink_to(stub)
         broken = {"LD_LIBRARY_PATH": self.folder}
-        for name in ("driver_api", "linked", "old_names", "train"):
+        for name in ("driver_api", "linked", "old_names"):
             native = self.run_program([harness.program(name)], **broken)
             self.assertNotEqual("", native.stdout)
             for mode in harness.MODES:

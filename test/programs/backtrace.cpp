@@ -17,6 +17,14 @@
   return backtrace(frames, 128);
 }
 
+// Does the program find that symbol in a library of that name?
+static bool is_in(const char* symbol, const char* library) {
+  Dl_info where{};
+  void* address = dlsym(RTLD_DEFAULT, symbol);
+  return address != nullptr && dladdr(address, &where) != 0 &&
+         std::strstr(where.dli_fname, library) != nullptr;
+}
+
 int main() {
   int before = depth_at(10);
   start();
@@ -26,12 +34,7 @@ int main() {
   std::printf("depth grows by the levels: %d\n", depth_at(20) - depth_at(10));
   std::printf("depth stays: %d\n", before == between && between == depth_at(10));
 
-  Dl_info of_backtrace{};
-  dladdr(dlsym(RTLD_DEFAULT, "backtrace"), &of_backtrace);
-  std::printf("backtrace is the C library's: %d\n",
-              std::strstr(of_backtrace.dli_fname, "libc.so") != nullptr);
-  Dl_info of_raise{};
-  dladdr(dlsym(RTLD_DEFAULT, "_Unwind_RaiseException"), &of_raise);
-  std::printf("the unwinder is the compiler's: %d\n",
-              std::strstr(of_raise.dli_fname, "libgcc_s") != nullptr);
+  std::printf("backtrace is the C library's: %d\n", is_in("backtrace", "libc.so"));
+  std::printf("libunwind answers for the compiler: %d\n",
+              is_in("_Unwind_RaiseException", "libunwind"));
 }

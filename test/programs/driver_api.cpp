@@ -1,13 +1,14 @@
 // Opens the driver as ffmpeg, XLA and cuFFT do: dlopen, then dlsym of the versioned names.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: local (default), global or deep, the binding of the handle.
+// Argument: local (default), global or deep, the binding of the handle; or twice, which closes the
+// driver and opens it again. The driver is closed in the end, before the process is.
 #define __CUDA_API_VERSION_INTERNAL  // declares every version of a function
 #include <cuda.h>
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 #include <vector>
 
 static void* driver;
@@ -25,16 +26,9 @@ Function* find(const char* name) {
 #define CALL(name, ...) \
   std::printf("%s: %d\n", #name, static_cast<int>(find<decltype(name)>(#name)(__VA_ARGS__)))
 
-int main(int argc, char** argv) {
-  int binding = RTLD_LOCAL;
-  if (argc > 1 && std::strcmp(argv[1], "global") == 0) binding = RTLD_GLOBAL;
-  if (argc > 1 && std::strcmp(argv[1], "deep") == 0) binding = RTLD_DEEPBIND;
+static bool use_driver(int binding) {
   driver = dlopen("libcuda.so.1", RTLD_NOW | binding);
-  if (driver == nullptr) {
-    std::printf("no driver\n");
-    return 3;
-  }
-
+  if (driver == nullptr) return false;
   CUdevice device;
   CUcontext context;
   CALL(cuInit, 0);
@@ -56,4 +50,19 @@ int main(int argc, char** argv) {
   CALL(cuMemFree_v2, small);
   CALL(cuCtxDestroy_v2, context);
   std::printf("unknown name: %d\n", dlsym(driver, "cuMemNoSuchCall") != nullptr);
+  dlclose(driver);
+  return true;
+}
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "local";
+  int binding = RTLD_LOCAL;
+  if (how == "global") binding = RTLD_GLOBAL;
+  if (how == "deep") binding = RTLD_DEEPBIND;
+  for (int times = how == "twice" ? 2 : 1; times > 0; --times) {
+    if (!use_driver(binding)) {
+      std::printf("no driver\n");
+      return 3;
+    }
+  }
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 static void* driver;
+static char memory[1 << 16];  // registered below
 
 // A version that this driver does not have is told and passed over.
 template <class... Parameters, class... Arguments>
@@ -45,11 +46,25 @@ int main() {
   CUdeviceptr_v1 short_address = 0;
   CALL(cuMemAlloc, &short_address, 1000000u);
   CALL(cuMemFree, short_address);
+  unsigned pitch = 0;
+  CALL(cuMemAllocPitch, &short_address, &pitch, 1000u, 10u, 4u);
+  CALL(cuMemFree, short_address);
+  void* pinned = nullptr;
+  CALL(cuMemAllocHost, &pinned, 1000u);
+  CALL(cuMemFreeHost, pinned);
+  CALL(cuMemHostRegister, memory, sizeof memory, 0u);
+  CALL(cuMemHostUnregister, memory);
   CUstream stream = nullptr, other = nullptr;
   CALL(cuStreamCreate, &stream, 0u);
   CALL(cuStreamCreate, &other, 0u);
   CUdeviceptr ordered = 0;
   CALL(cuMemAllocAsync_ptsz, &ordered, 1u << 20, stream);
+  CALL(cuMemFreeAsync_ptsz, ordered, stream);
+  CUmemoryPool pool = nullptr;
+  CALL(cuDeviceGetDefaultMemPool, &pool, device);
+  CALL(cuMemAllocFromPoolAsync, &ordered, 1u << 20, pool, stream);
+  CALL(cuMemFreeAsync, ordered, stream);
+  CALL(cuMemAllocFromPoolAsync_ptsz, &ordered, 1u << 20, pool, stream);
   CALL(cuMemFreeAsync_ptsz, ordered, stream);
   CALL(cuStreamSynchronize, stream);
   capture(stream);

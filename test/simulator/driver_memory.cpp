@@ -112,7 +112,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned fla
   return allocate_managed(pointer, bytes, flags);
 }
 
-// Waits for all work first, as callers rely on (reference section 4, row 8); memory of a pool gets
+// Waits for all work first, as callers rely on (kokkos#9307); memory of a pool gets
 // no such wait (row 7).
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;

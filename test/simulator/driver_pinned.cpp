@@ -34,7 +34,7 @@ CUresult pin(void** pointer, std::size_t bytes, unsigned flags) {
 
 namespace body {
 
-// Zero bytes succeed and give no memory (reference section 4, row 4).
+// Zero bytes succeed and give no memory (seen on driver 590).
 CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == nullptr || (flags & ~kHostFlags) != 0) return CUDA_ERROR_INVALID_VALUE;

@@ -12,7 +12,7 @@ namespace vramscope::simulator {
 
 inline constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;  // page size of device memory
 inline constexpr std::uint64_t kOwnGranulesFrom = std::uint64_t{1} << 20;  // smaller ones share
-inline constexpr std::uint64_t kSmallAlignment = 512;  // seen since Kepler (reference, row 1)
+inline constexpr std::uint64_t kSmallAlignment = 512;                      // seen since Kepler
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
   return (bytes + step - 1) / step * step;

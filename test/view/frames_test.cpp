@@ -49,6 +49,34 @@ TEST(Frames, AnEmptyStackOrOneOfCudaAloneIsUnknown) {
   EXPECT_EQ(text(call_site(report, cuda_alone, sample_names(), 3)), "unknown");
 }
 
+TEST(Frames, TheResultTypeOfATemplateIsNoPartOfItsName) {
+  Report report = sample_report();
+  report.sites[0].frames = {2, 3};
+  const std::vector<SourceFrame> names[] = {{{"cudaError cudart::enter<1>(void**)", "", 0}},
+                                            {{"cudaError_t make<float>(float**)", "", 0}}};
+  const NameFrame name = [&, at = 0](const Report&, const FrameFact&) mutable {
+    return names[at++];
+  };
+
+  const CallSite found = call_site(report, report.sites[0], name, 3);
+
+  EXPECT_EQ(found.entry, "");
+  ASSERT_EQ(found.callers.size(), 1u);
+  EXPECT_NE(found.callers[0].function.find("make"), std::string::npos);
+}
+
+TEST(Frames, TheStartOfAProgramIsLeftOut) {
+  Report report = sample_report();
+  report.sites[0].frames = {2, 3};
+  const std::vector<SourceFrame> names[] = {{{"main", "train.cpp", 9}},
+                                            {{"__libc_start_call_main", "", 0}}};
+  const NameFrame name = [&, at = 0](const Report&, const FrameFact&) mutable {
+    return names[at++];
+  };
+
+  EXPECT_EQ(text(call_site(report, report.sites[0], name, 3)), "main (train.cpp:9)");
+}
+
 TEST(Frames, AFunctionOfTheProgramMayBeginLikeCuda) {
   Report report = sample_report();
   report.sites[0].frames = {2};
