@@ -53,7 +53,6 @@ class Ledger {
     std::uint64_t total_count = 0;
     std::uint64_t peak = 0;     // number of the account's peak at the last change
     std::uint32_t account = 0;  // index into accounts_
-    std::uint32_t used = 0;
   };
   struct Account {
     std::uint64_t current_bytes = 0;
@@ -62,7 +61,6 @@ class Ledger {
     std::uint64_t allocations = 0;
     std::uint64_t frees = 0;
     Holding unknown;  // tag 0 is the only one that may stand for several accounts
-    bool used = false;
   };
 
   [[nodiscard]] static std::uint32_t account_of(Kind kind, std::uint16_t device);
