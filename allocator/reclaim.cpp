@@ -33,7 +33,7 @@ bool CachingAllocator::State::release_idle(std::uint16_t device, Outcome& out) {
     counted = true;
     drain_pending(where, out);
     release_where(
-        where, [](const Segment&) { return true; }, out);
+        where, [](const Segment&, std::uint32_t) { return true; }, out);
   }
   return counted;
 }
@@ -52,7 +52,8 @@ std::uint64_t CachingAllocator::State::release_where(Place where, Wanted wanted,
     auto it = segments.lower_bound(from);
     while (place && it != segments.end() && count < batch.size()) {
       const auto next = std::next(it);
-      if (it->second.slot == place->slot && is_idle(it->second) && wanted(it->second)) {
+      if (it->second.slot == place->slot && is_idle(it->second) &&
+          wanted(it->second, age(it->second))) {
         bytes += it->second.bytes;
         batch[count++] = it->first;
         remove_segment(it);
@@ -75,7 +76,7 @@ void CachingAllocator::State::each_idle_large(Place where, Look look) {
   for (auto it = segments.begin(); place && it != segments.end(); ++it) {
     const Segment& segment = it->second;
     if (segment.slot == place->slot && segment.pool == PoolClass::large && is_idle(segment)) {
-      look(it->first, segment);
+      look(it->first, segment, age(segment));
     }
   }
 }
@@ -87,12 +88,13 @@ bool CachingAllocator::State::release_oversize(Place where, PoolClass pool, std:
                                                Outcome& out) {
   if (limits.max_split_size == Limits::kUnlimited || pool == PoolClass::small) return false;
   if (!may_release(where)) return false;
-  const std::uint64_t target = std::max(rounded, limits.max_split_size);
+  const std::uint64_t oversize = limits.max_split_size;
+  const std::uint64_t target = std::max(rounded, oversize);
   for (std::uint64_t released = 0; released < target;) {
     Address smallest = 0, largest = 0;
     std::uint64_t smallest_bytes = Limits::kUnlimited, largest_bytes = 0;
-    each_idle_large(where, [&](Address address, const Segment& segment) {
-      if (!is_oversize(segment.bytes, limits)) return;
+    each_idle_large(where, [&](Address address, const Segment& segment, std::uint32_t) {
+      if (segment.bytes < oversize) return;
       if (segment.bytes >= largest_bytes) largest = address, largest_bytes = segment.bytes;
       if (segment.bytes < target || segment.bytes >= smallest_bytes) return;
       smallest = address, smallest_bytes = segment.bytes;
@@ -127,14 +129,14 @@ void CachingAllocator::State::collect_garbage(Place where, Outcome& out) {
   if (reserved <= threshold || !may_release(where)) return;
   for (std::uint64_t left = reserved - threshold; left > 0;) {
     std::uint64_t count = 0, sum = 0;
-    each_idle_large(where, [&](Address, const Segment& segment) {
+    each_idle_large(where, [&](Address, const Segment&, std::uint32_t age) {
       ++count;
-      sum += age(segment);
+      sum += age;
     });
     if (count == 0) return;
     const double mean = static_cast<double>(sum) / static_cast<double>(count);
-    const auto is_old = [&](const Segment& segment) {
-      return segment.pool == PoolClass::large && static_cast<double>(age(segment)) >= mean;
+    const auto is_old = [&](const Segment& segment, std::uint32_t age) {
+      return segment.pool == PoolClass::large && static_cast<double>(age) >= mean;
     };
     const std::uint64_t released = release_where(where, is_old, out);
     if (released == 0) return;
@@ -143,7 +145,7 @@ void CachingAllocator::State::collect_garbage(Place where, Outcome& out) {
 }
 
 std::uint32_t CachingAllocator::State::age(const Segment& segment) const {
-  return places[segment.slot]->large.age(segment.first);
+  return places[segment.slot]->pool(segment.pool).age(segment.first);
 }
 
 }  // namespace vramscope
