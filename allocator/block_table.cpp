@@ -44,6 +44,10 @@ void BlockTable::move_some(std::size_t entries) noexcept {
     outgrown_[cursor_] = kNoBlock;
     cursor_ = (cursor_ + 1) & mask;
     --unmoved_;
+    // All at once at the end would be 0.6 ms for a table of a million blocks.
+    if (cursor_ % kDiscarded == 0 && outgrown_.size() - unmoved_ >= kDiscarded) {
+      outgrown_.discard((cursor_ - kDiscarded) & mask, kDiscarded);
+    }
     if (entries > 0) --entries;
   }
   if (unmoved_ == 0) outgrown_.clear();
@@ -60,22 +64,16 @@ void BlockTable::put(Map& map, BlockIndex i) {
   map[at] = i;
 }
 
-BlockIndex BlockTable::search(const Map& map, Address address) const {
-  if (map.size() == 0) return kNoBlock;
+std::size_t BlockTable::search(const Map& map, Address address) const {
   const std::size_t mask = map.size() - 1;
   std::size_t at = home(map, address);
   while (map[at] != kNoBlock && blocks_[map[at]].address != address) at = (at + 1) & mask;
-  return map[at];
+  return at;
 }
 
-// Takes the entry out and closes the gap: an entry behind it moves up unless it sits between its
-// home and the gap already.
-bool BlockTable::remove(Map& map, Address address) {
-  if (map.size() == 0) return false;
+// An entry behind the gap moves up unless it sits between its home and the gap already.
+void BlockTable::close_gap(Map& map, std::size_t gap) {
   const std::size_t mask = map.size() - 1;
-  std::size_t gap = home(map, address);
-  while (map[gap] != kNoBlock && blocks_[map[gap]].address != address) gap = (gap + 1) & mask;
-  if (map[gap] == kNoBlock) return false;
   for (std::size_t at = (gap + 1) & mask; map[at] != kNoBlock; at = (at + 1) & mask) {
     const std::size_t distance = (at - home(map, blocks_[map[at]].address)) & mask;
     if (distance < ((at - gap) & mask)) continue;
@@ -83,7 +81,6 @@ bool BlockTable::remove(Map& map, Address address) {
     gap = at;
   }
   map[gap] = kNoBlock;
-  return true;
 }
 
 void BlockTable::insert(BlockIndex i) noexcept {
@@ -93,16 +90,23 @@ void BlockTable::insert(BlockIndex i) noexcept {
     move_some(kMovedPerInsert);
 }
 
-void BlockTable::erase(BlockIndex i) noexcept {
-  --used_;
-  const Address address = blocks_[i].address;
-  if (!remove(map_, address)) static_cast<void>(remove(outgrown_, address));
+BlockTable::Entry BlockTable::find_entry(Address address) const noexcept {
+  if (map_.size() == 0) return {};
+  const std::size_t at = search(map_, address);
+  if (map_[at] != kNoBlock || unmoved_ == 0) [[likely]]
+    return {map_[at], false, at};
+  const std::size_t old = search(outgrown_, address);
+  return {outgrown_[old], true, old};
 }
 
-BlockIndex BlockTable::find(Address address) const noexcept {
-  const BlockIndex i = search(map_, address);
-  return i != kNoBlock ? i : search(outgrown_, address);
+void BlockTable::erase(Entry entry) noexcept {
+  --used_;
+  close_gap(entry.outgrown ? outgrown_ : map_, entry.at);
 }
+
+void BlockTable::erase(BlockIndex i) noexcept { erase(find_entry(blocks_[i].address)); }
+
+BlockIndex BlockTable::find(Address address) const noexcept { return find_entry(address).block; }
 
 void BlockTable::clear() noexcept {
   blocks_.clear();

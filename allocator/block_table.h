@@ -30,7 +30,7 @@ struct Block {
   std::uint64_t requested;  // of this life; a free block keeps what its last life asked for
   Units size;
   BlockIndex prev, next;  // neighbours in the segment
-  Tag tag;                // while live
+  Tag tag;                // while live; free: searches of its pool when it became free
   std::uint16_t place;    // slot of the place it belongs to
   BlockState state;
   PoolClass pool;
@@ -87,6 +87,15 @@ class BlockTable {
   void erase(BlockIndex i) noexcept;                              // an inserted one
   [[nodiscard]] BlockIndex find(Address address) const noexcept;  // exact; kNoBlock: none
 
+  // The same in two steps that look only once. Valid until the next insert or erase.
+  struct Entry {
+    BlockIndex block = kNoBlock;
+    bool outgrown = false;  // in the map that is being emptied
+    std::size_t at = 0;
+  };
+  [[nodiscard]] Entry find_entry(Address address) const noexcept;
+  void erase(Entry entry) noexcept;
+
   [[nodiscard]] std::size_t block_count() const { return count_; }
   [[nodiscard]] std::size_t address_count() const { return used_; }
 
@@ -98,6 +107,7 @@ class BlockTable {
   static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
   static constexpr std::size_t kFirstEntries = 4096;
   static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
+  static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back
 
   using Map = MappedArray<BlockIndex>;
 
@@ -106,8 +116,8 @@ class BlockTable {
   void move_some(std::size_t entries) noexcept;
   [[nodiscard]] std::size_t home(const Map& map, Address address) const;
   void put(Map& map, BlockIndex i);
-  [[nodiscard]] bool remove(Map& map, Address address);
-  [[nodiscard]] BlockIndex search(const Map& map, Address address) const;
+  void close_gap(Map& map, std::size_t gap);
+  [[nodiscard]] std::size_t search(const Map& map, Address address) const;  // where, or a free one
 
   MappedArray<Block> blocks_;
   BlockIndex top_ = 0;    // highest record ever used

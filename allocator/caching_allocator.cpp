@@ -23,9 +23,8 @@ constexpr Status kOutOfOwnMemory{Result::failed, 0};
 Status refuse(const Request& request) {
   if (request.bytes == 0) return {Result::invalid, 0};
   if (request.bytes >= kRefused) return {Result::out_of_memory, 0};
-  if (request.where.kind != Kind::device || request.where.device >= kMaxDevices) {
-    return {Result::failed, 0};
-  }
+  const bool is_served = request.where.kind == Kind::device || request.where.kind == Kind::pinned;
+  if (!is_served || request.where.device >= kMaxDevices) return {Result::failed, 0};
   return {};
 }
 
@@ -43,7 +42,11 @@ Outcome CachingAllocator::allocate(const Request& request) noexcept {
               .where = request.where};
   if (!out.status.ok()) return out;
   MutexLock lock(state_->mutex);
-  state_->allocate(request, out);
+  if (request.where.kind == Kind::pinned) [[unlikely]] {
+    state_->allocate_pinned(request, out);
+  } else {
+    state_->allocate(request, out);
+  }
   VRAMSCOPE_ASSERT_INVARIANTS(*state_);
   return out;
 }
@@ -58,9 +61,14 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     out.status = kOutOfOwnMemory;
     return;
   }
-  const std::uint64_t rounded = round_request(request.bytes);
+  std::uint64_t rounded = round_request(request.bytes);
   BlockIndex block = kNoBlock;
-  if (rounded <= kMaxBlockBytes) block = place->pool(pool_class(rounded)).find(to_units(rounded));
+  if (!plain_hits) [[unlikely]] {
+    rounded = round_request(request.bytes, limits);
+    block = find_within_limits(place->pool(pool_class(rounded)), rounded);
+  } else if (rounded <= kMaxBlockBytes) {
+    block = place->pool(pool_class(rounded)).find(to_units(rounded));
+  }
   out.source = Source::hit;
   if (block == kNoBlock) {
     block = obtain(request.where, rounded, out);
@@ -70,12 +78,22 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   hand_out(*place, block, rounded, out);
 }
 
+// The free block for `rounded` bytes when an option has a say in it.
+BlockIndex CachingAllocator::State::find_within_limits(Pool& pool, std::uint64_t rounded) {
+  if (limits.collects_garbage()) pool.count_search();
+  if (rounded > kMaxBlockBytes) return kNoBlock;
+  const BlockIndex block = pool.find(to_units(rounded));
+  if (block == kNoBlock) return kNoBlock;
+  return may_serve(to_bytes(blocks[block].size), rounded, limits) ? block : kNoBlock;
+}
+
 // `block` is free and large enough; one record and the tag's total are prepared.
 void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded,
                                        Outcome& out) {
   Pool& pool = place.pool(blocks[block].pool);
   const Units size = to_units(rounded);
-  const bool cut = worth_splitting(pool.kind(), to_bytes(blocks[block].size - size));
+  const std::uint64_t rest = to_bytes(blocks[block].size - size);
+  const bool cut = worth_splitting(pool.kind(), rounded, rest, limits);
   const SplitChange split = pool.take(block, size, cut ? Pool::Cut::yes : Pool::Cut::no);
   Block& b = blocks[block];
   b.tag = out.tag;
@@ -84,12 +102,15 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
   blocks.insert(block);
   out.address = b.address;
   out.rounded = to_bytes(b.size);
-  device_of(place.place).counters.count_allocation(pool.kind(), out.rounded, out.requested, split);
+  DeviceCounters& counters = device_of(place.place).counters;
+  counters.count_allocation(pool.kind(), out.rounded, out.requested, split);
+  if (is_oversize(out.rounded, limits)) counters.rare().oversize_allocations.increase(1);
   ledger.count_allocation(place.place, out.tag, out.requested);
 }
 
 Outcome CachingAllocator::free(Address address) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
+  if (state_->pinned_range.contains(address) && state_->free_pinned(address, out)) return out;
   if (!state_->free_in_sole_place(address, out)) state_->free(address, out);
   return out;
 }
@@ -108,19 +129,24 @@ bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
 // decided here.
 bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) noexcept {
   const std::uint64_t packed = sole_place.load(std::memory_order_acquire);
-  if (packed == kSeveralPlaces || !in_range(address)) return false;
+  if (packed == kSeveralPlaces || !device_range.contains(address)) return false;
   const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
   if (!wait_for(unpack(packed), out)) return false;
-  if (!out.status.ok()) return true;
+  const Status waited = out.status;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
-  const BlockIndex block = blocks.find(address);
+  const BlockTable::Entry entry = blocks.find_entry(address);
+  const BlockIndex block = entry.block;
   if (block == kNoBlock || !blocks[block].is_live()) return true;
+  if (!waited.ok()) [[unlikely]] {
+    out.status = waited;
+    return true;
+  }
   PlaceMemory& place = *places[blocks[block].place];
   if (pack(place.place) != packed) return false;
   if (blocks[block].serial() > newest) return true;
   describe_free(place, block, out);
-  release(place, block);
+  release(place, entry);
   VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return true;
 }
@@ -149,7 +175,7 @@ void CachingAllocator::State::free(Address address, Outcome& out) noexcept {
   describe_free(place, block, out);
   if (waited) {
     if (place.first_pending != kNoBlock) complete_pending(place, newest_pending);
-    release(place, block);
+    release(place, blocks.find_entry(address));
   } else {
     add_pending(place, block);
   }
@@ -166,15 +192,17 @@ void CachingAllocator::State::describe_free(PlaceMemory& place, BlockIndex block
   out.where = place.place;
 }
 
-void CachingAllocator::State::release(PlaceMemory& place, BlockIndex block) {
-  const Block& b = blocks[block];
+void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry) {
+  const Block& b = blocks[entry.block];
   const PoolClass pool = b.pool;
   const std::uint64_t bytes = to_bytes(b.size);
   const std::uint64_t requested = b.requested;
   const Tag tag = b.tag;
-  blocks.erase(block);
-  const SplitChange split = place.pool(pool).give_back(block);
-  device_of(place.place).counters.count_free(pool, bytes, requested, split);
+  blocks.erase(entry);
+  const SplitChange split = place.pool(pool).give_back(entry.block);
+  DeviceCounters& counters = device_of(place.place).counters;
+  counters.count_free(pool, bytes, requested, split);
+  if (is_oversize(bytes, limits)) counters.rare().oversize_allocations.decrease(1);
   ledger.count_free(place.place, tag, requested);
 }
 
@@ -191,6 +219,12 @@ void CachingAllocator::trim() noexcept {
     if (state_->devices[i]) state_->release_idle(static_cast<std::uint16_t>(i), out);
   }
   VRAMSCOPE_ASSERT_INVARIANTS(*state_);
+}
+
+void CachingAllocator::trim_pinned() noexcept {
+  MutexLock lock(state_->mutex);
+  Outcome out;
+  state_->release_all_idle_pinned(out);
 }
 
 void CachingAllocator::forget_place(Place where) noexcept {
@@ -219,6 +253,7 @@ void CachingAllocator::reset_accumulated() noexcept {
 void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;
+  state_->plain_hits = limits.has_plain_hits();
 }
 
 std::string CachingAllocator::check_invariants() const {

@@ -68,7 +68,8 @@ class CachingAllocator {
 
   // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal;
   // code 0 when a limit of ours refused and the backend was not asked. 2^60 bytes and more are
-  // refused uncounted. Kinds other than Kind::device: Result::failed.
+  // refused uncounted. Kinds other than Kind::device and Kind::pinned: Result::failed. Pinned
+  // memory comes in powers of two, from the place with exactly the same context and flags.
   [[nodiscard]] Outcome allocate(const Request& request) noexcept;
 
   // `address` must be the exact start of a live block, else Result::invalid and nothing changes.
@@ -91,6 +92,8 @@ class CachingAllocator {
 
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;
+  // The same for pinned host memory, which trim() leaves alone: pinning again is slow.
+  void trim_pinned() noexcept;
   // A place that no longer exists (context reset or destroyed): drops its segments, blocks and
   // adopted memory without a backend call.
   void forget_place(Place where) noexcept;

@@ -97,12 +97,11 @@ void DeviceCounters::count_segment(PoolClass pool, std::uint64_t bytes) {
   ++rare_.num_device_alloc;
 }
 
-void DeviceCounters::count_segment_release(PoolClass pool, std::uint64_t bytes) {
+void DeviceCounters::count_segment_end(PoolClass pool, std::uint64_t bytes) {
   rare_.segment.all.decrease(1);
   of_pool(rare_.segment, pool).decrease(1);
   rare_.reserved_bytes.all.decrease(to_signed(bytes));
   of_pool(rare_.reserved_bytes, pool).decrease(to_signed(bytes));
-  ++rare_.num_device_free;
 }
 
 void DeviceCounters::reset_peaks() {

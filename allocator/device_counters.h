@@ -32,7 +32,9 @@ class DeviceCounters {
   void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested, SplitChange split);
 
   void count_segment(PoolClass pool, std::uint64_t bytes);
-  void count_segment_release(PoolClass pool, std::uint64_t bytes);
+  // The segment is there no longer; whether somebody gave it back (num_device_free) is another
+  // matter: the segments of a lost context just vanish.
+  void count_segment_end(PoolClass pool, std::uint64_t bytes);
 
   // The counters that change seldom, kept as they are read.
   DeviceStatistics& rare() { return rare_; }

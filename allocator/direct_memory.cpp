@@ -58,8 +58,9 @@ void CachingAllocator::State::count_direct(const DirectMemory& direct) {
   if (direct.where.kind == Kind::device) {
     DeviceCounters& counters = device_of(direct.where).counters;
     const PoolClass pool = pool_class(direct.bytes);
-    counters.count_segment(pool, direct.bytes);
+    count_segment(counters, pool, direct.bytes);
     counters.count_allocation(pool, direct.bytes, direct.bytes, {});
+    if (is_oversize(direct.bytes, limits)) counters.rare().oversize_allocations.increase(1);
   } else if (is_host(direct.where.kind)) {
     host_used = true;
     ++host.num_host_alloc;
@@ -77,20 +78,23 @@ Outcome CachingAllocator::forget(Address address) noexcept {
   out.rounded = out.requested = it->second.bytes;
   out.tag = it->second.tag;
   out.where = it->second.where;
-  state_->forget_direct(it);
+  state_->forget_direct(it, State::Ended::freed);
   return out;
 }
 
-void CachingAllocator::State::forget_direct(std::map<Address, DirectMemory>::iterator it) {
+void CachingAllocator::State::forget_direct(std::map<Address, DirectMemory>::iterator it,
+                                            Ended how) {
   const DirectMemory direct = it->second;
   directs.erase(it);
   if (direct.where.kind == Kind::device) {
     DeviceCounters& counters = device_of(direct.where).counters;
     const PoolClass pool = pool_class(direct.bytes);
     counters.count_free(pool, direct.bytes, direct.bytes, {});
-    counters.count_segment_release(pool, direct.bytes);
+    if (is_oversize(direct.bytes, limits)) counters.rare().oversize_allocations.decrease(1);
+    count_segment_end(counters, pool, direct.bytes);
+    counters.rare().num_device_free += how == Ended::freed;
   } else if (is_host(direct.where.kind)) {
-    ++host.num_host_free;
+    host.num_host_free += how == Ended::freed;
     change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.decrease(n); });
   }
   ledger.count_free(direct.where, direct.tag, direct.bytes);
@@ -104,7 +108,7 @@ void CachingAllocator::State::forget_overlapping(Address address, std::uint64_t 
   }
   while (it != directs.end() && it->first < address + bytes) {
     const auto next = std::next(it);
-    forget_direct(it);
+    forget_direct(it, State::Ended::freed);
     it = next;
   }
 }

@@ -86,6 +86,22 @@ std::string check_statistics(const Snapshot& snapshot) {
   return {};
 }
 
+std::string check_host(const Snapshot& snapshot) {
+  Recount recount;
+  for (const SegmentSnapshot& segment : snapshot.segments) {
+    const Kind kind = segment.place.kind;
+    if (kind == Kind::pinned || kind == Kind::registered) recount.add(segment, snapshot);
+  }
+  const HostStatistics& host = snapshot.host;
+  const bool is_equal = host.segment.current == recount.segment &&
+                        host.reserved_bytes.current == recount.reserved_bytes &&
+                        host.allocated.current == recount.allocation &&
+                        host.allocated_bytes.current == recount.allocated_bytes &&
+                        host.active_requests.current == recount.active &&
+                        host.active_bytes.current == recount.active_bytes;
+  return is_equal ? "" : "host statistics differ from a recount";
+}
+
 // Requested bytes by tag and by kind.
 std::string check_ledger(const Snapshot& snapshot) {
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> kinds;
@@ -128,8 +144,11 @@ std::string CachingAllocator::State::check_invariants() const {
     }
   }
   if (reachable != blocks.address_count()) return "addresses are mapped that no live block has";
-  if (now.blocks.size() - directs.size() != blocks.block_count()) return "records are lost";
+  if (now.blocks.size() - directs.size() - pinned.all().size() != blocks.block_count()) {
+    return "records are lost";
+  }
   if (std::string wrong = check_statistics(now); !wrong.empty()) return wrong;
+  if (std::string wrong = check_host(now); !wrong.empty()) return wrong;
   return check_ledger(now);
 }
 

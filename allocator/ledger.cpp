@@ -22,7 +22,10 @@ std::uint32_t Ledger::account_of(Kind kind, std::uint16_t device) {
 inline Ledger::Holding& Ledger::touch(std::uint32_t account, Tag tag) {
   Account& owner = accounts_[account];
   Holding& holding = tag == 0 ? owner.unknown : tags_[tag];
-  if (holding.peak == owner.peak) return holding;
+  if (holding.peak == owner.peak) [[likely]]
+    return holding;
+  holding.account = account;  // also the first time: no peak has the number 0
+  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
   holding.peak_bytes = holding.live_bytes;
   holding.peak_count = holding.live_count;
   holding.peak = owner.peak;
@@ -36,11 +39,7 @@ void Ledger::count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcep
   holding.total_bytes += bytes;
   ++holding.live_count;
   ++holding.total_count;
-  holding.account = account;
-  holding.used = 1;
-  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
   Account& owner = accounts_[account];
-  owner.used = true;
   ++owner.allocations;
   owner.current_bytes += bytes;
   if (owner.current_bytes <= owner.peak_bytes) return;
@@ -48,13 +47,12 @@ void Ledger::count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcep
   ++owner.peak;
 }
 
-void Ledger::count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
+void Ledger::count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept {
   const std::uint32_t account = account_of(where.kind, where.device);
   Holding& holding = touch(account, tag);
   holding.live_bytes -= bytes;
   --holding.live_count;
   Account& owner = accounts_[account];
-  ++owner.frees;
   owner.current_bytes -= bytes;
 }
 
@@ -85,17 +83,17 @@ void Ledger::describe(Snapshot& snapshot) const {
   snapshot.tags.resize(tag_count_);
   for (std::size_t i = 0; i < accounts_.size(); ++i) {
     const Account& account = accounts_[i];
-    if (!account.used) continue;
+    if (account.allocations == 0) continue;
     snapshot.kinds.push_back({.kind = static_cast<Kind>(i / kMaxDevices),
                               .device = static_cast<std::uint16_t>(i % kMaxDevices),
                               .current_bytes = account.current_bytes,
                               .peak_bytes = account.peak_bytes,
                               .allocations = account.allocations,
                               .frees = account.frees});
-    if (account.unknown.used) add(snapshot.tags[0], account.unknown);
+    if (account.unknown.total_count > 0) add(snapshot.tags[0], account.unknown);
   }
   for (std::size_t tag = 1; tag < tag_count_; ++tag) {
-    if (tags_[tag].used) add(snapshot.tags[tag], tags_[tag]);
+    if (tags_[tag].total_count > 0) add(snapshot.tags[tag], tags_[tag]);
   }
 }
 

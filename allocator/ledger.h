@@ -24,7 +24,15 @@ class Ledger {
 
   // After prepare(tag). The raising allocation counts in its own peak.
   void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept;
-  void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept;
+  // The call and its completion at once, the usual free; or one after the other.
+  void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
+    count_call_of_free(where);
+    count_completion(where, tag, bytes);
+  }
+  void count_call_of_free(Place where) noexcept {
+    ++accounts_[account_of(where.kind, where.device)].frees;
+  }
+  void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept;
 
   void reset_peaks() noexcept;
   void clear() noexcept;
@@ -45,7 +53,6 @@ class Ledger {
     std::uint64_t total_count = 0;
     std::uint64_t peak = 0;     // number of the account's peak at the last change
     std::uint32_t account = 0;  // index into accounts_
-    std::uint32_t used = 0;
   };
   struct Account {
     std::uint64_t current_bytes = 0;
@@ -54,7 +61,6 @@ class Ledger {
     std::uint64_t allocations = 0;
     std::uint64_t frees = 0;
     Holding unknown;  // tag 0 is the only one that may stand for several accounts
-    bool used = false;
   };
 
   [[nodiscard]] static std::uint32_t account_of(Kind kind, std::uint16_t device);

@@ -1,5 +1,6 @@
 // The allocator's settings as plain numbers; parsing them from text is somebody else's work.
-// Names, defaults and meanings are PyTorch's (PYTORCH_CUDA_ALLOC_CONF, version 2.6).
+// Names, defaults and meanings are PyTorch's (PYTORCH_CUDA_ALLOC_CONF); where versions differ, 2.6
+// decides. Sizes are bytes here, MiB there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,14 +12,49 @@
 namespace vramscope {
 
 struct Limits {
-  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+  static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t kLargeSegment = std::uint64_t{20} << 20;
+  static constexpr std::size_t kIntervals = 16;  // powers of two from 1 MiB to 32 GiB
 
-  // Share of the device's total memory that segments may take, [0, 1]. Unset: no limit (which
-  // differs from 1.0: that is a limit like any other).
+  // Share of the device's total memory that segments of ours may take, [0, 1]; memory that the
+  // program got directly does not count. Unset: no limit (which differs from 1.0: that is a limit
+  // like any other).
   double memory_fraction = -1.0;
-  // Out of memory at last: ask the driver for exactly the request rounded to 2 MiB. Ours, not
-  // PyTorch's: a program must not fail with us where it runs without us.
+  // Out of memory at last: ask the driver for exactly the request (rounded to 2 MiB on a device).
+  // Ours, not PyTorch's: a program must not fail with us where it runs without us.
   bool exact_fallback = true;
+
+  // Requests from here on are oversize: served by a segment of their own, never split, and nobody
+  // else gets their blocks. Keeps large blocks whole, hence available.
+  std::uint64_t max_split_size = kUnlimited;
+  // How much larger than an oversize request a cached block that serves it may be.
+  std::uint64_t max_non_split_rounding = kLargeSegment;
+  // Segment that requests from 1 to 10 MiB share.
+  std::uint64_t large_segment_size = kLargeSegment;
+  // Steps between neighbouring powers of two to which requests are rounded, by interval: [0] for
+  // everything below 2 MiB, [1] from 2 MiB, … [15] from 32 GiB. 0 and 1: none.
+  std::array<std::uint32_t, kIntervals> roundup_power2_divisions{};
+  // Share of the memory limit above which old idle segments go back before new ones are asked for.
+  // 0: off. Without a memory limit it has no effect.
+  double garbage_collection_threshold = 0;
+  // Refuse what would exceed the memory limit at once, without giving cached memory back first.
+  bool throw_on_cudamalloc_oom = false;
+
+  // Pinned memory: requests above are not rounded to a power of two; blocks above are not kept
+  // (nor rounded).
+  std::uint64_t pinned_max_round_threshold = kUnlimited;
+  std::uint64_t pinned_max_cached_size = kUnlimited;
+
+  // Whether ages of free blocks matter.
+  [[nodiscard]] bool collects_garbage() const {
+    return memory_fraction >= 0 && garbage_collection_threshold > 0;
+  }
+  // Whether a request that a free block serves is treated as by default.
+  [[nodiscard]] bool has_plain_hits() const {
+    return max_split_size == kUnlimited &&
+           roundup_power2_divisions == decltype(roundup_power2_divisions){} && !collects_garbage();
+  }
+  friend bool operator==(const Limits&, const Limits&) = default;
 };
 
 }  // namespace vramscope

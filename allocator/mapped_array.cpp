@@ -20,4 +20,8 @@ void* grow_pages(void* pages, std::size_t bytes, std::size_t wanted) noexcept {
 
 void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes); }
 
+void discard_pages(void* pages, std::size_t bytes) noexcept {
+  madvise(pages, bytes, MADV_DONTNEED);
+}
+
 }  // namespace vramscope

@@ -12,6 +12,8 @@ namespace vramscope {
 [[nodiscard]] void* map_pages(std::size_t bytes) noexcept;
 [[nodiscard]] void* grow_pages(void* pages, std::size_t bytes, std::size_t wanted) noexcept;
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
+// Whole pages inside the range go back to the system; they read as zero from now on.
+void discard_pages(void* pages, std::size_t bytes) noexcept;
 
 // Elements begin as zero bytes. Growth moves them: hold indices across it, not references.
 // Threads: one at a time.
@@ -39,6 +41,12 @@ class MappedArray {
     base_ = static_cast<T*>(pages);
     size_ = target;
     return true;
+  }
+
+  // The elements are not needed any more: zero bytes, paid for when touched again. Only whole
+  // pages.
+  void discard(std::size_t first, std::size_t count) noexcept {
+    discard_pages(base_ + first, count * sizeof(T));
   }
 
   void clear() noexcept {

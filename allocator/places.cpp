@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 
+#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {
@@ -58,17 +59,22 @@ void CachingAllocator::State::note_sole_place() {
 }
 
 bool CachingAllocator::State::open_device(std::uint16_t device) {
-  if (!devices[device]) devices[device].reset(new (std::nothrow) DeviceMemory);
-  return devices[device] != nullptr;
+  if (devices[device]) return true;
+  devices[device].reset(new (std::nothrow) DeviceMemory);
+  if (!devices[device]) return false;
+  devices[device]->counters.rare().max_split_size = max_split_size_at_start;
+  return true;
 }
 
-// Everything is counted out as if the program and then we had freed it: it is there no longer.
+// Everything is counted out as if the program had freed it, but nobody gave a segment back: they
+// are there no longer.
 void CachingAllocator::State::forget_place(Place where) {
   for (auto it = directs.begin(); it != directs.end();) {
     const auto next = std::next(it);
-    if (it->second.where == where) forget_direct(it);
+    if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
   }
+  if (where.kind == Kind::pinned) forget_pinned(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);
@@ -76,7 +82,7 @@ void CachingAllocator::State::forget_place(Place where) {
     const auto next = std::next(it);
     if (it->second.slot == place->slot) {
       forget_blocks(*place, it->second);
-      remove_segment(it);
+      remove_segment(it);  // no call was made: num_device_free stays
     }
     it = next;
   }
@@ -89,7 +95,7 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
     // Merging takes a free neighbour's record away: the walk continues behind it.
     BlockIndex next = blocks[i].next;
     if (blocks[next].is_free()) next = blocks[next].next;
-    if (blocks[i].is_live()) release(place, i);
+    if (blocks[i].is_live()) release(place, blocks.find_entry(blocks[i].address));
     i = next;
   }
 }
@@ -100,13 +106,14 @@ void CachingAllocator::State::forget_everything() {
   note_sole_place();
   segments.clear();
   directs.clear();
+  pinned.clear();
   blocks.clear();
   ledger.clear();
   for (auto& device : devices) device.reset();
   host = {};
   host_used = false;
-  lowest.store(~Address{0}, std::memory_order_relaxed);
-  end.store(0, std::memory_order_relaxed);
+  device_range.clear();
+  pinned_range.clear();
 }
 
 void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) {
@@ -117,7 +124,10 @@ void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) 
   (place.last_pending == kNoBlock ? place.first_pending : blocks[place.last_pending].left) = block;
   place.last_pending = block;
   note_sole_place();
-  device_of(place.place).counters.count_release(b.pool, to_bytes(b.size));
+  DeviceCounters& counters = device_of(place.place).counters;
+  counters.count_release(b.pool, to_bytes(b.size));
+  if (is_oversize(to_bytes(b.size), limits)) counters.rare().oversize_allocations.decrease(1);
+  ledger.count_call_of_free(place.place);
 }
 
 void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t newest) {
@@ -130,7 +140,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     blocks.erase(block);
     const SplitChange split = place.pool(b.pool).give_back(block);
     device_of(place.place).counters.count_completion(b.pool, to_bytes(b.size), b.requested, split);
-    ledger.count_free(place.place, b.tag, b.requested);
+    ledger.count_completion(place.place, b.tag, b.requested);
   }
   note_sole_place();
 }

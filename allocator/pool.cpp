@@ -14,6 +14,7 @@ std::int64_t signed_bytes(Units size) { return static_cast<std::int64_t>(to_byte
 void Pool::add_free(BlockIndex block) noexcept {
   Block& b = blocks_[block];
   b.state = BlockState::inactive;
+  b.tag = searches_;
   if (!b.is_part()) idle_bytes_ += to_bytes(b.size);
   free_.insert(block);
 }

@@ -30,6 +30,10 @@ class Pool {
   // The smallest free block of at least `size`, lowest address among equals; kNoBlock: none.
   [[nodiscard]] BlockIndex find(Units size) const noexcept { return free_.find(size); }
 
+  // Ages of free blocks are counted in searches: garbage collection asks for them.
+  void count_search() noexcept { ++searches_; }
+  [[nodiscard]] std::uint32_t age(BlockIndex block) const { return searches_ - blocks_[block].tag; }
+
   // A new segment: one free block. Needs one record (BlockTable::prepare).
   BlockIndex add_segment(Address address, Units size) noexcept;
   // The end of a segment that is one free block.
@@ -54,6 +58,7 @@ class Pool {
   BlockTable& blocks_;
   FreeBlocks free_;
   std::uint64_t idle_bytes_ = 0;
+  std::uint32_t searches_ = 0;
   PoolClass kind_;
   std::uint16_t place_;
 };

@@ -1,6 +1,5 @@
-// Segments from the backend and back: the out-of-memory ladder.
+// Segments from the backend: the out-of-memory ladder, and what a segment counts as.
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <cassert>
 #include <iterator>
 #include <new>
@@ -9,24 +8,20 @@
 #include "allocator/state.h"
 
 namespace vramscope {
-namespace {
 
-// As PyTorch computes it: the limit truncates, and 1.0 is a limit like any other.
-std::uint64_t limit_bytes(double fraction, std::uint64_t total) {
-  return static_cast<std::uint64_t>(fraction * static_cast<double>(total));
-}
-
-bool is_out_of_memory(const Outcome& out) { return out.status.result == Result::out_of_memory; }
-
-}  // namespace
-
-// The ladder. A free block for `rounded` bytes, or kNoBlock and the last refusal in `out`. After
-// the release the free blocks are not searched again: what came back is in no free list.
+// The ladder. A free block for `rounded` bytes, or kNoBlock and the last refusal in `out`. The free
+// blocks are not searched again on any step: what goes back is in no free list.
 BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, Outcome& out) {
   const PoolClass pool = pool_class(rounded);
-  const std::uint64_t bytes = segment_bytes(rounded);
+  const std::uint64_t bytes = segment_bytes(rounded, limits);
+  if (limits.collects_garbage()) collect_garbage(where, out);
+  if (reject(where, bytes, out)) return kNoBlock;
   out.source = Source::new_segment;
   BlockIndex block = attempt(where, pool, bytes, out);
+  if (is_out_of_memory(out) && release_oversize(where, pool, rounded, out)) {
+    out.source = Source::after_trim;
+    block = attempt(where, pool, bytes, out);
+  }
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
     ++device_of(where).counters.rare().num_alloc_retries;
@@ -39,6 +34,20 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
   if (is_out_of_memory(out)) ++device_of(where).counters.rare().num_ooms;
   if (block == kNoBlock) out.source = Source::none;
   return block;
+}
+
+// throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted
+// apart, because nothing ran out.
+bool CachingAllocator::State::reject(Place where, std::uint64_t bytes, Outcome& out) {
+  if (!limits.throw_on_cudamalloc_oom) return false;
+  const PlaceMemory* place = find_place(where);
+  if (!place || fits(*place, bytes, limits.memory_fraction < 0 ? 1.0 : limits.memory_fraction)) {
+    return false;
+  }
+  out.status = {Result::out_of_memory, 0};
+  out.source = Source::none;
+  ++device_of(where).counters.rare().num_oom_rejections;
+  return true;
 }
 
 BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::uint64_t bytes,
@@ -63,10 +72,13 @@ BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::ui
 }
 
 bool CachingAllocator::State::within_limit(const PlaceMemory& place, std::uint64_t bytes) const {
-  if (limits.memory_fraction < 0) return true;
+  return limits.memory_fraction < 0 || fits(place, bytes, limits.memory_fraction);
+}
+
+bool CachingAllocator::State::fits(const PlaceMemory& place, std::uint64_t bytes,
+                                   double fraction) const {
   const DeviceMemory& device = *devices[place.place.device];
-  const std::uint64_t limit = limit_bytes(limits.memory_fraction, place.total_bytes);
-  return device.reserved + device.promised + bytes <= limit;
+  return device.reserved + device.promised + bytes <= part_of(place.total_bytes, fraction);
 }
 
 // Enters a segment, with records prepared for a cut as well. kNoBlock: it went back, or stays
@@ -84,8 +96,8 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
       segment = {bytes, place->pool(pool).add_segment(address, to_units(bytes)), place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
-      device.counters.count_segment(pool, bytes);
-      widen_range(address, bytes);
+      count_segment(device.counters, pool, bytes);
+      device_range.widen(address, bytes);
       return segment.first;
     }
   } catch (const std::bad_alloc&) {  // the map's; nothing else was changed
@@ -107,7 +119,7 @@ bool CachingAllocator::State::is_fresh(Address address, std::uint64_t bytes) con
   return below->first + below->second.bytes <= address;
 }
 
-void CachingAllocator::State::widen_range(Address address, std::uint64_t bytes) {
+void AddressRange::widen(Address address, std::uint64_t bytes) noexcept {
   if (address < lowest.load(std::memory_order_relaxed)) {
     lowest.store(address, std::memory_order_release);
   }
@@ -116,63 +128,37 @@ void CachingAllocator::State::widen_range(Address address, std::uint64_t bytes) 
   }
 }
 
+void AddressRange::clear() noexcept {
+  lowest.store(~Address{0}, std::memory_order_relaxed);
+  end.store(0, std::memory_order_relaxed);
+}
+
 bool CachingAllocator::State::is_idle(const Segment& segment) const {
   const Block& first = blocks[segment.first];
   return first.is_free() && !first.is_part();
 }
 
-// All places of a device give back what no live block needs. Counted once for the device, and only
-// when some place may be touched now.
-bool CachingAllocator::State::release_idle(std::uint16_t device, Outcome& out) {
-  bool counted = false;
-  for (std::size_t slot = 0; slot < places.size(); ++slot) {
-    if (!places[slot] || places[slot]->place.device != device) continue;
-    const Place where = places[slot]->place;
-    mutex.unlock();
-    const bool may_release = backend.may_wait(where);
-    mutex.lock();
-    if (!may_release) continue;
-    if (!counted) ++devices[device]->counters.rare().num_sync_all_streams;
-    counted = true;
-    release_idle(where, out);
-  }
-  return counted;
-}
-
-// In batches: the list lives on the stack, because this runs when memory is short. A segment leaves
-// our books before it goes back, so that the backend may grant its address again at once.
-void CachingAllocator::State::release_idle(Place where, Outcome& out) {
-  drain_pending(where, out);
-  std::array<Address, 64> batch;
-  Address from = 0;
-  for (;;) {
-    const PlaceMemory* place = find_place(where);
-    std::size_t count = 0;
-    auto it = segments.lower_bound(from);
-    while (place && it != segments.end() && count < batch.size()) {
-      const auto next = std::next(it);
-      if (it->second.slot == place->slot && is_idle(it->second)) {
-        batch[count++] = it->first;
-        remove_segment(it);
-      }
-      it = next;
-    }
-    if (count == 0) return;
-    from = batch[count - 1];
-    mutex.unlock();
-    for (std::size_t i = 0; i < count; ++i) out.backend_ns += backend.release(where, batch[i]).ns;
-    mutex.lock();
-  }
-}
-
+// The end of an idle segment in our books.
 void CachingAllocator::State::remove_segment(std::map<Address, Segment>::iterator it) {
   const Segment& segment = it->second;
   PlaceMemory& place = *places[segment.slot];
   DeviceMemory& device = device_of(place.place);
   place.pool(segment.pool).remove_segment(segment.first);
   device.reserved -= segment.bytes;
-  device.counters.count_segment_release(segment.pool, segment.bytes);
+  count_segment_end(device.counters, segment.pool, segment.bytes);
   segments.erase(it);
+}
+
+void CachingAllocator::State::count_segment(DeviceCounters& counters, PoolClass pool,
+                                            std::uint64_t bytes) {
+  counters.count_segment(pool, bytes);
+  if (is_oversize(bytes, limits)) counters.rare().oversize_segments.increase(1);
+}
+
+void CachingAllocator::State::count_segment_end(DeviceCounters& counters, PoolClass pool,
+                                                std::uint64_t bytes) {
+  counters.count_segment_end(pool, bytes);
+  if (is_oversize(bytes, limits)) counters.rare().oversize_segments.decrease(1);
 }
 
 }  // namespace vramscope

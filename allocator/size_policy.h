@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+
+#include "allocator/limits.h"
 
 namespace vramscope {
 
@@ -20,7 +25,7 @@ inline constexpr std::uint64_t kMiB = 1024 * kKiB;
 inline constexpr std::uint64_t kUnit = 512;               // every block is a multiple of it
 inline constexpr std::uint64_t kSmallRequest = kMiB;      // largest block of the small pool
 inline constexpr std::uint64_t kSmallSegment = 2 * kMiB;  // also the driver's granularity
-inline constexpr std::uint64_t kLargeSegment = 20 * kMiB;
+inline constexpr std::uint64_t kLargeSegment = Limits::kLargeSegment;
 inline constexpr std::uint64_t kOwnSegment = 10 * kMiB;  // from here on a segment of its own
 inline constexpr std::uint64_t kGranularity = 2 * kMiB;  // of segments of their own
 inline constexpr std::uint64_t kRefused = 1ull << 60;    // "more than 1EB"
@@ -38,15 +43,25 @@ enum class PoolClass : std::uint8_t { large, small };
   return round_up(bytes, kUnit);
 }
 
+// The same under roundup_power2_divisions: few sizes fit each other more often than many. Steps
+// are never below kUnit, because divisions act only on requests above kUnit a step.
+[[nodiscard]] constexpr std::uint64_t round_request(std::uint64_t bytes, const Limits& limits) {
+  const int above = std::bit_width(bytes) - std::bit_width(kMiB);
+  const auto interval = static_cast<std::size_t>(std::clamp<int>(above, 0, Limits::kIntervals - 1));
+  const std::uint64_t divisions = limits.roundup_power2_divisions[interval];
+  if (divisions <= 1 || bytes <= kUnit * divisions) return round_request(bytes);
+  return round_up(bytes, std::bit_floor(bytes) / divisions);
+}
+
 // By the rounded size, and the bound belongs to the small pool.
 [[nodiscard]] constexpr PoolClass pool_class(std::uint64_t rounded) {
   return rounded <= kSmallRequest ? PoolClass::small : PoolClass::large;
 }
 
 // Size of the segment that is asked for when no free block fits.
-[[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint64_t rounded) {
+[[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint64_t rounded, const Limits& limits) {
   if (rounded <= kSmallRequest) return kSmallSegment;
-  if (rounded < kOwnSegment) return kLargeSegment;
+  if (rounded < kOwnSegment) return limits.large_segment_size;
   return round_up(rounded, kGranularity);
 }
 
@@ -55,9 +70,30 @@ enum class PoolClass : std::uint8_t { large, small };
   return round_up(rounded, kGranularity);
 }
 
-// Is a block cut when `rest` bytes of it would remain?
-[[nodiscard]] constexpr bool worth_splitting(PoolClass pool, std::uint64_t rest) {
-  return pool == PoolClass::small ? rest >= kUnit : rest > kLargeRestAtMost;
+// An oversize block is never cut, an oversize request never gets a part of a block.
+[[nodiscard]] constexpr bool is_oversize(std::uint64_t bytes, const Limits& limits) {
+  return bytes >= limits.max_split_size;
+}
+
+// May the best free block of `block` bytes serve a request? No other one is looked for.
+[[nodiscard]] constexpr bool may_serve(std::uint64_t block, std::uint64_t rounded,
+                                       const Limits& limits) {
+  if (!is_oversize(rounded, limits)) return !is_oversize(block, limits);
+  return block - rounded < limits.max_non_split_rounding;
+}
+
+// Is a block cut for a request when `rest` bytes of it would remain?
+[[nodiscard]] constexpr bool worth_splitting(PoolClass pool, std::uint64_t rounded,
+                                             std::uint64_t rest, const Limits& limits) {
+  if (pool == PoolClass::small) return rest >= kUnit;
+  return rest > kLargeRestAtMost && !is_oversize(rounded, limits);
+}
+
+// Size of the pinned segment for a request: a power of two, so that blocks fit again.
+[[nodiscard]] constexpr std::uint64_t pinned_bytes(std::uint64_t bytes, const Limits& limits) {
+  const bool as_asked =
+      bytes > limits.pinned_max_round_threshold || bytes > limits.pinned_max_cached_size;
+  return as_asked ? bytes : std::bit_ceil(bytes);
 }
 
 }  // namespace vramscope

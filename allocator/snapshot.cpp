@@ -19,6 +19,14 @@ BlockSnapshot describe(const Block& b) {
           .state = b.state};
 }
 
+BlockSnapshot describe(const PinnedBlock& b) {
+  return {.address = b.address,
+          .size = b.bytes,
+          .requested_size = b.requested,
+          .tag = b.state == BlockState::inactive ? Tag{0} : b.tag,
+          .state = b.state};
+}
+
 BlockSnapshot describe(Address address, const DirectMemory& direct) {
   return {.address = address,
           .size = direct.bytes,
@@ -44,8 +52,10 @@ bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
 }  // namespace
 
 bool CachingAllocator::owns(Address address) const noexcept {
-  if (!state_->in_range(address)) return false;
+  const bool may_be_pinned = state_->pinned_range.contains(address);
+  if (!may_be_pinned && !state_->device_range.contains(address)) return false;
   MutexLock lock(state_->mutex);
+  if (may_be_pinned && state_->pinned.find_around(address)) return true;
   const auto above = state_->segments.upper_bound(address);
   if (above == state_->segments.begin()) return false;
   const auto segment = std::prev(above);
@@ -55,7 +65,8 @@ bool CachingAllocator::owns(Address address) const noexcept {
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);
-  if (!state_->find_owned(address, found)) static_cast<void>(state_->find_direct(address, found));
+  static_cast<void>(state_->find_owned(address, found) || state_->find_pinned(address, found) ||
+                    state_->find_direct(address, found));
   return found;
 }
 
@@ -77,6 +88,19 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   found.segment_bytes = segment.bytes;
   found.block = describe(b);
   found.serial = b.is_live() ? b.serial() : 0;
+  return true;
+}
+
+bool CachingAllocator::State::find_pinned(Address address, Found& found) const {
+  const PinnedBlock* block = pinned.find_around(address);
+  if (!block) return false;
+  found.owned = true;
+  found.live = block->is_live();
+  found.where = block->where;
+  found.segment = block->address;
+  found.segment_bytes = block->bytes;
+  found.block = describe(*block);
+  found.serial = block->is_live() ? block->serial : 0;
   return true;
 }
 
@@ -110,7 +134,7 @@ Snapshot CachingAllocator::snapshot() const {
   return state_->snapshot();
 }
 
-// Our segments and the adopted ones are both kept by address; the list is sorted by place after
+// Segments of every sort are kept by address; the list is sorted by place after
 // that, and blocks refer to it by position, so they are written last.
 Snapshot CachingAllocator::State::snapshot() const {
   Snapshot out;
@@ -121,14 +145,21 @@ Snapshot CachingAllocator::State::snapshot() const {
   out.host = host;
   out.host_used = host_used;
   ledger.describe(out);
-  out.segments.reserve(segments.size() + directs.size());
-  out.blocks.reserve(blocks.block_count() + directs.size());
+  const std::size_t whole = directs.size() + pinned.all().size();
+  out.segments.reserve(segments.size() + whole);
+  out.blocks.reserve(blocks.block_count() + whole);
   for (const auto& [address, segment] : segments) {
     out.segments.push_back({.place = places[segment.slot]->place,
                             .address = address,
                             .total_size = segment.bytes,
                             .is_small = segment.pool == PoolClass::small,
                             .first_block = segment.first});
+  }
+  for (const auto& [address, block] : pinned.all()) {
+    out.segments.push_back({.place = block.where,
+                            .address = address,
+                            .total_size = block.bytes,
+                            .is_small = pool_class(block.bytes) == PoolClass::small});
   }
   for (const auto& [address, direct] : directs) {
     out.segments.push_back({.place = direct.where,
@@ -141,6 +172,10 @@ Snapshot CachingAllocator::State::snapshot() const {
   for (SegmentSnapshot& segment : out.segments) {
     BlockIndex i = segment.first_block;
     segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
+    if (segment.place.kind == Kind::pinned && !segment.is_direct) {
+      add_block(out, segment, describe(pinned.all().at(segment.address)));
+      continue;
+    }
     if (segment.is_direct) {
       add_block(out, segment, describe(segment.address, directs.at(segment.address)));
       continue;

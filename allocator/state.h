@@ -18,6 +18,7 @@
 #include "allocator/ledger.h"
 #include "allocator/limits.h"
 #include "allocator/mutex.h"
+#include "allocator/pinned_blocks.h"
 #include "allocator/pool.h"
 
 namespace vramscope {
@@ -65,6 +66,20 @@ struct DirectMemory {
   Tag tag = 0;
 };
 
+// A range that only grows, written under the lock and read without it: the answer "not ours" for
+// most foreign addresses.
+struct AddressRange {
+  std::atomic<Address> lowest{~Address{0}};
+  std::atomic<Address> end{0};
+
+  [[nodiscard]] bool contains(Address address) const noexcept {
+    return address >= lowest.load(std::memory_order_acquire) &&
+           address < end.load(std::memory_order_acquire);
+  }
+  void widen(Address address, std::uint64_t bytes) noexcept;
+  void clear() noexcept;
+};
+
 // A device place as one number, for an atomic.
 [[nodiscard]] constexpr std::uint64_t pack(Place where) {
   return std::uint64_t{where.device} << 32 | where.context;
@@ -76,13 +91,26 @@ struct DirectMemory {
 }
 inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none
 
+[[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
+  return out.status.result == Result::out_of_memory;
+}
+
+// A share of bytes, truncated.
+[[nodiscard]] std::uint64_t part_of(std::uint64_t bytes, double share);
+
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
 struct CachingAllocator::State {
-  State(Backend& door, Limits settings) : backend(door), limits(settings) {}
+  State(Backend& door, Limits settings)
+      : backend(door),
+        limits(settings),
+        plain_hits(settings.has_plain_hits()),
+        max_split_size_at_start(static_cast<std::int64_t>(settings.max_split_size)) {}
 
   // caching_allocator.cpp
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] BlockIndex find_within_limits(Pool& pool, std::uint64_t rounded)
+      VRAMSCOPE_REQUIRES(mutex);
   void hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   void free(Address address, Outcome& out) noexcept;
@@ -94,7 +122,7 @@ struct CachingAllocator::State {
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
   }
-  void release(PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(mutex);
+  void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(mutex);
 
   // places.cpp
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -113,32 +141,74 @@ struct CachingAllocator::State {
   // Waits and completes, if the device may be waited for. Unlocks.
   void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
-  // segments.cpp. The first three unlock.
+  // segments.cpp. The first two unlock.
   [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  // False: nothing may be released now.
-  bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_idle(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool within_limit(const PlaceMemory& place, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool fits(const PlaceMemory& place, std::uint64_t bytes, double fraction) const
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const VRAMSCOPE_REQUIRES(mutex);
   void remove_segment(std::map<Address, Segment>::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
-  void widen_range(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+  void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+
+  // reclaim.cpp. All but the last two unlock.
+  [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
+  // False: nothing may be released now.
+  bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  template <class Wanted>
+  std::uint64_t release_where(Place where, Wanted wanted, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  std::uint64_t release_one(Place where, Address address, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  // False: there is no room that another attempt could use.
+  [[nodiscard]] bool release_oversize(Place where, PoolClass pool, std::uint64_t rounded,
+                                      Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void collect_garbage(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  template <class Look>
+  void each_idle_large(Place where, Look look) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] std::uint32_t age(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
+
+  // pinned_memory.cpp. Those that take an Outcome unlock.
+  void allocate_pinned(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] PinnedBlock* obtain_pinned(const Request& request, std::uint64_t bytes,
+                                           Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] PinnedBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool free_pinned(Address address, Outcome& out) noexcept;
+  void begin_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  void drain_pending_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_pinned(PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void count_pinned_end(const PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  // False: nothing may be released now.
+  bool release_idle_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_all_idle_pinned(Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void forget_pinned(Place where) VRAMSCOPE_REQUIRES(mutex);
 
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  void forget_direct(std::map<Address, DirectMemory>::iterator it) VRAMSCOPE_REQUIRES(mutex);
+  // Did somebody give it back, or has it just gone with its context?
+  enum class Ended : bool { freed, lost };
+  void forget_direct(std::map<Address, DirectMemory>::iterator it, Ended how)
+      VRAMSCOPE_REQUIRES(mutex);
   void forget_overlapping(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
 
   // snapshot.cpp
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_direct(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
 
@@ -153,12 +223,15 @@ struct CachingAllocator::State {
   Backend& backend;
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
+  bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
+  const std::int64_t max_split_size_at_start;   // what the statistics name; unlimited is -1
   BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
   std::map<Address, DirectMemory> directs VRAMSCOPE_GUARDED_BY(mutex);
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
+  PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
@@ -167,13 +240,8 @@ struct CachingAllocator::State {
   std::atomic<std::uint64_t> last_serial{0};
   // The place that every free can only mean, when there is just one and nothing is pending there.
   std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
-  [[nodiscard]] bool in_range(Address address) const noexcept {
-    return address >= lowest.load(std::memory_order_acquire) &&
-           address < end.load(std::memory_order_acquire);
-  }
-  // All our segments ever lie in [lowest, end): the answer of owns() for most foreign addresses.
-  std::atomic<Address> lowest{~Address{0}};
-  std::atomic<Address> end{0};
+  AddressRange device_range;  // all our segments ever lie in it
+  AddressRange pinned_range;
 };
 
 }  // namespace vramscope

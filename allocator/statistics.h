@@ -59,7 +59,8 @@ struct DeviceStatistics {
   std::int64_t num_sync_all_streams = 0;
   std::int64_t num_device_alloc = 0;
   std::int64_t num_device_free = 0;
-  std::int64_t max_split_size = -1;  // bytes, as set at start-up; -1: unlimited
+  std::int64_t num_oom_rejections = 0;  // newer than 2.6: named once there was one
+  std::int64_t max_split_size = -1;     // bytes, as set at start-up; -1: unlimited
 
   // f.pooled(name, PooledStat&), f.single(name, Stat&), f.count(name, int64&), f.setting(name,
   // int64&): the four shapes differ in what a reset does to them.
@@ -81,6 +82,7 @@ struct DeviceStatistics {
     f.count("num_sync_all_streams", self.num_sync_all_streams);
     f.count("num_device_alloc", self.num_device_alloc);
     f.count("num_device_free", self.num_device_free);
+    if (self.num_oom_rejections != 0) f.count("num_oom_rejections", self.num_oom_rejections);
     f.setting("max_split_size", self.max_split_size);
   }
 

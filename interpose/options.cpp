@@ -136,29 +136,13 @@ void visit(Self& options, F&& f) {
 #undef OPTION
 }
 
-// Levenshtein: how many characters to insert, remove or replace.
-std::size_t distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < right.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(left[i]) == lower(right[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string nearest_variable(std::string_view unknown) {
   std::string best;
   std::size_t best_distance = std::numeric_limits<std::size_t>::max();
   visit(static_cast<const Options&>(Options{}),
         [&](std::string_view name, const auto&, const char*) {
           const std::string variable = variable_of(name);
-          const std::size_t d = distance(unknown, variable);
+          const std::size_t d = edit_distance(unknown, variable);
           if (d >= best_distance) return;
           best_distance = d;
           best = variable;
@@ -190,6 +174,22 @@ void apply(const Setting& setting, ParseResult& result) {
 }
 
 }  // namespace
+
+// Levenshtein's.
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      const std::size_t replaced = diagonal + (lower(left[i]) == lower(right[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
 
 bool read(std::string_view text, bool& value) { return read_named(text, kBooleans, value); }
 bool read(std::string_view text, Mode& value) { return read_named(text, kModes, value); }

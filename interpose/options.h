@@ -91,6 +91,9 @@ struct OptionRow {
 [[nodiscard]] bool read(std::string_view text, std::string& value);
 [[nodiscard]] bool read(std::string_view text, StackDepth& value);
 
+// How many characters to insert, remove or replace to make one text the other; case aside.
+[[nodiscard]] std::size_t edit_distance(std::string_view left, std::string_view right);
+
 // "SIGUSR1", the number of a signal without a name, or "none".
 [[nodiscard]] std::string text(Signal value);
 

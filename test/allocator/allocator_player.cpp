@@ -13,9 +13,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "interpose/alloc_conf.h"
 #include "test/allocator/golden_lines.h"
 #include "test/simulator/simulated_backend.h"
 #include "test/simulator/simulated_device.h"
@@ -25,6 +27,7 @@ namespace {
 using namespace vramscope;
 
 constexpr Place kDevice0{};
+constexpr Place kPinned{.kind = Kind::pinned};
 
 // A line that cannot be played; the message says what was expected.
 struct BadLine : std::runtime_error {
@@ -56,6 +59,8 @@ class Words {
     return value;
   }
 
+  std::string_view rest() { return std::exchange(rest_, {}); }
+
   void end() {
     const std::string_view word = next();
     if (!word.empty()) throw BadLine("end of line expected, found '" + std::string(word) + "'");
@@ -67,7 +72,9 @@ class Words {
 
 class Player {
  public:
-  explicit Player(bool digest) : digest_(digest) {}
+  Player(Place place, bool digest, std::string_view settings) : place_(place), digest_(digest) {
+    apply(settings);
+  }
 
   void play(std::string_view line) {
     Words words(line);
@@ -79,11 +86,12 @@ class Player {
       return words.end();
     }
     start();
-    if (op.size() != 1 || std::string_view("afFkopresm").find(op) == std::string_view::npos) {
+    const std::string_view known = place_ == kDevice0 ? "afFkopresm" : "afkes";
+    if (op.size() != 1 || known.find(op) == std::string_view::npos) {
       throw BadLine("unknown operation '" + std::string(op) + "'");
     }
     play(op.front(), words);
-    if (digest_) std::cout << "d " << test::digest(statistics()) << '\n';
+    if (digest_) std::cout << "d " << test::digest(values()) << '\n';
   }
 
  private:
@@ -92,7 +100,7 @@ class Player {
     device_.emplace(simulator::DeviceModel{.capacity = capacity_});
     backend_.emplace(*device_);
     allocator_.emplace(*backend_, limits_);
-    allocator_->open(kDevice0);
+    allocator_->open(place_);
   }
 
   void play(char op, Words& words) {
@@ -107,8 +115,7 @@ class Player {
         device_->fail_call(words.number<std::uint64_t>("number of calls"));
         return words.end();
       case 'o':
-        if (!words.next().empty()) throw BadLine("settings other than none are not supported");
-        return;
+        return change_settings(words);
       default:
         break;
     }
@@ -119,9 +126,9 @@ class Player {
       case 'r':
         return allocator_->reset_accumulated();
       case 'e':
-        return allocator_->trim();
+        return place_ == kDevice0 ? allocator_->trim() : allocator_->trim_pinned();
       case 's':
-        std::cout << test::statistics_line(statistics()) << '\n';
+        std::cout << test::values_line(values()) << '\n';
         return;
       case 'm':
         std::cout << test::snapshot_line(allocator_->snapshot()) << '\n';
@@ -140,7 +147,7 @@ class Player {
       std::cout << " 0x0\n";
       return;
     }
-    const Outcome out = allocator_->allocate({.where = kDevice0, .bytes = bytes});
+    const Outcome out = allocator_->allocate({.where = place_, .bytes = bytes});
     if (out.status.result == Result::failed) throw std::runtime_error("the allocator failed");
     if (!out.status.ok()) {
       std::cout << " oom\n";
@@ -159,6 +166,21 @@ class Player {
     live_.erase(it);
   }
 
+  // A wrong setting would have ended PyTorch's program; one that is not served yet would give other
+  // answers. Neither is passed over.
+  void apply(std::string_view settings) {
+    const AllocConf conf = parse_alloc_conf(settings, limits_);
+    if (!conf.problems.empty()) throw BadLine(conf.problems.front());
+    if (conf.expandable_segments) throw BadLine("expandable segments are not supported");
+    for (const std::string& note : conf.notes) std::cerr << "allocator_player: " << note << '\n';
+    limits_ = conf.limits;
+  }
+
+  void change_settings(Words& words) {
+    apply(words.rest());
+    allocator_->set_limits(limits_);
+  }
+
   void set_fraction(Words& words) {
     limits_.memory_fraction = words.number<double>("fraction");
     words.end();
@@ -168,8 +190,20 @@ class Player {
     allocator_->set_limits(limits_);
   }
 
-  DeviceStatistics statistics() const { return allocator_->snapshot().devices.front().statistics; }
+  // What `s` prints: of the device what the allocator counts, of the host what its backend saw.
+  test::Values values() const {
+    if (place_ == kDevice0) {
+      return test::values_of(allocator_->snapshot().devices.front().statistics);
+    }
+    const simulator::Counters seen = device_->counters();
+    return {{"backend.calls", seen.calls},
+            {"backend.failed", seen.failed},
+            {"backend.frees", seen.frees},
+            {"backend.live_bytes", seen.live_bytes},
+            {"backend.live_count", seen.live_count}};
+  }
 
+  Place place_;
   bool digest_;
   std::uint64_t capacity_ = std::uint64_t{16} << 30;
   Limits limits_{.exact_fallback = false};  // PyTorch has none
@@ -185,24 +219,7 @@ int refuse(const std::string& message) {
   return 2;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  bool digest = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    if (flag == "--host") return refuse("--host: pinned memory is not served by the allocator");
-    if (flag != "--digest") return refuse("unknown flag '" + std::string(flag) + "'");
-    digest = true;
-  }
-  const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
-  if (settings && *settings) {
-    return refuse("VRAMSCOPE_ALLOC_CONF='" + std::string(settings) +
-                  "': settings other than none "
-                  "are not supported");
-  }
-  std::ios::sync_with_stdio(false);
-  Player player(digest);
+int play(Player& player) {
   std::string line;
   for (std::uint64_t number = 1; std::getline(std::cin, line); ++number) {
     try {
@@ -212,4 +229,27 @@ int main(int argc, char** argv) {
     }
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Place place = kDevice0;
+  bool digest = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (flag != "--digest" && flag != "--host") {
+      return refuse("unknown flag '" + std::string(flag) + "'");
+    }
+    if (flag == "--host") place = kPinned;
+    if (flag == "--digest") digest = true;
+  }
+  std::ios::sync_with_stdio(false);
+  const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
+  try {
+    Player player(place, digest, settings ? settings : "");
+    return play(player);
+  } catch (const std::exception& error) {
+    return refuse(std::string("VRAMSCOPE_ALLOC_CONF: ") + error.what());
+  }
 }

@@ -67,8 +67,8 @@ TEST_F(CachingAllocatorTest, CountsAnOutOfMemoryJustBelowAnExbibyte) {
   EXPECT_EQ(statistics().num_alloc_retries, 1);
 }
 
-TEST_F(CachingAllocatorTest, ServesDeviceMemoryOnly) {
-  EXPECT_EQ(allocate(512, 0, {.kind = Kind::pinned}).status, (Status{Result::failed, 0}));
+TEST_F(CachingAllocatorTest, ServesNoMemoryThatTheDriverShares) {
+  EXPECT_EQ(allocate(512, 0, {.kind = Kind::managed}).status, (Status{Result::failed, 0}));
 }
 
 TEST_F(CachingAllocatorTest, RefusesInteriorForeignAndDoubleFrees) {

@@ -5,14 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <map>
 
 namespace vramscope::test {
 namespace {
 
 // Flattens every counter to "name.level.field".
 struct Flatten {
-  std::map<std::string, std::int64_t> values;
+  Values values;
 
   void pooled(const std::string& name, const PooledStat& stat) {
     PooledStat::visit(stat,
@@ -25,12 +24,6 @@ struct Flatten {
   void count(const std::string& name, std::int64_t value) { values[name] = value; }
   void setting(const std::string& name, std::int64_t value) { values[name] = value; }
 };
-
-std::map<std::string, std::int64_t> flatten(const DeviceStatistics& statistics) {
-  Flatten flat;
-  DeviceStatistics::visit(statistics, flat);
-  return flat.values;
-}
 
 const char* name_of(BlockState state) {
   switch (state) {
@@ -66,18 +59,31 @@ std::string block_text(const BlockSnapshot& block) {
 
 }  // namespace
 
-std::string statistics_line(const DeviceStatistics& statistics) {
+Values values_of(const DeviceStatistics& statistics) {
+  Flatten flat;
+  DeviceStatistics::visit(statistics, flat);
+  flat.values.erase("num_oom_rejections");
+  return flat.values;
+}
+
+Values values_of(const HostStatistics& statistics) {
+  Flatten flat;
+  HostStatistics::visit(statistics, flat);
+  return flat.values;
+}
+
+std::string values_line(const Values& values) {
   std::string line = "{";
-  for (const auto& [name, value] : flatten(statistics)) {
+  for (const auto& [name, value] : values) {
     line += (line.size() > 1 ? ", \"" : "\"") + name + "\": " + std::to_string(value);
   }
   return line + "}";
 }
 
-std::string digest(const DeviceStatistics& statistics) {
+std::string digest(const Values& values) {
   static constexpr auto kTable = crc_table();
   std::uint32_t crc = ~0u;
-  for (const auto& [name, value] : flatten(statistics)) {
+  for (const auto& [name, value] : values) {
     for (int shift = 0; shift < 64; shift += 8) {
       const auto byte = static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> shift);
       crc = kTable[(crc ^ byte) & 255] ^ (crc >> 8);

@@ -1,6 +1,7 @@
-// Plays one golden trace and compares every line: golden_test PLAYER TRACE EXPECTED.
+// Plays one golden trace and compares every line: golden_test PLAYER FLAG TRACE EXPECTED [CONF].
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -15,8 +16,8 @@ struct PipeCloser {
 
 std::string quote(const std::string& path) { return "'" + path + "'"; }
 
-std::string played(const std::string& player, const std::string& trace) {
-  const std::string command = quote(player) + " --digest < " + quote(trace);
+std::string played(const std::string& player, const std::string& flag, const std::string& trace) {
+  const std::string command = quote(player) + " " + flag + " < " + quote(trace);
   const std::unique_ptr<std::FILE, PipeCloser> pipe(popen(command.c_str(), "r"));
   std::string out;
   char buffer[65536];
@@ -34,12 +35,14 @@ std::string content(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "usage: golden_test PLAYER TRACE EXPECTED\n";
+  if (argc != 5 && argc != 6) {
+    std::cerr << "usage: golden_test PLAYER FLAG TRACE EXPECTED [CONF]\n";
     return 2;
   }
-  const std::string expected = content(argv[3]);
-  const std::string answer = played(argv[1], argv[2]);
+  const std::string settings = argc == 6 ? content(argv[5]) : "";
+  setenv("VRAMSCOPE_ALLOC_CONF", settings.substr(0, settings.find('\n')).c_str(), 1);
+  const std::string expected = content(argv[4]);
+  const std::string answer = played(argv[1], argv[2], argv[3]);
   if (!expected.empty() && answer == expected) return 0;
   std::size_t at = 0;
   std::size_t line = 1;
@@ -47,7 +50,7 @@ int main(int argc, char** argv) {
     line += answer[at++] == '\n';
   }
   const std::size_t start = expected.rfind('\n', at) + 1;
-  std::cerr << argv[3] << ':' << line << ": expected " << expected.substr(start, 200)
+  std::cerr << argv[4] << ':' << line << ": expected " << expected.substr(start, 200)
             << "\n  answered " << answer.substr(start, 200) << '\n';
   return 1;
 }

@@ -109,5 +109,28 @@ TEST_F(PendingFree, IsForgottenWithItsPlace) {
   EXPECT_EQ(statistics().segment.all.current, 0);
 }
 
+// The program made the call, whenever its block becomes reusable.
+TEST_F(PendingFree, IsACallAtOnce) {
+  EXPECT_EQ(allocator_.snapshot().kinds.at(0).frees, 1u);
+
+  backend_.set_may_wait(true);
+  allocator_.trim();
+
+  EXPECT_EQ(allocator_.snapshot().kinds.at(0).frees, 1u);
+}
+
+class LostPlace : public AllocatorFixture {};
+
+// Nobody called cudaFree, so num_device_free stays.
+TEST_F(LostPlace, ItsSegmentsAreNotCountedAsGivenBack) {
+  ASSERT_TRUE(allocate(512).status.ok());
+  ASSERT_TRUE(allocator_.adopt(kDevice0, 0x500000000000, 4096, 0).status.ok());
+
+  allocator_.forget_place(kDevice0);
+
+  EXPECT_EQ(statistics().num_device_free, 0);
+  EXPECT_EQ(statistics().segment.all.freed, 2);
+}
+
 }  // namespace
 }  // namespace vramscope::test

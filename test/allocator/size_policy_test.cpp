@@ -40,7 +40,7 @@ TEST_P(SizePolicy, ChoosesThePoolByTheRoundedSize) {
 }
 
 TEST_P(SizePolicy, ChoosesTheSegmentByTheRoundedSize) {
-  EXPECT_EQ(segment_bytes(GetParam().rounded), GetParam().segment);
+  EXPECT_EQ(segment_bytes(GetParam().rounded, Limits{}), GetParam().segment);
 }
 
 TEST_P(SizePolicy, FallsBackToTheSmallestSegmentThatFits) {
@@ -48,13 +48,13 @@ TEST_P(SizePolicy, FallsBackToTheSmallestSegmentThatFits) {
 }
 
 TEST(SizePolicy, SplitsASmallBlockDownToOneUnit) {
-  EXPECT_TRUE(worth_splitting(PoolClass::small, 512));
-  EXPECT_FALSE(worth_splitting(PoolClass::small, 0));
+  EXPECT_TRUE(worth_splitting(PoolClass::small, 512, 512, Limits{}));
+  EXPECT_FALSE(worth_splitting(PoolClass::small, 512, 0, Limits{}));
 }
 
 TEST(SizePolicy, KeepsALargeBlockWholeUnlessMoreThanOneMebibyteRemains) {
-  EXPECT_FALSE(worth_splitting(PoolClass::large, kMiB));
-  EXPECT_TRUE(worth_splitting(PoolClass::large, kMiB + 512));
+  EXPECT_FALSE(worth_splitting(PoolClass::large, 2 * kMiB, kMiB, Limits{}));
+  EXPECT_TRUE(worth_splitting(PoolClass::large, 2 * kMiB, kMiB + 512, Limits{}));
 }
 
 }  // namespace

@@ -138,8 +138,7 @@ TEST(DeviceCounters, AgreeWithPlainCounters) {
         counters.count_allocation(pool, bytes, requested, split);
         plain.allocation(pool, b, r, split);
     }
-    ASSERT_EQ(test::statistics_line(counters.read()), test::statistics_line(plain.statistics))
-        << "step " << i;
+    ASSERT_EQ(test::values_of(counters.read()), test::values_of(plain.statistics)) << "step " << i;
   }
 }
 

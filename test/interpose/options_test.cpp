@@ -43,6 +43,8 @@ TEST(Options, EachOneCanBeSet) {
   EXPECT_EQ(parsed("VRAMSCOPE_SIGNAL", "SIGUSR2").signal.number, SIGUSR2);
   EXPECT_EQ(parsed("VRAMSCOPE_STACKS", "none").stacks, StackMethod::none);
   EXPECT_EQ(parsed("VRAMSCOPE_STACK_DEPTH", "8").stack_depth.value, 8u);
+  EXPECT_EQ(parsed("VRAMSCOPE_ALLOC_CONF", "exact_fallback:False").alloc_conf,
+            "exact_fallback:False");
   EXPECT_FALSE(parsed("VRAMSCOPE_EXACT_FALLBACK", "off").exact_fallback);
   EXPECT_FALSE(parsed("VRAMSCOPE_REPORT_AT_EXIT", "0").report_at_exit);
 }

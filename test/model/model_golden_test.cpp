@@ -13,16 +13,19 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/alloc_conf.h"
 #include "test/model/naive_model.h"
 #include "test/model/plain_backend.h"
 
 namespace vramscope {
 namespace {
 
-// Golden traces with default settings; the other ones set options that the model does not know.
-constexpr std::array kTraces = {"edge-default-16", "edge-default-4", "gc-default-5",
-                                "large-default-3", "rnd-default-0",  "rnd-default-17",
-                                "small-default-2", "train-default-1"};
+constexpr std::array kTraces = {"edge-default-16",   "edge-default-4",   "edge-mixed-28",
+                                "edge-roundlist-25", "edge-split25-21",  "gc-default-5",
+                                "gc-gc-26",          "gc-mixed-27",      "large-default-3",
+                                "large-split25-22",  "large-split64-23", "rnd-default-0",
+                                "rnd-default-17",    "rnd-round4-24",    "small-default-2",
+                                "switch-default-29", "train-default-1"};
 
 // CRC-32 of zlib, of 64-bit little-endian values.
 class Digest {
@@ -111,6 +114,8 @@ std::string snapshot_line(const NaiveModel& model) {
 // Plays one trace; the lines that it answers, as `allocator_player --digest` prints them.
 class Player {
  public:
+  explicit Player(const std::string& settings) { apply(settings); }
+
   void play(const std::string& line, std::vector<std::string>& answers) {
     std::istringstream in(line);
     char operation = 0;
@@ -128,6 +133,12 @@ class Player {
   }
 
  private:
+  void apply(const std::string& settings) {
+    const AllocConf conf = parse_alloc_conf(settings, limits_);
+    EXPECT_TRUE(conf.problems.empty());
+    limits_ = conf.limits;
+  }
+
   void start() {
     backend_ = std::make_unique<PlainBackend>(capacity_);
     limits_.exact_fallback = false;
@@ -136,6 +147,7 @@ class Player {
 
   std::string perform(char operation, std::istringstream& in) {
     std::uint64_t number = 0;
+    std::string settings;
     switch (operation) {
       case 'a':
         return allocate(in);
@@ -158,6 +170,11 @@ class Player {
         break;
       case 'F':
         in >> limits_.memory_fraction;
+        model_->set_limits(limits_);
+        break;
+      case 'o':
+        std::getline(in, settings);
+        apply(settings);
         model_->set_limits(limits_);
         break;
       case 's':
@@ -214,7 +231,9 @@ TEST_P(ModelGolden, AnswersAsRecorded) {
   const std::string base = std::string(folder) + "/" + GetParam();
   const std::vector<std::string> expected = lines_of(base + ".expected");
 
-  Player player;
+  std::string settings;
+  std::getline(std::ifstream(base + ".conf"), settings);  // not every trace has settings
+  Player player(settings);
   std::vector<std::string> answers;
   std::size_t number = 0;
   for (const std::string& line : lines_of(base + ".trace")) {
@@ -231,12 +250,11 @@ TEST_P(ModelGolden, AnswersAsRecorded) {
   EXPECT_EQ(answers.size(), expected.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(DefaultSettings, ModelGolden, testing::ValuesIn(kTraces),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& c : name) c = c == '-' ? '_' : c;
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Traces, ModelGolden, testing::ValuesIn(kTraces), [](const auto& info) {
+  std::string name = info.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
 
 }  // namespace
 }  // namespace vramscope

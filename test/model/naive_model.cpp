@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "test/model/naive_rules.h"
+
 namespace vramscope {
 namespace {
 
 // Sizes of PyTorch's policy.
 constexpr std::uint64_t kRounding = 512;             // every block is a multiple
 constexpr std::uint64_t kSmallest = 512;             // remainder worth keeping in the small pool
-constexpr std::uint64_t kSmallLimit = 1 << 20;       // rounded sizes up to here: small pool
 constexpr std::uint64_t kSmallSegment = 2 << 20;     // what the small pool asks the driver for
-constexpr std::uint64_t kLargeSegment = 20 << 20;    // what requests below kOwnSegment share
 constexpr std::uint64_t kOwnSegment = 10 << 20;      // from here on a request gets its own segment
 constexpr std::uint64_t kSegmentRounding = 2 << 20;  // ... of a multiple of this
 constexpr std::uint64_t kRefused = 1ull << 60;       // nobody has that much
@@ -22,32 +22,10 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
   return (bytes + step - 1) / step * step;
 }
 
-bool is_small_size(std::uint64_t size) { return size <= kSmallLimit; }
-
-std::uint64_t segment_size(std::uint64_t rounded) {
-  if (is_small_size(rounded)) return kSmallSegment;
-  if (rounded < kOwnSegment) return kLargeSegment;
+std::uint64_t segment_size(std::uint64_t rounded, const Limits& limits) {
+  if (is_small_to_model(rounded)) return kSmallSegment;
+  if (rounded < kOwnSegment) return limits.large_segment_size;  // shared
   return round_up(rounded, kSegmentRounding);
-}
-
-bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
-
-std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-Outcome refusal(Status status) {
-  Outcome outcome;
-  outcome.status = status;
-  return outcome;
-}
-
-Outcome outcome_of(const ModelSegment& segment, const ModelBlock& block) {
-  Outcome outcome;
-  outcome.address = block.address;
-  outcome.rounded = block.size;
-  outcome.requested = block.requested;
-  outcome.tag = block.tag;
-  outcome.where = segment.place;
-  return outcome;
 }
 
 }  // namespace
@@ -61,11 +39,18 @@ Outcome NaiveModel::allocate(const Request& request) {
     outcome.status.result = Result::out_of_memory;
     return outcome;
   }
+  if (request.where.kind == Kind::pinned) return allocate_pinned(request);
   open(request.where);
   devices_[request.where.device];
   complete_pending(request.where);
-  const std::uint64_t rounded = std::max(kSmallest, round_up(request.bytes, kRounding));
-  Spot spot = best_fit(request.where, is_small_size(rounded), rounded);
+  const std::uint64_t rounded = rounded_size(request.bytes);
+  const bool is_small = is_small_to_model(rounded);
+  const ModelSegment pool{request.where, 0, 0, is_small, false, {}};
+  if (collects_garbage()) ++searches(pool);
+  Spot spot = best_fit(request.where, is_small, rounded);
+  if (spot.found) {
+    spot.found = may_serve(segments_[spot.segment].blocks[spot.block].size, rounded);
+  }
   outcome.source = Source::hit;
   if (!spot.found) {
     outcome.status = climb(request.where, rounded, outcome);
@@ -84,6 +69,33 @@ void NaiveModel::open(Place where) {
   if (std::find(open_.begin(), open_.end(), where) != open_.end()) return;
   const auto unused = std::find(open_.begin(), open_.end(), std::nullopt);
   unused == open_.end() ? open_.push_back(where) : void(*unused = where);
+}
+
+// The next of the steps into which the neighbouring powers of two divide their distance.
+std::uint64_t NaiveModel::rounded_size(std::uint64_t bytes) const {
+  std::size_t interval = 0;  // [1 MiB, 2 MiB) and all below
+  while (interval < 15 && bytes >> (21 + interval) != 0) ++interval;
+  const std::uint64_t divisions = limits_.roundup_power2_divisions[interval];
+  if (divisions <= 1 || bytes <= kSmallest * divisions) {
+    return std::max(kSmallest, round_up(bytes, kRounding));
+  }
+  std::uint64_t power = 1;
+  while (power * 2 <= bytes) power *= 2;
+  return round_up(bytes, power / divisions);
+}
+
+bool NaiveModel::may_serve(std::uint64_t block, std::uint64_t size) const {
+  if (size < limits_.max_split_size && block >= limits_.max_split_size) return false;
+  return size < limits_.max_split_size || block - size < limits_.max_non_split_rounding;
+}
+
+bool NaiveModel::collects_garbage() const {
+  return limits_.memory_fraction >= 0 && limits_.garbage_collection_threshold > 0;
+}
+
+std::uint64_t& NaiveModel::searches(const ModelSegment& segment) {
+  const Place where = segment.place;
+  return searches_[{where.kind, where.device, where.context, segment.is_small}];
 }
 
 // Smallest free block of the place and pool that is large enough; the lowest address among equals.
@@ -105,22 +117,38 @@ NaiveModel::Spot NaiveModel::best_fit(Place where, bool is_small, std::uint64_t 
   return best;
 }
 
-// The out-of-memory ladder: ask; give everything idle back and ask again; ask for the least.
-// The free lists are not searched again. The new segment is the last one.
+// The out-of-memory ladder: ask; give oversize blocks back and ask again; give everything idle back
+// and ask again; ask for the least. The free lists are not searched again. The new segment is the
+// last one.
 Status NaiveModel::climb(Place where, std::uint64_t rounded, Outcome& outcome) {
-  const bool is_small = is_small_size(rounded);
-  const std::uint64_t bytes = segment_size(rounded);
+  const bool is_small = is_small_to_model(rounded);
+  const std::uint64_t bytes = segment_size(rounded, limits_);
+  if (collects_garbage()) collect_garbage(where);
+  const double fraction = limits_.memory_fraction < 0 ? 1 : limits_.memory_fraction;
+  if (limits_.throw_on_cudamalloc_oom && own_bytes(where.device) + bytes > share(where, fraction)) {
+    ++devices_[where.device].counts["num_oom_rejections"];
+    outcome.source = Source::none;
+    return {Result::out_of_memory, 0};
+  }
   outcome.source = Source::new_segment;
   Status status = add_segment(where, is_small, bytes);
-  const std::int32_t code = status.code;
+  std::int32_t code = status.code;
+  const auto again = [&](std::uint64_t size) {
+    status = add_segment(where, is_small, size);
+    if (status.code != 0) code = status.code;
+  };
+  if (status.result == Result::out_of_memory && release_oversize(where, is_small, rounded)) {
+    outcome.source = Source::after_trim;
+    again(bytes);
+  }
   if (status.result == Result::out_of_memory && full_release(where.device)) {
     ++devices_[where.device].counts["num_alloc_retries"];
     outcome.source = Source::after_trim;
-    status = add_segment(where, is_small, bytes);
+    again(bytes);
   }
   const std::uint64_t exact = round_up(rounded, kSegmentRounding);
   if (status.result == Result::out_of_memory && limits_.exact_fallback && exact < bytes) {
-    status = add_segment(where, is_small, exact);
+    again(exact);
   }
   if (!status.ok()) outcome.source = Source::none;
   // A limit has no code of its own: the driver's, when it refused before, is the answer.
@@ -131,10 +159,9 @@ Status NaiveModel::climb(Place where, std::uint64_t rounded, Outcome& outcome) {
 
 // One attempt: the limit first (no backend call when it forbids), then the backend.
 Status NaiveModel::add_segment(Place where, bool is_small, std::uint64_t bytes) {
-  if (limits_.memory_fraction >= 0) {
-    const double total = static_cast<double>(backend_.total_bytes(where));
-    const auto limit = static_cast<std::uint64_t>(limits_.memory_fraction * total);
-    if (own_bytes(where.device) + bytes > limit) return {Result::out_of_memory, 0};
+  const bool is_limited = limits_.memory_fraction >= 0;
+  if (is_limited && own_bytes(where.device) + bytes > share(where, limits_.memory_fraction)) {
+    return {Result::out_of_memory, 0};
   }
   const Grant grant = backend_.reserve(where, bytes);
   if (!grant.status.ok()) return grant.status;
@@ -153,8 +180,10 @@ void NaiveModel::hand_out(Spot spot, std::uint64_t rounded, const Request& reque
   const bool was_split = segment.blocks.size() > 1;
   ModelBlock block = segment.blocks[spot.block];
   const std::uint64_t rest = block.size - rounded;
-  if (segment.is_small ? rest >= kSmallest : rest > kSmallLimit) {
+  const bool may_cut = rest > kModelSmallLimit && rounded < limits_.max_split_size;
+  if (segment.is_small ? rest >= kSmallest : may_cut) {
     ModelBlock remainder = block;
+    remainder.freed_at = searches(segment);
     remainder.address += rounded;
     remainder.size = rest;
     segment.blocks.insert(segment.blocks.begin() + static_cast<std::ptrdiff_t>(spot.block) + 1,
@@ -175,6 +204,7 @@ void NaiveModel::hand_out(Spot spot, std::uint64_t rounded, const Request& reque
   device.add("allocation", segment.is_small, +1);
   device.add("allocated_bytes", segment.is_small, as_signed(block.size));
   device.add_block(block, segment.is_small, +1);
+  count_oversize("oversize_allocations", segment.place, block.size, +1);
   count_request(request.where, block, +1);
 }
 
@@ -197,29 +227,37 @@ NaiveModel::Spot NaiveModel::block_at(Address address, BlockState state) const {
 Outcome NaiveModel::free(Address address) {
   const Spot spot = start_of_live_block(address);
   if (!spot.found || segments_[spot.segment].is_direct) {
-    return refusal({Result::invalid, 0});
+    return model_refusal({Result::invalid, 0});
   }
-  const ModelSegment& segment = segments_[spot.segment];
-  const bool may_wait = backend_.may_wait(segment.place);
+  const Place where = segments_[spot.segment].place;
+  const bool may_wait = backend_.may_wait(where);
   if (may_wait) {
-    const Reply reply = backend_.wait(segment.place);
-    if (!reply.status.ok()) return refusal(reply.status);
-    finish_pending(segment.place);
+    const Reply reply = backend_.wait(where);
+    if (!reply.status.ok()) return model_refusal(reply.status);
+    finish_pending(where);
   }
 
   const Spot now = start_of_live_block(address);  // merging the pending ones moved indices
-  const Outcome outcome = outcome_of(segment, segment.blocks[now.block]);
+  const ModelSegment& segment = segments_[now.segment];
+  const Outcome outcome = model_outcome(segment, segment.blocks[now.block]);
   begin_free(now);
   if (may_wait) complete_free(now);
+  if (may_wait) settle(address);
   return outcome;
 }
 
 void NaiveModel::begin_free(Spot spot) {
   const ModelSegment& segment = segments_[spot.segment];
   ModelBlock& block = segments_[spot.segment].blocks[spot.block];
-  ModelDevice& device = devices_[segment.place.device];
-  device.add("allocation", segment.is_small, -1);
-  device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
+  if (segment.place.kind == Kind::pinned) {
+    count_host({"allocated", "allocated_bytes"}, block, -1);
+  } else {
+    ModelDevice& device = devices_[segment.place.device];
+    device.add("allocation", segment.is_small, -1);
+    device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
+    count_oversize("oversize_allocations", segment.place, block.size, -1);
+  }
+  ++kinds_[{segment.place.kind, segment.place.device}].frees;
   block.state = BlockState::active_pending_free;
   pending_.push_back(block.address);
 }
@@ -228,14 +266,20 @@ void NaiveModel::begin_free(Spot spot) {
 // changes about inactive splits is summed first and counted once. Tells its index afterwards.
 std::size_t NaiveModel::complete_free(Spot spot) {
   ModelSegment& segment = segments_[spot.segment];
-  ModelDevice& device = devices_[segment.place.device];
   std::vector<ModelBlock>& blocks = segment.blocks;
   const auto at = [&](std::size_t i) { return blocks.begin() + static_cast<std::ptrdiff_t>(i); };
-  pending_.erase(std::find(pending_.begin(), pending_.end(), blocks[spot.block].address));
-  device.add_block(blocks[spot.block], segment.is_small, -1);
-  count_request(segment.place, blocks[spot.block], -1);
+  const ModelBlock block = blocks[spot.block];
+  std::erase(pending_, block.address);
+  count_request(segment.place, block, -1);
   blocks[spot.block].state = BlockState::inactive;
   blocks[spot.block].tag = 0;
+  if (segment.place.kind == Kind::pinned) {
+    count_host({"active_requests", "active_bytes"}, block, -1);
+    freed_pinned_.push_back(block.address);
+    return 0;
+  }
+  ModelDevice& device = devices_[segment.place.device];
+  device.add_block(block, segment.is_small, -1);
 
   std::int64_t count = 0;
   std::int64_t bytes = 0;
@@ -254,6 +298,7 @@ std::size_t NaiveModel::complete_free(Spot spot) {
     blocks.erase(at(b - 1));
     --b;
   }
+  blocks[b].freed_at = searches(segment);
   if (blocks.size() > 1) {
     ++count;
     bytes += as_signed(blocks[b].size);
@@ -279,107 +324,10 @@ void NaiveModel::finish_pending(Place where) {
   const std::vector<Address> waiting = pending_;
   for (const Address address : waiting) {
     const Spot spot = block_at(address, BlockState::active_pending_free);
-    if (segments_[spot.segment].place == where) complete_free(spot);
+    if (segments_[spot.segment].place != where) continue;
+    complete_free(spot);
+    settle(address);
   }
-}
-
-void NaiveModel::trim() {
-  for (auto& [ordinal, device] : devices_) full_release(ordinal);
-}
-
-// Every segment of the device without a live block goes back to the backend. False: no place of
-// the device may be touched now, nothing happened.
-bool NaiveModel::full_release(std::uint16_t device) {
-  bool is_counted = false;
-  for (const std::optional<Place>& place : open_) {
-    if (!place || place->device != device || !backend_.may_wait(*place)) continue;
-    const Place where = *place;
-    if (!is_counted) ++devices_[device].counts["num_sync_all_streams"];
-    is_counted = true;
-    complete_pending(where);
-    release_idle(where);
-  }
-  return is_counted;
-}
-
-void NaiveModel::release_idle(Place where) {
-  std::vector<ModelSegment> kept;
-  for (const ModelSegment& segment : segments_) {
-    if (segment.place != where || !segment.is_idle()) {
-      kept.push_back(segment);
-      continue;
-    }
-    backend_.release(segment.place, segment.address);
-    count_segment(segment, -1);
-  }
-  segments_ = kept;
-}
-
-Outcome NaiveModel::adopt(Place where, Address address, std::uint64_t bytes, Tag tag) {
-  const ModelBlock block{address, bytes, bytes, tag, BlockState::active_allocated};
-  const ModelSegment segment{where, address, bytes, is_small_size(bytes), true, {block}};
-  segments_.push_back(segment);
-  count_request(where, block, +1);
-  if (where.kind == Kind::device) {
-    ModelDevice& device = devices_[where.device];
-    count_segment(segment, +1);
-    device.add("allocation", segment.is_small, +1);
-    device.add("allocated_bytes", segment.is_small, as_signed(bytes));
-    device.add_block(block, segment.is_small, +1);
-  }
-  if (is_host(where.kind)) count_host(block, +1);
-  Outcome outcome = outcome_of(segment, block);
-  outcome.source = Source::direct;
-  return outcome;
-}
-
-Outcome NaiveModel::forget(Address address) {
-  const Spot spot = start_of_live_block(address);
-  if (!spot.found || !segments_[spot.segment].is_direct) return refusal({Result::invalid, 0});
-  const ModelSegment segment = segments_[spot.segment];
-  const ModelBlock block = segment.blocks[0];
-  segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(spot.segment));
-  count_request(segment.place, block, -1);
-  if (segment.place.kind == Kind::device) {
-    ModelDevice& device = devices_[segment.place.device];
-    device.add("allocation", segment.is_small, -1);
-    device.add("allocated_bytes", segment.is_small, -as_signed(block.size));
-    device.add_block(block, segment.is_small, -1);
-    count_segment(segment, -1);
-  }
-  if (is_host(segment.place.kind)) count_host(block, -1);
-  return outcome_of(segment, block);
-}
-
-// Counted as if the program had freed everything and the segments had gone back.
-void NaiveModel::forget_place(Place where) {
-  while (const ModelSegment* direct = direct_of(where)) forget(direct->address);
-  finish_pending(where);
-  segments_ = segments();  // in the order of addresses: peaks of split blocks depend on it
-  for (std::size_t s = 0; s < segments_.size(); ++s) {
-    for (std::size_t b = 0; segments_[s].place == where && b < segments_[s].blocks.size(); ++b) {
-      if (segments_[s].blocks[b].is_free()) continue;
-      begin_free({s, b, true});
-      b = complete_free({s, b, true});
-    }
-  }
-  std::vector<ModelSegment> kept;
-  for (const ModelSegment& segment : segments_) {
-    if (segment.place == where) {
-      count_segment(segment, -1);
-    } else {
-      kept.push_back(segment);
-    }
-  }
-  segments_ = kept;
-  std::replace(open_.begin(), open_.end(), std::optional(where), std::optional<Place>());
-}
-
-const ModelSegment* NaiveModel::direct_of(Place where) const {
-  for (const ModelSegment& segment : segments_) {
-    if (segment.is_direct && segment.place == where) return &segment;
-  }
-  return nullptr;
 }
 
 }  // namespace vramscope

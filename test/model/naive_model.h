@@ -1,4 +1,4 @@
-// The judge of the allocator: PyTorch 2.6's default policy on one stream, as naively as possible.
+// The judge of the allocator: PyTorch 2.6's policy on one stream, as naively as possible.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct ModelBlock {
   std::uint64_t requested = 0;  // a free block keeps that of its last life
   Tag tag = 0;
   BlockState state = BlockState::inactive;
+  std::uint64_t freed_at = 0;  // searches of its pool when it became free
 
   [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
 };
@@ -53,6 +55,7 @@ struct ModelSegment {
 // Statistics of one device, by the names of memory_stats.
 struct ModelDevice {
   std::map<std::string, ModelPooled> pooled;
+  std::map<std::string, ModelStat> oversize;
   std::map<std::string, std::int64_t> counts;
 
   ModelDevice();
@@ -65,7 +68,8 @@ struct ModelDevice {
 // of the same name, it means the same. Threads: one.
 class NaiveModel {
  public:
-  NaiveModel(Backend& backend, Limits limits) : backend_(backend), limits_(limits) {}
+  NaiveModel(Backend& backend, Limits limits)
+      : backend_(backend), limits_(limits), limits_at_start_(limits) {}
 
   Outcome allocate(const Request& request);
   Outcome free(Address address);
@@ -73,6 +77,7 @@ class NaiveModel {
   Outcome forget(Address address);
   [[nodiscard]] bool owns(Address address) const;
   void trim();
+  void trim_pinned();
   void forget_place(Place where);
   void reset_peaks();
   void reset_accumulated();
@@ -93,7 +98,14 @@ class NaiveModel {
     bool found = false;
   };
 
+  using PoolKey = std::tuple<Kind, std::uint16_t, std::uint32_t, bool>;
+
   void open(Place where);
+  [[nodiscard]] std::uint64_t rounded_size(std::uint64_t bytes) const;
+  [[nodiscard]] bool may_serve(std::uint64_t block, std::uint64_t size) const;
+  [[nodiscard]] bool collects_garbage() const;
+  [[nodiscard]] std::uint64_t& searches(const ModelSegment& segment);
+  void count_oversize(const char* name, Place where, std::uint64_t size, int sign);
   Spot best_fit(Place where, bool is_small, std::uint64_t size) const;
   Spot start_of_live_block(Address address) const;
   Spot block_at(Address address, BlockState state) const;
@@ -102,19 +114,32 @@ class NaiveModel {
   void hand_out(Spot spot, std::uint64_t rounded, const Request& request);
   void begin_free(Spot spot);
   std::size_t complete_free(Spot spot);
+  bool release_oversize(Place where, bool is_small, std::uint64_t size);
+  void collect_garbage(Place where);
+  void release_segment(std::size_t index);
   void complete_pending(Place where);
   void finish_pending(Place where);
   bool full_release(std::uint16_t device);
   void release_idle(Place where);
   [[nodiscard]] std::uint64_t own_bytes(std::uint16_t device) const;
+  [[nodiscard]] std::uint64_t share(Place where, double fraction) const;
   [[nodiscard]] const ModelSegment* direct_of(Place where) const;
   void count_segment(const ModelSegment& segment, int sign);
-  void count_host(const ModelBlock& block, int sign);
+  void count_host(const std::vector<const char*>& names, const ModelBlock& block, int sign);
+  Outcome allocate_pinned(const Request& request);
+  Spot last_freed(Place where, std::uint64_t bytes) const;
+  Status pin(const Request& request, std::uint64_t bytes, Outcome& outcome);
+  Status add_pinned(Place where, std::uint64_t bytes);
+  void release_pinned(Place where);
+  void settle(Address address);
   void count_request(Place where, const ModelBlock& block, int sign);
 
   Backend& backend_;
   Limits limits_;
+  Limits limits_at_start_;
+  std::map<PoolKey, std::uint64_t> searches_;
   std::vector<ModelSegment> segments_;
+  std::vector<Address> freed_pinned_;       // pinned blocks without a user, the last freed last
   std::vector<Address> pending_;            // frees that a capture put off, oldest first
   std::vector<std::optional<Place>> open_;  // places that were asked for; an ended one's is reused
   std::map<std::uint16_t, ModelDevice> devices_;

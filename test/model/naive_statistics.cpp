@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "test/model/naive_model.h"
+#include "test/model/naive_rules.h"
 
 namespace vramscope {
 namespace {
@@ -15,11 +16,8 @@ const std::array<const char*, 9> kPooled = {
     "requested_bytes"};
 const std::array<const char*, 5> kCounts = {"num_alloc_retries", "num_ooms", "num_sync_all_streams",
                                             "num_device_alloc", "num_device_free"};
+const std::array<const char*, 2> kOversize = {"oversize_allocations", "oversize_segments"};
 const std::array<const char*, 3> kPools = {"all", "small_pool", "large_pool"};
-const std::array<const char*, 6> kHost = {"allocated",      "allocated_bytes", "segment",
-                                          "reserved_bytes", "active_requests", "active_bytes"};
-
-std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 void put(std::map<std::string, std::int64_t>& keys, const std::string& name, const ModelStat& s) {
   keys[name + ".current"] = s.current;
@@ -41,6 +39,7 @@ void ModelStat::add(std::int64_t amount) {
 
 ModelDevice::ModelDevice() {
   for (const char* name : kPooled) pooled[name] = {};
+  for (const char* name : kOversize) oversize[name] = {};
   for (const char* name : kCounts) counts[name] = 0;
 }
 
@@ -58,18 +57,30 @@ void ModelDevice::add_block(const ModelBlock& block, bool is_small, int sign) {
 }
 
 void NaiveModel::count_segment(const ModelSegment& segment, int sign) {
+  if (segment.place.kind == Kind::pinned) {
+    return count_host({"segment", "reserved_bytes"}, {.size = segment.size}, sign);
+  }
   ModelDevice& device = devices_[segment.place.device];
   device.add("segment", segment.is_small, sign);
   device.add("reserved_bytes", segment.is_small, sign * as_signed(segment.size));
-  ++device.counts[sign > 0 ? "num_device_alloc" : "num_device_free"];
+  if (sign > 0) ++device.counts["num_device_alloc"];
+  count_oversize("oversize_segments", segment.place, segment.size, sign);
 }
 
-void NaiveModel::count_host(const ModelBlock& block, int sign) {
-  for (const char* name : kHost) {
+void NaiveModel::count_oversize(const char* name, Place where, std::uint64_t size, int sign) {
+  if (size >= limits_.max_split_size) devices_[where.device].oversize[name].add(sign);
+}
+
+std::uint64_t NaiveModel::share(Place where, double fraction) const {
+  return static_cast<std::uint64_t>(fraction * static_cast<double>(backend_.total_bytes(where)));
+}
+
+void NaiveModel::count_host(const std::vector<const char*>& names, const ModelBlock& block,
+                            int sign) {
+  for (const char* name : names) {
     const bool is_bytes = std::string(name).find("bytes") != std::string::npos;
     host_[name].add(sign * (is_bytes ? as_signed(block.size) : 1));
   }
-  ++(sign > 0 ? num_host_alloc_ : num_host_free_);
 }
 
 // Requested bytes by kind and by tag. At each new peak of a kind every tag of it is remembered.
@@ -89,7 +100,6 @@ void NaiveModel::count_request(Place where, const ModelBlock& block, int sign) {
     ++tag.total_count;
   } else {
     kind.current_bytes -= block.requested;
-    ++kind.frees;
     tag.live_bytes -= block.requested;
     --tag.live_count;
   }
@@ -108,6 +118,7 @@ void NaiveModel::reset_peaks() {
     for (auto& [name, stats] : device.pooled) {
       for (ModelStat& stat : stats) reset_peak(stat);
     }
+    for (auto& [name, stat] : device.oversize) reset_peak(stat);
   }
   for (auto& [name, stat] : host_) reset_peak(stat);
   for (auto& [account, kind] : kinds_) kind.peak_bytes = kind.current_bytes;
@@ -122,6 +133,7 @@ void NaiveModel::reset_accumulated() {
     for (auto& [name, stats] : device.pooled) {
       for (ModelStat& stat : stats) vramscope::reset_accumulated(stat);
     }
+    for (auto& [name, stat] : device.oversize) vramscope::reset_accumulated(stat);
     for (auto& [name, count] : device.counts) count = 0;
   }
   for (auto& [name, stat] : host_) vramscope::reset_accumulated(stat);
@@ -135,16 +147,17 @@ std::map<std::string, std::int64_t> NaiveModel::device_keys(std::uint16_t device
   for (const auto& [name, stats] : state.pooled) {
     for (std::size_t i = 0; i < kPools.size(); ++i) put(keys, name + "." + kPools[i], stats[i]);
   }
-  for (const auto& [name, count] : state.counts) keys[name] = count;
-  put(keys, "oversize_allocations", {});  // nothing is oversize while max_split_size is unset
-  put(keys, "oversize_segments", {});
-  keys["max_split_size"] = -1;
+  for (const auto& [name, stat] : state.oversize) put(keys, name, stat);
+  for (const auto& [name, count] : state.counts) {
+    if (name != "num_oom_rejections" || count != 0) keys[name] = count;  // newer than 2.6
+  }
+  keys["max_split_size"] = as_signed(limits_at_start_.max_split_size);  // -1: unlimited
   return keys;
 }
 
 std::map<std::string, std::int64_t> NaiveModel::host_keys() const {
   std::map<std::string, std::int64_t> keys;
-  for (const char* name : kHost) {
+  for (const char* name : kHostKeys) {
     const auto found = host_.find(name);
     put(keys, name, found == host_.end() ? ModelStat{} : found->second);
   }
@@ -170,7 +183,8 @@ bool NaiveModel::owns(Address address) const {
 std::uint64_t NaiveModel::own_bytes(std::uint16_t device) const {
   std::uint64_t sum = 0;
   for (const ModelSegment& segment : segments_) {
-    if (segment.place.device == device && !segment.is_direct) sum += segment.size;
+    const bool is_device = segment.place.kind == Kind::device && segment.place.device == device;
+    if (is_device && !segment.is_direct) sum += segment.size;
   }
   return sum;
 }
@@ -178,7 +192,8 @@ std::uint64_t NaiveModel::own_bytes(std::uint16_t device) const {
 std::uint64_t NaiveModel::idle_bytes(std::uint16_t device) const {
   std::uint64_t sum = 0;
   for (const ModelSegment& segment : segments_) {
-    if (segment.place.device == device && segment.is_idle()) sum += segment.size;
+    const bool is_device = segment.place.kind == Kind::device && segment.place.device == device;
+    if (is_device && segment.is_idle()) sum += segment.size;
   }
   return sum;
 }

@@ -67,16 +67,22 @@ std::uint64_t size_of(Sizes sizes, Random& random) {
   return 1;
 }
 
-// Most often the first.
-std::uint32_t place(Random& random, std::uint32_t places) {
-  return random.below(6) == 0 ? static_cast<std::uint32_t>(random.below(places)) : 0;
+// Most often the one at home.
+std::uint32_t place(Random& random, const Scenario& scenario) {
+  if (random.below(6) != 0) return scenario.home;
+  return static_cast<std::uint32_t>(random.below(scenario.places));
 }
 
 Operation fault(Random& random, const Scenario& scenario) {
   Operation operation{.slot = static_cast<std::uint32_t>(random.below(8))};
   operation.place = static_cast<std::uint32_t>(random.below(scenario.places));
-  const std::array plain = {Action::trim, Action::reset_peaks, Action::reset_accumulated,
-                            Action::set_fraction, Action::fail_call};
+  const std::array plain = {Action::trim,
+                            Action::trim_pinned,
+                            Action::reset_peaks,
+                            Action::set_fraction,
+                            Action::change_settings,
+                            Action::fail_call,
+                            Action::reset_accumulated};
   const std::array rare = {Action::capture, Action::sticky_error, Action::forget_place};
   if (scenario.has_faults && random.below(4) == 0) {
     operation.action = rare[random.below(rare.size())];
@@ -85,6 +91,9 @@ Operation fault(Random& random, const Scenario& scenario) {
   }
   operation.action = plain[random.below(plain.size())];
   if (operation.action == Action::set_fraction) operation.number = random.between(400, 1400);
+  if (operation.action == Action::change_settings && scenario.changes == 0) return {};
+  if (operation.action == Action::change_settings)
+    operation.number = random.below(scenario.changes);
   if (operation.action == Action::fail_call) operation.number = random.below(4);
   return operation;
 }
@@ -107,10 +116,11 @@ Operation direct(Random& random) {
 }
 
 const char* name_of(Action action) {
-  constexpr std::array kNames = {"allocate",     "free",      "free_inside", "free_again",
-                                 "free_foreign", "adopt",     "forget",      "forget_inside",
-                                 "forget_place", "trim",      "reset_peaks", "reset_accumulated",
-                                 "set_fraction", "fail_call", "capture",     "sticky_error"};
+  constexpr std::array kNames = {
+      "allocate",    "free",        "free_inside",       "free_again",   "free_foreign",
+      "adopt",       "forget",      "forget_inside",     "forget_place", "trim",
+      "trim_pinned", "reset_peaks", "reset_accumulated", "set_fraction", "change_settings",
+      "fail_call",   "capture",     "sticky_error"};
   return kNames[static_cast<std::size_t>(action)];
 }
 
@@ -136,7 +146,7 @@ std::vector<Operation> make_operations(const Scenario& scenario, std::size_t cou
     if (dice < allocations) {
       operation.action = Action::allocate;
       operation.number = size_of(scenario.sizes, random);
-      operation.place = place(random, scenario.places);
+      operation.place = place(random, scenario);
       operation.slot = static_cast<std::uint32_t>(random.below(scenario.slots));
     } else if (dice < 910) {
       operation.action = Action::free;

@@ -21,9 +21,11 @@ enum class Action : std::uint8_t {
   forget_inside,      // `number` bytes behind its start
   forget_place,       // place `place`
   trim,               //
+  trim_pinned,        //
   reset_peaks,        //
   reset_accumulated,  //
   set_fraction,       // `number` thousandths; above 1000: no limit
+  change_settings,    // to the `number`-th settings string of the test
   fail_call,          // the `number`-th reserve from now; 0: none
   capture,            // `number`: 1 begins, 0 ends
   sticky_error,       // `number`: the code that every backend call answers; 0: healed
@@ -50,8 +52,11 @@ struct Scenario {
   const char* name = "";
   std::uint64_t seed = 0;
   Sizes sizes = Sizes::mixed;
-  std::uint32_t slots = 64;  // most blocks alive
-  std::uint32_t places = 3;  // contexts and devices; with one the allocator takes shorter ways
+  std::uint32_t slots = 64;    // most blocks alive
+  std::uint32_t places = 3;    // contexts, devices, host; with one the allocator takes shorter ways
+  std::uint32_t home = 0;      // place of most requests
+  std::uint32_t settings = 0;  // string that it begins with
+  std::uint32_t changes = 0;   // how many strings change_settings chooses from; 0: never
   std::uint64_t capacity = 16ull << 30;
   bool exact_fallback = false;
   bool reuse_addresses = false;  // of released segments, as drivers do

@@ -1,0 +1,113 @@
+// The judge of the allocator on pinned host memory: see naive_model.h.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "test/model/naive_model.h"
+#include "test/model/naive_rules.h"
+
+namespace vramscope {
+namespace {
+
+std::uint64_t power_of_two(std::uint64_t bytes) {
+  std::uint64_t power = 1;
+  while (power < bytes) power *= 2;
+  return power;
+}
+
+}  // namespace
+
+Outcome NaiveModel::allocate_pinned(const Request& request) {
+  Outcome outcome;
+  outcome.requested = request.bytes;
+  outcome.tag = request.tag;
+  outcome.where = request.where;
+  complete_pending(request.where);
+  const bool is_rounded = request.bytes <= limits_.pinned_max_round_threshold &&
+                          request.bytes <= limits_.pinned_max_cached_size;
+  const std::uint64_t bytes = is_rounded ? power_of_two(request.bytes) : request.bytes;
+  outcome.source = Source::hit;
+  Spot spot = last_freed(request.where, bytes);
+  if (!spot.found) {
+    outcome.status = pin(request, bytes, outcome);
+    if (!outcome.status.ok()) return outcome;
+    spot = {segments_.size() - 1, 0, true};
+  }
+
+  ModelBlock& block = segments_[spot.segment].blocks[0];
+  block.requested = request.bytes;
+  block.tag = request.tag;
+  block.state = BlockState::active_allocated;
+  std::erase(freed_pinned_, block.address);
+  count_host({"allocated", "allocated_bytes", "active_requests", "active_bytes"}, block, +1);
+  count_request(request.where, block, +1);
+  outcome.address = block.address;
+  outcome.rounded = block.size;
+  return outcome;
+}
+
+// The block of the same power of two that became free last, if it is large enough.
+NaiveModel::Spot NaiveModel::last_freed(Place where, std::uint64_t bytes) const {
+  for (auto it = freed_pinned_.rbegin(); it != freed_pinned_.rend(); ++it) {
+    const Spot spot = block_at(*it, BlockState::inactive);
+    const ModelSegment& segment = segments_[spot.segment];
+    if (segment.place != where || segment.size < bytes) continue;
+    if (power_of_two(segment.size) == power_of_two(bytes)) return spot;
+  }
+  return {};
+}
+
+// PyTorch asks once; the rest is exact_fallback.
+Status NaiveModel::pin(const Request& request, std::uint64_t bytes, Outcome& outcome) {
+  outcome.source = Source::new_segment;
+  Status status = add_pinned(request.where, bytes);
+  if (status.result == Result::out_of_memory && limits_.exact_fallback) {
+    if (backend_.may_wait(request.where)) {
+      outcome.source = Source::after_trim;
+      release_pinned(request.where);
+      status = add_pinned(request.where, bytes);
+    }
+    if (status.result == Result::out_of_memory && request.bytes < bytes) {
+      status = add_pinned(request.where, request.bytes);
+    }
+  }
+  if (!status.ok()) outcome.source = Source::none;
+  return status;
+}
+
+Status NaiveModel::add_pinned(Place where, std::uint64_t bytes) {
+  const Grant grant = backend_.reserve(where, bytes);
+  if (!grant.status.ok()) return grant.status;
+  const ModelBlock whole{.address = grant.address, .size = bytes};
+  segments_.push_back({where, grant.address, bytes, is_small_to_model(bytes), false, {whole}});
+  count_host({"segment", "reserved_bytes"}, whole, +1);
+  ++num_host_alloc_;
+  return {};
+}
+
+void NaiveModel::release_pinned(Place where) {
+  complete_pending(where);
+  const std::vector<Address> idle = freed_pinned_;
+  for (const Address address : idle) {
+    const Spot spot = block_at(address, BlockState::inactive);
+    if (segments_[spot.segment].place == where) release_segment(spot.segment);
+  }
+}
+
+void NaiveModel::trim_pinned() {
+  std::vector<Place> places;
+  for (const ModelSegment& segment : segments_) {
+    if (segment.place.kind == Kind::pinned && !segment.is_direct) places.push_back(segment.place);
+  }
+  for (const Place where : places) {
+    if (backend_.may_wait(where)) release_pinned(where);
+  }
+}
+
+// What is too large to keep goes back as soon as its free is complete.
+void NaiveModel::settle(Address address) {
+  const Spot spot = block_at(address, BlockState::inactive);
+  if (!spot.found || segments_[spot.segment].place.kind != Kind::pinned) return;
+  if (segments_[spot.segment].size > limits_.pinned_max_cached_size) release_segment(spot.segment);
+}
+
+}  // namespace vramscope
