@@ -10,6 +10,7 @@
 #include <exception>
 #include <new>
 
+#include "interpose/alloc_conf.h"
 #include "interpose/clock.h"
 #include "interpose/device_facts.h"
 #include "interpose/lookup.h"
@@ -36,10 +37,14 @@ Profiler* owned() noexcept {
   return ours ? profiler : nullptr;
 }
 
+// Says what of the settings string has no effect.
 Limits limits_of(const Options& options) {
   Limits limits;
   limits.exact_fallback = options.exact_fallback;
-  return limits;
+  const AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
+  for (const std::string& problem : conf.problems) say(problem.c_str());
+  for (const std::string& note : conf.notes) say(note.c_str());
+  return conf.limits;
 }
 
 // Patterns are relative to the folder in which the program started, wherever it is now.

@@ -107,9 +107,10 @@ std::string device_in_full(const DeviceReport& device, const Page& page) {
   result += level_line("allocated", stats.allocated_bytes.all, capacity, page);
   result += line(savings_text(device), page);
   if (stats.num_ooms != 0 || stats.num_alloc_retries != 0) {
-    const std::string trouble = "out of memory " + count_text(stats.num_ooms) +
-                                " times; cache emptied to retry " +
-                                count_text(stats.num_alloc_retries) + " times";
+    const std::string trouble =
+        "out of memory " + counted(static_cast<std::uint64_t>(stats.num_ooms), "time") +
+        "; cache emptied to retry " +
+        counted(static_cast<std::uint64_t>(stats.num_alloc_retries), "time");
     result += "  " + coloured(trouble, Colour::red, page) + "\n";
   }
   return result;
@@ -195,8 +196,8 @@ std::string kind_line(const Report& report, Kind kind, const std::string& name, 
 
 std::string time_of_calls(const std::string& name, const Duration& time) {
   if (time.count == 0) return "";
-  return name + " " + duration_text(time.total_ns) + " in " + count_of(time.count) +
-         " calls (longest " + duration_text(time.max_ns) + ")";
+  return name + " " + duration_text(time.total_ns) + " in " + counted(time.count, "call") +
+         " (longest " + duration_text(time.max_ns) + ")";
 }
 
 std::string other_memory(const Report& report, const Page& page) {
