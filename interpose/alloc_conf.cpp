@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/alloc_conf.h"
 
+#include <locale.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "interpose/options.h"
 
@@ -32,6 +36,21 @@ std::optional<Number> number(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end) return std::nullopt;
   return value;
+}
+
+// Not std::from_chars: libstdc++'s for fractions needs the mathematics library, which the preloaded
+// library must not. Not strtod: the program may have set a locale with another decimal point.
+template <>
+std::optional<double> number(std::string_view text) {
+  const bool begins_well = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+  if (!begins_well) return std::nullopt;
+  const std::string terminated(text);
+  const locale_t plain = newlocale(LC_ALL_MASK, "C", locale_t{});
+  if (plain == locale_t{}) return std::nullopt;
+  char* rest = nullptr;
+  const double value = strtod_l(terminated.c_str(), &rest, plain);
+  freelocale(plain);
+  return *rest == '\0' ? std::optional<double>(value) : std::nullopt;
 }
 
 // A size in MiB; more than an address can name is as good as no limit.

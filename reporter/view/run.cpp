@@ -170,7 +170,8 @@ void add_settings(CLI::App& command, Arguments& arguments) {
   for (OptionRow& row : option_rows()) arguments.options.emplace_back(std::move(row), "");
   for (auto& [row, value] : arguments.options) {
     const std::string flags = row.name == "output" ? "-o," + row.flag : row.flag;
-    const std::string values = "Takes " + row.accepted + "; default " + row.default_value + ".";
+    const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
+    const std::string values = "Takes " + row.accepted + "; default " + usual + ".";
     command.add_option(flags, value, wrapped(row.sentence, kHelpWidth) + "\n" + values)
         ->type_name("VALUE")
         ->check([variable = row.variable, accepted = row.accepted](const std::string& given) {

@@ -72,7 +72,7 @@ TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
 
   const std::string text = screen(report);
 
-  EXPECT_TRUE(has(text, "out of memory 1 times"));
+  EXPECT_TRUE(has(text, "out of memory 1 time;"));
   EXPECT_TRUE(has(text, "  warning: 7 calls went unrecorded\n"));
   EXPECT_TRUE(has(text, "  warning: b?[0m\n  and 2 more warnings\n"));
 }
