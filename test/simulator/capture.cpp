@@ -200,7 +200,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   end(capture);
   if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (!capture->unjoined.empty()) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  *graph = graphs().add(std::make_shared<CUgraph_st>(std::move(capture->recording)));
+  *graph = graphs().add(std::make_shared<CUgraph_st>(CUgraph_st{std::move(capture->recording)}));
   return CUDA_SUCCESS;
 }
 

@@ -43,7 +43,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph,
                                      unsigned long long /*flags*/) {
   const auto found = graphs().find(graph);
   if (!found || executable == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *executable = executables().add(std::make_shared<CUgraphExec_st>(found->recording));
+  *executable =
+      executables().add(std::make_shared<CUgraphExec_st>(CUgraphExec_st{found->recording}));
   return CUDA_SUCCESS;
 }
 

@@ -46,7 +46,7 @@ CUresult find(CUfunction* function, CUmodule handle, const char* name) {
   const std::lock_guard lock(module->mutex);
   auto& found = module->functions[name];
   if (!found) {
-    found = std::make_shared<CUfunc_st>(name, handle);
+    found = std::make_shared<CUfunc_st>(CUfunc_st{name, handle});
     functions().add(found);
   }
   *function = found.get();
