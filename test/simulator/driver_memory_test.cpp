@@ -65,12 +65,13 @@ TEST_F(DriverMemory, RefusesMoreThanThereIs) {
 TEST_F(DriverMemory, FaultsWhenTheHostTouchesADevicePointer) {
   auto* bytes = reinterpret_cast<volatile char*>(allocate(4096));
 
-  EXPECT_EXIT(
+  // Death of any kind: a sanitizer turns the signal into its own exit. Nothing else may end it.
+  EXPECT_DEATH(
       {
         bytes[0] = 1;
         std::_Exit(0);
       },
-      testing::KilledBySignal(SIGSEGV), "");
+      "");
 }
 
 TEST_F(DriverMemory, SharesManagedMemoryAtOneAddress) {
