@@ -77,7 +77,7 @@ TargetFiles files(const Words& variables) {
   return {.maps = "7f00-7f01 r-xp 0 0:0 0 /opt/vramscope/libvramscope.so\n",
           .status = "Name:\ttrain\nSigCgt:\t0000000000000200\n",
           .environment = environment,
-          .folder = "/work"};
+          .folder = "/data"};
 }
 
 TEST(Snapshot, AProcessWithLibraryAndHandlerCanBeAsked) {
@@ -85,7 +85,7 @@ TEST(Snapshot, AProcessWithLibraryAndHandlerCanBeAsked) {
 
   EXPECT_EQ(target.error, "");
   EXPECT_EQ(target.signal, SIGUSR1);
-  EXPECT_EQ(target.folder, "/work");
+  EXPECT_EQ(target.folder, "/data");
   EXPECT_EQ(target.note_file, "");
 }
 
@@ -98,7 +98,7 @@ TEST(Snapshot, TheEnvironmentTellsSignalAndPlaces) {
 
   EXPECT_EQ(target.error, "");
   EXPECT_EQ(target.signal, SIGUSR2);
-  EXPECT_EQ(target.folder, "/work/out/");
+  EXPECT_EQ(target.folder, "/data/out/");
   EXPECT_EQ(target.note_file, "/tmp/n");
 }
 
