@@ -64,8 +64,7 @@ VRAMSCOPE_EXEC(execveat,
                (folder, path, argv, envp, flags))
 
 // execl and its family: the arguments become an array on the stack (a child of vfork must not
-// allocate); execle's
-// environment stands behind the null pointer.
+// allocate); execle's environment stands behind the null pointer.
 #define VRAMSCOPE_EXEC_LIST(name, first_name, exec, read_environment)                            \
   VRAMSCOPE_EXPORT int name(const char* first_name, const char* first, ...) noexcept {           \
     va_list rest;                                                                                \

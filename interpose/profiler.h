@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <bitset>
 #include <mutex>
 #include <vector>
 

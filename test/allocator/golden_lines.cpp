@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "reporter/report/fields.h"
+
 namespace vramscope::test {
 namespace {
 
@@ -25,18 +27,6 @@ struct Flatten {
   void setting(const std::string& name, std::int64_t value) { values[name] = value; }
 };
 
-const char* name_of(BlockState state) {
-  switch (state) {
-    case BlockState::active_allocated:
-      return "active_allocated";
-    case BlockState::active_pending_free:
-      return "active_pending_free";
-    case BlockState::inactive:
-      return "inactive";
-  }
-  return "";
-}
-
 constexpr std::array<std::uint32_t, 256> crc_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -53,8 +43,8 @@ std::string field(const char* name, std::uint64_t value) {
 
 std::string block_text(const BlockSnapshot& block) {
   return "{" + field("address", block.address) + ", " + field("size", block.size) + ", " +
-         field("requested_size", block.requested_size) + ", \"state\": \"" + name_of(block.state) +
-         "\"}";
+         field("requested_size", block.requested_size) + ", \"state\": \"" +
+         std::string(kBlockStateNames[static_cast<std::size_t>(block.state)]) + "\"}";
 }
 
 }  // namespace

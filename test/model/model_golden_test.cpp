@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "interpose/alloc_conf.h"
+#include "reporter/report/fields.h"
 #include "test/model/naive_model.h"
 #include "test/model/plain_backend.h"
 
@@ -48,18 +49,6 @@ class Digest {
   std::uint32_t crc_ = ~0u;
 };
 
-const char* name_of(BlockState state) {
-  switch (state) {
-    case BlockState::active_allocated:
-      return "active_allocated";
-    case BlockState::active_pending_free:
-      return "active_pending_free";
-    case BlockState::inactive:
-      return "inactive";
-  }
-  return "?";
-}
-
 std::string statistics_line(const NaiveModel& model) {
   std::ostringstream out;
   out << '{';
@@ -73,8 +62,8 @@ std::string statistics_line(const NaiveModel& model) {
 
 void write_block(std::ostream& out, const ModelBlock& block) {
   out << "{\"address\": " << block.address << ", \"size\": " << block.size
-      << ", \"requested_size\": " << block.requested << ", \"state\": \"" << name_of(block.state)
-      << "\"}";
+      << ", \"requested_size\": " << block.requested << ", \"state\": \""
+      << kBlockStateNames[static_cast<std::size_t>(block.state)] << "\"}";
 }
 
 void write_segment(std::ostream& out, const ModelSegment& segment) {
