@@ -60,7 +60,7 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
 }
 
 CUcontext Contexts::handle(Place place) const noexcept {
-  return entries_[place.context].context.load(std::memory_order_acquire);
+  return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
 Within::Within(CUcontext context) noexcept {
