@@ -67,15 +67,17 @@ class CachingAllocator {
   void open(Place where) noexcept;
 
   // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal;
-  // code 0 when a limit of ours refused and the backend was not asked. 2^60 bytes and more are
-  // refused uncounted. Kinds other than Kind::device and Kind::pinned: Result::failed. Pinned
-  // memory comes in powers of two, from the place with exactly the same context and flags.
+  // code 0 when a limit of ours refused and the backend was not asked. Reuse::at_reuse: a block
+  // whose last free nothing proves finished is waited for, and every 64th hit asks for a sticky
+  // error; when that fails the block is free again (counted as allocated and freed). 2^60 bytes and
+  // more are refused uncounted. Kinds other than Kind::device and Kind::pinned: Result::failed.
+  // Pinned memory comes in powers of two, from the place with exactly the same context and flags.
   [[nodiscard]] Outcome allocate(const Request& request) noexcept;
 
   // `address` must be the exact start of a live block, else Result::invalid and nothing changes.
-  // Waits for the device first (effect of the real call) unless a capture forbids it: then the
-  // block stays pending and is completed by a later call. A failed wait (sticky error) frees
-  // nothing and returns the backend's code.
+  // Reuse::at_free: waits for the device first (effect of the real call). A failed wait (sticky
+  // error) frees nothing and returns the backend's code. While a capture forbids waits the block
+  // stays pending and is completed by a later call.
   [[nodiscard]] Outcome free(Address address) noexcept;
 
   // Memory that the program got directly: a segment with one block of exactly `bytes` > 0. What
@@ -84,6 +86,12 @@ class CachingAllocator {
   Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept;
   // The end of adopted memory: exact start, else Result::invalid.
   Outcome forget(Address address) noexcept;
+
+  // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
+  // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no
+  // other proof then (Reuse::at_reuse). One for any place of pinned memory counts for all of it.
+  [[nodiscard]] std::uint32_t begin_wait(Place where) noexcept;
+  void end_wait(Place where, std::uint32_t number) noexcept;
 
   // Inside one of our own segments, live or free (adopted memory is not ours: false).
   // False: forward to the real function.
