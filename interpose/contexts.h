@@ -29,6 +29,8 @@ class Contexts {
   };
   // The calling thread's current context.
   [[nodiscard]] Current current() noexcept;
+  // Only whether there is one, as a code of the driver's.
+  [[nodiscard]] static CUresult check_current() noexcept;
 
   // Handle of a device place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;

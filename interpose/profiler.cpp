@@ -41,6 +41,7 @@ Profiler* owned() noexcept {
 Limits limits_of(const Options& options) {
   Limits limits;
   limits.exact_fallback = options.exact_fallback;
+  limits.reuse = options.reuse;
   const AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
   for (const std::string& problem : conf.problems) say(problem.c_str());
   for (const std::string& note : conf.notes) say(note.c_str());

@@ -33,6 +33,7 @@ class Profiler {
   static void report_before_exec() noexcept;
 
   [[nodiscard]] bool routes_device_memory() const noexcept { return options_.mode == Mode::cache; }
+  [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }

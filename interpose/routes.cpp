@@ -44,6 +44,9 @@ bool outside_live_block(const Found& found, CUdeviceptr address) {
 CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
   CachingAllocator& allocator = call.profiler().allocator();
   if (!allocator.owns(address)) return direct();
+  if (call.profiler().waits_at_reuse()) {  // nothing else asks the driver whether it may be called
+    if (const CUresult code = Contexts::check_current(); code != CUDA_SUCCESS) return code;
+  }
   const Outcome outcome = allocator.free(address);
   call.note(outcome);
   return to_code(outcome.status);

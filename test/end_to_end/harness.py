@@ -21,6 +21,7 @@ SIMULATOR = BUILD / "test/simulator"
 PROGRAMS = BUILD / "test/programs"
 TOOL = BUILD / "reporter/view/vramscope"
 MODES = ("cache", "observe", "off")
+COLUMNS = (*MODES, "cache at-reuse")  # a mode, and options of the library that belong to it
 DEADLINE_S = 120  # of one program; two busy cores and unlucky neighbours included
 
 
@@ -50,14 +51,19 @@ def installed(name):
 
 
 def environment(mode=None, simulator="", **variables):
-    """A small environment with the simulated driver in it; `mode` also preloads the library."""
+    """A small environment with the simulated driver in it; `mode` also preloads the library.
+
+    A word behind the mode sets when the device is waited for.
+    """
     result = {"PATH": os.environ["PATH"], "HOME": "/", "LANG": "C.UTF-8"}
     result["LD_LIBRARY_PATH"] = str(SIMULATOR)
     if simulator:
         result["VRAMSCOPE_SIM"] = simulator
     if mode:
         result["LD_PRELOAD"] = str(LIBRARY)
-        result["VRAMSCOPE_MODE"] = mode
+        result["VRAMSCOPE_MODE"], *reuse = mode.split()
+        if reuse:
+            result["VRAMSCOPE_REUSE"] = reuse[0]
     return {**result, **variables}
 
 
