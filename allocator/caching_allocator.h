@@ -96,6 +96,8 @@ class CachingAllocator {
   // Inside one of our own segments, live or free (adopted memory is not ours: false).
   // False: forward to the real function.
   [[nodiscard]] bool owns(Address address) const noexcept;
+  // The same for segments of pinned memory alone.
+  [[nodiscard]] bool owns_pinned(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
 
   // empty_cache: gives every segment without a live block back to the backend.

@@ -51,6 +51,12 @@ bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
 
 }  // namespace
 
+bool CachingAllocator::owns_pinned(Address address) const noexcept {
+  if (!state_->pinned_range.contains(address)) return false;
+  MutexLock lock(state_->mutex);
+  return state_->pinned.find_around(address) != nullptr;
+}
+
 bool CachingAllocator::owns(Address address) const noexcept {
   const bool may_be_pinned = state_->pinned_range.contains(address);
   if (!may_be_pinned && !state_->device_range.contains(address)) return false;

@@ -50,7 +50,7 @@ CUresult Contexts::check_current() noexcept {
 }
 
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   std::uint32_t at = count;  // where a new entry goes: at the end, or over an ended one
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -66,7 +66,7 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
 }
 
 CUcontext Contexts::handle(Place place) const noexcept {
-  return entries_[place.context].context.load(std::memory_order_acquire);
+  return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
 Within::Within(CUcontext context) noexcept {

@@ -1,6 +1,5 @@
-// Backend on the real driver: device segments by cuMemAlloc, proof of completion by synchronising
-// the context.
-// SPDX-License-Identifier: Apache-2.0
+// Backend on the real driver: device segments by cuMemAlloc, pinned ones by cuMemHostAlloc, proof
+// of completion by synchronising the context. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -39,6 +38,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
 
  private:
+  [[nodiscard]] CUresult wait_in(CUcontext context) noexcept;
+  [[nodiscard]] CUresult wait_in_all() noexcept;
   void sample_free_memory(std::uint16_t device) noexcept;
 
   struct Sample {

@@ -2,44 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes.h"
 
+#include "interpose/answers.h"
 #include "interpose/message.h"
 #include "interpose/real.h"
 
 namespace vramscope::routes {
 namespace {
-
-// The driver's code of an outcome. Refusals of ours have no code of the driver's: a request of 2^60
-// bytes is out of memory, an address that starts no live block is an invalid value.
-CUresult to_code(const Status& status) {
-  switch (status.result) {
-    case Result::ok:
-      return CUDA_SUCCESS;
-    case Result::invalid:
-      return CUDA_ERROR_INVALID_VALUE;
-    case Result::out_of_memory:
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    case Result::failed:
-      break;
-  }
-  return status.code != 0 ? static_cast<CUresult>(status.code) : CUDA_ERROR_UNKNOWN;
-}
-
-// Our own memory is exhausted: nothing happened, the program's call may go to the driver.
-bool served_nothing(const Status& status) {
-  return status.result == Result::failed && status.code == 0;
-}
-
-// An address that the driver has never heard of: questions about a block of ours that is free are
-// asked about it instead, so that the answer is the one for unallocated memory.
-CUdeviceptr unknown_address() {
-  static char anything;
-  return reinterpret_cast<std::uintptr_t>(&anything);
-}
-
-// The slack between what was asked for and the block's end is not the program's.
-bool outside_live_block(const Found& found, CUdeviceptr address) {
-  return !found.live || address >= found.block.address + found.block.requested_size;
-}
 
 CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
   CachingAllocator& allocator = call.profiler().allocator();
@@ -70,15 +38,25 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
 }
 
 CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+  if (call.profiler().allocator().owns_pinned(dptr)) {
+    return real().cuMemFree_v2(unknown_address());  // cuMemFreeHost's
+  }
   return free_block(call, direct, dptr);
 }
 
 // The programming guide lets it take memory of cudaMalloc, so it takes ours.
-CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr, CUstream) noexcept {
+CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr,
+                        CUstream hStream) noexcept {
+  if (call.profiler().allocator().owns_pinned(dptr)) {
+    return real().cuMemFreeAsync(unknown_address(), hStream);
+  }
   return free_block(call, direct, dptr);
 }
 CUresult cuMemFreeAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr dptr,
-                             CUstream) noexcept {
+                             CUstream hStream) noexcept {
+  if (call.profiler().allocator().owns_pinned(dptr)) {
+    return real().cuMemFreeAsync_ptsz(unknown_address(), hStream);
+  }
   return free_block(call, direct, dptr);
 }
 
@@ -114,8 +92,24 @@ namespace {
 // highest bit set.
 constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
 
+// A block of pinned memory is a mapping of its own: larger, as the driver sees it, than the program
+// asked for, and the same one in each life of the block.
+void describe_pinned_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      *static_cast<std::size_t*>(data) = found.block.requested_size;
+      break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
+      break;
+    default:
+      break;
+  }
+}
+
 // Overwrites what an attribute says about the segment with what is true of the block.
 void describe_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  if (found.where.kind == Kind::pinned) describe_pinned_block(found, attribute, data);
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       *static_cast<CUdeviceptr*>(data) = found.block.address;
@@ -169,7 +163,7 @@ CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned i
 CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle* pHandle,
                            CUdeviceptr dptr) noexcept {
   CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(dptr)) return direct();
+  if (!allocator.owns(dptr) || allocator.owns_pinned(dptr)) return direct();
   if (outside_live_block(allocator.find(dptr), dptr)) {
     return real().cuIpcGetMemHandle(pHandle, unknown_address());
   }

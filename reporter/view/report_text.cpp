@@ -210,6 +210,7 @@ std::string other_memory(const Report& report, const Page& page) {
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
   const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
   if (!pinning.empty() || !unpinning.empty()) result += line(pinning + between + unpinning, page);
+  if (const std::string saved = pinned_text(report); !saved.empty()) result += line(saved, page);
   return title("Host and other memory", page) + result;
 }
 
@@ -231,6 +232,19 @@ std::string warnings_text(const Report& report, const Page& page) {
 }
 
 }  // namespace
+
+std::string pinned_text(const Report& report) {
+  const Savings saved = pinned_savings(report);
+  if (saved.hits == 0) return "";
+  const Duration driver = pinned_driver_time(report);
+  std::string result = "pinned: " + count_of(saved.hits) + " of " +
+                       counted(saved.allocations, "allocation") + " from the cache";
+  if (driver.count == 0) return result;
+  result +=
+      "; the driver took " + duration_text(driver.total_ns) + " for " + count_of(driver.count);
+  if (saved.saved_ns == 0) return result;
+  return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
+}
 
 std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
                         const Page& page, std::size_t most) {

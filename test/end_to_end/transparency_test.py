@@ -44,6 +44,14 @@ VICTIMS = [
     (["old_names"], ""),
     (["oom"], "capacity=4GiB"),
     (["oom", "96"], "capacity=1GiB"),
+    (["pinned_capture", "nothing"], ""),
+    (["pinned_capture", "allocate"], ""),
+    (["pinned_capture", "relaxed"], ""),
+    (["pinned_contexts"], ""),
+    (["pinned_flags"], ""),
+    (["pinned_race"], SLOW),
+    (["pinned_race", "contexts"], SLOW),
+    (["pinned_wrong"], ""),
     (["proc_address"], ""),
     (["reuse_race"], ""),
     (["reuse_race"], SLOW),
@@ -96,6 +104,14 @@ class Transparency(harness.Case):
                 self.assertIn("free during capture: 0", profiled.stdout)
                 self.assertIn("end of capture: 0", profiled.stdout)
                 self.assertIn("not the block that the graph uses: 1", profiled.stdout)
+
+    def test_a_free_of_pinned_memory_during_capture_is_kept_for_later(self):
+        command = [harness.program("pinned_capture"), "free"]
+        native = self.run_program(command)
+        self.assertEqual(native.stdout, self.run_program(command, "observe").stdout)
+        cached = self.run_program(command, "cache")
+        self.assertIn("free during capture: 0", cached.stdout)
+        self.assertIn("end of capture: 0", cached.stdout)
 
     def test_export_of_cached_memory_is_refused_with_the_mode_to_use(self):
         command = [harness.program("ipc_export")]

@@ -51,6 +51,7 @@ int main() {
   CALL(cuMemFree, short_address);
   void* pinned = nullptr;
   CALL(cuMemAllocHost, &pinned, 1000u);
+  CALL(cuMemHostGetDevicePointer, &short_address, pinned, 0u);
   CALL(cuMemFreeHost, pinned);
   CALL(cuMemHostRegister, memory, sizeof memory, 0u);
   CALL(cuMemHostUnregister, memory);

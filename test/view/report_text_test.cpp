@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/stats_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -90,6 +91,19 @@ TEST(ReportText, OfManyDevicesHasALineForEach) {
 
 TEST(ReportText, OfAProgramWithoutAllocationsIsShort) {
   EXPECT_TRUE(has(screen(Report{}), "No device memory was allocated."));
+}
+
+TEST(ReportText, TellsWhatCachedPinnedMemorySaved) {
+  Report report = sample_report();
+  EXPECT_FALSE(has(screen(report), "pinned:"));
+
+  report.host.timing.alloc_hit = {
+      .count = 96, .total_ns = 9600, .min_ns = 100, .max_ns = 100, .histogram = {}};
+
+  EXPECT_TRUE(has(screen(report),
+                  "  pinned: 96 of 100 allocations from the cache; the driver took 2.00 ms for 4, "
+                  "about 48.0 ms saved"));
+  EXPECT_TRUE(has(*stats_text(report, {}, kPage), "  pinned: 96 of 100 allocations"));
 }
 
 TEST(ReportText, FitsOneScreen) {
