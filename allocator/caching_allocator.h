@@ -98,6 +98,8 @@ class CachingAllocator {
   [[nodiscard]] bool owns(Address address) const noexcept;
   // The same for segments of pinned memory alone.
   [[nodiscard]] bool owns_pinned(Address address) const noexcept;
+  // False: certainly not. Without the lock, also in a signal handler.
+  [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
 
   // empty_cache: gives every segment without a live block back to the backend.
