@@ -13,10 +13,9 @@
 
 namespace vramscope {
 
-// Where memory of `kind` is that belongs to a context: host kinds have no device of their own.
+// Where memory of `kind` is that belongs to a context.
 [[nodiscard]] constexpr Place in_context(Kind kind, std::uint16_t device, std::uint32_t context) {
-  const bool on_host = kind == Kind::pinned || kind == Kind::registered;
-  return {.kind = kind, .device = on_host ? std::uint16_t{0} : device, .context = context};
+  return {.kind = kind, .device = has_device(kind) ? device : std::uint16_t{0}, .context = context};
 }
 
 // Threads: any.
