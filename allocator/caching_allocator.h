@@ -81,11 +81,16 @@ class CachingAllocator {
   [[nodiscard]] Outcome free(Address address) noexcept;
 
   // Memory that the program got directly: a segment with one block of exactly `bytes` > 0. What
-  // was adopted there before is forgotten first: the driver hands out no address twice, so the
-  // program freed it behind our back.
+  // was adopted there before, in the same space, is forgotten first: the driver hands out no
+  // address twice, so the program freed it behind our back.
   Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept;
   // The end of adopted memory: exact start, else Result::invalid.
   Outcome forget(Address address) noexcept;
+  // The same for every kind: what lives at this number of the kind's space, when it still is the
+  // allocation that find_direct() found. Another thread may have got the address in between: then
+  // the old one is counted out already, and the new one stays.
+  Outcome forget(Kind kind, Address address, std::uint64_t serial) noexcept;
+  static constexpr std::uint64_t kAnySerial = 0;
 
   // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
   // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no
@@ -101,6 +106,8 @@ class CachingAllocator {
   // False: certainly not. Without the lock, also in a signal handler.
   [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
+  // Adopted memory in the space of `kind`; found.segment is where it starts.
+  [[nodiscard]] Found find_direct(Kind kind, Address address) const noexcept;
 
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;

@@ -69,7 +69,8 @@ bool CachingAllocator::State::open_device(std::uint16_t device) {
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
 // are there no longer.
 void CachingAllocator::State::forget_place(Place where) {
-  for (auto it = directs.begin(); it != directs.end();) {
+  Directs& adopted = directs_of(where.kind);
+  for (auto it = adopted.begin(); it != adopted.end();) {
     const auto next = std::next(it);
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
@@ -107,7 +108,7 @@ void CachingAllocator::State::forget_everything() {
   last_place = 0;
   note_sole_place();
   segments.clear();
-  directs.clear();
+  directs = {};
   pinned.clear();
   blocks.clear();
   ledger.clear();

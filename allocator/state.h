@@ -68,6 +68,8 @@ struct DirectMemory {
   Tag tag = 0;
 };
 
+using Directs = std::map<Address, DirectMemory>;
+
 // A range that only grows, written under the lock and read without it: the answer "not ours" for
 // most foreign addresses.
 struct AddressRange {
@@ -222,15 +224,16 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   // Did somebody give it back, or has it just gone with its context?
   enum class Ended : bool { freed, lost };
-  void forget_direct(std::map<Address, DirectMemory>::iterator it, Ended how)
+  void forget_direct(Directs::iterator it, Ended how) VRAMSCOPE_REQUIRES(mutex);
+  void forget_overlapping(Space space, Address address, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
-  void forget_overlapping(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
 
   // snapshot.cpp
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_direct(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_direct(Space space, Address address, Found& found) const
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
 
   // invariants.cpp
@@ -241,6 +244,10 @@ struct CachingAllocator::State {
     return *devices[where.device];
   }
 
+  [[nodiscard]] Directs& directs_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
+    return directs[static_cast<std::size_t>(space_of(kind))];
+  }
+  [[nodiscard]] std::size_t direct_count() const VRAMSCOPE_REQUIRES(mutex);
   // Contract, "Errors": a sticky error shows after so many allocations that asked the device
   // nothing.
   static constexpr std::uint32_t kHitsPerProbe = 64;
@@ -255,7 +262,7 @@ struct CachingAllocator::State {
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
-  std::map<Address, DirectMemory> directs VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
   PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
