@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "test/simulator/window.h"
+
 namespace vramscope::simulator {
 
 namespace {
@@ -100,10 +102,14 @@ Device* Driver::device_at(Address address) {
   return nullptr;
 }
 
+bool Driver::is_device_address(Address address) {
+  return device_at(address) != nullptr || windows().find(address) != nullptr;
+}
+
 std::byte* Driver::bytes_at(Address address) {
-  Device* device = device_at(address);
-  return device == nullptr ? reinterpret_cast<std::byte*>(address)
-                           : device->shadow.bytes_at(address);
+  if (Device* device = device_at(address)) return device->shadow.bytes_at(address);
+  if (const auto window = windows().find(address)) return window->bytes_at(address);
+  return reinterpret_cast<std::byte*>(address);
 }
 
 void Driver::wait_for_all_work() {

@@ -99,7 +99,7 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   if (capture_of(*stream)) return CUDA_ERROR_NOT_SUPPORTED;
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
   const auto taken = driver().memory.take(pointer, [](const Allocation& allocation) {
-    return allocation.kind == Kind::stream_ordered || allocation.kind == Kind::device;
+    return allocation.kind == Kind::stream_ordered || allocation.is_plain();
   });
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
   return submit(*stream, [gone = *taken] { driver().give_back(gone); });

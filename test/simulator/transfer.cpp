@@ -29,7 +29,7 @@ Endpoint locate(const Box& box, const Side& side, Claim claim) {
   constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
   const auto known = driver().memory.find(side.start, span(box, side));
-  const bool on_device = driver().device_at(side.start) != nullptr;
+  const bool on_device = driver().is_device_address(side.start);
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
   return {.bytes = driver().bytes_at(side.start),
