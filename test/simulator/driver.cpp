@@ -68,6 +68,7 @@ Device::Device(int ordinal, const Configuration& configuration)
     : ordinal(ordinal),
       shadow(addresses_for(configuration.capacity)),
       accounts(model_of(configuration, shadow)),
+      graphs(accounts, configuration.capacity),
       primary(ordinal, true, 0, 0),
       default_pool(std::make_shared<CUmemPoolHandle_st>()),
       current_pool(default_pool.get()) {
@@ -95,15 +96,16 @@ Device* Driver::device(CUdevice ordinal) {
 
 Device* Driver::device_at(Address address) {
   for (const auto& device : devices) {
-    if (device->shadow.contains(address)) return device.get();
+    if (device->shadow.contains(address) || device->graphs.contains(address)) return device.get();
   }
   return nullptr;
 }
 
 std::byte* Driver::bytes_at(Address address) {
   Device* device = device_at(address);
-  return device == nullptr ? reinterpret_cast<std::byte*>(address)
-                           : device->shadow.bytes_at(address);
+  if (device == nullptr) return reinterpret_cast<std::byte*>(address);
+  return device->graphs.contains(address) ? device->graphs.bytes_at(address)
+                                          : device->shadow.bytes_at(address);
 }
 
 void Driver::wait_for_all_work() {

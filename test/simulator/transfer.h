@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "allocator/place.h"
+#include "test/simulator/engine.h"
 #include "test/simulator/vendor.h"
 
 namespace vramscope::simulator {
@@ -50,6 +51,27 @@ struct Fill {
   std::uint32_t value = 0;
   unsigned element = 1;  // bytes: 1, 2 or 4
 };
+
+enum class Purpose : std::uint8_t {
+  now,
+  node,  // of a graph: may name memory that a launch will bring
+};
+
+// A box that was checked.
+struct Plan {
+  CUresult result = CUDA_SUCCESS;
+  Engine::Work work = {};
+  bool pageable = false;
+  bool host_visible = false;
+};
+[[nodiscard]] Plan plan(const Copy& copy, Purpose purpose);
+[[nodiscard]] Plan plan(const Fill& fill, Purpose purpose);
+
+// The vendor's descriptions of boxes, and back.
+[[nodiscard]] CUresult read(const CUDA_MEMCPY3D& told, Copy& copy);
+[[nodiscard]] CUresult read(const CUDA_MEMSET_NODE_PARAMS_v2& told, Fill& fill);
+[[nodiscard]] CUgraphNodeParams node_of(const Copy& copy);
+[[nodiscard]] CUgraphNodeParams node_of(const Fill& fill);
 
 CUresult transfer(const Copy& copy, CUstream stream, Wait wait);
 CUresult transfer(const Fill& fill, CUstream stream, Wait wait);
