@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "test/simulator/arrays.h"
 #include "test/simulator/configuration.h"
 #include "test/simulator/graph_memory.h"
 #include "test/simulator/memory_table.h"

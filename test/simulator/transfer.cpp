@@ -27,6 +27,7 @@ std::uint64_t span(const Box& box, const Side& side) {
 
 Endpoint locate(const Box& box, const Side& side, Claim claim, Purpose purpose) {
   constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
+  if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
   const auto known = driver().memory.find(side.start, span(box, side));
   const bool on_device = driver().device_at(side.start) != nullptr;

@@ -22,6 +22,8 @@ struct Side {
   Address start = 0;
   std::uint64_t pitch = 0;
   std::uint64_t slice = 0;
+  CUarray array = nullptr;  // with the offsets in it; null: ordinary memory
+  std::uint64_t x_bytes = 0, y = 0, z = 0;
 };
 
 // What a program claims that an address is.
@@ -29,6 +31,7 @@ enum class Claim : std::uint8_t {
   device,  // known to the driver
   host,    // any host memory
   any,     // told by the address
+  array,   // checked when it was read
 };
 
 enum class Wait : std::uint8_t {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "test/simulator/arrays.h"
 #include "test/simulator/graph.h"
 
 namespace vramscope::simulator {
@@ -14,6 +15,7 @@ struct Corner {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
+  CUarray array;
   std::size_t x_bytes, y, z, pitch, rows;
 };
 
@@ -22,13 +24,41 @@ Claim claim_of(CUmemorytype type) {
   return type == CU_MEMORYTYPE_DEVICE ? Claim::device : Claim::any;
 }
 
+// Arrays that are not mapped have no bytes to copy.
+CUresult place_in_array(const Corner& corner, const Box& box, Side& side) {
+  const auto array = arrays().find(corner.array);
+  if (!array) return CUDA_ERROR_INVALID_HANDLE;
+  const ArrayLayout& layout = array->layout;
+  const auto beyond = [](std::uint64_t from, std::uint64_t count, std::uint64_t end) {
+    return from > end || count > end - from;
+  };
+  if (array->start == 0 || beyond(corner.x_bytes, box.width, layout.row) ||
+      beyond(corner.y, box.height, layout.rows) || beyond(corner.z, box.depth, layout.slices)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  side = {
+      .start = array->start + corner.z * layout.slice + corner.y * layout.pitch + corner.x_bytes,
+      .pitch = layout.pitch,
+      .slice = layout.slice,
+      .array = corner.array,
+      .x_bytes = corner.x_bytes,
+      .y = corner.y,
+      .z = corner.z};
+  return CUDA_SUCCESS;
+}
+
 // Every kind of memory but arrays is an address.
-CUresult place(const Corner& corner, Side& side, Claim& claim) {
-  if (corner.type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
+CUresult place(const Corner& corner, const Box& box, Side& side, Claim& claim) {
+  if (corner.type == CU_MEMORYTYPE_ARRAY) {
+    claim = Claim::array;
+    return place_in_array(corner, box, side);
+  }
   const Address base =
       corner.type == CU_MEMORYTYPE_HOST ? reinterpret_cast<Address>(corner.host) : corner.device;
   const std::size_t slice = corner.pitch * corner.rows;
-  side = {base + corner.z * slice + corner.y * corner.pitch + corner.x_bytes, corner.pitch, slice};
+  side = {.start = base + corner.z * slice + corner.y * corner.pitch + corner.x_bytes,
+          .pitch = corner.pitch,
+          .slice = slice};
   claim = claim_of(corner.type);
   return CUDA_SUCCESS;
 }
@@ -39,6 +69,7 @@ std::size_t or_else(std::size_t given, std::size_t otherwise) {
 
 CUmemorytype type_of(Claim claim) {
   if (claim == Claim::host) return CU_MEMORYTYPE_HOST;
+  if (claim == Claim::array) return CU_MEMORYTYPE_ARRAY;
   return claim == Claim::device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
 }
 
@@ -52,13 +83,13 @@ std::size_t rows_of(const Side& side, const Box& box) {
 CUresult read(const CUDA_MEMCPY3D& c, Copy& copy) {
   copy.box = {c.WidthInBytes, c.Height, c.Depth};
   const CUresult result =
-      place({c.dstMemoryType, c.dstHost, c.dstDevice, c.dstXInBytes, c.dstY, c.dstZ,
+      place({c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstXInBytes, c.dstY, c.dstZ,
              or_else(c.dstPitch, c.WidthInBytes), or_else(c.dstHeight, c.Height)},
-            copy.to, copy.to_claim);
+            copy.box, copy.to, copy.to_claim);
   if (result != CUDA_SUCCESS) return result;
-  return place({c.srcMemoryType, c.srcHost, c.srcDevice, c.srcXInBytes, c.srcY, c.srcZ,
+  return place({c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray, c.srcXInBytes, c.srcY, c.srcZ,
                 or_else(c.srcPitch, c.WidthInBytes), or_else(c.srcHeight, c.Height)},
-               copy.from, copy.from_claim);
+               copy.box, copy.from, copy.from_claim);
 }
 
 CUresult read(const CUDA_MEMSET_NODE_PARAMS_v2& told, Fill& fill) {
@@ -79,11 +110,19 @@ CUgraphNodeParams node_of(const Copy& copy) {
   c.srcMemoryType = type_of(copy.from_claim);
   c.srcHost = reinterpret_cast<const void*>(copy.from.start);
   c.srcDevice = copy.from.start;
+  c.srcArray = copy.from.array;
+  c.srcXInBytes = copy.from.x_bytes;
+  c.srcY = copy.from.y;
+  c.srcZ = copy.from.z;
   c.srcPitch = copy.from.pitch;
   c.srcHeight = rows_of(copy.from, copy.box);
   c.dstMemoryType = type_of(copy.to_claim);
   c.dstHost = reinterpret_cast<void*>(copy.to.start);
   c.dstDevice = copy.to.start;
+  c.dstArray = copy.to.array;
+  c.dstXInBytes = copy.to.x_bytes;
+  c.dstY = copy.to.y;
+  c.dstZ = copy.to.z;
   c.dstPitch = copy.to.pitch;
   c.dstHeight = rows_of(copy.to, copy.box);
   c.WidthInBytes = copy.box.width;
