@@ -248,6 +248,7 @@ struct CachingAllocator::State {
     return directs[static_cast<std::size_t>(space_of(kind))];
   }
   [[nodiscard]] std::size_t direct_count() const VRAMSCOPE_REQUIRES(mutex);
+
   // Contract, "Errors": a sticky error shows after so many allocations that asked the device
   // nothing.
   static constexpr std::uint32_t kHitsPerProbe = 64;
