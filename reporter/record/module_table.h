@@ -39,9 +39,6 @@ class ModuleTable {
   }
   [[nodiscard]] std::vector<ModuleFact> facts() const;  // may throw bad_alloc
 
-  void before_fork() noexcept { lock_.lock(); }
-  void after_fork() noexcept { lock_.unlock(); }
-
  private:
   struct Range {
     std::uintptr_t begin, end;
