@@ -59,8 +59,6 @@ class Profiler {
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();
-  static void before_fork() noexcept;
-  static void after_fork_in_parent() noexcept;
   static void after_fork_in_child() noexcept;
 
   const Options options_;
