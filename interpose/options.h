@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/device_limits.h"
 #include "reporter/record/stack.h"
 
 namespace vramscope {
