@@ -44,7 +44,7 @@ Contexts::Current Contexts::current() noexcept {
 }
 
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   std::uint32_t at = count;  // where a new entry goes: at the end, or over an ended one
   for (std::uint32_t i = 0; i < count; ++i) {

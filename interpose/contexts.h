@@ -6,8 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
+#include "allocator/capability.h"
 #include "allocator/place.h"
 #include "interpose/functions.h"
 
@@ -65,7 +65,7 @@ class Contexts {
   // from now on.
   template <class F>
   void ended(CUcontext context, F end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
       Entry& entry = entries_[i];
       if (entry.context.load(std::memory_order_relaxed) != context) continue;
@@ -84,7 +84,7 @@ class Contexts {
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
 
-  std::mutex mutex_;
+  SystemMutex mutex_;  // of those who write; the members are atomic for those who read
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint32_t> generation_{1};

@@ -138,7 +138,7 @@ void Profiler::note_device(std::uint16_t device) noexcept {
   try {
     DeviceFacts facts = ask_device(device);
     backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
-    const std::lock_guard lock(devices_mutex_);
+    const SystemLock lock(devices_mutex_);
     devices_.push_back(std::move(facts));
   } catch (const std::bad_alloc&) {
     recorder_.warn("a device could not be described: out of memory");
@@ -148,7 +148,7 @@ void Profiler::note_device(std::uint16_t device) noexcept {
 std::vector<DeviceFacts> Profiler::devices() {
   std::vector<DeviceFacts> copy;
   {
-    const std::lock_guard lock(devices_mutex_);
+    const SystemLock lock(devices_mutex_);
     copy = devices_;
   }
   for (DeviceFacts& facts : copy) {

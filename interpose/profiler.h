@@ -3,10 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "allocator/capability.h"
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
@@ -70,8 +70,8 @@ class Profiler {
   CachingAllocator allocator_;
   Recorder recorder_;
   Triggers triggers_;
-  std::mutex devices_mutex_;
-  std::vector<DeviceFacts> devices_;
+  SystemMutex devices_mutex_;
+  std::vector<DeviceFacts> devices_ VRAMSCOPE_GUARDED_BY(devices_mutex_);
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   std::int32_t driver_version_ = 0;

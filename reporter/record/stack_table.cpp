@@ -85,9 +85,8 @@ void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexce
   }
 
   std::atomic<Entry*>& bucket = buckets_[hash % kBuckets];
-  std::unique_lock guard(locks_[hash % kLocks]);
+  const SystemLock guard(locks_[hash % kLocks]);
   if (find(key, hash) != 0) {  // another thread was faster
-    guard.unlock();
     std::free(memory);
     return;
   }
@@ -96,12 +95,12 @@ void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexce
   entries_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void StackTable::before_fork() noexcept {
-  for (std::mutex& lock : locks_) lock.lock();
+void StackTable::before_fork() noexcept VRAMSCOPE_NO_ANALYSIS {
+  for (SystemMutex& lock : locks_) lock.lock();
 }
 
-void StackTable::after_fork() noexcept {
-  for (std::mutex& lock : locks_) lock.unlock();
+void StackTable::after_fork() noexcept VRAMSCOPE_NO_ANALYSIS {
+  for (SystemMutex& lock : locks_) lock.unlock();
 }
 
 }  // namespace vramscope

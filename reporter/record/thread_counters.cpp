@@ -143,7 +143,7 @@ ThreadCounters::ThreadCounters(std::size_t function_count) : pool_(std::make_sha
 }
 
 CounterSet* ThreadCounters::Pool::take() {
-  const std::lock_guard guard(lock);
+  const SystemLock guard(lock);
   for (auto& set : sets) {
     if (!set->taken_) {
       set->taken_ = true;
@@ -155,7 +155,7 @@ CounterSet* ThreadCounters::Pool::take() {
 }
 
 void ThreadCounters::Pool::give_back(CounterSet* set) noexcept {
-  const std::lock_guard guard(lock);
+  const SystemLock guard(lock);
   set->taken_ = false;
 }
 
@@ -176,13 +176,13 @@ void ThreadCounters::record(const Event& event) {
     set->record(event, generation);
     return;
   }
-  const std::lock_guard guard(pool_->late_lock);
+  const SystemLock guard(pool_->late_lock);
   pool_->late->record(event, generation);
 }
 
 template <class F>
 void ThreadCounters::each_set(F&& f) const {
-  const std::lock_guard guard(pool_->lock);
+  const SystemLock guard(pool_->lock);
   for (const auto& set : pool_->sets) f(*set);
   f(*pool_->late);
 }
@@ -218,17 +218,17 @@ Timing ThreadCounters::host() const {
   return sum;
 }
 
-void ThreadCounters::before_fork() noexcept {
+void ThreadCounters::before_fork() noexcept VRAMSCOPE_NO_ANALYSIS {
   pool_->lock.lock();
   pool_->late_lock.lock();
 }
 
-void ThreadCounters::after_fork_in_parent() noexcept {
+void ThreadCounters::after_fork_in_parent() noexcept VRAMSCOPE_NO_ANALYSIS {
   pool_->late_lock.unlock();
   pool_->lock.unlock();
 }
 
-void ThreadCounters::after_fork_in_child() noexcept {
+void ThreadCounters::after_fork_in_child() noexcept VRAMSCOPE_NO_ANALYSIS {
   for (auto& set : pool_->sets) {
     set->clear();
     set->taken_ = set.get() == slot_.set;  // the other threads are not in the child
