@@ -1,5 +1,6 @@
 // Places: opening and forgetting them, and their pending frees.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <new>
@@ -37,8 +38,9 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
+  const std::uint64_t total = std::min(total_bytes, rooms[where.device].limit);
   auto place =
-      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total_bytes);
+      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total);
   if (!place->large.prepare() || !place->small.prepare()) return nullptr;
   places[slot] = std::move(place);
   note_sole_place();
@@ -113,6 +115,7 @@ void CachingAllocator::State::forget_everything() {
   blocks.clear();
   ledger.clear();
   for (auto& device : devices) device.reset();
+  for (RoomCounts& room : rooms) room = {.limit = room.limit};
   host = {};
   host_used = false;
   device_range.clear();

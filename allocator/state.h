@@ -31,6 +31,14 @@ struct DeviceMemory {
   std::uint64_t promised = 0;  // asked of the backend and not answered yet
 };
 
+// What counts against a device's limit besides segments of ours.
+struct RoomCounts {
+  std::uint64_t limit = Limits::kUnlimited;
+  std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
+  std::uint64_t promised = 0;  // that it is about to get
+  std::uint64_t refusals = 0;
+};
+
 // One place: its two pools, and the blocks that were freed while the device could not be waited
 // for.
 struct PlaceMemory {
@@ -183,6 +191,11 @@ struct CachingAllocator::State {
   void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
 
+  // device_room.cpp
+  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
+
   // reclaim.cpp. All but the last two unlock.
   [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
   // False: nothing may be released now.
@@ -265,6 +278,7 @@ struct CachingAllocator::State {
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
   std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<RoomCounts, kMaxDevices> rooms VRAMSCOPE_GUARDED_BY(mutex);
   PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;

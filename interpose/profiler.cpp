@@ -81,7 +81,16 @@ Profiler::Profiler(const Options& options)
       backend_(contexts_, captures_),
       allocator_(backend_, limits_of(options)),
       recorder_(kFunctionCount),
-      triggers_(*this) {}
+      triggers_(*this) {
+  limit_devices();
+}
+
+void Profiler::limit_devices() noexcept {
+  const auto& limits = options_.device_memory_limit.bytes;
+  for (std::uint16_t i = 0; i < limits.size(); ++i) {
+    if (limits[i] != 0) allocator_.limit_device(i, limits[i]);
+  }
+}
 
 void Profiler::start() noexcept {
   if (switched_off() || starting.test_and_set()) return;
@@ -148,6 +157,9 @@ std::vector<DeviceFacts> Profiler::devices() {
     const FreeMemory memory = backend_.free_memory(facts.index);
     facts.free_bytes = memory.free_bytes;
     facts.free_bytes_age_ns = now_ns() - memory.taken_ns;
+    const DeviceRoom room = allocator_.room(facts.index);
+    if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
+    facts.limit_refusals = room.refusals;
   }
   return copy;
 }

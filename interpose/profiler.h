@@ -56,6 +56,7 @@ class Profiler {
 
  private:
   explicit Profiler(const Options& options);
+  void limit_devices() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();

@@ -69,6 +69,7 @@ VICTIMS = [
     (["proc_address"], ""),
     (["reuse_race"], ""),
     (["reuse_race"], SLOW),
+    (["small_device"], "capacity=1GiB"),
     (["threads_alloc"], ""),
     (["threads_alloc"], "slow_free_us=200"),
     (["train"], ""),
