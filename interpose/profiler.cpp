@@ -98,6 +98,7 @@ void Profiler::start() noexcept {
     say("this driver lacks functions of CUDA 11.8; the program runs unrecorded");
     return;
   }
+  start_counter_clock();
   const Startup& start = startup();
   Profiler* profiler = nullptr;
   try {
