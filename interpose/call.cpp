@@ -54,7 +54,7 @@ void Call::adopt(Address address, std::size_t bytes) noexcept {
   Place place;
   if (!find_place(place)) place = {.kind = event_.place.kind};
   const Tag who = tag(place);
-  const Outcome outcome = profiler_->allocator().adopt(place, address, bytes, who);
+  const Outcome outcome = profiler_->allocator().adopt(place, address, bytes, who, promise_);
   event_.place = place;
   event_.address = address;
   event_.bytes = bytes;

@@ -88,6 +88,18 @@ Reply CudaBackend::wait(Place where) noexcept {
   return {to_status(code), elapsed_ns(start)};
 }
 
+// A query of the default stream costs least of the calls that report what went wrong before.
+Reply CudaBackend::probe(Place where) noexcept {
+  const std::uint64_t start = now_ns();
+  const CUcontext context = contexts_.handle(where);
+  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  const Within within(context);
+  CUresult code = within.code();
+  if (code == CUDA_SUCCESS) code = real().cuStreamQuery(CU_STREAM_LEGACY);
+  if (code == CUDA_ERROR_NOT_READY) code = CUDA_SUCCESS;
+  return {to_status(code), now_ns() - start};
+}
+
 bool CudaBackend::may_wait(Place) noexcept { return !captures_.any(); }
 
 std::uint64_t CudaBackend::total_bytes(Place where) noexcept {

@@ -42,6 +42,21 @@ VICTIMS = [
     (["exit_variants", "kill"], ""),
     (["exit_variants", "exec"], ""),
     (["fork_child"], ""),
+    (["forks", "threads"], ""),
+    (["forks", "exec"], ""),
+    (["forks", "prepare"], ""),
+    (["forks", "clone"], ""),
+    (["forks", "vfork"], ""),
+    (["forks", "spawn"], ""),
+    (["forks", "system"], ""),
+    (["forks", "daemon"], ""),
+    (["forks", "handler"], ""),
+    (["forks", "early"], ""),
+    (["kinds"], ""),
+    (["late_calls", "exit"], ""),
+    (["late_calls", "quick_exit"], ""),
+    (["late_calls", "shutdown"], ""),
+    (["late_calls", "thread"], ""),
     (["free_elsewhere"], ""),
     (["free_elsewhere"], "devices=2"),
     (["free_kinds"], ""),
@@ -69,6 +84,7 @@ VICTIMS = [
     (["register_rules"], ""),
     (["reuse_race"], ""),
     (["reuse_race"], SLOW),
+    (["small_device"], "capacity=1GiB"),
     (["sticky_error"], "sticky=3:700"),
     (["threads_alloc"], ""),
     (["threads_alloc"], "slow_free_us=200"),
@@ -115,8 +131,9 @@ class Transparency(harness.Case):
             self.assertEqual(native.behaviour(), self.run_program(command, mode).behaviour(), mode)
 
     def test_a_copy_in_flight_never_sees_reused_memory(self):
-        outcome = self.run_program([harness.program("reuse_race")], "cache", SLOW)
-        self.assertEqual("wrong bytes: device 0, host 0\n", outcome.stdout)
+        for mode in ("cache", "cache at-reuse"):
+            outcome = self.run_program([harness.program("reuse_race")], mode, SLOW)
+            self.assertEqual("wrong bytes: device 0, host 0\n", outcome.stdout, mode)
 
     def test_a_free_during_capture_is_kept_for_later(self):
         for mode in ("cache", "observe"):
