@@ -55,7 +55,7 @@ ELSEWHERE = ("sticky_error",)
 
 
 def victims(build, simulated):
-    """Those of the end-to-end tests; what they ask of the simulated device is left out on a real
+    """Those of the end-to-end tests, and what a mode changes of them on purpose; what they ask of the simulated device is left out on a real
     one, where a program that is listed with several such wishes runs once."""
     folder = str(ROOT / "test/end_to_end")
     arguments, sys.argv = sys.argv, ["gpu-check", str(build)]
@@ -75,7 +75,4 @@ def victims(build, simulated):
         variables = (("VRAMSCOPE_SIM", wish),) if simulated and wish else ()
         program = Program(words, variables=variables, alone=words[0].startswith(ALONE))
         found[program.name] = program
-    by_design = {
-        (words, mode) for words, mode in behaviours.BY_DESIGN if " with " not in words
-    }
-    return list(found.values()), by_design
+    return list(found.values()), behaviours.by_design
