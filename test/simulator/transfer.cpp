@@ -30,7 +30,6 @@ Endpoint locate(const Box& box, const Side& side, Claim claim, Purpose purpose) 
   if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
   const auto known = driver().memory.find(side.start, span(box, side));
-  const bool on_device = driver().device_at(side.start) != nullptr;
   if (!known && purpose == Purpose::node && is_graph_memory(side.start, span(box, side))) {
     if (claim == Claim::host) return kWrong;
     return {.bytes = driver().bytes_at(side.start)};
