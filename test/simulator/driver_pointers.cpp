@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "test/simulator/driver.h"
+#include "test/simulator/virtual_memory.h"
 
 namespace vramscope::simulator {
 
@@ -21,6 +22,38 @@ CUmemorytype type_of(const Allocation& allocation) {
 
 bool host_reaches(const Allocation& allocation) {
   return allocation.on_host() || allocation.kind == Kind::managed;
+}
+
+// Reserved addresses: questions about the reservation, and about the memory that is mapped there.
+CUresult answer_reserved(const Reserved& reserved, CUpointer_attribute name, CUdeviceptr pointer,
+                         void* value) {
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return write(value, reserved.start);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return write(value, std::size_t{reserved.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return write(value, reserved.memory != nullptr);
+    default:
+      break;
+  }
+  if (!reserved.memory) return CUDA_ERROR_INVALID_VALUE;
+  const CUmemAllocationProp& properties = reserved.memory->properties();
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      if (reserved.access == 0) return CUDA_ERROR_INVALID_VALUE;
+      return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return write(value, cuuint64_t{properties.requestedHandleTypes});
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return write(value, properties.allocFlags.gpuDirectRDMACapable != 0);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return write(value, reserved.access);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return write(value, cuuint64_t{reserved.memory->id()});
+    default:
+      return CUDA_ERROR_NOT_FOUND;  // as for other memory
+  }
 }
 
 CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr pointer, void* value) {
@@ -69,6 +102,16 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
   }
 }
 
+// Any address that the driver knows.
+CUresult answer_any(CUpointer_attribute name, CUdeviceptr pointer, void* value) {
+  if (const auto reserved = virtual_memory().describe(pointer, current_context()->device)) {
+    const CUresult result = answer_reserved(*reserved, name, pointer, value);
+    if (result != CUDA_ERROR_NOT_FOUND) return result;
+  }
+  const auto found = driver().memory.find(pointer);
+  return found ? answer(*found, name, pointer, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
 // What cuPointerGetAttributes gives for a pointer that no driver knows (cuda.h).
 void answer_unknown(CUpointer_attribute name, void* value) {
   switch (name) {
@@ -102,18 +145,16 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute name, CUdevicept
   if (value == nullptr || name <= 0 || name > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const auto found = driver().memory.find(pointer);
-  return found ? answer(*found, name, pointer, value) : CUDA_ERROR_INVALID_VALUE;
+  return answer_any(name, pointer, value);
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* names, void** values,
                                 CUdeviceptr pointer) {
   if (count == 0 || names == nullptr || values == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto found = driver().memory.find(pointer);
   for (unsigned i = 0; i < count; ++i) {
     if (values[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
     answer_unknown(names[i], values[i]);
-    if (found) (void)answer(*found, names[i], pointer, values[i]);
+    (void)answer_any(names[i], pointer, values[i]);
   }
   return CUDA_SUCCESS;
 }

@@ -3,13 +3,18 @@
 #include "test/simulator/transfer.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "test/simulator/driver.h"
+#include "test/simulator/virtual_memory.h"
 
 namespace vramscope::simulator {
 
 namespace {
+
+constexpr unsigned kRead = CU_MEM_ACCESS_FLAGS_PROT_READ;
+constexpr unsigned kWrite = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
 struct Endpoint {
   CUresult result = CUDA_SUCCESS;
@@ -25,10 +30,19 @@ std::uint64_t span(const Box& box, const Side& side) {
   return (box.depth - 1) * side.slice + (box.height - 1) * side.pitch + box.width;
 }
 
-Endpoint locate(const Box& box, const Side& side, Claim claim) {
+// Virtual memory may be mapped piece by piece, and only what the current device may do is allowed.
+std::optional<Allocation> find(Address start, std::uint64_t bytes, unsigned access) {
+  const auto first = driver().memory.find(start);
+  if (!first || first->origin != Origin::mapped) return driver().memory.find(start, bytes);
+  const int device = current_context()->device;
+  if (!virtual_memory().allows(start, bytes, device, access)) return std::nullopt;
+  return first;
+}
+
+Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access) {
   constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
-  const auto known = driver().memory.find(side.start, span(box, side));
+  const auto known = find(side.start, span(box, side), access);
   const bool on_device = driver().is_device_address(side.start);
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
@@ -78,8 +92,8 @@ CUresult run(CUstream handle, Wait wait, bool pageable, bool host_visible, Engin
 
 CUresult transfer(const Copy& copy, CUstream stream, Wait wait) {
   if (empty(copy.box)) return CUDA_SUCCESS;
-  const Endpoint to = locate(copy.box, copy.to, copy.to_claim);
-  const Endpoint from = locate(copy.box, copy.from, copy.from_claim);
+  const Endpoint to = locate(copy.box, copy.to, copy.to_claim, kWrite);
+  const Endpoint from = locate(copy.box, copy.from, copy.from_claim, kRead);
   if (to.result != CUDA_SUCCESS) return to.result;
   if (from.result != CUDA_SUCCESS) return from.result;
   return run(stream, wait, to.pageable || from.pageable, to.host_visible || from.host_visible,
@@ -89,7 +103,7 @@ CUresult transfer(const Copy& copy, CUstream stream, Wait wait) {
 CUresult transfer(const Fill& fill, CUstream stream, Wait wait) {
   if (empty(fill.box)) return CUDA_SUCCESS;
   if (fill.to.start % fill.element != 0) return CUDA_ERROR_INVALID_VALUE;
-  const Endpoint to = locate(fill.box, fill.to, Claim::device);
+  const Endpoint to = locate(fill.box, fill.to, Claim::device, kWrite);
   if (to.result != CUDA_SUCCESS) return to.result;
   return run(stream, wait, false, to.host_visible, [fill, to] {
     each_row(fill.box,
