@@ -83,6 +83,7 @@ Device::Device(int ordinal, const Configuration& configuration)
     : ordinal(ordinal),
       shadow(addresses_for(configuration.capacity)),
       accounts(model_of(ordinal, configuration, shadow)),
+      graphs(accounts, configuration.capacity),
       primary(ordinal, true, 0, 0),
       default_pool(std::make_shared<CUmemPoolHandle_st>()),
       current_pool(default_pool.get()) {
@@ -110,7 +111,7 @@ Device* Driver::device(CUdevice ordinal) {
 
 Device* Driver::device_at(Address address) {
   for (const auto& device : devices) {
-    if (device->shadow.contains(address)) return device.get();
+    if (device->shadow.contains(address) || device->graphs.contains(address)) return device.get();
   }
   return nullptr;
 }
@@ -120,7 +121,10 @@ bool Driver::is_device_address(Address address) {
 }
 
 std::byte* Driver::bytes_at(Address address) {
-  if (Device* device = device_at(address)) return device->shadow.bytes_at(address);
+  if (Device* device = device_at(address)) {
+    return device->graphs.contains(address) ? device->graphs.bytes_at(address)
+                                            : device->shadow.bytes_at(address);
+  }
   if (const auto window = windows().find(address)) return window->bytes_at(address);
   return reinterpret_cast<std::byte*>(address);
 }

@@ -9,7 +9,9 @@
 #include <set>
 #include <vector>
 
+#include "test/simulator/arrays.h"
 #include "test/simulator/configuration.h"
+#include "test/simulator/graph_memory.h"
 #include "test/simulator/memory_table.h"
 #include "test/simulator/shadow_memory.h"
 #include "test/simulator/simulated_device.h"
@@ -51,6 +53,7 @@ struct Device {
   const int ordinal;
   ShadowMemory shadow;
   SimulatedDevice accounts;
+  GraphMemory graphs;
   CUctx_st primary;
   std::shared_ptr<CUmemPoolHandle_st> default_pool;
   CUmemoryPool current_pool;

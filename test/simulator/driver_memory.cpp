@@ -56,6 +56,10 @@ CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned fl
 
 void give_back_on_device(const Allocation& allocation) {
   Device& device = *driver().devices[static_cast<std::size_t>(allocation.device)];
+  if (device.graphs.contains(allocation.start)) {
+    if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
+    return;
+  }
   if (allocation.kind == Kind::managed) {
     device.shadow.close_to_host(allocation.start, allocation.bytes);
   }
