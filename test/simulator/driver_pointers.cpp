@@ -24,6 +24,21 @@ bool host_reaches(const Allocation& allocation) {
   return allocation.on_host() || allocation.kind == Kind::managed;
 }
 
+unsigned access_of(const Allocation& a) {
+  const bool read_only =
+      a.kind == Kind::registered && (a.flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0;
+  return read_only ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                   : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+}
+
+// Asking sets SYNC_MEMOPS (cuda.h).
+CUresult write_tokens(const Allocation& a, void* value) {
+  if (!a.is_plain()) return CUDA_ERROR_INVALID_VALUE;
+  driver().memory.set_sync_memops(a.start, true);
+  return write(value,
+               CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{.p2pToken = a.buffer_id, .vaSpaceToken = 1});
+}
+
 // Reserved addresses: questions about the reservation, and about the memory that is mapped there.
 CUresult answer_reserved(const Reserved& reserved, CUpointer_attribute name, CUdeviceptr pointer,
                          void* value) {
@@ -67,6 +82,8 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!host_reaches(a)) return CUDA_ERROR_INVALID_VALUE;
       return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return write_tokens(a, value);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       return write(value, int{a.sync_memops});
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -88,7 +105,7 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
       return write(value, false);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return write(value, unsigned{CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE});
+      return write(value, access_of(a));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(value, a.pool);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
@@ -97,6 +114,8 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
       return write(value, a.start);
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return write(value, a.buffer_id);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      return write(value, false);
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
   }
@@ -127,6 +146,7 @@ void answer_unknown(CUpointer_attribute name, void* value) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       (void)write(value, false);
       return;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
