@@ -55,6 +55,12 @@ bool set_sticky(Configuration& configuration, std::string_view value) {
   return true;
 }
 
+bool set_shared(Configuration& configuration, std::string_view value) {
+  if (value.empty()) return false;
+  configuration.shared = value;
+  return true;
+}
+
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMostCapacity = std::uint64_t{8} << 40;  // two of them fit into 47 bits
 constexpr std::uint64_t kMostMicroseconds = 60'000'000;
@@ -66,6 +72,7 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "sticky") return set_sticky(c, value);
   if (key == "slow_free_us") return set(c.slow_free_us, number(value), 0, kMostMicroseconds);
   if (key == "delay_us") return set(c.delay_us, number(value), 0, kMostMicroseconds);
+  if (key == "shared") return set_shared(c, value);
   if (key == "driver_version") return set(c.driver_version, number(value), 1000, 99999);
   return false;
 }

@@ -18,6 +18,7 @@ struct Configuration {
   std::uint64_t slow_free_us = 0;  // each free takes at least this long
   std::uint64_t delay_us = 0;      // each asynchronous operation starts this late
   int driver_version = 13000;
+  std::string shared;  // processes with the same name, or path of a file, share the capacity
 };
 
 struct Parsed {
