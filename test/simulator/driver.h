@@ -13,6 +13,7 @@
 #include "test/simulator/configuration.h"
 #include "test/simulator/graph_memory.h"
 #include "test/simulator/memory_table.h"
+#include "test/simulator/pools.h"
 #include "test/simulator/shadow_memory.h"
 #include "test/simulator/simulated_device.h"
 #include "test/simulator/streams.h"
@@ -31,18 +32,6 @@ struct CUctx_st {
   std::atomic<bool> alive{true};
   unsigned retains = 0;  // primary only; guarded by Driver::mutex
   vramscope::simulator::StreamSet streams;
-};
-
-struct CUmemPoolHandle_st {
-  int device = 0;
-  bool is_default = false;
-  std::mutex mutex;             // guards everything below
-  std::uint64_t max_bytes = 0;  // 0: no limit but the device's
-  std::uint64_t release_threshold = 0;
-  std::uint64_t used = 0;
-  std::uint64_t used_high = 0;
-  std::uint64_t reserved_high = 0;
-  int reuse[3] = {1, 1, 1};  // the three REUSE attributes; kept, without effect
 };
 
 namespace vramscope::simulator {

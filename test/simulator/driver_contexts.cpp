@@ -222,6 +222,7 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
   if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   for (const Point& tail : context->streams.all_tails()) tail.wait();
+  trim_pools();
   return CUDA_SUCCESS;
 }
 
