@@ -30,7 +30,7 @@ struct CUctx_st {
   const std::uint64_t id;
   std::atomic<unsigned> flags;
   std::atomic<bool> alive{true};
-  unsigned retains = 0;  // primary only; guarded by Driver::mutex
+  unsigned retains = 0;  // of a primary one, else attachments; guarded by Driver::mutex
   vramscope::simulator::StreamSet streams;
 };
 
@@ -86,6 +86,10 @@ Driver& driver();                      // only after a successful cuInit
 Flavour& default_stream_flavour();
 
 [[nodiscard]] CUcontext current_context();
+// What stops the use of a context that a program names.
+[[nodiscard]] CUresult check_context(CUcontext context);
+// Peers that a context enabled, or that enabled it, end with it.
+void end_peers_of(CUcontext context);
 [[nodiscard]] inline CUresult result_of(const Status& status) {
   return static_cast<CUresult>(status.code);
 }
