@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "test/simulator/window.h"
+
 namespace vramscope::simulator {
 
 namespace {
@@ -99,11 +101,17 @@ Device* Driver::device_at(Address address) {
   return nullptr;
 }
 
+bool Driver::is_device_address(Address address) {
+  return device_at(address) != nullptr || windows().find(address) != nullptr;
+}
+
 std::byte* Driver::bytes_at(Address address) {
-  Device* device = device_at(address);
-  if (device == nullptr) return reinterpret_cast<std::byte*>(address);
-  return device->graphs.contains(address) ? device->graphs.bytes_at(address)
-                                          : device->shadow.bytes_at(address);
+  if (Device* device = device_at(address)) {
+    return device->graphs.contains(address) ? device->graphs.bytes_at(address)
+                                            : device->shadow.bytes_at(address);
+  }
+  if (const auto window = windows().find(address)) return window->bytes_at(address);
+  return reinterpret_cast<std::byte*>(address);
 }
 
 void Driver::wait_for_all_work() {

@@ -56,6 +56,8 @@ struct Driver {
   [[nodiscard]] Device& device_of(CUcontext context) { return *devices[context->device]; }
   // The device whose reservation holds this address, or null: an ordinary host address.
   [[nodiscard]] Device* device_at(Address address);
+  // Inside a device, a reservation or an import: the host cannot touch it.
+  [[nodiscard]] bool is_device_address(Address address);
   // Where the bytes at a device or host address are.
   [[nodiscard]] std::byte* bytes_at(Address address);
   // Waits for everything that was submitted in any context that is alive.

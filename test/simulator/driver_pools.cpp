@@ -88,7 +88,7 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   if (capture_of(*stream)) return free_in_capture(pointer, *stream);
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
   const auto taken = driver().memory.take(pointer, [](const Allocation& allocation) {
-    return allocation.kind == Kind::stream_ordered || allocation.kind == Kind::device;
+    return allocation.kind == Kind::stream_ordered || allocation.is_plain();
   });
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
   if (const auto unmapped = unmap_graph_allocation(pointer)) {

@@ -30,11 +30,11 @@ Endpoint locate(const Box& box, const Side& side, Claim claim, Purpose purpose) 
   if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
   const auto known = driver().memory.find(side.start, span(box, side));
-  const bool on_device = driver().device_at(side.start) != nullptr;
   if (!known && purpose == Purpose::node && is_graph_memory(side.start, span(box, side))) {
     if (claim == Claim::host) return kWrong;
     return {.bytes = driver().bytes_at(side.start)};
   }
+  const bool on_device = driver().is_device_address(side.start);
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
   return {.bytes = driver().bytes_at(side.start),
