@@ -101,13 +101,6 @@ bool has_driver_prefix(const char* name) noexcept {  // cuBLAS, cuDNN and curl s
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-// Is `file` a CUDA driver: libcuda.so, libcuda.so.1, libcuda.so.580.65.06 ...
-bool is_driver_file(const char* file) noexcept {
-  if (file == nullptr) return false;
-  const char* slash = std::strrchr(file, '/');
-  return std::strncmp(slash != nullptr ? slash + 1 : file, "libcuda.so", 10) == 0;
-}
-
 struct Answer {
   void* address;
   std::uintptr_t answered;  // 0: ask the C library
@@ -131,6 +124,11 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
     return {address, 1};  // the driver asks itself (seen on WSL2)
   }
   load_real_if_mapped(real_home.dli_fname);
+  Dl_info ours{};  // of two drivers only the first one seen is ours
+  if (dladdr(reinterpret_cast<void*>(real().cuInit), &ours) != 0 &&
+      ours.dli_fbase != real_home.dli_fbase) {
+    return {address, 1};
+  }
   return {wrappers()[found_row], 1};
 }
 
@@ -138,6 +136,20 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
 
 void* real_dlsym(void* handle, const char* name) noexcept {
   return find_real_dlsym()(handle, name);
+}
+
+const void* address_of_real_dlsym() noexcept {
+  return reinterpret_cast<const void*>(find_real_dlsym());
+}
+
+bool is_intercepted(const char* symbol) noexcept {
+  return has_driver_prefix(symbol) && exported_row(symbol) >= 0;
+}
+
+bool is_driver_file(const char* file) noexcept {
+  if (file == nullptr) return false;
+  const char* slash = std::strrchr(file, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : file, "libcuda.so", 10) == 0;
 }
 
 void* wrapper_for(const char* symbol, int version, cuuint64_t flags, void* found) noexcept {

@@ -10,6 +10,14 @@ namespace vramscope {
 // Threads: any.
 [[nodiscard]] void* real_dlsym(void* handle, const char* name) noexcept;
 
+[[nodiscard]] const void* address_of_real_dlsym() noexcept;
+
+// Is it the exported name of a row of functions.def?
+[[nodiscard]] bool is_intercepted(const char* symbol) noexcept;
+
+// Is `file` a CUDA driver: libcuda.so, libcuda.so.1, libcuda.so.580.65.06 ... False for null.
+[[nodiscard]] bool is_driver_file(const char* file) noexcept;
+
 // The definition of `name` behind ours in search order (RTLD_NEXT seen from this library), or null.
 template <class F>
 [[nodiscard]] F* next_definition(F*, const char* name) noexcept {

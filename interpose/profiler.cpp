@@ -11,6 +11,7 @@
 #include <new>
 
 #include "interpose/alloc_conf.h"
+#include "interpose/bypasses.h"
 #include "interpose/clock.h"
 #include "interpose/device_facts.h"
 #include "interpose/fork_mark.h"
@@ -156,6 +157,7 @@ ReportParts Profiler::collect(const char* trigger) {
   parts.trigger = trigger;
   parts.memory = allocator_.snapshot();
   parts.recorder = recorder_.facts();  // after the snapshot: it knows every tag in it
+  for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
   parts.devices = devices();
   parts.process = process_facts();
   parts.process.cuda_driver_version = driver_version_;
