@@ -43,6 +43,7 @@ Profiler* owned() noexcept {
 Limits limits_of(const Options& options) {
   Limits limits;
   limits.exact_fallback = options.exact_fallback;
+  limits.reuse = options.reuse;
   const AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
   for (const std::string& problem : conf.problems) say(problem.c_str());
   for (const std::string& note : conf.notes) say(note.c_str());
@@ -81,7 +82,16 @@ Profiler::Profiler(const Options& options)
       backend_(contexts_, captures_),
       allocator_(backend_, limits_of(options)),
       recorder_(kFunctionCount),
-      triggers_(*this) {}
+      triggers_(*this) {
+  limit_devices();
+}
+
+void Profiler::limit_devices() noexcept {
+  const auto& limits = options_.device_memory_limit.bytes;
+  for (std::uint16_t i = 0; i < limits.size(); ++i) {
+    if (limits[i] != 0) allocator_.limit_device(i, limits[i]);
+  }
+}
 
 void Profiler::start() noexcept {
   if (switched_off() || starting.test_and_set()) return;
@@ -89,6 +99,7 @@ void Profiler::start() noexcept {
     say("this driver lacks functions of CUDA 11.8; the program runs unrecorded");
     return;
   }
+  start_counter_clock();
   const Startup& start = startup();
   Profiler* profiler = nullptr;
   try {
@@ -131,7 +142,7 @@ void Profiler::note_device(std::uint16_t device) noexcept {
   try {
     DeviceFacts facts = ask_device(device);
     backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
-    const std::lock_guard lock(devices_mutex_);
+    const SystemLock lock(devices_mutex_);
     devices_.push_back(std::move(facts));
   } catch (const std::bad_alloc&) {
     recorder_.warn("a device could not be described: out of memory");
@@ -141,13 +152,16 @@ void Profiler::note_device(std::uint16_t device) noexcept {
 std::vector<DeviceFacts> Profiler::devices() {
   std::vector<DeviceFacts> copy;
   {
-    const std::lock_guard lock(devices_mutex_);
+    const SystemLock lock(devices_mutex_);
     copy = devices_;
   }
   for (DeviceFacts& facts : copy) {
     const FreeMemory memory = backend_.free_memory(facts.index);
     facts.free_bytes = memory.free_bytes;
     facts.free_bytes_age_ns = now_ns() - memory.taken_ns;
+    const DeviceRoom room = allocator_.room(facts.index);
+    if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
+    facts.limit_refusals = room.refusals;
   }
   return copy;
 }

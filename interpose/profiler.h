@@ -3,10 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "allocator/capability.h"
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
@@ -33,6 +33,8 @@ class Profiler {
   static void report_before_exec() noexcept;
 
   [[nodiscard]] bool routes_device_memory() const noexcept { return options_.mode == Mode::cache; }
+  [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
+  [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
@@ -54,6 +56,7 @@ class Profiler {
 
  private:
   explicit Profiler(const Options& options);
+  void limit_devices() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();
@@ -66,8 +69,8 @@ class Profiler {
   CachingAllocator allocator_;
   Recorder recorder_;
   Triggers triggers_;
-  std::mutex devices_mutex_;
-  std::vector<DeviceFacts> devices_;
+  SystemMutex devices_mutex_;
+  std::vector<DeviceFacts> devices_ VRAMSCOPE_GUARDED_BY(devices_mutex_);
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   std::int32_t driver_version_ = 0;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 #include <utility>
 
+#include "allocator/capability.h"
 #include "reporter/record/module_table.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack_table.h"
@@ -58,8 +58,8 @@ struct Recorder::State {
   StackTable stacks;
   TagTimes tag_times;
   std::atomic<std::uint64_t> unrecorded{0};
-  std::mutex warnings_lock;
-  std::vector<std::string> warnings;
+  SystemMutex warnings_lock;
+  std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
 };
 
 Tag Recorder::State::intern(const Stack& stack, Place place) {
@@ -85,7 +85,7 @@ Tag Recorder::State::intern_new(const Stack& stack, Place place) {
 }
 
 void Recorder::State::warn(const char* text) {
-  const std::lock_guard guard(warnings_lock);
+  const SystemLock guard(warnings_lock);
   if (warnings.size() >= kMaxWarnings) return;
   if (std::find(warnings.begin(), warnings.end(), text) != warnings.end()) return;
   warnings.emplace_back(text);
@@ -141,7 +141,7 @@ RecorderFacts Recorder::facts() const {
     facts.tags[tag].total_ns = state_->tag_times.get(tag);
   }
   facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
-  const std::lock_guard guard(state_->warnings_lock);
+  const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
   return facts;
 }

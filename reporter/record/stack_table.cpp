@@ -85,9 +85,8 @@ void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexce
   }
 
   std::atomic<Entry*>& bucket = buckets_[hash % kBuckets];
-  std::unique_lock guard(locks_[hash % kLocks]);
+  const SystemLock guard(locks_[hash % kLocks]);
   if (find(key, hash) != 0) {  // another thread was faster
-    guard.unlock();
     std::free(memory);
     return;
   }

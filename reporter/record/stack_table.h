@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 
+#include "allocator/capability.h"
 #include "allocator/place.h"
 
 namespace vramscope {
@@ -42,7 +42,7 @@ class StackTable {
   };
 
   std::unique_ptr<std::atomic<Entry*>[], Unmap> buckets_;
-  std::array<std::mutex, kLocks> locks_;
+  std::array<SystemMutex, kLocks> locks_;  // of those who insert: a bucket has the same one always
   std::atomic<std::size_t> entries_{0};
 };
 

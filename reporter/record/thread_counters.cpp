@@ -129,7 +129,7 @@ ThreadCounters::ThreadCounters(std::size_t function_count) : pool_(std::make_sha
 }
 
 CounterSet* ThreadCounters::Pool::take() {
-  const std::lock_guard guard(lock);
+  const SystemLock guard(lock);
   for (auto& set : sets) {
     if (!set->taken_.exchange(true, std::memory_order_acquire)) return set.get();
   }
@@ -159,13 +159,13 @@ void ThreadCounters::record(const Event& event) {
     set->record(event, generation);
     return;
   }
-  const std::lock_guard guard(pool_->late_lock);
+  const SystemLock guard(pool_->late_lock);
   pool_->late->record(event, generation);
 }
 
 template <class F>
 void ThreadCounters::each_set(F&& f) const {
-  const std::lock_guard guard(pool_->lock);
+  const SystemLock guard(pool_->lock);
   for (const auto& set : pool_->sets) f(*set);
   f(*pool_->late);
 }

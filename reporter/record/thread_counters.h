@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "allocator/capability.h"
 #include "reporter/record/counters.h"
 #include "reporter/record/event.h"
 
@@ -68,10 +68,10 @@ class ThreadCounters {
  private:
   struct Pool {  // shared with the threads: whichever ends last frees it
     std::size_t function_count = 0;
-    std::mutex lock;
-    std::vector<std::unique_ptr<CounterSet>> sets;
-    // For a thread whose own set is gone (its last destructors), one at a time.
-    std::mutex late_lock;
+    SystemMutex lock;
+    std::vector<std::unique_ptr<CounterSet>> sets VRAMSCOPE_GUARDED_BY(lock);
+    // For a thread whose own set is gone (its last destructors), one writer at a time.
+    SystemMutex late_lock;
     std::unique_ptr<CounterSet> late;
 
     CounterSet* take();
