@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/bypasses.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
@@ -83,7 +84,7 @@ References references_of(const Object& object) {
 // Does the reference at `target` to a function that we intercept end behind us?
 bool ends_past_us(const char* name, std::uintptr_t target, const std::vector<Object>& drivers) {
   if (std::strcmp(name, "dlsym") == 0) {
-    return target == reinterpret_cast<std::uintptr_t>(address_of_real_dlsym());
+    return target == reinterpret_cast<std::uintptr_t>(dlsym_of_c_library());
   }
   return is_intercepted(name) && std::any_of(drivers.begin(), drivers.end(),
                                              [&](const Object& d) { return d.contains(target); });
@@ -181,6 +182,18 @@ std::vector<std::string> find_bypasses() {
     lines.emplace_back("a driver was loaded with dlmopen: calls into it are not recorded");
   }
   return lines;
+}
+
+std::string dlsym_before_ours() {
+  Dl_info first{};
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  void* const found = real_dlsym(program, "dlsym");
+  dlclose(program);
+  if (found == reinterpret_cast<void*>(&dlsym) || dladdr(found, &first) == 0) return {};
+  return std::string(first.dli_fname) +
+         " overrides dlsym and was loaded before us: CUDA functions that are looked up by it are "
+         "not "
+         "recorded";
 }
 
 }  // namespace vramscope

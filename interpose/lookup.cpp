@@ -25,6 +25,8 @@ namespace {
 // The versions that dlsym carries: glibc 2.34 and newer, x86-64 before that.
 constexpr const char* kDlsymVersions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
 
+constinit std::atomic<const void*> c_library_dlsym{nullptr};
+
 DlsymPointer find_real_dlsym() noexcept {
   DlsymPointer found = __atomic_load_n(&vramscope_real_dlsym, __ATOMIC_ACQUIRE);
   if (found != nullptr) return found;
@@ -32,6 +34,9 @@ DlsymPointer find_real_dlsym() noexcept {
     found = reinterpret_cast<DlsymPointer>(dlvsym(RTLD_NEXT, "dlsym", version));
     if (found != nullptr) break;
   }
+  c_library_dlsym = reinterpret_cast<const void*>(found);
+  // Another preloaded library behind us may override dlsym as well, without a version.
+  if (void* next = found(RTLD_NEXT, "dlsym")) found = reinterpret_cast<DlsymPointer>(next);
   __atomic_store_n(&vramscope_real_dlsym, found, __ATOMIC_RELEASE);
   return found;
 }
@@ -138,8 +143,9 @@ void* real_dlsym(void* handle, const char* name) noexcept {
   return find_real_dlsym()(handle, name);
 }
 
-const void* address_of_real_dlsym() noexcept {
-  return reinterpret_cast<const void*>(find_real_dlsym());
+const void* dlsym_of_c_library() noexcept {
+  find_real_dlsym();
+  return c_library_dlsym.load(std::memory_order_relaxed);
 }
 
 bool is_intercepted(const char* symbol) noexcept {

@@ -117,11 +117,19 @@ void Profiler::start() noexcept {
                                    "pointers and may be short"
                                  : "no call stacks can be taken");
   }
+  profiler->warn_of_other_dlsym();
   real().cuDriverGetVersion(&profiler->driver_version_);
   owner.store(getpid(), std::memory_order_relaxed);
   current.set(profiler);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
   profiler->triggers_.start(start.options.signal.number);
+}
+
+void Profiler::warn_of_other_dlsym() noexcept {
+  try {
+    if (const std::string line = dlsym_before_ours(); !line.empty()) recorder_.warn(line.c_str());
+  } catch (const std::bad_alloc&) {  // then it goes unsaid
+  }
 }
 
 void Profiler::final_report(const char* trigger) noexcept {
