@@ -21,12 +21,12 @@ class DirectCall {
   CUresult (*invoke_)(void*);
 };
 
-// Turns a parenthesised parameter list into that of a body.
-#define VRAMSCOPE_UNWRAP(...) __VA_ARGS__
+// Turns a parenthesised parameter list into the rest of a body's.
+#define VRAMSCOPE_AND(...) __VA_OPT__(, ) __VA_ARGS__
 
 #define VRAMSCOPE_BODY_OF_direct(symbol, parameters)
 #define VRAMSCOPE_BODY_OF_routed(symbol, parameters) \
-  CUresult symbol(Call& call, const DirectCall& direct, VRAMSCOPE_UNWRAP parameters) noexcept;
+  CUresult symbol(Call& call, const DirectCall& direct VRAMSCOPE_AND parameters) noexcept;
 
 namespace routes {
 #define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, ...) \
