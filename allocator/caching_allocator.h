@@ -101,6 +101,8 @@ class CachingAllocator {
   // False: certainly not. Without the lock, also in a signal handler.
   [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
+  // The same for memory of ours, when the lock is free; false: not known. Also in a signal handler.
+  [[nodiscard]] bool try_find(Address address, Found& found) const noexcept;
 
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;

@@ -53,6 +53,8 @@ VICTIMS = [
     (["pinned_race", "contexts"], SLOW),
     (["pinned_wrong"], ""),
     (["proc_address"], ""),
+    (["nested_free", "clock"], ""),
+    (["nested_free", "malloc"], ""),
     (["peers"], ""),
     (["peers"], f"devices=2,{SLOW}"),
     (["second_context"], ""),
