@@ -27,14 +27,15 @@ static void free_once() {
   codes[3] = hooks_clock ? cuMemFree(block + 512) : CUDA_ERROR_INVALID_VALUE;
 }
 
-extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t clock,
+                                                                    timespec* time) noexcept {
   if (hooks_clock) free_once();
   return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
 }
 
 // The driver's own allocations are left alone: it may hold locks of its own.
 extern "C" void* __libc_malloc(std::size_t);
-extern "C" void* malloc(std::size_t bytes) {
+extern "C" __attribute__((visibility("default"))) void* malloc(std::size_t bytes) {
   Dl_info caller;
   if (armed && !hooks_clock) {
     const bool known = dladdr(__builtin_return_address(0), &caller) != 0;
@@ -47,7 +48,9 @@ int main(int argc, char** argv) {
   hooks_clock = argc > 1 && std::strcmp(argv[1], "clock") == 0;
   start();
   for (int round = 0; round < 3; ++round) {
+    CUdeviceptr below = allocate(3 * kMiB);
     block = allocate(1000 + 1000000 * round);
+    CUdeviceptr above = allocate(3 * kMiB);  // so that the next one fits nowhere between
     MUST(cuMemHostAlloc(&pinned, 4096, 0));
     armed = true;
     CUdeviceptr other = allocate(30 * kMiB);  // a segment of its own
@@ -56,6 +59,8 @@ int main(int argc, char** argv) {
     show("free again", cuMemFree(block));
     show("free pinned again", cuMemFreeHost(pinned));
     show("free the other", cuMemFree(other));
+    MUST(cuMemFree(below));
+    MUST(cuMemFree(above));
   }
   std::size_t free_bytes = 0, total = 0;
   MUST(cuMemGetInfo(&free_bytes, &total));
