@@ -1,5 +1,6 @@
 // Places: opening and forgetting them, and their pending frees.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <new>
@@ -37,8 +38,9 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
+  const std::uint64_t total = std::min(total_bytes, rooms[where.device].limit);
   auto place =
-      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total_bytes);
+      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total);
   if (!place->large.prepare() || !place->small.prepare()) return nullptr;
   places[slot] = std::move(place);
   note_sole_place();
@@ -69,7 +71,8 @@ bool CachingAllocator::State::open_device(std::uint16_t device) {
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
 // are there no longer.
 void CachingAllocator::State::forget_place(Place where) {
-  for (auto it = directs.begin(); it != directs.end();) {
+  Directs& adopted = directs_of(where.kind);
+  for (auto it = adopted.begin(); it != adopted.end();) {
     const auto next = std::next(it);
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
@@ -107,11 +110,12 @@ void CachingAllocator::State::forget_everything() {
   last_place = 0;
   note_sole_place();
   segments.clear();
-  directs.clear();
+  directs = {};
   pinned.clear();
   blocks.clear();
   ledger.clear();
   for (auto& device : devices) device.reset();
+  for (RoomCounts& room : rooms) room = {.limit = room.limit};
   host = {};
   host_used = false;
   device_range.clear();

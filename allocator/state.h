@@ -31,6 +31,14 @@ struct DeviceMemory {
   std::uint64_t promised = 0;  // asked of the backend and not answered yet
 };
 
+// What counts against a device's limit besides segments of ours.
+struct RoomCounts {
+  std::uint64_t limit = Limits::kUnlimited;
+  std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
+  std::uint64_t promised = 0;  // that it is about to get
+  std::uint64_t refusals = 0;
+};
+
 // One place: its two pools, and the blocks that were freed while the device could not be waited
 // for.
 struct PlaceMemory {
@@ -67,6 +75,8 @@ struct DirectMemory {
   Place where;
   Tag tag = 0;
 };
+
+using Directs = std::map<Address, DirectMemory>;
 
 // A range that only grows, written under the lock and read without it: the answer "not ours" for
 // most foreign addresses.
@@ -181,6 +191,11 @@ struct CachingAllocator::State {
   void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
 
+  // device_room.cpp
+  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
+
   // reclaim.cpp. All but the last two unlock.
   [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
   // False: nothing may be released now.
@@ -222,15 +237,16 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   // Did somebody give it back, or has it just gone with its context?
   enum class Ended : bool { freed, lost };
-  void forget_direct(std::map<Address, DirectMemory>::iterator it, Ended how)
+  void forget_direct(Directs::iterator it, Ended how) VRAMSCOPE_REQUIRES(mutex);
+  void forget_overlapping(Space space, Address address, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
-  void forget_overlapping(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
 
   // snapshot.cpp
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_direct(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_direct(Space space, Address address, Found& found) const
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
 
   // invariants.cpp
@@ -240,6 +256,11 @@ struct CachingAllocator::State {
   [[nodiscard]] DeviceMemory& device_of(Place where) VRAMSCOPE_REQUIRES(mutex) {
     return *devices[where.device];
   }
+
+  [[nodiscard]] Directs& directs_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
+    return directs[static_cast<std::size_t>(space_of(kind))];
+  }
+  [[nodiscard]] std::size_t direct_count() const VRAMSCOPE_REQUIRES(mutex);
 
   // Contract, "Errors": a sticky error shows after so many allocations that asked the device
   // nothing.
@@ -255,8 +276,9 @@ struct CachingAllocator::State {
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
-  std::map<Address, DirectMemory> directs VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<RoomCounts, kMaxDevices> rooms VRAMSCOPE_GUARDED_BY(mutex);
   PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;

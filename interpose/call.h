@@ -46,6 +46,9 @@ class Call {
   // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
   [[nodiscard]] Tag tag(Place place) noexcept;
 
+  // Room that the allocator keeps for what the real function gives.
+  void keep(Promise promise) noexcept { promise_ = promise; }
+
   // What our allocator decided becomes part of the event.
   void note(const Outcome& outcome) noexcept;
 
@@ -75,7 +78,7 @@ class Call {
     errno = errno_;
     const CUresult code = real_function();
     errno_ = errno;
-    event_.driver_ns += now_ns() - start;
+    event_.driver_ns += elapsed_ns(start);
     return code;
   }
 
@@ -105,6 +108,7 @@ class Call {
 
   Profiler* profiler_;
   Event event_;
+  Promise promise_;
   int errno_;
 };
 

@@ -68,7 +68,7 @@ void complete(Profiler& profiler, const Kept& kept) {
     event.tag = outcome.tag;
     event.sync_ns = outcome.wait_ns;
   }
-  event.total_ns = now_ns() - event.start_ns;
+  event.total_ns = elapsed_ns(event.start_ns);
   profiler.recorder().record(event);
 }
 

@@ -108,6 +108,9 @@ std::string text(StackMethod value) { return text_named(value, kStackMethods); }
 std::string text(const std::string& value) { return value; }
 std::string text(StackDepth value) { return std::to_string(value.value); }
 
+std::string accepted(const DeviceLimits&) {
+  return "a size such as 40GiB, sizes by device such as 0:40GiB,1:10GiB, or none";
+}
 std::string accepted(const bool&) { return "on or off"; }
 std::string accepted(const Mode&) { return accepted_named(kModes); }
 std::string accepted(const Reuse&) { return accepted_named(kReuses); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "allocator/limits.h"
+#include "interpose/device_limits.h"
 #include "reporter/record/stack.h"
 
 namespace vramscope {

@@ -56,11 +56,10 @@ class Profiler {
 
  private:
   explicit Profiler(const Options& options);
+  void limit_devices() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();
-  static void before_fork() noexcept;
-  static void after_fork_in_parent() noexcept;
   static void after_fork_in_child() noexcept;
 
   const Options options_;

@@ -3,6 +3,7 @@
 #include "interpose/routes.h"
 
 #include "interpose/answers.h"
+#include "interpose/memory_limit.h"
 #include "interpose/message.h"
 #include "interpose/real.h"
 
@@ -11,7 +12,8 @@ namespace vramscope::routes {
 CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                        std::size_t bytesize) noexcept {
   Profiler& profiler = call.profiler();
-  if (!profiler.routes_device_memory() || dptr == nullptr || bytesize == 0) return direct();
+  if (!profiler.routes_device_memory()) return bounded(call, direct, bytesize);
+  if (dptr == nullptr || bytesize == 0) return direct();
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
   Place place;
   if (!call.find_place(place)) return direct();  // and which error this is
@@ -19,6 +21,7 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
       profiler.allocator().allocate({.where = place, .bytes = bytesize, .tag = call.tag(place)});
   if (served_nothing(outcome.status)) return direct();
   call.note(outcome);
+  if (outcome.by_limit && !outcome.status.ok()) note_limit_met(profiler, place.device);
   if (outcome.status.ok()) *dptr = outcome.address;
   return to_code(outcome.status);
 }
@@ -33,6 +36,7 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
     call.profiler().backend().note_free_memory(place.device, *free, *total);
   }
   if (free != nullptr) *free += call.profiler().allocator().idle_bytes(place.device);
+  cut_to_limit(call.profiler(), place.device, free, total);
   return code;
 }
 

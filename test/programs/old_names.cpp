@@ -43,6 +43,8 @@ int main() {
   CALL(cuDevicePrimaryCtxRetain, &context, device);
   CALL(cuCtxSetCurrent, context);
 
+  unsigned short_total = 0;
+  CALL(cuDeviceTotalMem, &short_total, device);
   CUdeviceptr_v1 short_address = 0;
   CALL(cuMemAlloc, &short_address, 1000000u);
   CALL(cuMemFree, short_address);

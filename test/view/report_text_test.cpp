@@ -78,6 +78,15 @@ TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
   EXPECT_TRUE(has(text, "  warning: b?[0m\n  and 2 more warnings\n"));
 }
 
+TEST(ReportText, MeasuresALimitedDeviceByItsLimit) {
+  Report report = sample_report();
+  report.devices[0].facts.limit_bytes = std::uint64_t{4} << 30;
+  report.devices[0].facts.limit_refusals = 7;
+
+  EXPECT_TRUE(has(screen(report), "25.0 % of 4.00 GiB, now 1.00 GiB"));
+  EXPECT_TRUE(has(screen(report), "\n  limited to 4.00 GiB of 128 GiB: 7 requests refused\n"));
+}
+
 TEST(ReportText, OfManyDevicesHasALineForEach) {
   Report report = sample_report();
   report.devices[1] = report.devices[0];
