@@ -108,8 +108,8 @@ std::string check_ledger(const Snapshot& snapshot) {
   std::map<Tag, std::uint64_t> tags;
   for (const SegmentSnapshot& segment : snapshot.segments) {
     const Kind kind = segment.place.kind;
-    const bool on_host = kind == Kind::pinned || kind == Kind::registered;
-    kinds[{kind, on_host ? std::uint16_t{0} : segment.place.device}] += segment.requested_size;
+    kinds[{kind, has_device(kind) ? segment.place.device : std::uint16_t{0}}] +=
+        segment.requested_size;
     for (std::uint32_t i = 0; i < segment.block_count; ++i) {
       const BlockSnapshot& block = snapshot.blocks[segment.first_block + i];
       if (block.state != BlockState::inactive) tags[block.tag] += block.requested_size;
@@ -144,7 +144,7 @@ std::string CachingAllocator::State::check_invariants() const {
     }
   }
   if (reachable != blocks.address_count()) return "addresses are mapped that no live block has";
-  if (now.blocks.size() - directs.size() - pinned.all().size() != blocks.block_count()) {
+  if (now.blocks.size() - direct_count() - pinned.all().size() != blocks.block_count()) {
     return "records are lost";
   }
   std::map<std::uint16_t, std::uint64_t> direct;

@@ -101,7 +101,9 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
     PlaceMemory* place = usable ? open_place(where) : nullptr;
     if (place && blocks.prepare()) {
       Segment& segment = segments[address];
-      segment = {bytes, place->pool(pool).add_segment(address, to_units(bytes)), place->slot, pool};
+      segment = {bytes,
+                 place->pool(pool).add_segment(address, to_units(bytes), place->waits.settled()),
+                 place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
       count_segment(device.counters, pool, bytes);

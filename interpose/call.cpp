@@ -95,7 +95,7 @@ void Call::take_back(const Outcome& forgotten) noexcept {
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS;
-  event_.total_ns = now_ns() - event_.start_ns;
+  event_.total_ns = elapsed_ns(event_.start_ns);
   profiler_->recorder().record(event_);
   return code;
 }

@@ -72,7 +72,7 @@ class Call {
     errno = errno_;
     const CUresult code = real_function();
     errno_ = errno;
-    event_.driver_ns += now_ns() - start;
+    event_.driver_ns += elapsed_ns(start);
     return code;
   }
 

@@ -43,6 +43,12 @@ Contexts::Current Contexts::current() noexcept {
   return {.code = CUDA_SUCCESS, .place = place, .first_of_device = first};
 }
 
+CUresult Contexts::check_current() noexcept {
+  CUcontext context = nullptr;
+  const CUresult code = real().cuCtxGetCurrent(&context);
+  return code == CUDA_SUCCESS && context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : code;
+}
+
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
   const SystemLock lock(mutex_);
   const std::uint32_t count = count_.load(std::memory_order_relaxed);

@@ -19,12 +19,10 @@ inline constexpr unsigned kHostFlags =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
 static_assert(kHostFlags == (1U << kHostFlagBits) - 1);
 
-// Where memory of `kind` is that belongs to a context: host kinds have no device of their own.
-// Pinned memory: without flags.
+// Where memory of `kind` is that belongs to a context. Pinned memory: without flags.
 [[nodiscard]] constexpr Place in_context(Kind kind, std::uint16_t device, std::uint32_t context) {
-  const bool on_host = kind == Kind::pinned || kind == Kind::registered;
   return {.kind = kind,
-          .device = on_host ? std::uint16_t{0} : device,
+          .device = has_device(kind) ? device : std::uint16_t{0},
           .context = kind == Kind::pinned ? context << kHostFlagBits : context};
 }
 // `flags`: within kHostFlags.
@@ -48,6 +46,8 @@ class Contexts {
   };
   // The calling thread's current context.
   [[nodiscard]] Current current() noexcept;
+  // Only whether there is one, as a code of the driver's.
+  [[nodiscard]] static CUresult check_current() noexcept;
 
   // Handle of the context of a place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;

@@ -28,6 +28,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Grant reserve(Place where, std::size_t bytes) noexcept override;
   Reply release(Place where, Address segment) noexcept override;
   Reply wait(Place where) noexcept override;
+  Reply probe(Place where) noexcept override;
   [[nodiscard]] bool may_wait(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
 

@@ -30,10 +30,10 @@ CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, s
 // What to ask the driver about instead of `pointer`: a block of ours that is free, and the slack
 // behind one, are unknown to the program.
 void* as_program_knows(Call& call, void* pointer) {
-  const CachingAllocator& allocator = call.profiler().allocator();
   const Address address = to_address(pointer);
-  if (!allocator.owns_pinned(address)) return pointer;
-  return outside_live_block(allocator.find(address), address) ? unknown_pointer() : pointer;
+  const Found found = find_ours(call.profiler().allocator(), address);
+  const bool is_pinned = found.owned && found.where.kind == Kind::pinned;
+  return is_pinned && outside_live_block(found, address) ? unknown_pointer() : pointer;
 }
 
 }  // namespace
@@ -51,16 +51,6 @@ CUresult cuMemAllocHost(Call& call, const DirectCall& direct, void** pp,
 CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
                            std::size_t bytesize) noexcept {
   return allocate_pinned(call, direct, pp, bytesize, 0);
-}
-
-CUresult cuMemFreeHost(Call& call, const DirectCall& direct, void* p) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  const Address address = to_address(p);
-  if (!allocator.owns(address)) return direct();
-  if (!allocator.owns_pinned(address)) return real().cuMemFreeHost(unknown_pointer());
-  const Outcome outcome = allocator.free(address);
-  call.note(outcome);
-  return to_code(outcome.status);
 }
 
 CUresult cuMemHostGetFlags(Call& call, const DirectCall&, unsigned int* pFlags, void* p) noexcept {

@@ -33,6 +33,7 @@ class Profiler {
   static void report_before_exec() noexcept;
 
   [[nodiscard]] bool routes_device_memory() const noexcept { return options_.mode == Mode::cache; }
+  [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
@@ -59,8 +60,6 @@ class Profiler {
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();
-  static void before_fork() noexcept;
-  static void after_fork_in_parent() noexcept;
   static void after_fork_in_child() noexcept;
 
   const Options options_;

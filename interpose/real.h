@@ -13,7 +13,7 @@ namespace vramscope {
   X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain)                  \
   X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)           \
   X(cuDeviceGetCount)                                                                            \
-  X(cuDriverGetVersion) X(cuStreamGetCtx)
+  X(cuDriverGetVersion) X(cuStreamGetCtx) X(cuStreamQuery)
 // clang-format on
 
 struct Real {

@@ -8,17 +8,6 @@
 #include "interpose/real.h"
 
 namespace vramscope::routes {
-namespace {
-
-CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(address)) return direct();
-  const Outcome outcome = allocator.free(address);
-  call.note(outcome);
-  return to_code(outcome.status);
-}
-
-}  // namespace
 
 CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                        std::size_t bytesize) noexcept {
@@ -37,29 +26,6 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   return to_code(outcome.status);
 }
 
-CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
-  if (call.profiler().allocator().owns_pinned(dptr)) {
-    return real().cuMemFree_v2(unknown_address());  // cuMemFreeHost's
-  }
-  return free_block(call, direct, dptr);
-}
-
-// The programming guide lets it take memory of cudaMalloc, so it takes ours.
-CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr,
-                        CUstream hStream) noexcept {
-  if (call.profiler().allocator().owns_pinned(dptr)) {
-    return real().cuMemFreeAsync(unknown_address(), hStream);
-  }
-  return free_block(call, direct, dptr);
-}
-CUresult cuMemFreeAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr dptr,
-                             CUstream hStream) noexcept {
-  if (call.profiler().allocator().owns_pinned(dptr)) {
-    return real().cuMemFreeAsync_ptsz(unknown_address(), hStream);
-  }
-  return free_block(call, direct, dptr);
-}
-
 // Idle segments count as free: the program could have them at once.
 CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free,
                          std::size_t* total) noexcept {
@@ -76,9 +42,8 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
 
 CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdeviceptr* pbase,
                                  std::size_t* psize, CUdeviceptr dptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(dptr)) return direct();
-  const Found found = allocator.find(dptr);
+  const Found found = find_ours(call.profiler().allocator(), dptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, dptr)) {
     return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
   }
@@ -133,9 +98,8 @@ void describe_block(const Found& found, CUpointer_attribute attribute, void* dat
 
 CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
                                CUpointer_attribute attribute, CUdeviceptr ptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(ptr)) return direct();
-  const Found found = allocator.find(ptr);
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttribute(data, attribute, unknown_address());
   }
@@ -147,9 +111,8 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
 CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned int count,
                                 CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr ptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(ptr)) return direct();
-  const Found found = allocator.find(ptr);
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttributes(count, attributes, data, unknown_address());
   }

@@ -39,9 +39,6 @@ class ModuleTable {
   }
   [[nodiscard]] std::vector<ModuleFact> facts() const;  // may throw bad_alloc
 
-  void before_fork() noexcept VRAMSCOPE_ACQUIRE(lock_) { lock_.lock(); }
-  void after_fork() noexcept VRAMSCOPE_RELEASE(lock_) { lock_.unlock(); }
-
  private:
   struct Range {
     std::uintptr_t begin, end;

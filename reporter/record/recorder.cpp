@@ -151,31 +151,4 @@ Timing Recorder::host_timing() const noexcept { return state_->counters.host(); 
 void Recorder::reset_timing() noexcept { state_->counters.reset_timing(); }
 
 // No thread holds two of these locks, so any order is good; the reverse one gives them back.
-void Recorder::before_fork() noexcept VRAMSCOPE_NO_ANALYSIS {
-  state_->counters.before_fork();
-  state_->modules.before_fork();
-  state_->sites.before_fork();
-  state_->stacks.before_fork();
-  state_->warnings_lock.lock();
-}
-
-void Recorder::after_fork_in_parent() noexcept VRAMSCOPE_NO_ANALYSIS {
-  state_->warnings_lock.unlock();
-  state_->stacks.after_fork();
-  state_->sites.after_fork();
-  state_->modules.after_fork();
-  state_->counters.after_fork_in_parent();
-}
-
-void Recorder::after_fork_in_child() noexcept VRAMSCOPE_NO_ANALYSIS {
-  state_->tag_times.clear();
-  state_->unrecorded.store(0, std::memory_order_relaxed);
-  state_->warnings.clear();
-  state_->warnings_lock.unlock();
-  state_->stacks.after_fork();
-  state_->sites.after_fork();
-  state_->modules.after_fork();
-  state_->counters.after_fork_in_child();
-}
-
 }  // namespace vramscope

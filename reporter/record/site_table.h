@@ -21,9 +21,6 @@ class SiteTable {
   // Copies frames, sites and tags, without times. May throw bad_alloc.
   void copy_to(RecorderFacts& facts) const;
 
-  void before_fork() noexcept VRAMSCOPE_ACQUIRE(lock_) { lock_.lock(); }
-  void after_fork() noexcept VRAMSCOPE_RELEASE(lock_) { lock_.unlock(); }
-
  private:
   struct FrameHash {
     std::size_t operator()(const FrameFact& frame) const noexcept;

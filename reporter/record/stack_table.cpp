@@ -95,12 +95,4 @@ void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexce
   entries_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void StackTable::before_fork() noexcept VRAMSCOPE_NO_ANALYSIS {
-  for (SystemMutex& lock : locks_) lock.lock();
-}
-
-void StackTable::after_fork() noexcept VRAMSCOPE_NO_ANALYSIS {
-  for (SystemMutex& lock : locks_) lock.unlock();
-}
-
 }  // namespace vramscope

@@ -30,9 +30,6 @@ class StackTable {
   // Without memory the stack stays unknown, which costs time at its next lookup and nothing else.
   void insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept;
 
-  void before_fork() noexcept;
-  void after_fork() noexcept;
-
  private:
   static constexpr std::size_t kBuckets = std::size_t{1} << 17;  // 1 MiB, touched as needed
   static constexpr std::size_t kLocks = 16;

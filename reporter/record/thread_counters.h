@@ -42,7 +42,6 @@ class CounterSet {
   // Slot d is device d, slot kMaxDevices the host.
   void add_timing(std::size_t slot, std::uint64_t generation, Timing& sum) const noexcept;
   [[nodiscard]] bool has_timing(std::size_t slot) const noexcept;
-  void clear() noexcept;  // only when no other thread runs
 
   static constexpr std::size_t kHostSlot = kMaxDevices;
 
@@ -52,7 +51,7 @@ class CounterSet {
 
   std::vector<std::atomic<FunctionCounters*>> functions_;
   std::array<std::atomic<TimingCounters*>, kMaxDevices + 1> timings_{};
-  bool taken_ = true;  // by a living thread; guarded by the pool's lock
+  std::atomic<bool> taken_{true};  // by a living thread
 };
 
 // Threads: any. A set outlives its thread and is taken over, with its counts, by a later one.
@@ -65,10 +64,6 @@ class ThreadCounters {
   [[nodiscard]] std::vector<std::pair<std::uint16_t, Timing>> devices() const;
   [[nodiscard]] Timing host() const;
   void reset_timing() noexcept { generation_.fetch_add(1, std::memory_order_relaxed); }
-
-  void before_fork() noexcept;
-  void after_fork_in_parent() noexcept;
-  void after_fork_in_child() noexcept;
 
  private:
   struct Pool {  // shared with the threads: whichever ends last frees it

@@ -18,8 +18,10 @@ namespace vramscope {
 
 inline constexpr std::string_view kSchemaName = "vramscope-report";
 
-inline constexpr std::array<std::string_view, kKinds> kKindNames{"device", "pinned", "registered",
-                                                                 "managed", "stream_ordered"};
+inline constexpr std::array<std::string_view, kKinds> kKindNames{
+    "device",        "pinned",   "registered", "managed",   "stream_ordered",
+    "array",         "physical", "host",       "graph",     "mapping",
+    "address_range", "imported", "external",   "multicast", "graphics"};
 inline constexpr std::array<std::string_view, 3> kBlockStateNames{
     "active_allocated", "active_pending_free", "inactive"};
 

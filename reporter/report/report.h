@@ -70,7 +70,7 @@ struct DeviceReport {
   DeviceStatistics statistics;
   bool used = false;  // false: memory_stats is written empty, as PyTorch does before first use
   Timing timing;
-  std::vector<SegmentFacts> segments;  // kinds device, managed and stream_ordered, by address
+  std::vector<SegmentFacts> segments;  // all kinds but pinned and registered, by kind
 };
 
 struct HostReport {

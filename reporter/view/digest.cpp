@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "reporter/report/fields.h"
+
 namespace vramscope {
 namespace {
 
@@ -15,6 +17,7 @@ std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     for (const SitePart& part : report.sites[i].parts) {
+      if (!holds_memory(part.kind)) continue;  // views would count the same bytes again
       if (part.totals.*count == 0 && part.totals.*bytes == 0) continue;
       result.push_back(
           {i, part.kind, part.device, part.totals.*bytes, part.totals.*count, /*whole=*/0});
@@ -40,20 +43,21 @@ std::vector<Share> shares_alive(const Report& report) {
 }
 
 std::string memory_text(Kind kind, std::uint16_t device) {
-  const std::string number = " " + std::to_string(device);
+  const std::string name = kind_text(kind);
+  return has_device(kind) ? name + " " + std::to_string(device) : name;
+}
+
+std::string kind_text(Kind kind) {
   switch (kind) {
     case Kind::device:
-      return "GPU" + number;
-    case Kind::managed:
-      return "managed" + number;
+      return "GPU";
     case Kind::stream_ordered:
-      return "async" + number;
-    case Kind::pinned:
-      return "pinned";
-    case Kind::registered:
-      return "registered";
+      return "async";
+    case Kind::address_range:
+      return "reserved";
+    default:
+      return std::string(kKindNames[static_cast<std::size_t>(kind)]);
   }
-  return "?";
 }
 
 Savings savings(const Timing& timing) {

@@ -28,6 +28,7 @@ struct Share {
 
 // "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "registered".
 [[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);
+[[nodiscard]] std::string kind_text(Kind kind);
 
 // What serving allocations from the cache saved. Estimated: each hit would have taken as long as
 // the mean allocation that did go to the driver.

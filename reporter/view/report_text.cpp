@@ -199,9 +199,11 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
   return what + bytes_of(bytes) + " in " + counted(count, "allocation");
 }
 
-std::string kind_line(const Report& report, Kind kind, const std::string& name, const Page& page) {
+std::string kind_line(const Report& report, Kind kind, const Page& page) {
   const KindBytes bytes = vramscope::bytes_of(report, kind);
   if (bytes.calls == 0) return "";
+  std::string name = kind_text(kind);
+  name.resize(std::max<std::size_t>(name.size(), 10), ' ');
   return line(name + "  peak " + bytes_of(bytes.peak) + ", now " + bytes_of(bytes.current) + ", " +
                   counted(bytes.calls, "call"),
               page);
@@ -214,10 +216,11 @@ std::string time_of_calls(const std::string& name, const Duration& time) {
 }
 
 std::string other_memory(const Report& report, const Page& page) {
-  std::string result = kind_line(report, Kind::pinned, "pinned    ", page) +
-                       kind_line(report, Kind::registered, "registered", page) +
-                       kind_line(report, Kind::managed, "managed   ", page) +
-                       kind_line(report, Kind::stream_ordered, "async     ", page);
+  std::string result;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (static_cast<Kind>(kind) == Kind::device) continue;  // it has a section of its own
+    result += kind_line(report, static_cast<Kind>(kind), page);
+  }
   if (result.empty()) return "";
   const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
