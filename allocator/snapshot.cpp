@@ -146,6 +146,19 @@ std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept 
   return bytes;
 }
 
+bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {
+  MutexLock lock(state_->mutex);
+  if (!state_->devices[device]) return false;
+  out = state_->devices[device]->counters.read();
+  return true;
+}
+
+bool CachingAllocator::read_host_statistics(HostStatistics& out) const noexcept {
+  MutexLock lock(state_->mutex);
+  if (state_->host_used) out = state_->host;
+  return state_->host_used;
+}
+
 Snapshot CachingAllocator::snapshot() const {
   MutexLock lock(state_->mutex);
   return state_->snapshot();

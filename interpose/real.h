@@ -12,6 +12,7 @@ namespace vramscope {
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
   X(cuDevicePrimaryCtxGetState)                   \
   X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)           \
+  X(cuDeviceGetCount)                                                                            \
   X(cuDriverGetVersion) X(cuStreamGetCtx) X(cuStreamQuery)
 // clang-format on
 
