@@ -10,9 +10,6 @@
 namespace vramscope {
 namespace {
 
-// What a device's limit counts.
-bool takes_device_memory(Kind kind) { return kind != Kind::pinned && kind != Kind::registered; }
-
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
 template <class Change>
