@@ -85,11 +85,9 @@ Device::Device(int ordinal, const Configuration& configuration)
       accounts(model_of(ordinal, configuration, shadow)),
       graphs(accounts, configuration.capacity),
       primary(ordinal, true, 0, 0),
-      default_pool(std::make_shared<CUmemPoolHandle_st>()),
+      default_pool(std::make_shared<CUmemPoolHandle_st>(ordinal, true)),
       current_pool(default_pool.get()) {
   primary.alive = false;
-  default_pool->device = ordinal;
-  default_pool->is_default = true;
   accounts.fail_call(configuration.fail_alloc);
   if (configuration.sticky_code != 0) {
     accounts.set_sticky_after(configuration.sticky_after, configuration.sticky_code);

@@ -23,6 +23,7 @@ void sleep_us(std::uint64_t us) {
 
 CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
   CUcontext context = current_context();
+  reclaim_from_pools(driver().device_of(context), bytes);
   const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
   if (!grant.status.ok()) return result_of(grant.status);
   driver().device_of(context).shadow.settle(grant.address, bytes);
@@ -39,6 +40,7 @@ CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
 CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned flags) {
   CUcontext context = current_context();
   Device& device = driver().device_of(context);
+  reclaim_from_pools(device, bytes);
   const Grant grant = device.accounts.allocate(Memory::device, std::max(bytes, kOwnGranulesFrom));
   if (!grant.status.ok()) return result_of(grant.status);
   if (!device.shadow.open_to_host(grant.address, bytes)) {
@@ -61,15 +63,12 @@ void give_back_on_device(const Allocation& allocation) {
     if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
     return;
   }
+  if (allocation.pool != nullptr) return allocation.pool->give(allocation.start, allocation.bytes);
   if (allocation.kind == Kind::managed) {
     device.shadow.close_to_host(allocation.start, allocation.bytes);
     managed_ranges().forget(allocation.start, allocation.bytes);
   }
   device.shadow.discard(allocation.start, allocation.bytes);
-  if (allocation.pool != nullptr) {
-    const std::lock_guard lock(allocation.pool->mutex);
-    allocation.pool->used -= round_up(allocation.bytes, kSmallAlignment);
-  }
   (void)device.accounts.release(allocation.start);
 }
 

@@ -33,6 +33,15 @@ Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes) noexcept {
   return {.status = {}, .address = *address};
 }
 
+Status SimulatedDevice::count_call() noexcept {
+  const std::lock_guard lock(mutex_);
+  const Status before = health();
+  ++counters_.calls;
+  const bool fault = fault_is_due();
+  if (!before.ok()) return refuse(before).status;
+  return fault ? refuse(kNoRoom).status : Status{};
+}
+
 Status SimulatedDevice::release(Address address) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status now = health(); !now.ok()) return now;

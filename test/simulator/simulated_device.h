@@ -65,6 +65,8 @@ class SimulatedDevice {
 
   // Status codes: 2 for no room or a fault that was asked for, 1 for zero bytes, the sticky code.
   [[nodiscard]] Grant allocate(Memory kind, std::size_t bytes) noexcept;
+  // A call that is served without the device: counted, and faults hit it.
+  [[nodiscard]] Status count_call() noexcept;
   // `address` must be the start of a live allocation, else Result::invalid with code 1.
   [[nodiscard]] Status release(Address address) noexcept;
 
