@@ -122,6 +122,8 @@ class CachingAllocator {
   // False: certainly not. Without the lock, also in a signal handler.
   [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
+  // The same for memory of ours, when the lock is free; false: not known. Also in a signal handler.
+  [[nodiscard]] bool try_find(Address address, Found& found) const noexcept;
   // Adopted memory in the space of `kind`; found.segment is where it starts.
   [[nodiscard]] Found find_direct(Kind kind, Address address) const noexcept;
 

@@ -79,6 +79,13 @@ Found CachingAllocator::find(Address address) const noexcept {
   return found;
 }
 
+bool CachingAllocator::try_find(Address address, Found& found) const noexcept {
+  if (!state_->mutex.try_lock()) return false;
+  static_cast<void>(state_->find_owned(address, found) || state_->find_pinned(address, found));
+  state_->mutex.unlock();
+  return true;
+}
+
 bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   const auto above = segments.upper_bound(address);
   if (above == segments.begin()) return false;
