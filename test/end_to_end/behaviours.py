@@ -54,8 +54,8 @@ BEHAVIOURS = [
     Behaviour("Memory that a graph uses keeps its address", ("capture_free free",)),
     Behaviour("Peer access covers present and future allocations", ("peers",)),
     Behaviour("The end or reset of a context frees its memory", ("context_reset",)),
-    Behaviour("Frees at exit, when the driver may be gone, do no harm", ("exit_order", "exit_variants")),
-    Behaviour("A forked child cannot use CUDA, and its parent goes on", ("fork_child",)),
+    Behaviour("Frees at exit, when the driver may be gone, do no harm", ("exit_order", "exit_variants", "late_calls")),
+    Behaviour("A forked child cannot use CUDA, and its parent goes on", ("fork_child", "forks")),
     Behaviour(
         "A use after free faults",
         reason="the simulated device runs no kernels; README, \"Modes\", says what a cache hides",
