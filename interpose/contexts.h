@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "allocator/place.h"
 #include "interpose/functions.h"
@@ -32,6 +33,17 @@ class Contexts {
   // Handle of a device place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
 
+  // A context lives until everybody who attached to it has detached too. detached: did somebody
+  // else still hold it?
+  void attached(CUcontext context) noexcept;
+  [[nodiscard]] bool detached(CUcontext context) noexcept;
+  void forget_attachments(CUcontext context) noexcept;
+
+  // `view`, made from the green context `green`, shares its memory with `primary`: it is that
+  // place.
+  void add_view(const void* green, CUcontext view, CUcontext primary) noexcept;
+  void remove_views(const void* green) noexcept;
+
   // `context` ended: calls end(place) for each place that it was. Its handle means something new
   // from now on.
   template <class F>
@@ -55,7 +67,16 @@ class Contexts {
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
 
+  struct View {
+    const void* green = nullptr;
+    CUcontext view = nullptr;
+    CUcontext primary = nullptr;
+  };
+  [[nodiscard]] CUcontext memory_owner(CUcontext context) noexcept;
+
   std::mutex mutex_;
+  std::vector<CUcontext> attachments_;  // one entry an attachment
+  std::vector<View> views_;
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint32_t> generation_{1};

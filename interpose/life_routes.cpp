@@ -12,12 +12,34 @@ CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
   return code;
 }
 
+namespace {
+
+// Has the function still the parameters of `row`? Up to the toolkit that the table was compared
+// with, yes. A younger version may have changed them: then the driver gives another function for
+// it than for the version of the row.
+bool has_abi_of(const FunctionRow& row, int version, cuuint64_t flags, const void* found) {
+  if (version <= CUDA_VERSION) return true;
+  void* known = nullptr;
+  if (real().cuGetProcAddress_v2 != nullptr) {
+    CUdriverProcAddressQueryResult status{};
+    real().cuGetProcAddress_v2(row.asked_as, &known, row.since, flags, &status);
+  } else if (real().cuGetProcAddress != nullptr) {
+    real().cuGetProcAddress(row.asked_as, &known, row.since, flags);
+  }
+  return known == found;
+}
+
+}  // namespace
+
 // The driver answers first, with its own code and status; only what it found is replaced.
 CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, void** pfn,
                           int version, cuuint64_t flags) noexcept {
   const CUresult code = direct();
   const bool found = code == CUDA_SUCCESS && pfn != nullptr && *pfn != nullptr;
-  if (found && !switched_off()) *pfn = wrapper_for(symbol, version, flags, *pfn);
+  if (!found || switched_off()) return code;
+  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  const FunctionRow* row = newest_row(symbol, version, per_thread);
+  if (row != nullptr && has_abi_of(*row, version, flags, *pfn)) *pfn = wrapper_of(*row);
   return code;
 }
 
@@ -29,12 +51,14 @@ CUresult cuGetProcAddress_v2(Call& call, const DirectCall& direct, const char* s
 
 namespace {
 
-// What ends with its context. Stream-ordered memory does not: its pool belongs to the device.
-constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed, Kind::pinned, Kind::registered};
+// What ends with its context. Memory of pools, handles and graphs does not: it is the device's.
+constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
+                                    Kind::array,  Kind::imported, Kind::external, Kind::graphics};
 
 // Everything of `context` is gone: nothing of it is given back to the driver.
 void forget_context(Profiler& profiler, CUcontext context) {
   profiler.captures().context_ended(context);
+  profiler.contexts().forget_attachments(context);
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));
@@ -101,6 +125,20 @@ CUresult cuCtxDestroy_v2(Call& call, const DirectCall& direct, CUcontext ctx) no
   return destroy_context(call, direct, ctx);
 }
 
+// Its creator and each cuCtxAttach hold a context; the last cuCtxDetach destroys it.
+CUresult cuCtxAttach(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && pctx != nullptr) call.profiler().contexts().attached(*pctx);
+  return code;
+}
+CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && !call.profiler().contexts().detached(ctx)) {
+    forget_context(call.profiler(), ctx);
+  }
+  return code;
+}
+
 CUresult cuDevicePrimaryCtxRelease(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
   return end_primary_context(call, direct, dev);
 }
@@ -118,6 +156,27 @@ CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevi
   if (code == CUDA_SUCCESS && context != nullptr) forget_context(call.profiler(), context);
   return code;
 }
+
+#if CUDA_VERSION >= 12040
+// Memory made under a green context is its primary context's, and outlives it.
+CUresult cuCtxFromGreenCtx(Call& call, const DirectCall& direct, CUcontext* pContext,
+                           CUgreenCtx hCtx) noexcept {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || pContext == nullptr) return code;
+  CUdevice device = 0;
+  const Within within(*pContext);
+  if (within.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return code;
+  if (const CUcontext primary = primary_context(device); primary != nullptr) {
+    call.profiler().contexts().add_view(hCtx, *pContext, primary);
+  }
+  return code;
+}
+CUresult cuGreenCtxDestroy(Call& call, const DirectCall& direct, CUgreenCtx hCtx) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().contexts().remove_views(hCtx);
+  return code;
+}
+#endif
 
 CUresult cuStreamDestroy(Call& call, const DirectCall& direct, CUstream stream) noexcept {
   return destroy_stream(call, direct, stream);
@@ -140,6 +199,18 @@ CUresult cuStreamBeginCapture_v2_ptsz(Call& call, const DirectCall& direct, CUst
                                       CUstreamCaptureMode) noexcept {
   return begin_capture(call, direct, stream, true);
 }
+#if CUDA_VERSION >= 12030
+CUresult cuStreamBeginCaptureToGraph(Call& call, const DirectCall& direct, CUstream stream, CUgraph,
+                                     const CUgraphNode*, const CUgraphEdgeData*, std::size_t,
+                                     CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, false);
+}
+CUresult cuStreamBeginCaptureToGraph_ptsz(Call& call, const DirectCall& direct, CUstream stream,
+                                          CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
+                                          std::size_t, CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, true);
+}
+#endif
 CUresult cuStreamEndCapture(Call& call, const DirectCall& direct, CUstream stream,
                             CUgraph*) noexcept {
   return end_capture(call, direct, stream, false);

@@ -77,16 +77,20 @@ std::size_t first_asked_as(std::string_view name) noexcept {
   return low;
 }
 
-bool same_question(std::size_t one, std::size_t other) noexcept {
-  const FunctionRow& a = kFunctions[kByAskedName[one]];
-  const FunctionRow& b = kFunctions[kByAskedName[other]];
-  return a.since == b.since && std::strcmp(a.asked_as, b.asked_as) == 0;
-}
+// Names under which the driver knows a function beside its own, from a version on: one that
+// changed its parameters by becoming another function.
+struct Alias {
+  std::string_view name;
+  int since;
+  std::string_view means;
+};
+constexpr Alias kAliases[] = {{"cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"}};
 
-// Does the function at this position of kByAskedName exist in both stream flavours?
-bool has_twin(std::size_t at) noexcept {
-  return (at > 0 && same_question(at, at - 1)) ||
-         (at + 1 < kFunctionCount && same_question(at, at + 1));
+std::string_view asked_name(std::string_view name, int version) noexcept {
+  for (const Alias& alias : kAliases) {
+    if (name == alias.name && version >= alias.since) return alias.means;
+  }
+  return name;
 }
 
 // Row of an exported symbol, or -1.
@@ -140,19 +144,20 @@ void* real_dlsym(void* handle, const char* name) noexcept {
   return find_real_dlsym()(handle, name);
 }
 
-void* wrapper_for(const char* symbol, int version, cuuint64_t flags, void* found) noexcept {
-  const bool wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  const std::string_view name = symbol;
-  void* best = found;
+// A function without a flavour of its own for per-thread streams answers for both.
+const FunctionRow* newest_row(const char* symbol, int version, bool per_thread) noexcept {
+  const std::string_view name = asked_name(symbol, version);
+  const FunctionRow* best = nullptr;
   for (std::size_t i = first_asked_as(name); i < kFunctionCount; ++i) {
     const FunctionRow& candidate = kFunctions[kByAskedName[i]];
     if (name != candidate.asked_as || candidate.since > version) break;
-    const bool wrong_flavour = candidate.per_thread != wants_per_thread;
-    if (wrong_flavour && has_twin(i)) continue;
-    best = wrappers()[kByAskedName[i]];
+    const bool better = best == nullptr || candidate.per_thread >= best->per_thread;
+    if (candidate.per_thread <= per_thread && better) best = &candidate;
   }
   return best;
 }
+
+void* wrapper_of(const FunctionRow& row) noexcept { return wrappers()[&row - kFunctions]; }
 
 }  // namespace vramscope
 

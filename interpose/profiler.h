@@ -10,8 +10,11 @@
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
+#include "interpose/graph_memory.h"
+#include "interpose/open_counts.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
+#include "interpose/virtual_memory.h"
 #include "reporter/record/recorder.h"
 #include "reporter/report/report.h"
 
@@ -37,6 +40,9 @@ class Profiler {
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
+  [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -64,6 +70,9 @@ class Profiler {
   const Options options_;
   Contexts contexts_;
   Captures captures_;
+  VirtualMemory virtual_memory_;
+  GraphMemory graph_memory_;
+  OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;
   Recorder recorder_;

@@ -167,7 +167,9 @@ class Reports(harness.Case):
 class Coverage(harness.Case):
     PROGRAMS = (
         ["capture_free", "allocate"], ["context_reset"], ["double_free"], ["ipc_export"], ["kinds"],
-        ["linked"], ["meminfo"], ["old_names"], ["proc_address"],
+        ["linked"], ["meminfo"], ["old_names"], ["proc_address"], ["arrays"], ["context_life"],
+        ["graph_memory"], ["graphics"], ["multicast"], ["null_handles"], ["pools"],
+        ["virtual_memory"],
     )  # fmt: skip
 
     def test_every_row_of_the_function_table_is_called_by_some_program(self):

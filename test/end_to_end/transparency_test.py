@@ -12,11 +12,13 @@ SLOW = "delay_us=3000"
 
 # Program and arguments, and what the simulated device is asked to do.
 VICTIMS = [
+    (["arrays"], ""),
     (["backtrace"], ""),
     (["capture_free", "allocate"], ""),
     (["capture_free", "allocate", "relaxed"], ""),
     (["capture_free", "nothing"], ""),
     (["capture_contexts"], ""),
+    (["context_life"], ""),
     (["context_reset"], ""),
     (["dlsym_next"], ""),
     (["double_free"], ""),
@@ -37,13 +39,18 @@ VICTIMS = [
     (["exit_variants", "kill"], ""),
     (["exit_variants", "exec"], ""),
     (["fork_child"], ""),
+    (["graph_memory"], ""),
+    (["graphics"], ""),
     (["kinds"], ""),
     (["linked"], ""),
     (["meminfo"], ""),
+    (["multicast"], ""),
     (["no_cuda"], ""),
+    (["null_handles"], ""),
     (["old_names"], ""),
     (["oom"], "capacity=4GiB"),
     (["oom", "96"], "capacity=1GiB"),
+    (["pools"], ""),
     (["proc_address"], ""),
     (["reuse_race"], ""),
     (["reuse_race"], SLOW),
@@ -56,6 +63,7 @@ VICTIMS = [
     (["usr1_handler", "signal"], ""),
     (["usr1_handler", "siginfo"], ""),
     (["usr1_handler", "ignore"], ""),
+    (["virtual_memory"], ""),
 ]
 
 
