@@ -9,6 +9,9 @@
 namespace vramscope {
 namespace {
 
+// What a device's limit counts.
+bool takes_device_memory(Kind kind) { return holds_memory(kind) && has_device(kind); }
+
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
 template <class Change>
@@ -24,7 +27,8 @@ void change_host(HostStatistics& host, std::uint64_t bytes, Change change) {
 
 }  // namespace
 
-Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept {
+Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes, Tag tag,
+                                Promise promise) noexcept {
   Outcome out{.status = {Result::invalid, 0},
               .address = address,
               .rounded = bytes,
@@ -32,8 +36,9 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
               .tag = tag,
               .where = where};
   const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
-  if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
   MutexLock lock(state_->mutex);
+  state_->rooms[promise.device].promised -= promise.bytes;
+  if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
   state_->adopt(where, address, bytes, out);
   return out;
 }
@@ -66,6 +71,7 @@ void CachingAllocator::State::count_direct(const DirectMemory& direct) {
     ++host.num_host_alloc;
     change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.increase(n); });
   }
+  if (takes_device_memory(direct.where.kind)) rooms[direct.where.device].direct += direct.bytes;
   ledger.count_allocation(direct.where, direct.tag, direct.bytes);
 }
 
@@ -108,6 +114,7 @@ void CachingAllocator::State::forget_direct(Directs::iterator it, Ended how) {
     host.num_host_free += how == Ended::freed;
     change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.decrease(n); });
   }
+  if (takes_device_memory(direct.where.kind)) rooms[direct.where.device].direct -= direct.bytes;
   ledger.count_free(direct.where, direct.tag, direct.bytes);
 }
 

@@ -147,6 +147,15 @@ std::string CachingAllocator::State::check_invariants() const {
   if (now.blocks.size() - direct_count() - pinned.all().size() != blocks.block_count()) {
     return "records are lost";
   }
+  std::map<std::uint16_t, std::uint64_t> direct;
+  for (const SegmentSnapshot& segment : now.segments) {
+    const Kind kind = segment.place.kind;
+    const bool on_host = kind == Kind::pinned || kind == Kind::registered;
+    if (segment.is_direct && !on_host) direct[segment.place.device] += segment.total_size;
+  }
+  for (std::uint16_t i = 0; i < rooms.size(); ++i) {
+    if (rooms[i].direct != direct[i]) return "direct bytes of a device differ from a recount";
+  }
   if (std::string wrong = check_statistics(now); !wrong.empty()) return wrong;
   if (std::string wrong = check_host(now); !wrong.empty()) return wrong;
   return check_ledger(now);

@@ -9,6 +9,7 @@
 
 #include "allocator/place.h"
 #include "allocator/snapshot.h"
+#include "allocator/waits.h"
 
 namespace vramscope {
 
@@ -22,6 +23,7 @@ struct PinnedBlock {
   Tag tag = 0;                  // while live
   BlockState state = BlockState::inactive;
   std::uint32_t number = 0;     // of its free, while that is pending
+  Waits::Number freed = 0;      // when it was freed
   PinnedBlock* next = nullptr;  // in its bucket, or in the order of pending frees
 
   [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }

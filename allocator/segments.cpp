@@ -31,7 +31,10 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
   if (is_out_of_memory(out) && limits.exact_fallback && least < bytes) {
     block = attempt(where, pool, least, out);
   }
-  if (is_out_of_memory(out)) ++device_of(where).counters.rare().num_ooms;
+  if (is_out_of_memory(out)) {
+    ++device_of(where).counters.rare().num_ooms;
+    rooms[where.device].refusals += out.by_limit;
+  }
   if (block == kNoBlock) out.source = Source::none;
   return block;
 }
@@ -55,6 +58,11 @@ BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::ui
   const PlaceMemory* place = find_place(where);
   if (place && !within_limit(*place, bytes)) {
     out.status = {Result::out_of_memory, out.status.code};  // the backend's refusal, if any, stays
+    return kNoBlock;
+  }
+  out.by_limit = !has_room(where.device, bytes);
+  if (out.by_limit) {
+    out.status = {Result::out_of_memory, out.status.code};
     return kNoBlock;
   }
   DeviceMemory& device = device_of(where);  // devices stay while their places come and go
@@ -93,7 +101,9 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
     PlaceMemory* place = usable ? open_place(where) : nullptr;
     if (place && blocks.prepare()) {
       Segment& segment = segments[address];
-      segment = {bytes, place->pool(pool).add_segment(address, to_units(bytes)), place->slot, pool};
+      segment = {bytes,
+                 place->pool(pool).add_segment(address, to_units(bytes), place->waits.settled()),
+                 place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
       count_segment(device.counters, pool, bytes);

@@ -51,11 +51,20 @@ bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
 
 }  // namespace
 
-bool CachingAllocator::owns(Address address) const noexcept {
-  const bool may_be_pinned = state_->pinned_range.contains(address);
-  if (!may_be_pinned && !state_->device_range.contains(address)) return false;
+bool CachingAllocator::may_own(Address address) const noexcept {
+  return state_->device_range.contains(address) || state_->pinned_range.contains(address);
+}
+
+bool CachingAllocator::owns_pinned(Address address) const noexcept {
+  if (!state_->pinned_range.contains(address)) return false;
   MutexLock lock(state_->mutex);
-  if (may_be_pinned && state_->pinned.find_around(address)) return true;
+  return state_->pinned.find_around(address) != nullptr;
+}
+
+bool CachingAllocator::owns(Address address) const noexcept {
+  if (!may_own(address)) return false;
+  MutexLock lock(state_->mutex);
+  if (state_->pinned.find_around(address)) return true;
   const auto above = state_->segments.upper_bound(address);
   if (above == state_->segments.begin()) return false;
   const auto segment = std::prev(above);

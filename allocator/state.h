@@ -20,6 +20,7 @@
 #include "allocator/mutex.h"
 #include "allocator/pinned_blocks.h"
 #include "allocator/pool.h"
+#include "allocator/waits.h"
 
 namespace vramscope {
 
@@ -28,6 +29,14 @@ struct DeviceMemory {
   DeviceCounters counters;
   std::uint64_t reserved = 0;  // bytes of our own segments
   std::uint64_t promised = 0;  // asked of the backend and not answered yet
+};
+
+// What counts against a device's limit besides segments of ours.
+struct RoomCounts {
+  std::uint64_t limit = Limits::kUnlimited;
+  std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
+  std::uint64_t promised = 0;  // that it is about to get
+  std::uint64_t refusals = 0;
 };
 
 // One place: its two pools, and the blocks that were freed while the device could not be waited
@@ -49,6 +58,7 @@ struct PlaceMemory {
   BlockIndex first_pending = kNoBlock;  // in the order of their frees: Block::left is the next one
   BlockIndex last_pending = kNoBlock;
   std::uint32_t newest_pending = 0;  // number of the newest; Block::right is a block's own
+  Waits waits;
 };
 
 struct Segment {
@@ -105,6 +115,7 @@ inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none
 struct CachingAllocator::State {
   State(Backend& door, Limits settings)
       : backend(door),
+        reuse(settings.reuse),
         limits(settings),
         plain_hits(settings.has_plain_hits()),
         max_split_size_at_start(static_cast<std::int64_t>(settings.max_split_size)) {}
@@ -124,7 +135,23 @@ struct CachingAllocator::State {
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
   }
-  void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(mutex);
+  void release(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
+      VRAMSCOPE_REQUIRES(mutex);
+
+  // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
+  // false means that nothing may be asked now and the block was put back.
+  // What a block carries that is freed now: a wait has just finished, or is still to come.
+  [[nodiscard]] Waits::Number number_of_free(const Waits& waits) const VRAMSCOPE_REQUIRES(mutex) {
+    return reuse == Reuse::at_free ? waits.settled() : waits.now();
+  }
+  [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
+    if (reuse == Reuse::at_free) return waits.cover(freed);
+    return waits.cover(freed) && ++hits_unasked < kHitsPerProbe;
+  }
+  [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool prove_pinned(const PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  enum class Answer : std::uint8_t { fine, error, not_now };
+  [[nodiscard]] Answer ask(Place where, bool must_wait, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
   // places.cpp
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -164,6 +191,11 @@ struct CachingAllocator::State {
   void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
 
+  // device_room.cpp
+  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
+
   // reclaim.cpp. All but the last two unlock.
   [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
   // False: nothing may be released now.
@@ -181,11 +213,13 @@ struct CachingAllocator::State {
 
   // pinned_memory.cpp. Those that take an Outcome unlock.
   void allocate_pinned(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void hand_out_pinned(PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PinnedBlock* obtain_pinned(const Request& request, std::uint64_t bytes,
                                            Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PinnedBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool free_pinned(Address address, Outcome& out) noexcept;
+  void put_back_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void begin_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
@@ -228,7 +262,12 @@ struct CachingAllocator::State {
   }
   [[nodiscard]] std::size_t direct_count() const VRAMSCOPE_REQUIRES(mutex);
 
+  // Contract, "Errors": a sticky error shows after so many allocations that asked the device
+  // nothing.
+  static constexpr std::uint32_t kHitsPerProbe = 64;
+
   Backend& backend;
+  const Reuse reuse;
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
@@ -239,10 +278,13 @@ struct CachingAllocator::State {
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
   std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<RoomCounts, kMaxDevices> rooms VRAMSCOPE_GUARDED_BY(mutex);
   PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
+  Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);  // each covers all pinned memory
+  std::uint32_t hits_unasked VRAMSCOPE_GUARDED_BY(mutex) = 0;
 
   // Written under the lock, read without it.
   std::atomic<std::uint64_t> last_serial{0};

@@ -60,9 +60,9 @@ void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
   event_.place = where;
   event_.address = address;
   event_.bytes = bytes;
-  if (bytes == 0 || where.device >= kMaxDevices) return;
+  if (bytes == 0) return;
   event_.tag = tag(where);
-  const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag);
+  const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
   if (!outcome.status.ok()) count_unrecorded();
 }
 
@@ -89,7 +89,7 @@ void Call::forget(const Found& found) noexcept {
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS;
-  event_.total_ns = now_ns() - event_.start_ns;
+  event_.total_ns = elapsed_ns(event_.start_ns);
   profiler_->recorder().record(event_);
   return code;
 }

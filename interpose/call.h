@@ -43,8 +43,8 @@ class Call {
   // Where memory of `kind` is: in the current context, or nowhere in particular.
   [[nodiscard]] Place place_of(Kind kind) const noexcept;
 
-  // For bodies that say themselves what came and went. adopt() takes the stack; bytes = 0 or a
-  // `where.device` that cannot be are left out.
+  // For bodies that say themselves what came and went. adopt() takes the stack; without bytes
+  // nothing is recorded.
   void adopt(Place where, Address address, std::size_t bytes) noexcept;
   // Recorded memory that starts at this address of the kind's space; found.direct: there is some.
   [[nodiscard]] Found find(Kind kind, Address address) noexcept;
@@ -52,6 +52,8 @@ class Call {
   // and memory that another thread got at the same address in between stays.
   void forget(const Found& found) noexcept;
   void count_unrecorded() noexcept { profiler_->recorder().count_unrecorded(); }
+  // Room that the allocator keeps for what the real function gives.
+  void keep(Promise promise) noexcept { promise_ = promise; }
 
   // What our allocator decided becomes part of the event.
   void note(const Outcome& outcome) noexcept;
@@ -82,7 +84,7 @@ class Call {
     errno = errno_;
     const CUresult code = real_function();
     errno_ = errno;
-    event_.driver_ns += now_ns() - start;
+    event_.driver_ns += elapsed_ns(start);
     return code;
   }
 
@@ -108,6 +110,7 @@ class Call {
 
   Profiler* profiler_;
   Event event_;
+  Promise promise_;
   int errno_;
 };
 

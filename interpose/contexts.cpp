@@ -47,7 +47,7 @@ Contexts::Current Contexts::current() noexcept {
 }
 
 void Contexts::attached(CUcontext context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   try {
     attachments_.push_back(context);
   } catch (const std::bad_alloc&) {
@@ -56,7 +56,7 @@ void Contexts::attached(CUcontext context) noexcept {
 }
 
 bool Contexts::detached(CUcontext context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const auto it = std::find(attachments_.begin(), attachments_.end(), context);
   if (it == attachments_.end()) return false;
   attachments_.erase(it);
@@ -64,12 +64,12 @@ bool Contexts::detached(CUcontext context) noexcept {
 }
 
 void Contexts::forget_attachments(CUcontext context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   std::erase(attachments_, context);
 }
 
 void Contexts::add_view(const void* green, CUcontext view, CUcontext primary) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   std::erase_if(views_, [&](const View& old) { return old.view == view; });
   try {
     views_.push_back({green, view, primary});
@@ -80,21 +80,27 @@ void Contexts::add_view(const void* green, CUcontext view, CUcontext primary) no
 }
 
 void Contexts::remove_views(const void* green) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   std::erase_if(views_, [&](const View& old) { return old.green == green; });
   generation_.fetch_add(1, std::memory_order_release);
 }
 
 CUcontext Contexts::memory_owner(CUcontext context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   for (const View& view : views_) {
     if (view.view == context) return view.primary;
   }
   return context;
 }
 
+CUresult Contexts::check_current() noexcept {
+  CUcontext context = nullptr;
+  const CUresult code = real().cuCtxGetCurrent(&context);
+  return code == CUDA_SUCCESS && context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : code;
+}
+
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   std::uint32_t at = count;  // where a new entry goes: at the end, or over an ended one
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -110,7 +116,7 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
 }
 
 CUcontext Contexts::handle(Place place) const noexcept {
-  return entries_[place.context].context.load(std::memory_order_acquire);
+  return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
 Within::Within(CUcontext context) noexcept {

@@ -7,7 +7,7 @@
 namespace vramscope {
 
 bool GraphMemory::added(CUgraph graph, Address address) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   try {
     auto it = graphs_.find(graph);
     if (it == graphs_.end()) {
@@ -22,7 +22,7 @@ bool GraphMemory::added(CUgraph graph, Address address) noexcept {
 }
 
 void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const auto it = graphs_.find(graph);
   if (it == graphs_.end()) return;
   try {

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "allocator/capability.h"
 #include "allocator/place.h"
 #include "interpose/functions.h"
 
@@ -25,18 +25,22 @@ class GraphMemory {
   void instantiated(CUgraphExec executable, CUgraph graph) noexcept;
 
   // To be asked before the driver destroys it: another thread may get the handle at once.
-  [[nodiscard]] Number number_of(CUgraph graph) const noexcept { return find(graphs_, graph); }
+  [[nodiscard]] Number number_of(CUgraph graph) const noexcept {
+    const SystemLock lock(mutex_);
+    return find(graphs_, graph);
+  }
   [[nodiscard]] Number number_of(CUgraphExec executable) const noexcept {
+    const SystemLock lock(mutex_);
     return find(executables_, executable);
   }
   template <class End>
   void ended(CUgraph graph, Number number, End end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     release(graphs_, graph, number, end);
   }
   template <class End>
   void ended(CUgraphExec executable, Number number, End end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     release(executables_, executable, number, end);
   }
 
@@ -47,13 +51,13 @@ class GraphMemory {
   };
 
   template <class Handles, class Handle>
-  [[nodiscard]] Number find(const Handles& handles, Handle handle) const noexcept {
-    const std::lock_guard lock(mutex_);
+  [[nodiscard]] static Number find(const Handles& handles, Handle handle) noexcept {
     const auto it = handles.find(handle);
     return it != handles.end() ? it->second : none;
   }
   template <class Handles, class Handle, class End>
-  void release(Handles& handles, Handle handle, Number number, End end) noexcept {
+  void release(Handles& handles, Handle handle, Number number, End end) noexcept
+      VRAMSCOPE_REQUIRES(mutex_) {
     const auto named = handles.find(handle);
     if (named != handles.end() && named->second == number) handles.erase(named);
     const auto it = memories_.find(number);
@@ -62,11 +66,11 @@ class GraphMemory {
     memories_.erase(it);
   }
 
-  mutable std::mutex mutex_;
-  Number newest_ = none;
-  std::map<CUgraph, Number> graphs_;
-  std::map<CUgraphExec, Number> executables_;
-  std::map<Number, Memory> memories_;
+  mutable SystemMutex mutex_;
+  Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
+  std::map<CUgraph, Number> graphs_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<CUgraphExec, Number> executables_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<Number, Memory> memories_ VRAMSCOPE_GUARDED_BY(mutex_);
 };
 
 }  // namespace vramscope

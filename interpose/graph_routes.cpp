@@ -25,7 +25,7 @@ enum class Pool : bool { of_stream, given };
 
 CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                            std::size_t bytes, CUstream stream, bool per_thread, Pool pool) {
-  const CUresult code = direct();
+  const CUresult code = bounded(call, direct, bytes);
   if (code != CUDA_SUCCESS) return code;
   CUgraph graph = nullptr;
   if (call.profiler().captures().any()) graph = Captures::graph_of(stream, per_thread);

@@ -1,9 +1,18 @@
 // Memory of other processes and of graphics: borrowed, so recorded apart.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/memory_sizes.h"
+#include "interpose/real.h"
 #include "interpose/routes.h"
 
-namespace vramscope::routes {
+namespace vramscope {
+
+std::size_t range_bytes(CUdeviceptr address) noexcept {
+  std::size_t bytes = 0;
+  const auto ask = real().cuMemGetAddressRange_v2;
+  return ask != nullptr && ask(nullptr, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
+}
+
+namespace routes {
 namespace {
 
 // A handle that is open already gives the same address again and counts how often.
@@ -53,4 +62,6 @@ CUresult cuGraphicsUnmapResources_ptsz(Call& call, const DirectCall& direct, uns
   return unmap_resources(call, direct, count, resources);
 }
 
-}  // namespace vramscope::routes
+}  // namespace routes
+
+}  // namespace vramscope

@@ -1,24 +1,19 @@
 // Start-up, lookup, and the life of contexts and captures: what the driver does, noted.
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cstdio>
+#include <string_view>
+
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
 
 namespace vramscope::routes {
 
-CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
-  const CUresult code = direct();
-  if (code == CUDA_SUCCESS) Profiler::start();
-  return code;
-}
-
 namespace {
 
-// Has the function still the parameters of `row`? Up to the toolkit that the table was compared
-// with, yes. A younger version may have changed them: then the driver gives another function for
-// it than for the version of the row.
-bool has_abi_of(const FunctionRow& row, int version, cuuint64_t flags, const void* found) {
-  if (version <= CUDA_VERSION) return true;
+// The driver's answer for the very version of a row.
+void* answer_for(const FunctionRow& row, cuuint64_t flags) {
   void* known = nullptr;
   if (real().cuGetProcAddress_v2 != nullptr) {
     CUdriverProcAddressQueryResult status{};
@@ -26,10 +21,53 @@ bool has_abi_of(const FunctionRow& row, int version, cuuint64_t flags, const voi
   } else if (real().cuGetProcAddress != nullptr) {
     real().cuGetProcAddress(row.asked_as, &known, row.since, flags);
   }
-  return known == found;
+  return known;
+}
+
+// From CUDA 12 on the header means another function by this name, with other parameters; whether
+// the driver does too its answers tell.
+constexpr std::string_view kAmbiguousName = "cuGraphInstantiate";
+constexpr Function kItsOtherMeaning = Function::cuGraphInstantiateWithFlags;
+
+// The row whose parameters the driver's answer `found` has; null: one that we do not know. Up to
+// the toolkit that the table was compared with, the version tells; for a younger version the
+// parameters may have changed, and then the driver gives another function than for the row's.
+const FunctionRow* row_of(const FunctionRow& newest, int version, cuuint64_t flags,
+                          const void* found) {
+  const bool is_ambiguous = newest.asked_as == kAmbiguousName;
+  if (version <= CUDA_VERSION && !is_ambiguous) return &newest;
+  if (answer_for(newest, flags) == found) return &newest;
+  if (is_ambiguous && answer_for(row(kItsOtherMeaning), flags) == found) {
+    return &row(kItsOtherMeaning);
+  }
+  return nullptr;
+}
+
+// Rows of which the program got a younger function, by index.
+constinit std::atomic<bool> younger[kFunctionCount]{};
+
+void warn_of_younger() {
+  Profiler* profiler = Profiler::active();
+  for (std::size_t i = 0; profiler != nullptr && i < kFunctionCount; ++i) {
+    if (!younger[i].load(std::memory_order_relaxed)) continue;
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "the program uses a %s that is younger than this build of Vramscope; its calls "
+                  "are not recorded",
+                  kFunctions[i].asked_as);
+    profiler->recorder().warn(text);  // each text once
+  }
 }
 
 }  // namespace
+
+CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  Profiler::start();
+  warn_of_younger();  // lookups come first
+  return code;
+}
 
 // The driver answers first, with its own code and status; only what it found is replaced.
 CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, void** pfn,
@@ -38,8 +76,14 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
   const bool found = code == CUDA_SUCCESS && pfn != nullptr && *pfn != nullptr;
   if (!found || switched_off()) return code;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  const FunctionRow* row = newest_row(symbol, version, per_thread);
-  if (row != nullptr && has_abi_of(*row, version, flags, *pfn)) *pfn = wrapper_of(*row);
+  const FunctionRow* newest = newest_row(symbol, version, per_thread);
+  if (newest == nullptr) return code;
+  if (const FunctionRow* known = row_of(*newest, version, flags, *pfn)) {
+    *pfn = wrapper_of(*known);
+  } else {
+    younger[newest - kFunctions].store(true, std::memory_order_relaxed);
+    warn_of_younger();
+  }
   return code;
 }
 
@@ -62,6 +106,10 @@ void forget_context(Profiler& profiler, CUcontext context) {
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));
+    }
+    const Place pinned = in_context(Kind::pinned, place.device, place.context);
+    for (unsigned flags = 0; flags <= kHostFlags; ++flags) {
+      profiler.allocator().forget_place(with_host_flags(pinned, flags));
     }
   });
 }

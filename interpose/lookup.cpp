@@ -77,22 +77,6 @@ std::size_t first_asked_as(std::string_view name) noexcept {
   return low;
 }
 
-// Names under which the driver knows a function beside its own, from a version on: one that
-// changed its parameters by becoming another function.
-struct Alias {
-  std::string_view name;
-  int since;
-  std::string_view means;
-};
-constexpr Alias kAliases[] = {{"cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"}};
-
-std::string_view asked_name(std::string_view name, int version) noexcept {
-  for (const Alias& alias : kAliases) {
-    if (name == alias.name && version >= alias.since) return alias.means;
-  }
-  return name;
-}
-
 // Row of an exported symbol, or -1.
 int exported_row(const char* name) noexcept {
   for (std::size_t i = 0; i < kFunctionCount; ++i) {
@@ -146,7 +130,7 @@ void* real_dlsym(void* handle, const char* name) noexcept {
 
 // A function without a flavour of its own for per-thread streams answers for both.
 const FunctionRow* newest_row(const char* symbol, int version, bool per_thread) noexcept {
-  const std::string_view name = asked_name(symbol, version);
+  const std::string_view name = symbol;
   const FunctionRow* best = nullptr;
   for (std::size_t i = first_asked_as(name); i < kFunctionCount; ++i) {
     const FunctionRow& candidate = kFunctions[kByAskedName[i]];

@@ -1,10 +1,8 @@
-// Sizes of arrays, and of memory that somebody else allocated.
+// Sizes of arrays.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/memory_sizes.h"
 
 #include <algorithm>
-
-#include "interpose/real.h"
 
 namespace vramscope {
 namespace {
@@ -128,12 +126,6 @@ std::size_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR_v1& array) noexcept {
 }
 std::size_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned int levels) noexcept {
   return bytes_of(shape_of_deep(array), levels);
-}
-
-std::size_t range_bytes(CUdeviceptr address) noexcept {
-  std::size_t bytes = 0;
-  const auto ask = real().cuMemGetAddressRange_v2;
-  return ask != nullptr && ask(nullptr, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
 }
 
 }  // namespace vramscope

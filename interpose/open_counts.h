@@ -3,9 +3,9 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <new>
 
+#include "allocator/capability.h"
 #include "allocator/place.h"
 
 namespace vramscope {
@@ -15,7 +15,7 @@ class OpenCounts {
  public:
   // How often it is open now; 1 also when our own memory is exhausted.
   [[nodiscard]] std::uint64_t add(Address address) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     try {
       return ++counts_[address];
     } catch (const std::bad_alloc&) {
@@ -24,7 +24,7 @@ class OpenCounts {
   }
   // How often it still is.
   [[nodiscard]] std::uint64_t remove(Address address) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     const auto it = counts_.find(address);
     if (it == counts_.end()) return 0;
     if (--it->second > 0) return it->second;
@@ -33,8 +33,8 @@ class OpenCounts {
   }
 
  private:
-  std::mutex mutex_;
-  std::map<Address, std::uint64_t> counts_;
+  SystemMutex mutex_;
+  std::map<Address, std::uint64_t> counts_ VRAMSCOPE_GUARDED_BY(mutex_);
 };
 
 }  // namespace vramscope

@@ -35,6 +35,21 @@ bool driver_is_complete() noexcept {
   return complete;
 }
 
+std::string missing_functions(int driver_version) {
+  const Real& driver = real();
+  const bool missing[] = {
+#define DRIVER_FUNCTION(symbol, ...) driver.symbol == nullptr,
+#include "interpose/functions.def"
+  };
+  std::string names;
+  for (std::size_t i = 0; i < kFunctionCount; ++i) {
+    const FunctionRow& row = kFunctions[i];
+    if (!missing[i] || row.since > driver_version || row.kind == Kind::graphics) continue;
+    names += (names.empty() ? "" : ", ") + std::string(row.symbol);
+  }
+  return names;
+}
+
 namespace {
 
 // Fills the pointers, the first time.
@@ -51,6 +66,7 @@ void load_real(void* handle) noexcept {
   fresh.vramscope_simulated_launches =
       reinterpret_cast<decltype(fresh.vramscope_simulated_launches)>(
           real_dlsym(handle, "vramscope_simulated_launches"));
+  dlerror();  // what this driver lacks is no error of the program's
   if (loading.test_and_set(std::memory_order_acq_rel)) {
     while (known.load(std::memory_order_acquire) == nullptr) {  // the other thread only copies
     }

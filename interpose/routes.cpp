@@ -4,59 +4,18 @@
 
 #include <algorithm>
 
+#include "interpose/answers.h"
+#include "interpose/memory_limit.h"
 #include "interpose/message.h"
 #include "interpose/real.h"
 
 namespace vramscope::routes {
-namespace {
-
-// The driver's code of an outcome. Refusals of ours have no code of the driver's: a request of 2^60
-// bytes is out of memory, an address that starts no live block is an invalid value.
-CUresult to_code(const Status& status) {
-  switch (status.result) {
-    case Result::ok:
-      return CUDA_SUCCESS;
-    case Result::invalid:
-      return CUDA_ERROR_INVALID_VALUE;
-    case Result::out_of_memory:
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    case Result::failed:
-      break;
-  }
-  return status.code != 0 ? static_cast<CUresult>(status.code) : CUDA_ERROR_UNKNOWN;
-}
-
-// Our own memory is exhausted: nothing happened, the program's call may go to the driver.
-bool served_nothing(const Status& status) {
-  return status.result == Result::failed && status.code == 0;
-}
-
-// An address that the driver has never heard of: questions about a block of ours that is free are
-// asked about it instead, so that the answer is the one for unallocated memory.
-CUdeviceptr unknown_address() {
-  static char anything;
-  return reinterpret_cast<std::uintptr_t>(&anything);
-}
-
-// The slack between what was asked for and the block's end is not the program's.
-bool outside_live_block(const Found& found, CUdeviceptr address) {
-  return !found.live || address >= found.block.address + found.block.requested_size;
-}
-
-CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(address)) return direct();
-  const Outcome outcome = allocator.free(address);
-  call.note(outcome);
-  return to_code(outcome.status);
-}
-
-}  // namespace
 
 CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                        std::size_t bytesize) noexcept {
   Profiler& profiler = call.profiler();
-  if (!profiler.routes_device_memory() || dptr == nullptr || bytesize == 0) return direct();
+  if (!profiler.routes_device_memory()) return bounded(call, direct, bytesize);
+  if (dptr == nullptr || bytesize == 0) return direct();
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
   Place place;
   if (!call.find_place(place)) return direct();  // and which error this is
@@ -64,21 +23,9 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
       profiler.allocator().allocate({.where = place, .bytes = bytesize, .tag = call.tag(place)});
   if (served_nothing(outcome.status)) return direct();
   call.note(outcome);
+  if (outcome.by_limit && !outcome.status.ok()) note_limit_met(profiler, place.device);
   if (outcome.status.ok()) *dptr = outcome.address;
   return to_code(outcome.status);
-}
-
-CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
-  return free_block(call, direct, dptr);
-}
-
-// The programming guide lets it take memory of cudaMalloc, so it takes ours.
-CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr, CUstream) noexcept {
-  return free_block(call, direct, dptr);
-}
-CUresult cuMemFreeAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr dptr,
-                             CUstream) noexcept {
-  return free_block(call, direct, dptr);
 }
 
 // Idle segments count as free: the program could have them at once.
@@ -91,6 +38,7 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
     call.profiler().backend().note_free_memory(place.device, *free, *total);
   }
   if (free != nullptr) *free += call.profiler().allocator().idle_bytes(place.device);
+  cut_to_limit(call.profiler(), place.device, free, total);
   return code;
 }
 
@@ -108,9 +56,8 @@ CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
 
 CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdeviceptr* pbase,
                                  std::size_t* psize, CUdeviceptr dptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(dptr)) return direct();
-  const Found found = allocator.find(dptr);
+  const Found found = find_ours(call.profiler().allocator(), dptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, dptr)) {
     return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
   }
@@ -125,8 +72,24 @@ namespace {
 // highest bit set.
 constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
 
+// A block of pinned memory is a mapping of its own: larger, as the driver sees it, than the program
+// asked for, and the same one in each life of the block.
+void describe_pinned_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      *static_cast<std::size_t*>(data) = found.block.requested_size;
+      break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
+      break;
+    default:
+      break;
+  }
+}
+
 // Overwrites what an attribute says about the segment with what is true of the block.
 void describe_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  if (found.where.kind == Kind::pinned) describe_pinned_block(found, attribute, data);
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       *static_cast<CUdeviceptr*>(data) = found.block.address;
@@ -149,9 +112,8 @@ void describe_block(const Found& found, CUpointer_attribute attribute, void* dat
 
 CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
                                CUpointer_attribute attribute, CUdeviceptr ptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(ptr)) return direct();
-  const Found found = allocator.find(ptr);
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttribute(data, attribute, unknown_address());
   }
@@ -163,9 +125,8 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
 CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned int count,
                                 CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr ptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(ptr)) return direct();
-  const Found found = allocator.find(ptr);
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttributes(count, attributes, data, unknown_address());
   }
@@ -180,7 +141,7 @@ CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned i
 CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle* pHandle,
                            CUdeviceptr dptr) noexcept {
   CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(dptr)) return direct();
+  if (!allocator.owns(dptr) || allocator.owns_pinned(dptr)) return direct();
   if (outside_live_block(allocator.find(dptr), dptr)) {
     return real().cuIpcGetMemHandle(pHandle, unknown_address());
   }

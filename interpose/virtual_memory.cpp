@@ -7,7 +7,7 @@
 namespace vramscope {
 
 VirtualMemory::Number VirtualMemory::now() const noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   return newest_;
 }
 
@@ -27,7 +27,7 @@ VirtualMemory::Number VirtualMemory::add(Handle handle, Place where) noexcept {
 }
 
 void VirtualMemory::retained(Handle handle) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const auto it = handles_.find(handle);
   if (it != handles_.end()) ++objects_.at(it->second).references;
 }
@@ -48,8 +48,19 @@ VirtualMemory::Mapped VirtualMemory::add_mapping(Address address, std::size_t by
   return {true, where};
 }
 
+void VirtualMemory::add_tile(const Tiles& tiles, Handle handle) noexcept {
+  const auto it = handles_.find(handle);
+  if (it == handles_.end()) return;
+  const Tile tile{tiles.array, tiles.type, tiles.level, tiles.layer, tiles.from};
+  try {
+    if (tiles_.emplace(tile, it->second).second) ++objects_.at(it->second).uses;
+  } catch (const std::bad_alloc&) {
+    // Its end is then noted with its last reference.
+  }
+}
+
 void VirtualMemory::bound(Handle multicast, std::size_t offset, Handle memory) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const auto object = handles_.find(multicast);
   const auto used = handles_.find(memory);
   if (object == handles_.end() || used == handles_.end()) return;

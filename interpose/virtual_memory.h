@@ -3,11 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
+#include <iterator>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "allocator/capability.h"
 #include "allocator/place.h"
 #include "interpose/functions.h"
 
@@ -24,6 +27,14 @@ class VirtualMemory {
   using Number = std::uint64_t;
   static constexpr Number none = 0;
 
+  // A part of a sparse array: tiles of one level and layer, from (x, y, z) to before (x, y, z), or
+  // bytes of a tail of levels as x. Arrays that are mapped as a whole are one tile.
+  struct Tiles {
+    std::uintptr_t array = 0;
+    unsigned type = 0, level = 0, layer = 0;
+    std::array<std::uint64_t, 3> from{}, to{};
+  };
+
   struct Mapped {
     bool known = false;
     Place where;  // kind mapping, or imported when the memory is not ours
@@ -36,7 +47,7 @@ class VirtualMemory {
   // The driver gave out `handle`, with one reference, for memory at `where`.
   template <class End>
   [[nodiscard]] Number created(Handle handle, Place where, End end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     lose_handle(handle, newest_, end);
     return add(handle, where);
   }
@@ -44,7 +55,7 @@ class VirtualMemory {
   void retained(Handle handle) noexcept;
   template <class End>
   void released(Handle handle, Number before, End end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     const auto it = handles_.find(handle);
     if (it == handles_.end() || it->second > before) return;
     Object& object = objects_.at(it->second);
@@ -56,22 +67,41 @@ class VirtualMemory {
 
   template <class End>
   [[nodiscard]] Mapped mapped(Address address, std::size_t bytes, Handle handle, End end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     unmap(address, bytes, newest_, end);
     return add_mapping(address, bytes, handle);
   }
   // Every mapping that lies in the range.
   template <class End>
   void unmapped(Address address, std::size_t bytes, Number before, End end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     unmap(address, bytes, before, end);
+  }
+
+  // Memory in the tiles of an array is used by it; what was there before no longer is.
+  template <class End>
+  void tiles_mapped(const Tiles& tiles, Handle handle, End end) noexcept {
+    const SystemLock lock(mutex_);
+    empty_tiles(tiles, end);
+    add_tile(tiles, handle);
+  }
+  template <class End>
+  void tiles_unmapped(const Tiles& tiles, End end) noexcept {
+    const SystemLock lock(mutex_);
+    empty_tiles(tiles, end);
+  }
+  template <class End>
+  void array_ended(std::uintptr_t array, End end) noexcept {
+    const SystemLock lock(mutex_);
+    auto it = tiles_.lower_bound({.array = array});
+    while (it != tiles_.end() && it->first.array == array) it = empty_tile(it, end);
   }
 
   // Memory bound to a multicast object is used by it, at an offset for each device.
   void bound(Handle multicast, std::size_t offset, Handle memory) noexcept;
   template <class End>
   void unbound(Handle multicast, std::uint16_t device, std::size_t offset, End end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     const auto it = handles_.find(multicast);
     if (it == handles_.end()) return;
     std::vector<Binding>& bindings = objects_.at(it->second).bindings;
@@ -85,6 +115,13 @@ class VirtualMemory {
   }
 
  private:
+  // Tiles by where they begin.
+  struct Tile {
+    std::uintptr_t array = 0;
+    unsigned type = 0, level = 0, layer = 0;
+    std::array<std::uint64_t, 3> origin{};
+    friend auto operator<=>(const Tile&, const Tile&) = default;
+  };
   struct Binding {
     std::uint16_t device = 0;
     std::size_t offset = 0;
@@ -94,7 +131,7 @@ class VirtualMemory {
     Handle handle{};
     Place where;
     std::uint64_t references = 1;
-    std::uint64_t uses = 0;  // mappings and bindings
+    std::uint64_t uses = 0;  // mappings, tiles and bindings
     std::vector<Binding> bindings;
   };
   struct Mapping {
@@ -104,12 +141,39 @@ class VirtualMemory {
     Kind kind = Kind::mapping;
   };
 
-  [[nodiscard]] Number add(Handle handle, Place where) noexcept;
-  [[nodiscard]] Mapped add_mapping(Address address, std::size_t bytes, Handle handle) noexcept;
+  [[nodiscard]] Number add(Handle handle, Place where) noexcept VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] Mapped add_mapping(Address address, std::size_t bytes, Handle handle) noexcept
+      VRAMSCOPE_REQUIRES(mutex_);
+
+  void add_tile(const Tiles& tiles, Handle handle) noexcept VRAMSCOPE_REQUIRES(mutex_);
+  template <class End>
+  std::map<Tile, Number>::iterator empty_tile(std::map<Tile, Number>::iterator it, End end) noexcept
+      VRAMSCOPE_REQUIRES(mutex_) {
+    const Number number = it->second;
+    it = tiles_.erase(it);
+    unuse(number, end);
+    return it;
+  }
+  template <class End>
+  void empty_tiles(const Tiles& tiles, End end) noexcept VRAMSCOPE_REQUIRES(mutex_) {
+    const Tile first{tiles.array, tiles.type, tiles.level, tiles.layer, {}};
+    auto it = tiles_.lower_bound(first);
+    while (it != tiles_.end()) {
+      Tile level = it->first;
+      level.origin = {};
+      if (level != first) return;
+      bool inside = true;
+      for (std::size_t axis = 0; axis < tiles.from.size(); ++axis) {
+        const std::uint64_t at = it->first.origin[axis];
+        inside = inside && at >= tiles.from[axis] && at < tiles.to[axis];
+      }
+      it = inside ? empty_tile(it, end) : std::next(it);
+    }
+  }
 
   // The driver gives a handle's value anew only when nobody holds the old one any more.
   template <class End>
-  void lose_handle(Handle handle, Number before, End end) noexcept {
+  void lose_handle(Handle handle, Number before, End end) noexcept VRAMSCOPE_REQUIRES(mutex_) {
     const auto it = handles_.find(handle);
     if (it == handles_.end() || it->second > before) return;
     const Number number = it->second;
@@ -118,12 +182,12 @@ class VirtualMemory {
     end_unused(number, end);
   }
   template <class End>
-  void unuse(Number number, End end) noexcept {
+  void unuse(Number number, End end) noexcept VRAMSCOPE_REQUIRES(mutex_) {
     --objects_.at(number).uses;
     end_unused(number, end);
   }
   template <class End>
-  void end_unused(Number number, End end) noexcept {
+  void end_unused(Number number, End end) noexcept VRAMSCOPE_REQUIRES(mutex_) {
     const auto it = objects_.find(number);
     if (it->second.references != 0 || it->second.uses != 0) return;
     const std::vector<Binding> bindings = std::move(it->second.bindings);
@@ -134,7 +198,8 @@ class VirtualMemory {
     for (const Binding& binding : bindings) unuse(binding.memory, end);
   }
   template <class End>
-  void unmap(Address address, std::size_t bytes, Number before, End end) noexcept {
+  void unmap(Address address, std::size_t bytes, Number before, End end) noexcept
+      VRAMSCOPE_REQUIRES(mutex_) {
     auto it = mappings_.lower_bound(address);
     while (it != mappings_.end() && it->first - address < bytes) {
       const auto here = it++;
@@ -148,11 +213,12 @@ class VirtualMemory {
     }
   }
 
-  mutable std::mutex mutex_;
-  Number newest_ = none;
-  std::map<Number, Object> objects_;
-  std::map<Handle, Number> handles_;
-  std::map<Address, Mapping> mappings_;
+  mutable SystemMutex mutex_;
+  Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
+  std::map<Number, Object> objects_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<Handle, Number> handles_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<Tile, Number> tiles_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<Address, Mapping> mappings_ VRAMSCOPE_GUARDED_BY(mutex_);
 };
 
 }  // namespace vramscope

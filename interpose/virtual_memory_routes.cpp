@@ -31,7 +31,65 @@ void created(Call& call, Handle handle, Place where, std::size_t bytes) {
   }
 }
 
+VirtualMemory::Tiles tiles_of(const CUarrayMapInfo& map) {
+  VirtualMemory::Tiles tiles{.array = to_address(map.resource.array),
+                             .type = static_cast<unsigned>(map.subresourceType)};
+  if (map.subresourceType == CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL) {
+    const auto& tail = map.subresource.miptail;
+    tiles.layer = tail.layer;
+    tiles.from = {tail.offset, 0, 0};
+    tiles.to = {tail.offset + tail.size, 1, 1};
+    return tiles;
+  }
+  const auto& level = map.subresource.sparseLevel;
+  tiles.level = level.level;
+  tiles.layer = level.layer;
+  tiles.from = {level.offsetX, level.offsetY, level.offsetZ};
+  tiles.to = {tiles.from[0] + level.extentWidth, tiles.from[1] + level.extentHeight,
+              tiles.from[2] + level.extentDepth};
+  return tiles;
+}
+
+// In the order in which the program asks, not in that of the stream.
+CUresult map_arrays(Call& call, const DirectCall& direct, const CUarrayMapInfo* maps,
+                    unsigned int count) {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  VirtualMemory& memory = call.profiler().virtual_memory();
+  for (unsigned int i = 0; i < count; ++i) {
+    if (maps[i].memOperationType == CU_MEM_OPERATION_TYPE_MAP) {
+      memory.tiles_mapped(tiles_of(maps[i]), maps[i].memHandle.memHandle, forgetter(call));
+    } else {
+      memory.tiles_unmapped(tiles_of(maps[i]), forgetter(call));
+    }
+  }
+  return code;
+}
+
+// The tiles of an array go with it.
+CUresult destroy_array(Call& call, const DirectCall& direct, std::uintptr_t array) {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().virtual_memory().array_ended(array, forgetter(call));
+  return code;
+}
+
 }  // namespace
+
+CUresult cuMemMapArrayAsync(Call& call, const DirectCall& direct, CUarrayMapInfo* mapInfoList,
+                            unsigned int count, CUstream) noexcept {
+  return map_arrays(call, direct, mapInfoList, count);
+}
+CUresult cuMemMapArrayAsync_ptsz(Call& call, const DirectCall& direct, CUarrayMapInfo* mapInfoList,
+                                 unsigned int count, CUstream) noexcept {
+  return map_arrays(call, direct, mapInfoList, count);
+}
+CUresult cuArrayDestroy(Call& call, const DirectCall& direct, CUarray hArray) noexcept {
+  return destroy_array(call, direct, to_address(hArray));
+}
+CUresult cuMipmappedArrayDestroy(Call& call, const DirectCall& direct,
+                                 CUmipmappedArray hMipmappedArray) noexcept {
+  return destroy_array(call, direct, to_address(hMipmappedArray));
+}
 
 CUresult cuMemCreate(Call& call, const DirectCall& direct, Handle* handle, std::size_t size,
                      const CUmemAllocationProp* prop, unsigned long long) noexcept {

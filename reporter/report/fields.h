@@ -152,6 +152,8 @@ void visit_fields(Self& device, F&& f) {
   f("total_bytes", device.facts.total_bytes);
   f("free_bytes", device.facts.free_bytes);
   f("free_bytes_age_ns", device.facts.free_bytes_age_ns);
+  f("limit_bytes", OrNull{device.facts.limit_bytes, 0});
+  f("limit_refusals", device.facts.limit_refusals);
   f("memory_stats", FlatStatistics{device});
   f("timing", device.timing);
   f.elements("segments", device.segments);

@@ -39,6 +39,8 @@ struct DeviceFacts {
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;         // the last sample taken on a thread of the program
   std::uint64_t free_bytes_age_ns = 0;  // how old that sample is
+  std::uint64_t limit_bytes = 0;        // that it seemed to have for the program; 0: no limit
+  std::uint64_t limit_refusals = 0;     // requests refused because of that
 };
 
 struct BlockFacts {

@@ -41,6 +41,12 @@ struct Savings {
 };
 [[nodiscard]] Savings savings(const Timing& timing);
 
+// The same for pinned memory. The host's times hold registrations too, which no cache can serve:
+// what the functions that register took is taken off, so the estimate is rather too low.
+[[nodiscard]] Savings pinned_savings(const Report& report);
+// The driver's time for pinned allocations, as used there.
+[[nodiscard]] Duration pinned_driver_time(const Report& report);
+
 // Bytes of one kind by the ledger, all owners and devices.
 struct KindBytes {
   std::uint64_t current = 0;

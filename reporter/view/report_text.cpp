@@ -97,14 +97,27 @@ std::string level_line(const std::string& name, const Stat& stat, std::uint64_t 
   return line(result + ", now " + bytes_text(stat.current), page);
 }
 
+// As the program saw it.
+std::uint64_t capacity(const DeviceReport& device) {
+  const DeviceFacts& facts = device.facts;
+  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
+  return is_limited ? facts.limit_bytes : facts.total_bytes;
+}
+
 std::string device_in_full(const DeviceReport& device, const Page& page) {
   const DeviceStatistics& stats = device.statistics;
   std::string result =
       title("GPU " + std::to_string(device.facts.index) + "  " + printable(device.facts.name, page),
             page);
-  const std::uint64_t capacity = device.facts.total_bytes;
-  result += level_line("reserved ", stats.reserved_bytes.all, capacity, page);
-  result += level_line("allocated", stats.allocated_bytes.all, capacity, page);
+  const std::uint64_t size = capacity(device);
+  result += level_line("reserved ", stats.reserved_bytes.all, size, page);
+  result += level_line("allocated", stats.allocated_bytes.all, size, page);
+  if (device.facts.limit_bytes != 0) {
+    result += line("limited to " + bytes_of(device.facts.limit_bytes) + " of " +
+                       bytes_of(device.facts.total_bytes) + ": " +
+                       counted(device.facts.limit_refusals, "request") + " refused",
+                   page);
+  }
   result += line(savings_text(device), page);
   if (stats.num_ooms != 0 || stats.num_alloc_retries != 0) {
     const std::string trouble =
@@ -131,8 +144,8 @@ std::string devices_in_brief(const std::vector<const DeviceReport*>& devices, co
     const Savings saved = savings(device->timing);
     const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
     table.add({std::to_string(device->facts.index), bytes_of(peak),
-               percent_text(peak, device->facts.total_bytes),
-               bar(peak, device->facts.total_bytes, kBarCells / 2, page),
+               percent_text(peak, capacity(*device)),
+               bar(peak, capacity(*device), kBarCells / 2, page),
                bytes_text(stats.allocated_bytes.all.peak), count_of(saved.allocations),
                percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
   }
@@ -213,6 +226,7 @@ std::string other_memory(const Report& report, const Page& page) {
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
   const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
   if (!pinning.empty() || !unpinning.empty()) result += line(pinning + between + unpinning, page);
+  if (const std::string saved = pinned_text(report); !saved.empty()) result += line(saved, page);
   return title("Host and other memory", page) + result;
 }
 
@@ -234,6 +248,19 @@ std::string warnings_text(const Report& report, const Page& page) {
 }
 
 }  // namespace
+
+std::string pinned_text(const Report& report) {
+  const Savings saved = pinned_savings(report);
+  if (saved.hits == 0) return "";
+  const Duration driver = pinned_driver_time(report);
+  std::string result = "pinned: " + count_of(saved.hits) + " of " +
+                       counted(saved.allocations, "allocation") + " from the cache";
+  if (driver.count == 0) return result;
+  result +=
+      "; the driver took " + duration_text(driver.total_ns) + " for " + count_of(driver.count);
+  if (saved.saved_ns == 0) return result;
+  return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
+}
 
 std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
                         const Page& page, std::size_t most) {

@@ -52,13 +52,21 @@ Outcome NaiveModel::allocate(const Request& request) {
     spot.found = may_serve(segments_[spot.segment].blocks[spot.block].size, rounded);
   }
   outcome.source = Source::hit;
+  if (spot.found) {
+    const Address address = segments_[spot.segment].blocks[spot.block].address;
+    hand_out(spot, rounded, request);
+    const Proof proof = prove(request.where, address, outcome.status);
+    if (proof == Proof::refused) outcome.source = Source::none;
+    if (proof == Proof::refused) return outcome;
+    spot.found = proof == Proof::given;
+  }
   if (!spot.found) {
     outcome.status = climb(request.where, rounded, outcome);
     if (!outcome.status.ok()) return outcome;
     spot = {segments_.size() - 1, 0, true};
+    hand_out(spot, rounded, request);
   }
 
-  hand_out(spot, rounded, request);
   const ModelBlock& block = segments_[spot.segment].blocks[spot.block];
   outcome.address = block.address;
   outcome.rounded = block.size;
@@ -232,7 +240,7 @@ Outcome NaiveModel::free(Address address) {
   const Place where = segments_[spot.segment].place;
   const bool may_wait = backend_.may_wait(where);
   if (may_wait) {
-    const Reply reply = backend_.wait(where);
+    const Reply reply = waits_at_reuse() ? Reply{} : backend_.wait(where);
     if (!reply.status.ok()) return model_refusal(reply.status);
     finish_pending(where);
   }
@@ -265,6 +273,11 @@ void NaiveModel::begin_free(Spot spot) {
 // The block of a pending free returns to the free list and merges with both free neighbours; what
 // changes about inactive splits is summed first and counted once. Tells its index afterwards.
 std::size_t NaiveModel::complete_free(Spot spot) {
+  return put_back(spot, waits_at_reuse() ? ++frees_ : 0);
+}
+
+// With the number of its last free.
+std::size_t NaiveModel::put_back(Spot spot, std::uint64_t number) {
   ModelSegment& segment = segments_[spot.segment];
   std::vector<ModelBlock>& blocks = segment.blocks;
   const auto at = [&](std::size_t i) { return blocks.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -273,6 +286,7 @@ std::size_t NaiveModel::complete_free(Spot spot) {
   count_request(segment.place, block, -1);
   blocks[spot.block].state = BlockState::inactive;
   blocks[spot.block].tag = 0;
+  blocks[spot.block].number = number;
   if (segment.place.kind == Kind::pinned) {
     count_host({"active_requests", "active_bytes"}, block, -1);
     freed_pinned_.push_back(block.address);
@@ -288,6 +302,7 @@ std::size_t NaiveModel::complete_free(Spot spot) {
     --count;
     bytes -= as_signed(blocks[b + 1].size);
     blocks[b].size += blocks[b + 1].size;
+    blocks[b].number = std::max(blocks[b].number, blocks[b + 1].number);
     blocks.erase(at(b + 1));
   }
   if (b > 0 && blocks[b - 1].is_free()) {
@@ -295,6 +310,7 @@ std::size_t NaiveModel::complete_free(Spot spot) {
     bytes -= as_signed(blocks[b - 1].size);
     blocks[b].address = blocks[b - 1].address;
     blocks[b].size += blocks[b - 1].size;
+    blocks[b].number = std::max(blocks[b].number, blocks[b - 1].number);
     blocks.erase(at(b - 1));
     --b;
   }
@@ -313,7 +329,8 @@ void NaiveModel::complete_pending(Place where) {
   for (const ModelSegment& segment : segments_) {
     for (const ModelBlock& block : segment.blocks) {
       if (segment.place != where || block.state != BlockState::active_pending_free) continue;
-      if (backend_.may_wait(where) && backend_.wait(where).status.ok()) finish_pending(where);
+      if (!backend_.may_wait(where)) return;
+      if (waits_at_reuse() || backend_.wait(where).status.ok()) finish_pending(where);
       return;
     }
   }

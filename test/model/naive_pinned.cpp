@@ -27,12 +27,28 @@ Outcome NaiveModel::allocate_pinned(const Request& request) {
   const std::uint64_t bytes = is_rounded ? power_of_two(request.bytes) : request.bytes;
   outcome.source = Source::hit;
   Spot spot = last_freed(request.where, bytes);
+  if (spot.found) {
+    hand_out_pinned(spot, request);
+    const Address address = segments_[spot.segment].blocks[0].address;
+    const Proof proof = prove(request.where, address, outcome.status);
+    if (proof == Proof::refused) outcome.source = Source::none;
+    if (proof == Proof::refused) return outcome;
+    spot.found = proof == Proof::given;
+  }
   if (!spot.found) {
     outcome.status = pin(request, bytes, outcome);
     if (!outcome.status.ok()) return outcome;
     spot = {segments_.size() - 1, 0, true};
+    hand_out_pinned(spot, request);
   }
 
+  const ModelBlock& block = segments_[spot.segment].blocks[0];
+  outcome.address = block.address;
+  outcome.rounded = block.size;
+  return outcome;
+}
+
+void NaiveModel::hand_out_pinned(Spot spot, const Request& request) {
   ModelBlock& block = segments_[spot.segment].blocks[0];
   block.requested = request.bytes;
   block.tag = request.tag;
@@ -40,9 +56,6 @@ Outcome NaiveModel::allocate_pinned(const Request& request) {
   std::erase(freed_pinned_, block.address);
   count_host({"allocated", "allocated_bytes", "active_requests", "active_bytes"}, block, +1);
   count_request(request.where, block, +1);
-  outcome.address = block.address;
-  outcome.rounded = block.size;
-  return outcome;
 }
 
 // The block of the same power of two that became free last, if it is large enough.

@@ -15,7 +15,7 @@ static Descriptor flat(std::size_t width, std::size_t height) {
   return array;
 }
 
-static void destroy(CUresult created, CUarray array) {
+static void destroy(CUresult created, const CUarray& array) {
   if (created == CUDA_SUCCESS) CALL(cuArrayDestroy, array);
 }
 

@@ -5,7 +5,7 @@
 static constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 // What was allocated in the context goes with it, at the last of its owners.
-static void use(CUresult made, CUcontext context) {
+static void use(CUresult made, const CUcontext& context) {
   if (made != CUDA_SUCCESS) return;
   CUdeviceptr block = 0;
   CUcontext same = nullptr;
