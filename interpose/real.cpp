@@ -28,7 +28,8 @@ bool driver_is_complete() noexcept {
   const Real& driver = real();
   bool complete = driver.cuMemAlloc_v2 != nullptr && driver.cuMemFree_v2 != nullptr &&
                   driver.cuMemGetInfo_v2 != nullptr && driver.cuDevicePrimaryCtxRetain != nullptr &&
-                  driver.cuDevicePrimaryCtxRelease_v2 != nullptr;
+                  driver.cuDevicePrimaryCtxRelease_v2 != nullptr &&
+                  driver.cuCtxSynchronize != nullptr;
 #define X(symbol) complete = complete && driver.symbol != nullptr;
   VRAMSCOPE_USED_FUNCTIONS(X)
 #undef X

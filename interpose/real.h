@@ -12,7 +12,7 @@ namespace vramscope {
 // clang-format off
 #define VRAMSCOPE_USED_FUNCTIONS(X)                                                              \
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
-  X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDeviceGetName) X(cuDeviceGetUuid)        \
+  X(cuDeviceGetCount) X(cuDevicePrimaryCtxGetState) X(cuDeviceGetName) X(cuDeviceGetUuid)        \
   X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
   X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)
 // clang-format on
