@@ -10,8 +10,11 @@
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
+#include "interpose/graph_memory.h"
+#include "interpose/open_counts.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
+#include "interpose/virtual_memory.h"
 #include "reporter/record/recorder.h"
 #include "reporter/report/report.h"
 
@@ -39,6 +42,9 @@ class Profiler {
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
+  [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -56,6 +62,7 @@ class Profiler {
 
  private:
   explicit Profiler(const Options& options);
+  void warn_of_missing_functions() noexcept;
   void limit_devices() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
@@ -66,6 +73,9 @@ class Profiler {
   const Options options_;
   Contexts contexts_;
   Captures captures_;
+  VirtualMemory virtual_memory_;
+  GraphMemory graph_memory_;
+  OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;
   Recorder recorder_;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes.h"
 
+#include <algorithm>
+
 #include "interpose/answers.h"
 #include "interpose/memory_limit.h"
 #include "interpose/message.h"
@@ -37,6 +39,18 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   }
   if (free != nullptr) *free += call.profiler().allocator().idle_bytes(place.device);
   cut_to_limit(call.profiler(), place.device, free, total);
+  return code;
+}
+
+// From before addresses had 64 bits: what does not fit is as much as fits.
+CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
+                      unsigned int*) noexcept {
+  const CUresult code = direct();
+  Place place;
+  if (code != CUDA_SUCCESS || free == nullptr || !call.find_place(place)) return code;
+  constexpr std::uint64_t kMost = ~0U;
+  const std::uint64_t idle = call.profiler().allocator().idle_bytes(place.device);
+  *free = static_cast<unsigned int>(std::min(kMost, *free + idle));
   return code;
 }
 
