@@ -75,6 +75,7 @@ void CachingAllocator::State::forget_place(Place where) {
     it = next;
   }
   if (where.kind == Kind::pinned) forget_pinned(where);
+  if (where.kind == Kind::device) forget_whole(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);
@@ -107,12 +108,14 @@ void CachingAllocator::State::forget_everything() {
   segments.clear();
   directs.clear();
   pinned.clear();
+  whole.clear();
   blocks.clear();
   ledger.clear();
   for (auto& device : devices) device.reset();
   host = {};
   host_used = false;
   device_range.clear();
+  whole_range.clear();
   pinned_range.clear();
 }
 

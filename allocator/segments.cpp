@@ -52,10 +52,19 @@ bool CachingAllocator::State::reject(Place where, std::uint64_t bytes, Outcome& 
 
 BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::uint64_t bytes,
                                             Outcome& out) {
+  const Address address = ask(where, bytes, out);
+  if (!out.status.ok()) return kNoBlock;
+  const BlockIndex block = add_segment(where, pool, address, bytes);
+  if (block == kNoBlock || !ledger.prepare(out.tag)) out.status = {Result::failed, 0};
+  return out.status.ok() ? block : kNoBlock;
+}
+
+// One segment from the backend, if the limit lets it ask; out.status tells.
+Address CachingAllocator::State::ask(Place where, std::uint64_t bytes, Outcome& out) {
   const PlaceMemory* place = find_place(where);
   if (place && !within_limit(*place, bytes)) {
     out.status = {Result::out_of_memory, out.status.code};  // the backend's refusal, if any, stays
-    return kNoBlock;
+    return 0;
   }
   DeviceMemory& device = device_of(where);  // devices stay while their places come and go
   device.promised += bytes;
@@ -65,10 +74,7 @@ BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::ui
   device.promised -= bytes;
   out.backend_ns += grant.ns;
   out.status = grant.status;
-  if (!grant.status.ok()) return kNoBlock;
-  const BlockIndex block = add_segment(where, pool, grant.address, bytes);
-  if (block == kNoBlock || !ledger.prepare(out.tag)) out.status = {Result::failed, 0};
-  return out.status.ok() ? block : kNoBlock;
+  return grant.address;
 }
 
 bool CachingAllocator::State::within_limit(const PlaceMemory& place, std::uint64_t bytes) const {
@@ -112,6 +118,7 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
 // Not null and clear of every segment that we have.
 bool CachingAllocator::State::is_fresh(Address address, std::uint64_t bytes) const {
   if (address == 0 || address > ~Address{0} - bytes) return false;
+  if (whole.overlaps(address, bytes)) return false;
   const auto above = segments.lower_bound(address);
   if (above != segments.end() && above->first < address + bytes) return false;
   if (above == segments.begin()) return true;

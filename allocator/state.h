@@ -18,16 +18,17 @@
 #include "allocator/ledger.h"
 #include "allocator/limits.h"
 #include "allocator/mutex.h"
-#include "allocator/pinned_blocks.h"
 #include "allocator/pool.h"
+#include "allocator/whole_blocks.h"
 
 namespace vramscope {
 
 // One device: statistics for all its places, and what its limit is compared with.
 struct DeviceMemory {
   DeviceCounters counters;
-  std::uint64_t reserved = 0;  // bytes of our own segments
-  std::uint64_t promised = 0;  // asked of the backend and not answered yet
+  std::uint64_t reserved = 0;          // bytes of our own segments
+  std::uint64_t promised = 0;          // asked of the backend and not answered yet
+  std::uint64_t idle_whole_bytes = 0;  // of free dedicated segments
 };
 
 // One place: its two pools, and the blocks that were freed while the device could not be waited
@@ -141,10 +142,12 @@ struct CachingAllocator::State {
   // Waits and completes, if the device may be waited for. Unlocks.
   void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
-  // segments.cpp. The first two unlock.
+  // segments.cpp. The first three unlock.
   [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Address ask(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
@@ -196,6 +199,25 @@ struct CachingAllocator::State {
   void release_all_idle_pinned(Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void forget_pinned(Place where) VRAMSCOPE_REQUIRES(mutex);
 
+  // whole_memory.cpp. Those that take an Outcome unlock.
+  void allocate_whole(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* take_whole(Place where, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* obtain_whole(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool free_whole(Address address, Outcome& out) noexcept;
+  void begin_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Status complete_pending_whole(Place where, std::uint32_t newest, std::uint32_t own,
+                                              Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void drain_pending_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void end_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Status release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_idle_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void forget_whole(Place where) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
+
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
@@ -208,6 +230,7 @@ struct CachingAllocator::State {
 
   // snapshot.cpp
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_whole(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_direct(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
@@ -231,7 +254,8 @@ struct CachingAllocator::State {
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
   std::map<Address, DirectMemory> directs VRAMSCOPE_GUARDED_BY(mutex);
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
-  PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
+  WholeBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
+  WholeBlocks whole VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
@@ -240,7 +264,8 @@ struct CachingAllocator::State {
   std::atomic<std::uint64_t> last_serial{0};
   // The place that every free can only mean, when there is just one and nothing is pending there.
   std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
-  AddressRange device_range;  // all our segments ever lie in it
+  AddressRange device_range;  // all our segments of pools ever lie in it
+  AddressRange whole_range;
   AddressRange pinned_range;
 };
 
