@@ -25,7 +25,8 @@ template <class T>
 // Threads: one, the calling thread. Keeps errno as the real call left it.
 class Call {
  public:
-  explicit Call(Function function) noexcept;
+  // caller: where the driver was called from.
+  Call(Function function, const void* caller) noexcept;
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -39,6 +40,8 @@ class Call {
   [[nodiscard]] bool find_place(Place& place) const noexcept;
   // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
   [[nodiscard]] Tag tag(Place place) noexcept;
+  // The same as a request for device memory: whole, if the caller may export it.
+  [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
   // What our allocator decided becomes part of the event.
   void note(const Outcome& outcome) noexcept;
@@ -99,6 +102,7 @@ class Call {
 
   Profiler* profiler_;
   Event event_;
+  const void* caller_;
   int errno_;
 };
 

@@ -10,6 +10,7 @@
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
+#include "interpose/exporters.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
 #include "reporter/record/recorder.h"
@@ -32,11 +33,14 @@ class Profiler {
   static void final_report(const char* trigger) noexcept;
   static void report_before_exec() noexcept;
 
-  [[nodiscard]] bool routes_device_memory() const noexcept { return options_.mode == Mode::cache; }
+  [[nodiscard]] bool routes_device_memory() const noexcept {
+    return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
+  }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -66,6 +70,7 @@ class Profiler {
   Captures captures_;
   CudaBackend backend_;
   CachingAllocator allocator_;
+  Exporters exporters_;
   Recorder recorder_;
   Triggers triggers_;
   std::mutex devices_mutex_;

@@ -1,0 +1,37 @@
+// What the bodies of routed functions share: the allocator's decisions in the driver's words.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "allocator/caching_allocator.h"
+#include "interpose/functions.h"
+
+namespace vramscope::routes {
+
+// The driver's code of an outcome. Refusals of ours have no code of the driver's: a request of 2^60
+// bytes is out of memory, an address that starts no live block is an invalid value.
+[[nodiscard]] CUresult to_code(const Status& status) noexcept;
+
+// Our own memory is exhausted: nothing happened, the program's call may go to the driver.
+[[nodiscard]] inline bool served_nothing(const Status& status) noexcept {
+  return status.result == Result::failed && status.code == 0;
+}
+
+// An address that the driver has never heard of: questions about a block of ours that is free are
+// asked about it instead, so that the answer is the one for unallocated memory. So are frees by the
+// wrong function: the driver must not see an address that it could take for a whole segment.
+[[nodiscard]] void* unknown_pointer() noexcept;
+[[nodiscard]] inline CUdeviceptr unknown_address() noexcept {
+  return reinterpret_cast<std::uintptr_t>(unknown_pointer());
+}
+
+// The slack between what was asked for and the block's end is not the program's.
+[[nodiscard]] inline bool outside_live_block(const Found& found, CUdeviceptr address) noexcept {
+  return !found.live || address >= found.block.address + found.block.requested_size;
+}
+
+// The driver's allocation is what the program asked for: it describes it best.
+[[nodiscard]] inline bool is_exact(const Found& found) noexcept {
+  return found.whole && found.segment_bytes == found.block.requested_size;
+}
+
+}  // namespace vramscope::routes
