@@ -51,7 +51,10 @@ class Backend {
   // Returns when everything submitted so far has finished, in every context that can reach `where`.
   virtual Reply wait(Place where) noexcept = 0;
 
-  // False while a stream capture forbids waits and releases.
+  // A sticky error of `where` that nobody has been told of, without waiting for the device.
+  virtual Reply probe(Place where) noexcept = 0;
+
+  // False while a stream capture forbids waits, probes and releases.
   [[nodiscard]] virtual bool may_wait(Place where) noexcept = 0;
 
   // Total bytes of the device behind `where`: the base of memory fractions. Constant per place.

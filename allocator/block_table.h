@@ -9,6 +9,7 @@
 #include "allocator/place.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
+#include "allocator/waits.h"
 
 namespace vramscope {
 
@@ -35,6 +36,7 @@ struct Block {
   BlockState state;
   PoolClass pool;
   std::uint32_t left, right;  // free: children in a tree of FreeBlocks; pending: next, number
+  Waits::Number freed;        // when it was freed: what must have finished before it is reused
 
   [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
   [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }

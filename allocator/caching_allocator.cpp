@@ -72,12 +72,12 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     block = place->pool(pool_class(rounded)).find(to_units(rounded));
   }
   out.source = Source::hit;
-  if (block == kNoBlock) {
-    block = obtain(request.where, rounded, out);
-    if (block == kNoBlock) return;
-    place = places[blocks[block].place].get();
+  if (block != kNoBlock) {
+    hand_out(*place, block, rounded, out);
+    if (is_proved(place->waits, blocks[block].freed) || prove(block, out)) return;
   }
-  hand_out(*place, block, rounded, out);
+  block = obtain(request.where, rounded, out);
+  if (block != kNoBlock) hand_out(*places[blocks[block].place], block, rounded, out);
 }
 
 // The free block for `rounded` bytes when an option has a say in it.
@@ -122,9 +122,14 @@ Outcome CachingAllocator::free(Address address) noexcept {
   return out;
 }
 
-// True: the device may be used now, and what was submitted has finished or `out` tells why not.
+// True: the device may be used now, and what was submitted has finished (at_reuse: that is proved
+// later) or `out` tells why not.
 bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
   if (!backend.may_wait(where)) return false;
+  if (reuse == Reuse::at_reuse) {
+    out.status = {};
+    return true;
+  }
   const Reply waited = backend.wait(where);
   out.wait_ns += waited.ns;
   out.status = waited.status;
@@ -153,7 +158,7 @@ bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) 
   if (pack(place.place) != packed) return false;
   if (blocks[block].serial() > newest) return true;
   describe_free(place, block, out);
-  release(place, entry);
+  release(place, entry, number_of_free(place.waits));
   VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return true;
 }
@@ -182,7 +187,7 @@ void CachingAllocator::State::free(Address address, Outcome& out) noexcept {
   describe_free(place, block, out);
   if (waited) {
     if (place.first_pending != kNoBlock) complete_pending(place, newest_pending);
-    release(place, blocks.find_entry(address));
+    release(place, blocks.find_entry(address), number_of_free(place.waits));
   } else {
     add_pending(place, block);
   }
@@ -199,14 +204,15 @@ void CachingAllocator::State::describe_free(PlaceMemory& place, BlockIndex block
   out.where = place.place;
 }
 
-void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry) {
+void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
+                                      Waits::Number freed) {
   const Block& b = blocks[entry.block];
   const PoolClass pool = b.pool;
   const std::uint64_t bytes = to_bytes(b.size);
   const std::uint64_t requested = b.requested;
   const Tag tag = b.tag;
   blocks.erase(entry);
-  const SplitChange split = place.pool(pool).give_back(entry.block);
+  const SplitChange split = place.pool(pool).give_back(entry.block, freed);
   DeviceCounters& counters = device_of(place.place).counters;
   counters.count_free(pool, bytes, requested, split);
   if (is_oversize(bytes, limits)) counters.rare().oversize_allocations.decrease(1);
@@ -261,6 +267,19 @@ void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
+}
+
+std::uint32_t CachingAllocator::begin_wait(Place where) noexcept {
+  MutexLock lock(state_->mutex);
+  if (where.kind == Kind::pinned) return state_->pinned_waits.begin();
+  PlaceMemory* place = state_->find_place(where);
+  return place ? place->waits.begin() : 0;
+}
+
+void CachingAllocator::end_wait(Place where, std::uint32_t number) noexcept {
+  MutexLock lock(state_->mutex);
+  if (where.kind == Kind::pinned) return state_->pinned_waits.end(number);
+  if (PlaceMemory* place = state_->find_place(where)) place->waits.end(number);
 }
 
 std::string CachingAllocator::check_invariants() const {

@@ -42,6 +42,20 @@ struct Outcome {
   Source source = Source::none;
   std::uint64_t backend_ns = 0;  // in reserve and release
   std::uint64_t wait_ns = 0;     // in wait: what a free costs by its synchronisation
+  bool by_limit = false;         // out of memory: no room within the device's limit
+};
+
+// Bytes that the program is about to get on a device by a call of its own.
+struct Promise {
+  std::uint16_t device = 0;
+  std::uint64_t bytes = 0;
+};
+
+// How much of a device may be used, in bytes, and how much is.
+struct DeviceRoom {
+  std::uint64_t limit = Limits::kUnlimited;
+  std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind
+  std::uint64_t refusals = 0;  // requests that found no room, idle segments given back
 };
 
 // What is known about one address.
@@ -72,28 +86,49 @@ class CachingAllocator {
   void open(Place where) noexcept;
 
   // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal;
-  // code 0 when a limit of ours refused and the backend was not asked. 2^60 bytes and more are
-  // refused uncounted. Kinds other than Kind::device and Kind::pinned: Result::failed. Pinned
-  // memory comes in powers of two, from the place with exactly the same context and flags.
+  // code 0 when a limit of ours refused and the backend was not asked. Reuse::at_reuse: a block
+  // whose last free nothing proves finished is waited for, and every 64th hit asks for a sticky
+  // error; when that fails the block is free again (counted as allocated and freed). 2^60 bytes and
+  // more are refused uncounted. Kinds other than Kind::device and Kind::pinned: Result::failed.
+  // Pinned memory comes in powers of two, from the place with exactly the same context and flags.
   [[nodiscard]] Outcome allocate(const Request& request) noexcept;
 
   // `address` must be the exact start of a live block, else Result::invalid and nothing changes.
-  // Waits for the device first (effect of the real call) unless a capture forbids it: then the
-  // block stays pending and is completed by a later call. A failed wait (sticky error) frees
-  // nothing and returns the backend's code.
+  // Reuse::at_free: waits for the device first (effect of the real call). A failed wait (sticky
+  // error) frees nothing and returns the backend's code. While a capture forbids waits the block
+  // stays pending and is completed by a later call.
   [[nodiscard]] Outcome free(Address address) noexcept;
 
   // Memory that the program got directly: a segment with one block of exactly `bytes` > 0. What
-  // was adopted there before is forgotten first: the driver hands out no address twice, so the
-  // program freed it behind our back.
-  Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept;
+  // was adopted there before, in the same space, is forgotten first: the driver hands out no
+  // address twice, so the program freed it behind our back.
+  // A promise for it ends in the same instant.
+  Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag,
+                Promise promise = {}) noexcept;
   // The end of adopted memory: exact start, else Result::invalid.
   Outcome forget(Address address) noexcept;
+  // The same for every kind: what lives at this number of the kind's space, when it still is the
+  // allocation that find_direct() found. Another thread may have got the address in between: then
+  // the old one is counted out already, and the new one stays.
+  Outcome forget(Kind kind, Address address, std::uint64_t serial) noexcept;
+  static constexpr std::uint64_t kAnySerial = 0;
+
+  // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
+  // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no
+  // other proof then (Reuse::at_reuse). One for any place of pinned memory counts for all of it.
+  [[nodiscard]] std::uint32_t begin_wait(Place where) noexcept;
+  void end_wait(Place where, std::uint32_t number) noexcept;
 
   // Inside one of our own segments, live or free (adopted memory is not ours: false).
   // False: forward to the real function.
   [[nodiscard]] bool owns(Address address) const noexcept;
+  // The same for segments of pinned memory alone.
+  [[nodiscard]] bool owns_pinned(Address address) const noexcept;
+  // False: certainly not. Without the lock, also in a signal handler.
+  [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
+  // Adopted memory in the space of `kind`; found.segment is where it starts.
+  [[nodiscard]] Found find_direct(Kind kind, Address address) const noexcept;
 
   // The program is about to let others reach the memory around `address`: another process, another
   // device, the hardware. From now on its segment goes back to the backend when its block is freed,
@@ -103,11 +138,21 @@ class CachingAllocator {
 
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;
+  void trim_device(std::uint16_t device) noexcept;
   // The same for pinned host memory, which trim() leaves alone: pinning again is slow.
   void trim_pinned() noexcept;
   // A place that no longer exists (context reset or destroyed): drops its segments, blocks and
   // adopted memory without a backend call.
   void forget_place(Place where) noexcept;
+
+  // The device seems to end here: requests that all memory on it that we know of leaves no room for
+  // are refused, without asking the backend. Call it before the device is used.
+  void limit_device(std::uint16_t device, std::uint64_t bytes) noexcept;
+  // Keeps room for direct memory, until adopt() or end_promise(). False: there is none, even with
+  // idle segments given back.
+  [[nodiscard]] bool promise(Promise promise) noexcept;
+  void end_promise(Promise promise) noexcept;
+  [[nodiscard]] DeviceRoom room(std::uint16_t device) const noexcept;
 
   void reset_peaks() noexcept;
   void reset_accumulated() noexcept;

@@ -9,6 +9,9 @@
 namespace vramscope {
 namespace {
 
+// What a device's limit counts.
+bool takes_device_memory(Kind kind) { return kind != Kind::pinned && kind != Kind::registered; }
+
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
 template <class Change>
@@ -24,7 +27,8 @@ void change_host(HostStatistics& host, std::uint64_t bytes, Change change) {
 
 }  // namespace
 
-Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes, Tag tag) noexcept {
+Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes, Tag tag,
+                                Promise promise) noexcept {
   Outcome out{.status = {Result::invalid, 0},
               .address = address,
               .rounded = bytes,
@@ -32,20 +36,21 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
               .tag = tag,
               .where = where};
   const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
-  if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
   MutexLock lock(state_->mutex);
+  state_->rooms[promise.device].promised -= promise.bytes;
+  if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
   state_->adopt(where, address, bytes, out);
   return out;
 }
 
 void CachingAllocator::State::adopt(Place where, Address address, std::size_t bytes, Outcome& out) {
-  forget_overlapping(address, bytes);
+  forget_overlapping(space_of(where.kind), address, bytes);
   out.status = {Result::failed, 0};
   if (!ledger.prepare(out.tag)) return;
   if (where.kind == Kind::device && !open_device(where.device)) return;
   const DirectMemory direct{bytes, next_serial(), where, out.tag};
   try {
-    directs.emplace(address, direct);
+    directs_of(where.kind).emplace(address, direct);
   } catch (const std::bad_alloc&) {
     return;
   }
@@ -66,14 +71,20 @@ void CachingAllocator::State::count_direct(const DirectMemory& direct) {
     ++host.num_host_alloc;
     change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.increase(n); });
   }
+  if (takes_device_memory(direct.where.kind)) rooms[direct.where.device].direct += direct.bytes;
   ledger.count_allocation(direct.where, direct.tag, direct.bytes);
 }
 
 Outcome CachingAllocator::forget(Address address) noexcept {
+  return forget(Kind::device, address, kAnySerial);
+}
+
+Outcome CachingAllocator::forget(Kind kind, Address address, std::uint64_t serial) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
   MutexLock lock(state_->mutex);
-  const auto it = state_->directs.find(address);
-  if (it == state_->directs.end()) return out;
+  Directs& directs = state_->directs_of(kind);
+  const auto it = directs.find(address);
+  if (it == directs.end() || (serial != kAnySerial && it->second.serial != serial)) return out;
   out.status = {};
   out.rounded = out.requested = it->second.bytes;
   out.tag = it->second.tag;
@@ -82,10 +93,16 @@ Outcome CachingAllocator::forget(Address address) noexcept {
   return out;
 }
 
-void CachingAllocator::State::forget_direct(std::map<Address, DirectMemory>::iterator it,
-                                            Ended how) {
+Found CachingAllocator::find_direct(Kind kind, Address address) const noexcept {
+  Found found;
+  MutexLock lock(state_->mutex);
+  static_cast<void>(state_->find_direct(space_of(kind), address, found));
+  return found;
+}
+
+void CachingAllocator::State::forget_direct(Directs::iterator it, Ended how) {
   const DirectMemory direct = it->second;
-  directs.erase(it);
+  directs_of(direct.where.kind).erase(it);
   if (direct.where.kind == Kind::device) {
     DeviceCounters& counters = device_of(direct.where).counters;
     const PoolClass pool = pool_class(direct.bytes);
@@ -97,18 +114,22 @@ void CachingAllocator::State::forget_direct(std::map<Address, DirectMemory>::ite
     host.num_host_free += how == Ended::freed;
     change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.decrease(n); });
   }
+  if (takes_device_memory(direct.where.kind)) rooms[direct.where.device].direct -= direct.bytes;
   ledger.count_free(direct.where, direct.tag, direct.bytes);
 }
 
-void CachingAllocator::State::forget_overlapping(Address address, std::uint64_t bytes) {
-  auto it = directs.upper_bound(address);
-  if (it != directs.begin()) {
+void CachingAllocator::State::forget_overlapping(Space space, Address address,
+                                                 std::uint64_t bytes) {
+  Directs& directs = this->directs[static_cast<std::size_t>(space)];
+  const Address end = address + (has_ranges(space) ? bytes : 1);
+  auto it = directs.lower_bound(address);
+  if (has_ranges(space) && it != directs.begin()) {
     const auto below = std::prev(it);
     if (below->first + below->second.bytes > address) it = below;
   }
-  while (it != directs.end() && it->first < address + bytes) {
+  while (it != directs.end() && it->first < end) {
     const auto next = std::next(it);
-    forget_direct(it, State::Ended::freed);
+    forget_direct(it, Ended::freed);
     it = next;
   }
 }

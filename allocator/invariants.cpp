@@ -108,8 +108,8 @@ std::string check_ledger(const Snapshot& snapshot) {
   std::map<Tag, std::uint64_t> tags;
   for (const SegmentSnapshot& segment : snapshot.segments) {
     const Kind kind = segment.place.kind;
-    const bool on_host = kind == Kind::pinned || kind == Kind::registered;
-    kinds[{kind, on_host ? std::uint16_t{0} : segment.place.device}] += segment.requested_size;
+    kinds[{kind, has_device(kind) ? segment.place.device : std::uint16_t{0}}] +=
+        segment.requested_size;
     for (std::uint32_t i = 0; i < segment.block_count; ++i) {
       const BlockSnapshot& block = snapshot.blocks[segment.first_block + i];
       if (block.state != BlockState::inactive) tags[block.tag] += block.requested_size;
@@ -144,7 +144,7 @@ std::string CachingAllocator::State::check_invariants() const {
     }
   }
   if (reachable != blocks.address_count()) return "addresses are mapped that no live block has";
-  const std::size_t of_one_block = directs.size() + pinned.all().size() + whole.all().size();
+  const std::size_t of_one_block = direct_count() + pinned.all().size() + whole.all().size();
   if (now.blocks.size() - of_one_block != blocks.block_count()) return "records are lost";
   std::map<std::uint16_t, std::uint64_t> idle_whole;
   for (const auto& [address, block] : whole.all()) {
@@ -156,6 +156,15 @@ std::string CachingAllocator::State::check_invariants() const {
     if (devices[i]->idle_whole_bytes != idle_whole[static_cast<std::uint16_t>(i)]) {
       return "bytes of idle dedicated segments differ from a recount";
     }
+  }
+  std::map<std::uint16_t, std::uint64_t> direct;
+  for (const SegmentSnapshot& segment : now.segments) {
+    const Kind kind = segment.place.kind;
+    const bool on_host = kind == Kind::pinned || kind == Kind::registered;
+    if (segment.is_direct && !on_host) direct[segment.place.device] += segment.total_size;
+  }
+  for (std::uint16_t i = 0; i < rooms.size(); ++i) {
+    if (rooms[i].direct != direct[i]) return "direct bytes of a device differ from a recount";
   }
   if (std::string wrong = check_statistics(now); !wrong.empty()) return wrong;
   if (std::string wrong = check_host(now); !wrong.empty()) return wrong;

@@ -5,17 +5,9 @@
 #include <algorithm>
 
 namespace vramscope {
-namespace {
-
-// Host memory has one account a kind, whatever device its place names.
-std::uint16_t account_device(Kind kind, std::uint16_t device) {
-  return kind == Kind::pinned || kind == Kind::registered ? std::uint16_t{0} : device;
-}
-
-}  // namespace
-
+// Memory of no device has one account a kind, whatever device its place names.
 std::uint32_t Ledger::account_of(Kind kind, std::uint16_t device) {
-  return static_cast<std::uint32_t>(kind) * kMaxDevices + account_device(kind, device);
+  return static_cast<std::uint32_t>(kind) * kMaxDevices + (has_device(kind) ? device : 0U);
 }
 
 // The tag's holding, with what it held at the present peak put aside.

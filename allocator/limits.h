@@ -11,6 +11,12 @@
 
 namespace vramscope {
 
+// When what was submitted before a free is waited for: a property of an allocator for all its life.
+enum class Reuse : std::uint8_t {
+  at_free,   // by the free, as the driver's own does in practice
+  at_reuse,  // by the allocation that is handed the block next
+};
+
 struct Limits {
   static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint64_t kLargeSegment = std::uint64_t{20} << 20;
@@ -39,6 +45,9 @@ struct Limits {
   double garbage_collection_threshold = 0;
   // Refuse what would exceed the memory limit at once, without giving cached memory back first.
   bool throw_on_cudamalloc_oom = false;
+
+  // Read when the allocator is made; changing it later has no effect. Placement is the same.
+  Reuse reuse = Reuse::at_free;
 
   // Pinned memory: requests above are not rounded to a power of two; blocks above are not kept
   // (nor rounded).

@@ -20,22 +20,30 @@ void CachingAllocator::State::allocate_pinned(const Request& request, Outcome& o
   const std::uint64_t bytes = pinned_bytes(request.bytes, limits);
   PinnedBlock* block = pinned.take(request.where, bytes);
   out.source = Source::hit;
-  if (!block) block = obtain_pinned(request, bytes, out);
+  if (block) {
+    hand_out_pinned(*block, out);
+    if (is_proved(pinned_waits, block->freed) || prove_whole(*block, out)) return;
+  }
+  block = obtain_pinned(request, bytes, out);
   if (!block) {
     out.source = Source::none;
     return;
   }
-  block->state = BlockState::active_allocated;
-  block->requested = request.bytes;
-  block->tag = request.tag;
-  block->serial = next_serial();
-  out.address = block->address;
-  out.rounded = block->bytes;
+  hand_out_pinned(*block, out);
+}
+
+void CachingAllocator::State::hand_out_pinned(PinnedBlock& block, Outcome& out) {
+  block.state = BlockState::active_allocated;
+  block.requested = out.requested;
+  block.tag = out.tag;
+  block.serial = next_serial();
+  out.address = block.address;
+  out.rounded = block.bytes;
   host.allocated.increase(1);
-  host.allocated_bytes.increase(as_count(block->bytes));
+  host.allocated_bytes.increase(as_count(block.bytes));
   host.active_requests.increase(1);
-  host.active_bytes.increase(as_count(block->bytes));
-  ledger.count_allocation(block->where, block->tag, block->requested);
+  host.active_bytes.increase(as_count(block.bytes));
+  ledger.count_allocation(block.where, block.tag, block.requested);
 }
 
 // PyTorch asks once. What follows a refusal is ours, and part of exact_fallback: pinning is where
@@ -121,9 +129,21 @@ void CachingAllocator::State::begin_free_pinned(PinnedBlock& block) {
 
 void CachingAllocator::State::complete_free_pinned(PinnedBlock& block) {
   block.state = BlockState::inactive;
+  block.freed = number_of_free(pinned_waits);
   host.active_requests.decrease(1);
   host.active_bytes.decrease(as_count(block.bytes));
   ledger.count_completion(block.where, block.tag, block.requested);
+}
+
+// The end of a life that the program never saw: the block carries on as if it had stayed free.
+void CachingAllocator::State::put_back_pinned(PinnedBlock& block) {
+  block.state = BlockState::inactive;
+  host.allocated.decrease(1);
+  host.allocated_bytes.decrease(as_count(block.bytes));
+  host.active_requests.decrease(1);
+  host.active_bytes.decrease(as_count(block.bytes));
+  ledger.count_free(block.where, block.tag, block.requested);
+  pinned.put(block);
 }
 
 // Completes what was pending up to the numbered free, and one that was freed since, in their order.
@@ -141,12 +161,12 @@ void CachingAllocator::State::complete_pending_pinned(Place where, std::uint32_t
 
 void CachingAllocator::State::drain_pending_pinned(Place where, Outcome& out) {
   const std::uint32_t newest = pinned.newest_pending();
+  Outcome waited;
   mutex.unlock();
-  Reply waited{{Result::failed, 0}, 0};
-  if (backend.may_wait(where)) waited = backend.wait(where);
+  const bool completes = wait_for(where, waited) && waited.status.ok();
   mutex.lock();
-  out.wait_ns += waited.ns;
-  if (waited.status.ok()) complete_pending_pinned(where, newest, newest, out);
+  out.wait_ns += waited.wait_ns;
+  if (completes) complete_pending_pinned(where, newest, newest, out);
 }
 
 // A block that is in no bucket leaves our books before it goes back.

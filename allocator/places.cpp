@@ -1,5 +1,6 @@
 // Places: opening and forgetting them, and their pending frees.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <new>
@@ -37,8 +38,9 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
+  const std::uint64_t total = std::min(total_bytes, rooms[where.device].limit);
   auto place =
-      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total_bytes);
+      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total);
   if (!place->large.prepare() || !place->small.prepare()) return nullptr;
   places[slot] = std::move(place);
   note_sole_place();
@@ -69,7 +71,8 @@ bool CachingAllocator::State::open_device(std::uint16_t device) {
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
 // are there no longer.
 void CachingAllocator::State::forget_place(Place where) {
-  for (auto it = directs.begin(); it != directs.end();) {
+  Directs& adopted = directs_of(where.kind);
+  for (auto it = adopted.begin(); it != adopted.end();) {
     const auto next = std::next(it);
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
@@ -96,7 +99,9 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
     // Merging takes a free neighbour's record away: the walk continues behind it.
     BlockIndex next = blocks[i].next;
     if (blocks[next].is_free()) next = blocks[next].next;
-    if (blocks[i].is_live()) release(place, blocks.find_entry(blocks[i].address));
+    if (blocks[i].is_live()) {
+      release(place, blocks.find_entry(blocks[i].address), place.waits.now());
+    }
     i = next;
   }
 }
@@ -106,12 +111,13 @@ void CachingAllocator::State::forget_everything() {
   last_place = 0;
   note_sole_place();
   segments.clear();
-  directs.clear();
+  directs = {};
   pinned.clear();
   whole.clear();
   blocks.clear();
   ledger.clear();
   for (auto& device : devices) device.reset();
+  for (RoomCounts& room : rooms) room = {.limit = room.limit};
   host = {};
   host_used = false;
   device_range.clear();
@@ -141,7 +147,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     place.first_pending = b.left;
     if (b.left == kNoBlock) place.last_pending = kNoBlock;
     blocks.erase(block);
-    const SplitChange split = place.pool(b.pool).give_back(block);
+    const SplitChange split = place.pool(b.pool).give_back(block, number_of_free(place.waits));
     device_of(place.place).counters.count_completion(b.pool, to_bytes(b.size), b.requested, split);
     ledger.count_completion(place.place, b.tag, b.requested);
   }
@@ -152,13 +158,13 @@ void CachingAllocator::State::drain_pending(Place where, Outcome& out) {
   PlaceMemory* place = find_place(where);
   if (!place || place->first_pending == kNoBlock) return;
   const std::uint32_t newest = place->newest_pending;
+  Outcome waited;
   mutex.unlock();
-  Reply waited{{Result::failed, 0}, 0};
-  if (backend.may_wait(where)) waited = backend.wait(where);
+  const bool completes = wait_for(where, waited) && waited.status.ok();
   mutex.lock();
-  out.wait_ns += waited.ns;
+  out.wait_ns += waited.wait_ns;
   place = find_place(where);
-  if (place && waited.status.ok()) complete_pending(*place, newest);
+  if (place && completes) complete_pending(*place, newest);
 }
 
 }  // namespace vramscope

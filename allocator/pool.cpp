@@ -25,7 +25,7 @@ void Pool::remove_free(BlockIndex block) noexcept {
   free_.erase(block);
 }
 
-BlockIndex Pool::add_segment(Address address, Units size) noexcept {
+BlockIndex Pool::add_segment(Address address, Units size, Waits::Number freed) noexcept {
   const BlockIndex block = blocks_.create();
   blocks_[block] = Block{.address = address,
                          .requested = 0,
@@ -37,7 +37,8 @@ BlockIndex Pool::add_segment(Address address, Units size) noexcept {
                          .state = BlockState::inactive,
                          .pool = kind_,
                          .left = 0,
-                         .right = 0};
+                         .right = 0,
+                         .freed = freed};
   add_free(block);
   return block;
 }
@@ -61,6 +62,7 @@ void Pool::cut_off(BlockIndex block, Units size) noexcept {
   upper.next = lower.next;
   upper.place = place_;
   upper.pool = kind_;
+  upper.freed = lower.freed;
   lower.size = size;
   lower.next = rest;
   blocks_[upper.next].prev = rest;
@@ -81,7 +83,7 @@ SplitChange Pool::take(BlockIndex block, Units size, Cut cut) noexcept {
   return {};
 }
 
-SplitChange Pool::give_back(BlockIndex block) noexcept {
+SplitChange Pool::give_back(BlockIndex block, Waits::Number freed) noexcept {
   assert(!blocks_[block].is_free());
   const Units own = blocks_[block].size;
   const std::uint64_t requested = blocks_[block].requested;
@@ -89,6 +91,7 @@ SplitChange Pool::give_back(BlockIndex block) noexcept {
   if (const BlockIndex next = blocks_[block].next; blocks_[next].is_free()) {
     remove_free(next);
     blocks_[block].size += blocks_[next].size;
+    freed = Waits::newer(freed, blocks_[next].freed);
     blocks_[block].next = blocks_[next].next;
     blocks_[blocks_[next].next].prev = block;
     blocks_.destroy(next);
@@ -97,6 +100,7 @@ SplitChange Pool::give_back(BlockIndex block) noexcept {
   if (const BlockIndex prev = blocks_[block].prev; blocks_[prev].is_free()) {
     remove_free(prev);
     blocks_[prev].size += blocks_[block].size;
+    freed = Waits::newer(freed, blocks_[prev].freed);
     blocks_[prev].next = blocks_[block].next;
     blocks_[blocks_[block].next].prev = prev;
     blocks_.destroy(block);
@@ -105,6 +109,7 @@ SplitChange Pool::give_back(BlockIndex block) noexcept {
   }
   Block& b = blocks_[block];
   b.requested = requested;
+  b.freed = freed;
   add_free(block);
   const bool is_part = b.is_part();
   return {.count = is_part - merged,

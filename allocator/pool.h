@@ -34,8 +34,9 @@ class Pool {
   void count_search() noexcept { ++searches_; }
   [[nodiscard]] std::uint32_t age(BlockIndex block) const { return searches_ - blocks_[block].tag; }
 
-  // A new segment: one free block. Needs one record (BlockTable::prepare).
-  BlockIndex add_segment(Address address, Units size) noexcept;
+  // A new segment: one free block, which nothing has used since the wait numbered `freed`. Needs
+  // one record (BlockTable::prepare).
+  BlockIndex add_segment(Address address, Units size, Waits::Number freed = 0) noexcept;
   // The end of a segment that is one free block.
   void remove_segment(BlockIndex block) noexcept;
 
@@ -43,8 +44,9 @@ class Pool {
   // Makes a free block live. With Cut::yes its lower `size` units; the rest becomes a free block,
   // which needs one record.
   SplitChange take(BlockIndex block, Units size, Cut cut) noexcept;
-  // Makes a live or pending block free and merges it with its free neighbours. Its record may go.
-  SplitChange give_back(BlockIndex block) noexcept;
+  // Makes a live or pending block free and merges it with its free neighbours: together they carry
+  // the newest of their numbers. Its record may go.
+  SplitChange give_back(BlockIndex block, Waits::Number freed) noexcept;
 
   // Bytes of segments that are one free block.
   [[nodiscard]] std::uint64_t idle_bytes() const { return idle_bytes_; }

@@ -31,9 +31,14 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
   if (is_out_of_memory(out) && limits.exact_fallback && least < bytes) {
     block = attempt(where, pool, least, out);
   }
-  if (is_out_of_memory(out)) ++device_of(where).counters.rare().num_ooms;
+  if (is_out_of_memory(out)) count_out_of_memory(where, out);
   if (block == kNoBlock) out.source = Source::none;
   return block;
+}
+
+void CachingAllocator::State::count_out_of_memory(Place where, const Outcome& out) {
+  ++device_of(where).counters.rare().num_ooms;
+  rooms[where.device].refusals += out.by_limit;
 }
 
 // throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted
@@ -52,18 +57,23 @@ bool CachingAllocator::State::reject(Place where, std::uint64_t bytes, Outcome& 
 
 BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::uint64_t bytes,
                                             Outcome& out) {
-  const Address address = ask(where, bytes, out);
+  const Address address = reserve(where, bytes, out);
   if (!out.status.ok()) return kNoBlock;
   const BlockIndex block = add_segment(where, pool, address, bytes);
   if (block == kNoBlock || !ledger.prepare(out.tag)) out.status = {Result::failed, 0};
   return out.status.ok() ? block : kNoBlock;
 }
 
-// One segment from the backend, if the limit lets it ask; out.status tells.
-Address CachingAllocator::State::ask(Place where, std::uint64_t bytes, Outcome& out) {
+// One segment from the backend, if the limits let it ask; out.status tells.
+Address CachingAllocator::State::reserve(Place where, std::uint64_t bytes, Outcome& out) {
   const PlaceMemory* place = find_place(where);
   if (place && !within_limit(*place, bytes)) {
     out.status = {Result::out_of_memory, out.status.code};  // the backend's refusal, if any, stays
+    return 0;
+  }
+  out.by_limit = !has_room(where.device, bytes);
+  if (out.by_limit) {
+    out.status = {Result::out_of_memory, out.status.code};
     return 0;
   }
   DeviceMemory& device = device_of(where);  // devices stay while their places come and go
@@ -99,7 +109,9 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
     PlaceMemory* place = usable ? open_place(where) : nullptr;
     if (place && blocks.prepare()) {
       Segment& segment = segments[address];
-      segment = {bytes, place->pool(pool).add_segment(address, to_units(bytes)), place->slot, pool};
+      segment = {bytes,
+                 place->pool(pool).add_segment(address, to_units(bytes), place->waits.settled()),
+                 place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
       count_segment(device.counters, pool, bytes);

@@ -51,13 +51,22 @@ bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
 
 }  // namespace
 
-bool CachingAllocator::owns(Address address) const noexcept {
-  const bool may_be_pinned = state_->pinned_range.contains(address);
-  const bool may_be_whole = state_->whole_range.contains(address);
-  if (!may_be_pinned && !may_be_whole && !state_->device_range.contains(address)) return false;
+bool CachingAllocator::may_own(Address address) const noexcept {
+  return state_->device_range.contains(address) || state_->whole_range.contains(address) ||
+         state_->pinned_range.contains(address);
+}
+
+bool CachingAllocator::owns_pinned(Address address) const noexcept {
+  if (!state_->pinned_range.contains(address)) return false;
   MutexLock lock(state_->mutex);
-  if (may_be_pinned && state_->pinned.find_around(address)) return true;
-  if (may_be_whole && state_->whole.find_around(address)) return true;
+  return state_->pinned.find_around(address) != nullptr;
+}
+
+bool CachingAllocator::owns(Address address) const noexcept {
+  if (!may_own(address)) return false;
+  MutexLock lock(state_->mutex);
+  if (state_->pinned.find_around(address)) return true;
+  if (state_->whole.find_around(address)) return true;
   const auto above = state_->segments.upper_bound(address);
   if (above == state_->segments.begin()) return false;
   const auto segment = std::prev(above);
@@ -68,7 +77,8 @@ Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);
   static_cast<void>(state_->find_owned(address, found) || state_->find_whole(address, found) ||
-                    state_->find_pinned(address, found) || state_->find_direct(address, found));
+                    state_->find_pinned(address, found) ||
+                    state_->find_direct(Space::memory, address, found));
   return found;
 }
 
@@ -120,11 +130,12 @@ bool CachingAllocator::State::find_pinned(Address address, Found& found) const {
   return describe(pinned.find_around(address), found);
 }
 
-bool CachingAllocator::State::find_direct(Address address, Found& found) const {
+bool CachingAllocator::State::find_direct(Space space, Address address, Found& found) const {
+  const Directs& directs = this->directs[static_cast<std::size_t>(space)];
   const auto above = directs.upper_bound(address);
   if (above == directs.begin()) return false;
   const auto& [start, direct] = *std::prev(above);
-  if (address - start >= direct.bytes) return false;
+  if (has_ranges(space) ? address - start >= direct.bytes : address != start) return false;
   found.live = true;
   found.direct = true;
   found.where = direct.where;
@@ -151,6 +162,12 @@ Snapshot CachingAllocator::snapshot() const {
   return state_->snapshot();
 }
 
+std::size_t CachingAllocator::State::direct_count() const {
+  std::size_t count = 0;
+  for (const Directs& adopted : directs) count += adopted.size();
+  return count;
+}
+
 // Segments of every sort are kept by address; the list is sorted by place after
 // that, and blocks refer to it by position, so they are written last.
 Snapshot CachingAllocator::State::snapshot() const {
@@ -162,7 +179,7 @@ Snapshot CachingAllocator::State::snapshot() const {
   out.host = host;
   out.host_used = host_used;
   ledger.describe(out);
-  const std::size_t of_one_block = directs.size() + pinned.all().size() + whole.all().size();
+  const std::size_t of_one_block = direct_count() + pinned.all().size() + whole.all().size();
   out.segments.reserve(segments.size() + of_one_block);
   out.blocks.reserve(blocks.block_count() + of_one_block);
   for (const auto& [address, segment] : segments) {
@@ -186,12 +203,14 @@ Snapshot CachingAllocator::State::snapshot() const {
                             .is_dedicated = true,
                             .is_exported = block.exported});
   }
-  for (const auto& [address, direct] : directs) {
-    out.segments.push_back({.place = direct.where,
-                            .address = address,
-                            .total_size = direct.bytes,
-                            .is_small = pool_class(direct.bytes) == PoolClass::small,
-                            .is_direct = true});
+  for (const Directs& adopted : directs) {
+    for (const auto& [address, direct] : adopted) {
+      out.segments.push_back({.place = direct.where,
+                              .address = address,
+                              .total_size = direct.bytes,
+                              .is_small = pool_class(direct.bytes) == PoolClass::small,
+                              .is_direct = true});
+    }
   }
   std::sort(out.segments.begin(), out.segments.end(), comes_before);
   for (SegmentSnapshot& segment : out.segments) {
@@ -202,7 +221,8 @@ Snapshot CachingAllocator::State::snapshot() const {
       continue;
     }
     if (segment.is_direct) {
-      add_block(out, segment, describe(segment.address, directs.at(segment.address)));
+      const Directs& adopted = directs[static_cast<std::size_t>(space_of(segment.place.kind))];
+      add_block(out, segment, describe(segment.address, adopted.at(segment.address)));
       continue;
     }
     if (segment.is_dedicated) {

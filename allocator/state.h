@@ -19,6 +19,7 @@
 #include "allocator/limits.h"
 #include "allocator/mutex.h"
 #include "allocator/pool.h"
+#include "allocator/waits.h"
 #include "allocator/whole_blocks.h"
 
 namespace vramscope {
@@ -29,6 +30,14 @@ struct DeviceMemory {
   std::uint64_t reserved = 0;          // bytes of our own segments
   std::uint64_t promised = 0;          // asked of the backend and not answered yet
   std::uint64_t idle_whole_bytes = 0;  // of free dedicated segments
+};
+
+// What counts against a device's limit besides segments of ours.
+struct RoomCounts {
+  std::uint64_t limit = Limits::kUnlimited;
+  std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
+  std::uint64_t promised = 0;  // that it is about to get
+  std::uint64_t refusals = 0;
 };
 
 // One place: its two pools, and the blocks that were freed while the device could not be waited
@@ -50,6 +59,7 @@ struct PlaceMemory {
   BlockIndex first_pending = kNoBlock;  // in the order of their frees: Block::left is the next one
   BlockIndex last_pending = kNoBlock;
   std::uint32_t newest_pending = 0;  // number of the newest; Block::right is a block's own
+  Waits waits;
 };
 
 struct Segment {
@@ -66,6 +76,8 @@ struct DirectMemory {
   Place where;
   Tag tag = 0;
 };
+
+using Directs = std::map<Address, DirectMemory>;
 
 // A range that only grows, written under the lock and read without it: the answer "not ours" for
 // most foreign addresses.
@@ -104,6 +116,7 @@ inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none
 struct CachingAllocator::State {
   State(Backend& door, Limits settings)
       : backend(door),
+        reuse(settings.reuse),
         limits(settings),
         plain_hits(settings.has_plain_hits()),
         max_split_size_at_start(static_cast<std::int64_t>(settings.max_split_size)) {}
@@ -123,7 +136,24 @@ struct CachingAllocator::State {
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
   }
-  void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(mutex);
+  void release(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
+      VRAMSCOPE_REQUIRES(mutex);
+
+  // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
+  // false means that nothing may be asked now and the block was put back.
+  // What a block carries that is freed now: a wait has just finished, or is still to come.
+  [[nodiscard]] Waits::Number number_of_free(const Waits& waits) const VRAMSCOPE_REQUIRES(mutex) {
+    return reuse == Reuse::at_free ? waits.settled() : waits.now();
+  }
+  [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
+    if (reuse == Reuse::at_free) return waits.cover(freed);
+    return waits.cover(freed) && ++hits_unasked < kHitsPerProbe;
+  }
+  [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool prove_whole(const WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(mutex);
+  enum class Answer : std::uint8_t { fine, error, not_now };
+  [[nodiscard]] Answer ask(Place where, bool must_wait, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
   // places.cpp
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -147,8 +177,9 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Address ask(Place where, std::uint64_t bytes, Outcome& out)
+  [[nodiscard]] Address reserve(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
+  void count_out_of_memory(Place where, const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool within_limit(const PlaceMemory& place, std::uint64_t bytes) const
@@ -163,6 +194,11 @@ struct CachingAllocator::State {
   void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
   void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+
+  // device_room.cpp
+  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const
       VRAMSCOPE_REQUIRES(mutex);
 
   // reclaim.cpp. All but the last two unlock.
@@ -182,11 +218,13 @@ struct CachingAllocator::State {
 
   // pinned_memory.cpp. Those that take an Outcome unlock.
   void allocate_pinned(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void hand_out_pinned(PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PinnedBlock* obtain_pinned(const Request& request, std::uint64_t bytes,
                                            Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PinnedBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool free_pinned(Address address, Outcome& out) noexcept;
+  void put_back_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void begin_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
@@ -202,6 +240,8 @@ struct CachingAllocator::State {
   // whole_memory.cpp. Those that take an Outcome unlock.
   void allocate_whole(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] WholeBlock* take_whole(Place where, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  void hand_out_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void put_back_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] WholeBlock* obtain_whole(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
@@ -223,16 +263,17 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   // Did somebody give it back, or has it just gone with its context?
   enum class Ended : bool { freed, lost };
-  void forget_direct(std::map<Address, DirectMemory>::iterator it, Ended how)
+  void forget_direct(Directs::iterator it, Ended how) VRAMSCOPE_REQUIRES(mutex);
+  void forget_overlapping(Space space, Address address, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
-  void forget_overlapping(Address address, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
 
   // snapshot.cpp
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_whole(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_direct(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_direct(Space space, Address address, Found& found) const
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
 
   // invariants.cpp
@@ -243,7 +284,17 @@ struct CachingAllocator::State {
     return *devices[where.device];
   }
 
+  [[nodiscard]] Directs& directs_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
+    return directs[static_cast<std::size_t>(space_of(kind))];
+  }
+  [[nodiscard]] std::size_t direct_count() const VRAMSCOPE_REQUIRES(mutex);
+
+  // Contract, "Errors": a sticky error shows after so many allocations that asked the device
+  // nothing.
+  static constexpr std::uint32_t kHitsPerProbe = 64;
+
   Backend& backend;
+  const Reuse reuse;
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
@@ -252,13 +303,16 @@ struct CachingAllocator::State {
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
-  std::map<Address, DirectMemory> directs VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
+  std::array<RoomCounts, kMaxDevices> rooms VRAMSCOPE_GUARDED_BY(mutex);
   WholeBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   WholeBlocks whole VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
+  Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);  // each covers all pinned memory
+  std::uint32_t hits_unasked VRAMSCOPE_GUARDED_BY(mutex) = 0;
 
   // Written under the lock, read without it.
   std::atomic<std::uint64_t> last_serial{0};

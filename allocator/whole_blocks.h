@@ -11,6 +11,7 @@
 #include "allocator/place.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
+#include "allocator/waits.h"
 
 namespace vramscope {
 
@@ -26,6 +27,7 @@ struct WholeBlock {
   PoolClass pool = PoolClass::large;  // what it counts as; device memory only
   bool exported = false;              // others may reach it: goes back as soon as it is free
   std::uint32_t number = 0;           // of its free, while that is pending
+  Waits::Number freed = 0;            // when it was freed
   WholeBlock* next = nullptr;         // in its bucket, or in the order of pending frees
 
   [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }

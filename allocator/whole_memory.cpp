@@ -16,21 +16,29 @@ void CachingAllocator::State::allocate_whole(const Request& request, Outcome& ou
   if (whole.has_pending(request.where)) drain_pending_whole(request.where, out);
   out.source = Source::hit;
   WholeBlock* block = take_whole(request.where, request.bytes);
-  if (!block) block = obtain_whole(request.where, request.bytes, out);
+  if (block) {
+    hand_out_whole(*block, out);
+    if (is_proved(waits_of(request.where), block->freed) || prove_whole(*block, out)) return;
+  }
+  block = obtain_whole(request.where, request.bytes, out);
   if (!block) {
     out.source = Source::none;
     return;
   }
-  block->state = BlockState::active_allocated;
-  block->requested = request.bytes;
-  block->tag = request.tag;
-  block->serial = next_serial();
-  out.address = block->address;
-  out.rounded = block->bytes;
-  DeviceCounters& counters = device_of(block->where).counters;
-  counters.count_allocation(block->pool, block->bytes, block->requested, {});
-  if (is_oversize(block->bytes, limits)) counters.rare().oversize_allocations.increase(1);
-  ledger.count_allocation(block->where, block->tag, block->requested);
+  hand_out_whole(*block, out);
+}
+
+void CachingAllocator::State::hand_out_whole(WholeBlock& block, Outcome& out) {
+  block.state = BlockState::active_allocated;
+  block.requested = out.requested;
+  block.tag = out.tag;
+  block.serial = next_serial();
+  out.address = block.address;
+  out.rounded = block.bytes;
+  DeviceCounters& counters = device_of(block.where).counters;
+  counters.count_allocation(block.pool, block.bytes, block.requested, {});
+  if (is_oversize(block.bytes, limits)) counters.rare().oversize_allocations.increase(1);
+  ledger.count_allocation(block.where, block.tag, block.requested);
 }
 
 WholeBlock* CachingAllocator::State::take_whole(Place where, std::uint64_t bytes) {
@@ -50,12 +58,12 @@ WholeBlock* CachingAllocator::State::obtain_whole(Place where, std::uint64_t byt
     ++device_of(where).counters.rare().num_alloc_retries;
     block = attempt_whole(where, bytes, out);
   }
-  if (is_out_of_memory(out)) ++device_of(where).counters.rare().num_ooms;
+  if (is_out_of_memory(out)) count_out_of_memory(where, out);
   return block;
 }
 
 WholeBlock* CachingAllocator::State::attempt_whole(Place where, std::uint64_t bytes, Outcome& out) {
-  const Address address = ask(where, bytes, out);
+  const Address address = reserve(where, bytes, out);
   if (!out.status.ok()) return nullptr;
   const bool fresh = is_fresh(address, bytes);
   assert(fresh && "the backend granted an address that is in use");
@@ -120,9 +128,21 @@ void CachingAllocator::State::begin_free_whole(WholeBlock& block) {
 
 void CachingAllocator::State::complete_free_whole(WholeBlock& block) {
   block.state = BlockState::inactive;
+  block.freed = number_of_free(waits_of(block.where));
   DeviceCounters& counters = device_of(block.where).counters;
   counters.count_completion(block.pool, block.bytes, block.requested, {});
   ledger.count_completion(block.where, block.tag, block.requested);
+}
+
+// The end of a life that the program never saw: the block carries on as if it had stayed free.
+void CachingAllocator::State::put_back_whole(WholeBlock& block) {
+  block.state = BlockState::inactive;
+  DeviceMemory& device = device_of(block.where);
+  device.counters.count_free(block.pool, block.bytes, block.requested, {});
+  if (is_oversize(block.bytes, limits)) device.counters.rare().oversize_allocations.decrease(1);
+  ledger.count_free(block.where, block.tag, block.requested);
+  device.idle_whole_bytes += block.bytes;
+  whole.put(block);
 }
 
 // Completes what was pending up to the numbered free, and one that was freed since, in their order.
@@ -146,12 +166,12 @@ Status CachingAllocator::State::complete_pending_whole(Place where, std::uint32_
 
 void CachingAllocator::State::drain_pending_whole(Place where, Outcome& out) {
   const std::uint32_t newest = whole.newest_pending();
+  Outcome waited;
   mutex.unlock();
-  Reply waited{{Result::failed, 0}, 0};
-  if (backend.may_wait(where)) waited = backend.wait(where);
+  const bool completes = wait_for(where, waited) && waited.status.ok();
   mutex.lock();
-  out.wait_ns += waited.ns;
-  if (waited.status.ok()) {
+  out.wait_ns += waited.wait_ns;
+  if (completes) {
     static_cast<void>(complete_pending_whole(where, newest, newest, out));
   }
 }

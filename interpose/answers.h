@@ -24,6 +24,11 @@ namespace vramscope::routes {
   return reinterpret_cast<std::uintptr_t>(unknown_pointer());
 }
 
+// What is known of an address that may be ours; for most others without the allocator's lock.
+[[nodiscard]] inline Found find_ours(const CachingAllocator& allocator, Address address) noexcept {
+  return allocator.may_own(address) ? allocator.find(address) : Found{};
+}
+
 // The slack between what was asked for and the block's end is not the program's.
 [[nodiscard]] inline bool outside_live_block(const Found& found, CUdeviceptr address) noexcept {
   return !found.live || address >= found.block.address + found.block.requested_size;

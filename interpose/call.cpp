@@ -62,7 +62,7 @@ void Call::adopt(Address address, std::size_t bytes) noexcept {
   Place place;
   if (!find_place(place)) place = {.kind = event_.place.kind};
   const Tag who = tag(place);
-  const Outcome outcome = profiler_->allocator().adopt(place, address, bytes, who);
+  const Outcome outcome = profiler_->allocator().adopt(place, address, bytes, who, promise_);
   event_.place = place;
   event_.address = address;
   event_.bytes = bytes;
@@ -103,7 +103,7 @@ void Call::take_back(const Outcome& forgotten) noexcept {
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS;
-  event_.total_ns = now_ns() - event_.start_ns;
+  event_.total_ns = elapsed_ns(event_.start_ns);
   profiler_->recorder().record(event_);
   return code;
 }

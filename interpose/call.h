@@ -43,6 +43,9 @@ class Call {
   // The same as a request for device memory: whole, if the caller may export it.
   [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
+  // Room that the allocator keeps for what the real function gives.
+  void keep(Promise promise) noexcept { promise_ = promise; }
+
   // What our allocator decided becomes part of the event.
   void note(const Outcome& outcome) noexcept;
 
@@ -72,7 +75,7 @@ class Call {
     errno = errno_;
     const CUresult code = real_function();
     errno_ = errno;
-    event_.driver_ns += now_ns() - start;
+    event_.driver_ns += elapsed_ns(start);
     return code;
   }
 
@@ -103,6 +106,7 @@ class Call {
   Profiler* profiler_;
   Event event_;
   const void* caller_;
+  Promise promise_;
   int errno_;
 };
 

@@ -26,7 +26,7 @@ Captures::Key Captures::key(CUstream stream, bool per_thread) noexcept {
 }
 
 void Captures::began(const Key& key) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   try {
     open_.push_back(key);
   } catch (const std::bad_alloc&) {
@@ -37,13 +37,13 @@ void Captures::began(const Key& key) noexcept {
 }
 
 void Captures::ended(const Key& key) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const std::size_t gone = std::erase(open_, key);
   count_.fetch_sub(gone, std::memory_order_release);
 }
 
 void Captures::context_ended(CUcontext context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const std::size_t gone =
       std::erase_if(open_, [&](const Key& key) { return key.context == context; });
   count_.fetch_sub(gone, std::memory_order_release);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
+#include "allocator/capability.h"
 #include "interpose/functions.h"
 
 namespace vramscope {
@@ -30,8 +30,8 @@ class Captures {
   [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
 
  private:
-  std::mutex mutex_;
-  std::vector<Key> open_;
+  SystemMutex mutex_;
+  std::vector<Key> open_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::atomic<std::size_t> count_{0};
 };
 

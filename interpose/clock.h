@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <x86intrin.h>
+
 #include <ctime>
 
+#include <atomic>
 #include <cstdint>
 
 namespace vramscope {
@@ -15,9 +18,41 @@ inline std::uint64_t read_clock_ns(clockid_t clock) noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// CLOCK_MONOTONIC: for durations.
-inline std::uint64_t now_ns() noexcept { return read_clock_ns(CLOCK_MONOTONIC); }
 // Since the epoch: for dates.
 inline std::uint64_t wall_time_ns() noexcept { return read_clock_ns(CLOCK_REALTIME); }
+
+// The processor's own counter in the units of CLOCK_MONOTONIC: 8 ns a look instead of 21.
+struct CounterClock {
+  std::atomic<bool> ready{false};  // the others are set and change no more
+  std::uint64_t ticks = 0;         // the counter ...
+  std::uint64_t ns = 0;            // ... at this time
+  std::uint64_t ns_per_tick = 0;   // 32 bits behind the point
+};
+extern constinit CounterClock counter_clock;
+
+// Takes the counter as the clock, some milliseconds from now, when it is known how fast it counts;
+// never where the kernel itself does not trust it or the processor does not promise a constant
+// rate. Only the first call counts. Threads: any.
+void start_counter_clock() noexcept;
+
+// now_ns() by the kernel; the first call that comes late enough sets the counter's rate.
+[[nodiscard]] std::uint64_t kernel_now_ns() noexcept;
+
+// CLOCK_MONOTONIC, to about one part in 100,000: for durations. Threads: any.
+inline std::uint64_t now_ns() noexcept {
+  if (!counter_clock.ready.load(std::memory_order_acquire)) [[unlikely]]
+    return kernel_now_ns();
+  __extension__ using Wide = unsigned __int128;
+  const std::uint64_t ticks = __rdtsc() - counter_clock.ticks;
+  return counter_clock.ns +
+         static_cast<std::uint64_t>(Wide{ticks} * counter_clock.ns_per_tick >> 32);
+}
+
+// Since now_ns() gave `start`. The change of clocks between the two may cost some ns: never below
+// 0.
+inline std::uint64_t elapsed_ns(std::uint64_t start) noexcept {
+  const std::uint64_t now = now_ns();
+  return now > start ? now - start : 0;
+}
 
 }  // namespace vramscope

@@ -43,8 +43,14 @@ Contexts::Current Contexts::current() noexcept {
   return {.code = CUDA_SUCCESS, .place = place, .first_of_device = first};
 }
 
+CUresult Contexts::check_current() noexcept {
+  CUcontext context = nullptr;
+  const CUresult code = real().cuCtxGetCurrent(&context);
+  return code == CUDA_SUCCESS && context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : code;
+}
+
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
-  const std::lock_guard lock(mutex_);
+  const SystemLock lock(mutex_);
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   std::uint32_t at = count;  // where a new entry goes: at the end, or over an ended one
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -60,7 +66,7 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
 }
 
 CUcontext Contexts::handle(Place place) const noexcept {
-  return entries_[place.context].context.load(std::memory_order_acquire);
+  return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
 Within::Within(CUcontext context) noexcept {

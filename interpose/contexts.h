@@ -6,17 +6,34 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
+#include "allocator/capability.h"
 #include "allocator/place.h"
 #include "interpose/functions.h"
 
 namespace vramscope {
 
-// Where memory of `kind` is that belongs to a context: host kinds have no device of their own.
+// Pinned memory of other flags is another place: its number holds them beside the context's.
+inline constexpr unsigned kHostFlagBits = 3;
+inline constexpr unsigned kHostFlags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+static_assert(kHostFlags == (1U << kHostFlagBits) - 1);
+
+// Where memory of `kind` is that belongs to a context. Pinned memory: without flags.
 [[nodiscard]] constexpr Place in_context(Kind kind, std::uint16_t device, std::uint32_t context) {
-  const bool on_host = kind == Kind::pinned || kind == Kind::registered;
-  return {.kind = kind, .device = on_host ? std::uint16_t{0} : device, .context = context};
+  return {.kind = kind,
+          .device = has_device(kind) ? device : std::uint16_t{0},
+          .context = kind == Kind::pinned ? context << kHostFlagBits : context};
+}
+// `flags`: within kHostFlags.
+[[nodiscard]] constexpr Place with_host_flags(Place pinned, unsigned flags) {
+  pinned.context = (pinned.context & ~std::uint32_t{kHostFlags}) | flags;
+  return pinned;
+}
+[[nodiscard]] constexpr unsigned host_flags(Place pinned) { return pinned.context & kHostFlags; }
+// The number of a place's context alone.
+[[nodiscard]] constexpr std::uint32_t context_of(Place place) {
+  return place.kind == Kind::pinned ? place.context >> kHostFlagBits : place.context;
 }
 
 // Threads: any.
@@ -29,15 +46,26 @@ class Contexts {
   };
   // The calling thread's current context.
   [[nodiscard]] Current current() noexcept;
+  // Only whether there is one, as a code of the driver's.
+  [[nodiscard]] static CUresult check_current() noexcept;
 
-  // Handle of a device place, null once the context has ended.
+  // Handle of the context of a place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
+
+  // Calls visit(handle) for each context that lives and was current at one of our calls.
+  template <class F>
+  void each(F visit) const noexcept {
+    for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
+      if (context != nullptr) visit(context);
+    }
+  }
 
   // `context` ended: calls end(place) for each place that it was. Its handle means something new
   // from now on.
   template <class F>
   void ended(CUcontext context, F end) noexcept {
-    const std::lock_guard lock(mutex_);
+    const SystemLock lock(mutex_);
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
       Entry& entry = entries_[i];
       if (entry.context.load(std::memory_order_relaxed) != context) continue;
@@ -56,7 +84,7 @@ class Contexts {
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
 
-  std::mutex mutex_;
+  SystemMutex mutex_;  // of those who write; the members are atomic for those who read
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint32_t> generation_{1};

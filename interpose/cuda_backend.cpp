@@ -25,14 +25,33 @@ Status to_status(CUresult code) noexcept {
   }
 }
 
+namespace {
+
+// Every context reaches pinned memory, whichever asked for it (CUDA C++ Programming Guide, unified
+// virtual addressing); it ends with the context that did.
+Grant pin(Place where, std::size_t bytes) {
+  const std::uint64_t start = now_ns();
+  void* segment = nullptr;
+  const CUresult code = real().cuMemHostAlloc(&segment, bytes, host_flags(where));
+  return {to_status(code), reinterpret_cast<std::uintptr_t>(segment), elapsed_ns(start)};
+}
+
+CUresult give_back(Place where, Address segment) {
+  if (where.kind == Kind::pinned) return real().cuMemFreeHost(reinterpret_cast<void*>(segment));
+  return real().cuMemFree_v2(segment);
+}
+
+}  // namespace
+
 // The allocator asks on the thread of the program's own call, in the context that the place is.
 Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
+  if (where.kind == Kind::pinned) return pin(where, bytes);
   const std::uint64_t start = now_ns();
   CUdeviceptr segment = 0;
   const CUresult code = real().cuMemAlloc_v2(&segment, bytes);
-  const std::uint64_t end = now_ns();
+  const std::uint64_t took = elapsed_ns(start);
   if (code == CUDA_SUCCESS) sample_free_memory(where.device);
-  return {to_status(code), segment, end - start};
+  return {to_status(code), segment, took};
 }
 
 Reply CudaBackend::release(Place where, Address segment) noexcept {
@@ -41,17 +60,43 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
   if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
   const Within within(context);
   CUresult code = within.code();
-  if (code == CUDA_SUCCESS) code = real().cuMemFree_v2(segment);
-  return {to_status(code), now_ns() - start};
+  if (code == CUDA_SUCCESS) code = give_back(where, segment);
+  return {to_status(code), elapsed_ns(start)};
+}
+
+CUresult CudaBackend::wait_in(CUcontext context) noexcept {
+  const Within within(context);
+  if (within.code() != CUDA_SUCCESS) return within.code();
+  return real().cuCtxSynchronize();
+}
+
+// Work of any context may use pinned memory.
+CUresult CudaBackend::wait_in_all() noexcept {
+  CUresult first_failure = CUDA_SUCCESS;
+  contexts_.each([&](CUcontext context) {
+    const CUresult code = wait_in(context);
+    if (first_failure == CUDA_SUCCESS) first_failure = code;
+  });
+  return first_failure;
 }
 
 Reply CudaBackend::wait(Place where) noexcept {
   const std::uint64_t start = now_ns();
   const CUcontext context = contexts_.handle(where);
   if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  const CUresult code = where.kind == Kind::pinned ? wait_in_all() : wait_in(context);
+  return {to_status(code), elapsed_ns(start)};
+}
+
+// A query of the default stream costs least of the calls that report what went wrong before.
+Reply CudaBackend::probe(Place where) noexcept {
+  const std::uint64_t start = now_ns();
+  const CUcontext context = contexts_.handle(where);
+  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
   const Within within(context);
   CUresult code = within.code();
-  if (code == CUDA_SUCCESS) code = real().cuCtxSynchronize();
+  if (code == CUDA_SUCCESS) code = real().cuStreamQuery(CU_STREAM_LEGACY);
+  if (code == CUDA_ERROR_NOT_READY) code = CUDA_SUCCESS;
   return {to_status(code), now_ns() - start};
 }
 

@@ -1,6 +1,5 @@
-// Backend on the real driver: device segments by cuMemAlloc, proof of completion by synchronising
-// the context.
-// SPDX-License-Identifier: Apache-2.0
+// Backend on the real driver: device segments by cuMemAlloc, pinned ones by cuMemHostAlloc, proof
+// of completion by synchronising the context. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -29,6 +28,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Grant reserve(Place where, std::size_t bytes) noexcept override;
   Reply release(Place where, Address segment) noexcept override;
   Reply wait(Place where) noexcept override;
+  Reply probe(Place where) noexcept override;
   [[nodiscard]] bool may_wait(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
 
@@ -38,6 +38,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
 
  private:
+  [[nodiscard]] CUresult wait_in(CUcontext context) noexcept;
+  [[nodiscard]] CUresult wait_in_all() noexcept;
   void sample_free_memory(std::uint16_t device) noexcept;
 
   struct Sample {

@@ -8,7 +8,6 @@
 
 #include "interpose/lookup.h"
 #include "interpose/profiler.h"
-#include "interpose/signals.h"
 
 #define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -26,7 +25,6 @@ template <class Function>
 template <class Exec>
 int replace_program(Exec exec) noexcept {
   Profiler::report_before_exec();
-  const InheritedSignal inherited;
   return exec();
 }
 
@@ -42,9 +40,6 @@ std::size_t length(va_list& rest) noexcept {
 
 VRAMSCOPE_EXPORT void _exit(int status) { vramscope::leave<void(int)>("_exit", status); }
 VRAMSCOPE_EXPORT void _Exit(int status) noexcept { vramscope::leave<void(int)>("_Exit", status); }
-VRAMSCOPE_EXPORT void quick_exit(int status) noexcept {
-  vramscope::leave<void(int)>("quick_exit", status);
-}
 
 // Each passes to the C library's function of the same name.
 #define VRAMSCOPE_EXEC(name, parameters, arguments)                                            \

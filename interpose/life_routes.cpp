@@ -30,7 +30,7 @@ CUresult cuGetProcAddress_v2(Call& call, const DirectCall& direct, const char* s
 namespace {
 
 // What ends with its context. Stream-ordered memory does not: its pool belongs to the device.
-constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed, Kind::pinned, Kind::registered};
+constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed, Kind::registered};
 
 // Everything of `context` is gone: nothing of it is given back to the driver.
 void forget_context(Profiler& profiler, CUcontext context) {
@@ -38,6 +38,10 @@ void forget_context(Profiler& profiler, CUcontext context) {
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));
+    }
+    const Place pinned = in_context(Kind::pinned, place.device, place.context);
+    for (unsigned flags = 0; flags <= kHostFlags; ++flags) {
+      profiler.allocator().forget_place(with_host_flags(pinned, flags));
     }
   });
 }

@@ -32,6 +32,7 @@ constexpr Named<Mode> kModes[] = {{"cache", Mode::cache},
                                   {"dedicated", Mode::dedicated},
                                   {"observe", Mode::observe},
                                   {"off", Mode::off}};
+constexpr Named<Reuse> kReuses[] = {{"at-free", Reuse::at_free}, {"at-reuse", Reuse::at_reuse}};
 constexpr Named<StackMethod> kStackMethods[] = {{"unwind", StackMethod::unwind_tables},
                                                 {"frame-pointers", StackMethod::frame_pointers},
                                                 {"none", StackMethod::none}};
@@ -104,12 +105,17 @@ std::optional<unsigned> unit_shift(std::string_view unit) {
 
 std::string text(bool value) { return text_named(value, kBooleans); }
 std::string text(Mode value) { return text_named(value, kModes); }
+std::string text(Reuse value) { return text_named(value, kReuses); }
 std::string text(StackMethod value) { return text_named(value, kStackMethods); }
 std::string text(const std::string& value) { return value; }
 std::string text(StackDepth value) { return std::to_string(value.value); }
 
+std::string accepted(const DeviceLimits&) {
+  return "a size such as 40GiB, sizes by device such as 0:40GiB,1:10GiB, or none";
+}
 std::string accepted(const bool&) { return "on or off"; }
 std::string accepted(const Mode&) { return accepted_named(kModes); }
+std::string accepted(const Reuse&) { return accepted_named(kReuses); }
 std::string accepted(const StackMethod&) { return accepted_named(kStackMethods); }
 std::string accepted(const Signal&) { return "a signal such as SIGUSR1 or 10, or none"; }
 std::string accepted(const std::string&) { return "a text"; }
@@ -195,6 +201,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 
 bool read(std::string_view text, bool& value) { return read_named(text, kBooleans, value); }
 bool read(std::string_view text, Mode& value) { return read_named(text, kModes, value); }
+bool read(std::string_view text, Reuse& value) { return read_named(text, kReuses, value); }
 bool read(std::string_view text, StackMethod& value) {
   return read_named(text, kStackMethods, value);
 }

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/limits.h"
+#include "interpose/device_limits.h"
 #include "reporter/record/stack.h"
 
 namespace vramscope {
@@ -87,6 +89,7 @@ struct OptionRow {
 [[nodiscard]] bool read(std::string_view text, bool& value);
 [[nodiscard]] bool read(std::string_view text, Bytes& value);
 [[nodiscard]] bool read(std::string_view text, Mode& value);
+[[nodiscard]] bool read(std::string_view text, Reuse& value);
 [[nodiscard]] bool read(std::string_view text, Signal& value);
 [[nodiscard]] bool read(std::string_view text, StackMethod& value);
 [[nodiscard]] bool read(std::string_view text, std::string& value);

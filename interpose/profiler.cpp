@@ -13,6 +13,7 @@
 #include "interpose/alloc_conf.h"
 #include "interpose/clock.h"
 #include "interpose/device_facts.h"
+#include "interpose/fork_mark.h"
 #include "interpose/lookup.h"
 #include "interpose/message.h"
 #include "interpose/real.h"
@@ -26,13 +27,13 @@ namespace {
 
 // Never destroyed: the program may call CUDA from its last handler.
 alignas(Profiler) constinit std::byte storage[sizeof(Profiler)] = {};
-constinit std::atomic<Profiler*> current{nullptr};
+constinit ForkMark current;
 constinit std::atomic<pid_t> owner{0};
 constinit std::atomic_flag starting = ATOMIC_FLAG_INIT;
 
 // The profiler, if this process owns the record: not a child of fork or vfork.
 Profiler* owned() noexcept {
-  Profiler* profiler = current.load(std::memory_order_acquire);
+  Profiler* profiler = Profiler::active();
   const bool ours = profiler != nullptr && owner.load(std::memory_order_relaxed) == getpid();
   return ours ? profiler : nullptr;
 }
@@ -41,6 +42,7 @@ Profiler* owned() noexcept {
 Limits limits_of(const Options& options) {
   Limits limits;
   limits.exact_fallback = options.exact_fallback;
+  limits.reuse = options.reuse;
   const AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
   for (const std::string& problem : conf.problems) say(problem.c_str());
   for (const std::string& note : conf.notes) say(note.c_str());
@@ -72,7 +74,7 @@ void note(const std::string& path) {
 
 }  // namespace
 
-Profiler* Profiler::active() noexcept { return current.load(std::memory_order_acquire); }
+Profiler* Profiler::active() noexcept { return static_cast<Profiler*>(current.get()); }
 
 Profiler::Profiler(const Options& options)
     : options_(options),
@@ -80,7 +82,16 @@ Profiler::Profiler(const Options& options)
       allocator_(backend_, limits_of(options)),
       exporters_(options.mode == Mode::dedicated),
       recorder_(kFunctionCount),
-      triggers_(*this) {}
+      triggers_(*this) {
+  limit_devices();
+}
+
+void Profiler::limit_devices() noexcept {
+  const auto& limits = options_.device_memory_limit.bytes;
+  for (std::uint16_t i = 0; i < limits.size(); ++i) {
+    if (limits[i] != 0) allocator_.limit_device(i, limits[i]);
+  }
+}
 
 void Profiler::start() noexcept {
   if (switched_off() || starting.test_and_set()) return;
@@ -88,6 +99,7 @@ void Profiler::start() noexcept {
     say("this driver lacks functions of CUDA 11.8; the program runs unrecorded");
     return;
   }
+  start_counter_clock();
   const Startup& start = startup();
   Profiler* profiler = nullptr;
   try {
@@ -107,8 +119,8 @@ void Profiler::start() noexcept {
   }
   real().cuDriverGetVersion(&profiler->driver_version_);
   owner.store(getpid(), std::memory_order_relaxed);
-  current.store(profiler, std::memory_order_release);
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  current.set(profiler);
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
   profiler->triggers_.start(start.options.signal.number);
 }
 
@@ -130,7 +142,7 @@ void Profiler::note_device(std::uint16_t device) noexcept {
   try {
     DeviceFacts facts = ask_device(device);
     backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
-    const std::lock_guard lock(devices_mutex_);
+    const SystemLock lock(devices_mutex_);
     devices_.push_back(std::move(facts));
   } catch (const std::bad_alloc&) {
     recorder_.warn("a device could not be described: out of memory");
@@ -140,13 +152,16 @@ void Profiler::note_device(std::uint16_t device) noexcept {
 std::vector<DeviceFacts> Profiler::devices() {
   std::vector<DeviceFacts> copy;
   {
-    const std::lock_guard lock(devices_mutex_);
+    const SystemLock lock(devices_mutex_);
     copy = devices_;
   }
   for (DeviceFacts& facts : copy) {
     const FreeMemory memory = backend_.free_memory(facts.index);
     facts.free_bytes = memory.free_bytes;
     facts.free_bytes_age_ns = now_ns() - memory.taken_ns;
+    const DeviceRoom room = allocator_.room(facts.index);
+    if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
+    facts.limit_refusals = room.refusals;
   }
   return copy;
 }
@@ -200,28 +215,12 @@ void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noe
   writing.store(false, std::memory_order_release);
 }
 
-void Profiler::before_fork() noexcept {
-  if (Profiler* profiler = owned()) {
-    profiler->recorder_.before_fork();
-    profiler->allocator_.before_fork();
-  }
-}
-
-void Profiler::after_fork_in_parent() noexcept {
-  if (Profiler* profiler = owned()) {
-    profiler->allocator_.after_fork_in_parent();
-    profiler->recorder_.after_fork_in_parent();
-  }
-}
-
 // CUDA cannot be used in a child of a process that used it: every call goes to the driver, which
-// says so; nothing is recorded.
+// says so; nothing is recorded. Our locks may be held by threads that the child does not have, so
+// nothing of ours is touched again. Children that run no fork handlers lose the mark all the same.
 void Profiler::after_fork_in_child() noexcept {
-  Profiler* profiler = current.exchange(nullptr);
-  if (profiler == nullptr) return;
+  current.clear();
   return_signal();
-  profiler->allocator_.after_fork_in_child();
-  profiler->recorder_.after_fork_in_child();
 }
 
 }  // namespace vramscope

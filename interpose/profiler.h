@@ -3,10 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "allocator/capability.h"
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
@@ -36,6 +36,8 @@ class Profiler {
   [[nodiscard]] bool routes_device_memory() const noexcept {
     return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
   }
+  [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
+  [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
@@ -58,11 +60,10 @@ class Profiler {
 
  private:
   explicit Profiler(const Options& options);
+  void limit_devices() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();
-  static void before_fork() noexcept;
-  static void after_fork_in_parent() noexcept;
   static void after_fork_in_child() noexcept;
 
   const Options options_;
@@ -73,8 +74,8 @@ class Profiler {
   Exporters exporters_;
   Recorder recorder_;
   Triggers triggers_;
-  std::mutex devices_mutex_;
-  std::vector<DeviceFacts> devices_;
+  SystemMutex devices_mutex_;
+  std::vector<DeviceFacts> devices_ VRAMSCOPE_GUARDED_BY(devices_mutex_);
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   std::int32_t driver_version_ = 0;

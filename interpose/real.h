@@ -12,7 +12,7 @@ namespace vramscope {
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
   X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain)                  \
   X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)           \
-  X(cuDriverGetVersion) X(cuStreamGetCtx)
+  X(cuDriverGetVersion) X(cuStreamGetCtx) X(cuStreamQuery)
 // clang-format on
 
 struct Real {

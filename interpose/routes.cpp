@@ -7,46 +7,25 @@
 
 #include "interpose/answers.h"
 #include "interpose/export_routes.h"
+#include "interpose/memory_limit.h"
 #include "interpose/real.h"
 
 namespace vramscope::routes {
-namespace {
-
-CUresult free_block(Call& call, const DirectCall& direct, CUdeviceptr address) {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(address)) return direct();
-  const Outcome outcome = allocator.free(address);
-  call.note(outcome);
-  return to_code(outcome.status);
-}
-
-}  // namespace
 
 CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                        std::size_t bytesize) noexcept {
   Profiler& profiler = call.profiler();
-  if (!profiler.routes_device_memory() || dptr == nullptr || bytesize == 0) return direct();
+  if (!profiler.routes_device_memory()) return bounded(call, direct, bytesize);
+  if (dptr == nullptr || bytesize == 0) return direct();
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
   Place place;
   if (!call.find_place(place)) return direct();  // and which error this is
   const Outcome outcome = profiler.allocator().allocate(call.request(place, bytesize));
   if (served_nothing(outcome.status)) return direct();
   call.note(outcome);
+  if (outcome.by_limit && !outcome.status.ok()) note_limit_met(profiler, place.device);
   if (outcome.status.ok()) *dptr = outcome.address;
   return to_code(outcome.status);
-}
-
-CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
-  return free_block(call, direct, dptr);
-}
-
-// The programming guide lets it take memory of cudaMalloc, so it takes ours.
-CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr, CUstream) noexcept {
-  return free_block(call, direct, dptr);
-}
-CUresult cuMemFreeAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr dptr,
-                             CUstream) noexcept {
-  return free_block(call, direct, dptr);
 }
 
 // Idle segments count as free: the program could have them at once.
@@ -59,14 +38,14 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
     call.profiler().backend().note_free_memory(place.device, *free, *total);
   }
   if (free != nullptr) *free += call.profiler().allocator().idle_bytes(place.device);
+  cut_to_limit(call.profiler(), place.device, free, total);
   return code;
 }
 
 CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdeviceptr* pbase,
                                  std::size_t* psize, CUdeviceptr dptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(dptr)) return direct();
-  const Found found = allocator.find(dptr);
+  const Found found = find_ours(call.profiler().allocator(), dptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, dptr)) {
     return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
   }
@@ -82,8 +61,24 @@ namespace {
 // highest bit set.
 constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
 
+// A block of pinned memory is a mapping of its own: larger, as the driver sees it, than the program
+// asked for, and the same one in each life of the block.
+void describe_pinned_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      *static_cast<std::size_t*>(data) = found.block.requested_size;
+      break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
+      break;
+    default:
+      break;
+  }
+}
+
 // Overwrites what an attribute says about the segment with what is true of the block.
 void describe_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  if (found.where.kind == Kind::pinned) describe_pinned_block(found, attribute, data);
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       *static_cast<CUdeviceptr*>(data) = found.block.address;
@@ -112,9 +107,8 @@ bool asks_for_tokens(std::span<const CUpointer_attribute> attributes) {
 
 CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
                                CUpointer_attribute attribute, CUdeviceptr ptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(ptr)) return direct();
-  const Found found = allocator.find(ptr);
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttribute(data, attribute, unknown_address());
   }
@@ -129,9 +123,8 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
 CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned int count,
                                 CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr ptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(ptr)) return direct();
-  const Found found = allocator.find(ptr);
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttributes(count, attributes, data, unknown_address());
   }

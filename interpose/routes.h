@@ -21,10 +21,17 @@ class DirectCall {
   CUresult (*invoke_)(void*);
 };
 
+// The body of the path `bounded`: a direct call for `bytes` on the current context's device,
+// refused with OUT_OF_MEMORY where the device's limit has no room for them. When the driver itself
+// has none, idle segments of ours go back and it is asked once more. Neither happens during a
+// capture.
+[[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept;
+
 // Turns a parenthesised parameter list into that of a body.
 #define VRAMSCOPE_UNWRAP(...) __VA_ARGS__
 
 #define VRAMSCOPE_BODY_OF_direct(symbol, parameters)
+#define VRAMSCOPE_BODY_OF_bounded(symbol, parameters)
 #define VRAMSCOPE_BODY_OF_routed(symbol, parameters) \
   CUresult symbol(Call& call, const DirectCall& direct, VRAMSCOPE_UNWRAP parameters) noexcept;
 
@@ -33,5 +40,17 @@ namespace routes {
   VRAMSCOPE_BODY_OF_##path(symbol, parameters)
 #include "interpose/functions.def"
 }  // namespace routes
+
+// Bytes on the device that a call on the path `bounded` asks for, before it is made.
+#define VRAMSCOPE_PLAN_OF_direct(symbol, parameters)
+#define VRAMSCOPE_PLAN_OF_routed(symbol, parameters)
+#define VRAMSCOPE_PLAN_OF_bounded(symbol, parameters) \
+  [[nodiscard]] std::uint64_t symbol(VRAMSCOPE_UNWRAP parameters) noexcept;
+
+namespace planned {
+#define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, ...) \
+  VRAMSCOPE_PLAN_OF_##path(symbol, parameters)
+#include "interpose/functions.def"
+}  // namespace planned
 
 }  // namespace vramscope

@@ -1,7 +1,8 @@
-// sigaction, signal and their aliases: everything passes but the signal that we took.
+// sigaction, signal and their relatives: everything passes but the signal that we took.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/signals.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +23,7 @@ constexpr int kRestorer = 0x04000000;  // SA_RESTORER: the C library adds it, an
 
 constinit std::atomic<int> taken{0};  // the signal; 0: none
 constinit std::atomic<pid_t> owner{0};
+constinit std::atomic<bool> interrupts{false};  // what the program told siginterrupt
 using Poke = void (*)();
 constinit Poke wake = nullptr;
 
@@ -39,26 +41,76 @@ void keep_program_action(const Action& action) noexcept {
   valid.store(next, std::memory_order_release);
 }
 
-int real_sigaction(int signal, const Action* action, Action* old) noexcept {
-  static constinit std::atomic<decltype(&::sigaction)> found{nullptr};
-  auto function = found.load(std::memory_order_acquire);
+// One thread changes the action. With every signal blocked: a handler must not wait for the thread
+// that it interrupted.
+class Change {
+ public:
+  Change() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    while (busy_.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  ~Change() {
+    busy_.clear(std::memory_order_release);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+ private:
+  static inline constinit std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  sigset_t before_;
+};
+
+template <class Function>
+Function* real(Function* type, const char* name, std::atomic<Function*>& found) noexcept {
+  Function* function = found.load(std::memory_order_acquire);
   if (function == nullptr) {
-    function = next_definition(&::sigaction, "sigaction");
+    function = next_definition(type, name);
     found.store(function, std::memory_order_release);
   }
-  return function(signal, action, old);
+  return function;
+}
+
+int real_sigaction(int signal, const Action* action, Action* old) noexcept {
+  using Function = int(int, const Action*, Action*);
+  static constinit std::atomic<Function*> found{nullptr};
+  return real<Function>(nullptr, "sigaction", found)(signal, action, old);
 }
 
 bool is_function(const Action& action) noexcept {
-  return (action.sa_flags & SA_SIGINFO) != 0 ||
-         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+// The program's action for a signal that has arrived. SA_RESETHAND is for one arrival only: of two
+// threads that get the signal, one finds the default action.
+Action take_program_action(bool own) noexcept {
+  const Action seen = program_action();
+  if (!own || !is_function(seen) || (seen.sa_flags & SA_RESETHAND) == 0) return seen;
+  const Change change;
+  const Action taken_now = program_action();
+  if (is_function(taken_now) && (taken_now.sa_flags & SA_RESETHAND) != 0) {
+    Action after = taken_now;
+    after.sa_handler = SIG_DFL;  // as the kernel does: flags and mask stay
+    keep_program_action(after);
+  }
+  return taken_now;
+}
+
+// In a child that has our handler (vfork, clone) but nothing else of ours.
+void act_by_default(int signal) noexcept {
+  const Action standard{};
+  real_sigaction(signal, &standard, nullptr);
+  raise(signal);
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
   const int kept = errno;
-  if (wake != nullptr) wake();
-  const Action program = program_action();
-  if ((program.sa_flags & SA_RESETHAND) != 0) keep_program_action(Action{});
+  const bool own = owner.load(std::memory_order_relaxed) == getpid();
+  if (own && wake != nullptr) wake();
+  const Action program = take_program_action(own);
+  if (!own && program.sa_handler == SIG_DFL) act_by_default(signal);
   errno = kept;
   if (!is_function(program)) return;
   if ((program.sa_flags & SA_SIGINFO) != 0) {
@@ -68,12 +120,15 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   }
 }
 
-// Our handler under the program's mask and flags, so that delivery is as the program set it up.
+// Our handler under the program's mask and flags, so that delivery is as the program set it up. An
+// ignored signal stays ignored: it interrupts no system call, and children inherit it.
 void install_over(const Action& program) noexcept {
   Action ours = program;
-  ours.sa_sigaction = on_signal;
-  ours.sa_flags = (is_function(program) ? program.sa_flags : SA_RESTART) | SA_SIGINFO;
-  ours.sa_flags &= ~SA_RESETHAND;
+  if (program.sa_handler != SIG_IGN) {
+    ours.sa_sigaction = on_signal;
+    ours.sa_flags = (is_function(program) ? program.sa_flags : SA_RESTART) | SA_SIGINFO;
+    ours.sa_flags &= ~SA_RESETHAND;
+  }
   real_sigaction(taken.load(std::memory_order_relaxed), &ours, nullptr);
 }
 
@@ -83,12 +138,25 @@ bool is_ours(int signal) noexcept {
          owner.load(std::memory_order_relaxed) == getpid();
 }
 
+// What a child that inherited our handler is to be told about it.
+void hide_handler(int signal, Action* old) noexcept {
+  if (signal != taken.load(std::memory_order_acquire) || old == nullptr) return;
+  if (old->sa_sigaction == on_signal) *old = program_action();
+}
+
 int change_action(int signal, const Action* action, Action* old) noexcept {
-  if (!is_ours(signal)) return real_sigaction(signal, action, old);
+  if (!is_ours(signal)) {
+    const int result = real_sigaction(signal, action, old);
+    if (result == 0) hide_handler(signal, old);
+    return result;
+  }
+  const Change change;
   const Action before = program_action();
   if (action != nullptr) {
     Action kept = *action;
     kept.sa_flags |= kRestorer;
+    sigdelset(&kept.sa_mask, SIGKILL);  // the kernel does so, and it is read back
+    sigdelset(&kept.sa_mask, SIGSTOP);
     keep_program_action(kept);
     install_over(*action);
   }
@@ -104,15 +172,45 @@ sighandler_t change_handler(int signal, sighandler_t handler, int flags) noexcep
   Action action{};
   Action old{};
   action.sa_handler = handler;
-  action.sa_flags = flags;
-  if ((flags & SA_NODEFER) == 0) sigaddset(&action.sa_mask, signal);
+  action.sa_flags = interrupts.load(std::memory_order_relaxed) ? flags & ~SA_RESTART : flags;
+  if ((flags & SA_RESTART) != 0) sigaddset(&action.sa_mask, signal);
   change_action(signal, &action, &old);
   return old.sa_handler;
+}
+
+// sigset: the mask changes too.
+sighandler_t hold_or_set(int signal, sighandler_t handler) noexcept {
+  sigset_t only;
+  sigset_t before;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  Action old{};
+  if (handler == SIG_HOLD) {
+    pthread_sigmask(SIG_BLOCK, &only, &before);
+    change_action(signal, nullptr, &old);
+  } else {
+    Action action{};
+    action.sa_handler = handler;
+    change_action(signal, &action, &old);
+    pthread_sigmask(SIG_UNBLOCK, &only, &before);
+  }
+  return sigismember(&before, signal) == 1 ? SIG_HOLD : old.sa_handler;
+}
+
+// The C library has changed SA_RESTART of the handler that it found, ours.
+void note_interrupts(bool interrupt) noexcept {
+  const Change change;
+  interrupts.store(interrupt, std::memory_order_relaxed);
+  Action action = program_action();
+  action.sa_flags = interrupt ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
+  keep_program_action(action);
+  install_over(action);
 }
 
 }  // namespace
 
 void take_signal(int signal, void (*poke)()) noexcept {
+  const Change change;
   Action program{};
   if (real_sigaction(signal, nullptr, &program) != 0) return;
   wake = poke;
@@ -129,18 +227,6 @@ void return_signal() noexcept {
   real_sigaction(signal, &program, nullptr);
 }
 
-InheritedSignal::InheritedSignal() noexcept {
-  const int signal = taken.load(std::memory_order_acquire);
-  if (signal == 0) return;
-  const Action program = program_action();
-  if (is_function(program) || program.sa_handler != SIG_IGN) return;
-  changed_ = real_sigaction(signal, &program, nullptr) == 0;
-}
-
-InheritedSignal::~InheritedSignal() {
-  if (changed_) install_over(program_action());
-}
-
 }  // namespace vramscope
 
 VRAMSCOPE_EXPORT int sigaction(int signal, const struct sigaction* action,
@@ -155,17 +241,33 @@ VRAMSCOPE_EXPORT int __sigaction(int signal, const struct sigaction* action,
 
 // The aliases of signal(): each passes to the C library's function of its own name, unless the
 // signal is the one that we took; then it is what that function does in terms of sigaction.
-#define VRAMSCOPE_SIGNAL_ALIAS(name, flags)                                       \
+#define VRAMSCOPE_SIGNAL_ALIAS(name, change)                                      \
   VRAMSCOPE_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept { \
-    if (vramscope::is_ours(signal)) {                                             \
-      return vramscope::change_handler(signal, handler, flags);                   \
-    }                                                                             \
+    if (vramscope::is_ours(signal)) return vramscope::change;                     \
     using Function = sighandler_t(int, sighandler_t);                             \
     Function* const real = vramscope::next_definition<Function>(nullptr, #name);  \
-    return real(signal, handler);                                                 \
+    struct sigaction old {};                                                      \
+    old.sa_handler = real(signal, handler);                                       \
+    vramscope::hide_handler(signal, &old);                                        \
+    return old.sa_handler;                                                        \
   }
-VRAMSCOPE_SIGNAL_ALIAS(signal, SA_RESTART)
-VRAMSCOPE_SIGNAL_ALIAS(bsd_signal, SA_RESTART)
-VRAMSCOPE_SIGNAL_ALIAS(ssignal, SA_RESTART)
-VRAMSCOPE_SIGNAL_ALIAS(sysv_signal, SA_RESETHAND | SA_NODEFER)
-VRAMSCOPE_SIGNAL_ALIAS(__sysv_signal, SA_RESETHAND | SA_NODEFER)
+VRAMSCOPE_SIGNAL_ALIAS(signal, change_handler(signal, handler, SA_RESTART))
+VRAMSCOPE_SIGNAL_ALIAS(bsd_signal, change_handler(signal, handler, SA_RESTART))
+VRAMSCOPE_SIGNAL_ALIAS(ssignal, change_handler(signal, handler, SA_RESTART))
+VRAMSCOPE_SIGNAL_ALIAS(sysv_signal, change_handler(signal, handler, SA_RESETHAND | SA_NODEFER))
+VRAMSCOPE_SIGNAL_ALIAS(__sysv_signal, change_handler(signal, handler, SA_RESETHAND | SA_NODEFER))
+VRAMSCOPE_SIGNAL_ALIAS(sigset, hold_or_set(signal, handler))
+
+VRAMSCOPE_EXPORT int sigignore(int signal) noexcept {
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  return vramscope::change_action(signal, &action, nullptr);
+}
+
+VRAMSCOPE_EXPORT int siginterrupt(int signal, int interrupt) noexcept {
+  using Function = int(int, int);
+  const int result =
+      vramscope::next_definition<Function>(nullptr, "siginterrupt")(signal, interrupt);
+  if (result == 0 && vramscope::is_ours(signal)) vramscope::note_interrupts(interrupt != 0);
+  return result;
+}

@@ -1,5 +1,6 @@
 // The one signal that we take from the program, without the program noticing: its own handler is
-// kept aside, runs after ours, and is what it reads back.
+// kept aside, runs after ours, and is what it reads back. While the program ignores the signal, we
+// do too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,17 +12,5 @@ void take_signal(int signal, void (*poke)()) noexcept;
 
 // In a forked child: the program's own action is installed again and ours is gone.
 void return_signal() noexcept;
-
-// While it lives, an ignored signal is really ignored: what a new program image inherits by exec.
-class InheritedSignal {
- public:
-  InheritedSignal() noexcept;
-  ~InheritedSignal();
-  InheritedSignal(const InheritedSignal&) = delete;
-  InheritedSignal& operator=(const InheritedSignal&) = delete;
-
- private:
-  bool changed_ = false;
-};
 
 }  // namespace vramscope

@@ -13,6 +13,8 @@
 
 // Bodies by path. A routed body is given the recorded real call, for the cases it does not serve.
 #define VRAMSCOPE_BODY_direct(symbol, arguments) direct()
+#define VRAMSCOPE_BODY_bounded(symbol, arguments) \
+  vramscope::bounded(call, direct, vramscope::planned::symbol arguments)
 #define VRAMSCOPE_BODY_routed(symbol, arguments) \
   [&](auto... values) { return vramscope::routes::symbol(call, direct, values...); } arguments
 

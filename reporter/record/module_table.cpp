@@ -112,7 +112,7 @@ int visit_object(dl_phdr_info* object, std::size_t, void* argument) noexcept {
 void ModuleTable::refresh() {
   Walk walk{};
   {
-    const std::lock_guard guard(lock_);
+    const SystemLock guard(lock_);
     walk.known_adds = adds_;
     walk.known_subs = subs_;
   }
@@ -126,7 +126,7 @@ void ModuleTable::refresh() {
 }
 
 void ModuleTable::apply(LoadedModules loaded) {
-  const std::lock_guard guard(lock_);
+  const SystemLock guard(lock_);
   // Another thread asked the loader later and was here first.
   if (loaded.adds < adds_ || loaded.subs < subs_) return;
   std::vector<Range> ranges;
@@ -157,7 +157,7 @@ std::uint32_t ModuleTable::index_of(ModuleFact&& fact) {
 std::vector<FrameFact> ModuleTable::resolve(std::span<const std::uintptr_t> addresses) const {
   std::vector<FrameFact> frames;
   frames.reserve(addresses.size());
-  const std::lock_guard guard(lock_);
+  const SystemLock guard(lock_);
   for (const std::uintptr_t address : addresses) {
     // A call may be a module's last instruction; then the return address lies behind it.
     const std::uintptr_t inside = address - 1;
@@ -171,7 +171,7 @@ std::vector<FrameFact> ModuleTable::resolve(std::span<const std::uintptr_t> addr
 }
 
 std::vector<ModuleFact> ModuleTable::facts() const {
-  const std::lock_guard guard(lock_);
+  const SystemLock guard(lock_);
   return modules_;
 }
 

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "allocator/capability.h"
 #include "reporter/record/recorder.h"
 
 namespace vramscope {
@@ -39,21 +39,20 @@ class ModuleTable {
   }
   [[nodiscard]] std::vector<ModuleFact> facts() const;  // may throw bad_alloc
 
-  void before_fork() noexcept { lock_.lock(); }
-  void after_fork() noexcept { lock_.unlock(); }
-
  private:
   struct Range {
     std::uintptr_t begin, end;
     std::uint32_t module;
     std::uintptr_t base;
   };
-  std::uint32_t index_of(ModuleFact&& fact);
+  std::uint32_t index_of(ModuleFact&& fact) VRAMSCOPE_REQUIRES(lock_);
 
-  mutable std::mutex lock_;
-  std::vector<ModuleFact> modules_;  // ever seen; a module that is loaded again keeps its index
-  std::vector<Range> ranges_;        // mapped now, by address
-  std::uint64_t adds_ = 0, subs_ = 0;
+  mutable SystemMutex lock_;
+  // Ever seen; a module that is loaded again keeps its index.
+  std::vector<ModuleFact> modules_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::vector<Range> ranges_ VRAMSCOPE_GUARDED_BY(lock_);  // mapped now, by address
+  std::uint64_t adds_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
+  std::uint64_t subs_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
   std::atomic<std::uint32_t> epoch_{0};
 };
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 #include <utility>
 
+#include "allocator/capability.h"
 #include "reporter/record/module_table.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack_table.h"
@@ -58,8 +58,8 @@ struct Recorder::State {
   StackTable stacks;
   TagTimes tag_times;
   std::atomic<std::uint64_t> unrecorded{0};
-  std::mutex warnings_lock;
-  std::vector<std::string> warnings;
+  SystemMutex warnings_lock;
+  std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
 };
 
 Tag Recorder::State::intern(const Stack& stack, Place place) {
@@ -85,7 +85,7 @@ Tag Recorder::State::intern_new(const Stack& stack, Place place) {
 }
 
 void Recorder::State::warn(const char* text) {
-  const std::lock_guard guard(warnings_lock);
+  const SystemLock guard(warnings_lock);
   if (warnings.size() >= kMaxWarnings) return;
   if (std::find(warnings.begin(), warnings.end(), text) != warnings.end()) return;
   warnings.emplace_back(text);
@@ -141,7 +141,7 @@ RecorderFacts Recorder::facts() const {
     facts.tags[tag].total_ns = state_->tag_times.get(tag);
   }
   facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
-  const std::lock_guard guard(state_->warnings_lock);
+  const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
   return facts;
 }
@@ -149,31 +149,4 @@ RecorderFacts Recorder::facts() const {
 void Recorder::reset_timing() noexcept { state_->counters.reset_timing(); }
 
 // No thread holds two of these locks, so any order is good; the reverse one gives them back.
-void Recorder::before_fork() noexcept {
-  state_->counters.before_fork();
-  state_->modules.before_fork();
-  state_->sites.before_fork();
-  state_->stacks.before_fork();
-  state_->warnings_lock.lock();
-}
-
-void Recorder::after_fork_in_parent() noexcept {
-  state_->warnings_lock.unlock();
-  state_->stacks.after_fork();
-  state_->sites.after_fork();
-  state_->modules.after_fork();
-  state_->counters.after_fork_in_parent();
-}
-
-void Recorder::after_fork_in_child() noexcept {
-  state_->tag_times.clear();
-  state_->unrecorded.store(0, std::memory_order_relaxed);
-  state_->warnings.clear();
-  state_->warnings_lock.unlock();
-  state_->stacks.after_fork();
-  state_->sites.after_fork();
-  state_->modules.after_fork();
-  state_->counters.after_fork_in_child();
-}
-
 }  // namespace vramscope

@@ -111,10 +111,6 @@ class Recorder {
   // Zeroes counts and times (reset_accumulated) of device/host timing, not the functions.
   void reset_timing() noexcept;
 
-  void before_fork() noexcept;
-  void after_fork_in_parent() noexcept;
-  void after_fork_in_child() noexcept;  // forgets totals; keeps stacks, modules and tags
-
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -41,7 +41,7 @@ std::uint32_t SiteTable::site_index(std::vector<std::uint32_t> frames) {
 }
 
 Tag SiteTable::tag(const std::vector<FrameFact>& frames, Place place) {
-  const std::lock_guard guard(lock_);
+  const SystemLock guard(lock_);
   if (tags_.size() >= max_tags_) return 0;
   std::vector<std::uint32_t> indices;
   indices.reserve(frames.size());
@@ -60,7 +60,7 @@ Tag SiteTable::tag(const std::vector<FrameFact>& frames, Place place) {
 }
 
 void SiteTable::copy_to(RecorderFacts& facts) const {
-  const std::lock_guard guard(lock_);
+  const SystemLock guard(lock_);
   facts.frames = frames_;
   facts.sites = sites_;
   facts.tags = tags_;

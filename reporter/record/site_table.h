@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "allocator/capability.h"
 #include "reporter/record/recorder.h"
 
 namespace vramscope {
@@ -21,9 +21,6 @@ class SiteTable {
   // Copies frames, sites and tags, without times. May throw bad_alloc.
   void copy_to(RecorderFacts& facts) const;
 
-  void before_fork() noexcept { lock_.lock(); }
-  void after_fork() noexcept { lock_.unlock(); }
-
  private:
   struct FrameHash {
     std::size_t operator()(const FrameFact& frame) const noexcept;
@@ -33,18 +30,20 @@ class SiteTable {
       return a.module == b.module && a.offset == b.offset;
     }
   };
-  std::uint32_t frame_index(const FrameFact& frame);
-  std::uint32_t site_index(std::vector<std::uint32_t> frames);
+  std::uint32_t frame_index(const FrameFact& frame) VRAMSCOPE_REQUIRES(lock_);
+  std::uint32_t site_index(std::vector<std::uint32_t> frames) VRAMSCOPE_REQUIRES(lock_);
 
-  mutable std::mutex lock_;
+  mutable SystemMutex lock_;
   const std::size_t max_tags_;
   // An entry is appended before it is indexed: a failure in between leaves one that nobody finds.
-  std::vector<FrameFact> frames_;
-  std::vector<SiteFact> sites_;
-  std::vector<TagFact> tags_;
-  std::unordered_map<FrameFact, std::uint32_t, FrameHash, FrameEqual> frame_indices_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> site_indices_;  // by hash of frames
-  std::unordered_map<std::uint64_t, Tag> tag_indices_;                  // by (site, kind, device)
+  std::vector<FrameFact> frames_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::vector<SiteFact> sites_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::vector<TagFact> tags_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::unordered_map<FrameFact, std::uint32_t, FrameHash, FrameEqual> frame_indices_
+      VRAMSCOPE_GUARDED_BY(lock_);
+  // By hash of frames, and by (site, kind, device).
+  std::unordered_multimap<std::uint64_t, std::uint32_t> site_indices_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::unordered_map<std::uint64_t, Tag> tag_indices_ VRAMSCOPE_GUARDED_BY(lock_);
 };
 
 }  // namespace vramscope

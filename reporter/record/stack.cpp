@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "reporter/record/own_text.h"
+#include "reporter/record/raised_pipe.h"
 
 namespace vramscope {
 
@@ -57,7 +58,10 @@ Backtrace open_libunwind(DlsymFunction real_dlsym) {
     return nullptr;
   }
   const auto backtrace = reinterpret_cast<Backtrace>(real_dlsym(library, "unw_backtrace"));
-  if (backtrace != nullptr && loaded_before == nullptr) cache_per_thread(library, real_dlsym);
+  if (backtrace != nullptr && loaded_before == nullptr) {
+    raise_pipes_of(library);  // first: it makes its pipe with its first call
+    cache_per_thread(library, real_dlsym);
+  }
   return backtrace;
 }
 

@@ -85,23 +85,14 @@ void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexce
   }
 
   std::atomic<Entry*>& bucket = buckets_[hash % kBuckets];
-  std::unique_lock guard(locks_[hash % kLocks]);
+  const SystemLock guard(locks_[hash % kLocks]);
   if (find(key, hash) != 0) {  // another thread was faster
-    guard.unlock();
     std::free(memory);
     return;
   }
   entry->next = bucket.load(std::memory_order_relaxed);
   bucket.store(entry, std::memory_order_release);
   entries_.fetch_add(1, std::memory_order_relaxed);
-}
-
-void StackTable::before_fork() noexcept {
-  for (std::mutex& lock : locks_) lock.lock();
-}
-
-void StackTable::after_fork() noexcept {
-  for (std::mutex& lock : locks_) lock.unlock();
 }
 
 }  // namespace vramscope

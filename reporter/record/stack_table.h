@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 
+#include "allocator/capability.h"
 #include "allocator/place.h"
 
 namespace vramscope {
@@ -30,9 +30,6 @@ class StackTable {
   // Without memory the stack stays unknown, which costs time at its next lookup and nothing else.
   void insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept;
 
-  void before_fork() noexcept;
-  void after_fork() noexcept;
-
  private:
   static constexpr std::size_t kBuckets = std::size_t{1} << 17;  // 1 MiB, touched as needed
   static constexpr std::size_t kLocks = 16;
@@ -45,7 +42,7 @@ class StackTable {
   };
 
   std::unique_ptr<std::atomic<Entry*>[], Unmap> buckets_;
-  std::array<std::mutex, kLocks> locks_;
+  std::array<SystemMutex, kLocks> locks_;  // of those who insert: a bucket has the same one always
   std::atomic<std::size_t> entries_{0};
 };
 

@@ -41,14 +41,6 @@ class TagTimes {
     return time == nullptr ? 0 : time->load(std::memory_order_relaxed);
   }
 
-  void clear() noexcept {  // only when no other thread runs
-    for (auto& chunk : chunks_) {
-      if (Chunk* times = chunk.load(std::memory_order_relaxed)) {
-        for (auto& time : *times) time.store(0, std::memory_order_relaxed);
-      }
-    }
-  }
-
  private:
   static constexpr std::size_t kChunk = 1024;
   static constexpr std::size_t kChunks = 1024;  // together Recorder::kMaxTags

@@ -96,20 +96,6 @@ bool CounterSet::has_timing(std::size_t slot) const noexcept {
   return timings_[slot].load(std::memory_order_acquire) != nullptr;
 }
 
-void CounterSet::clear() noexcept {
-  for (auto& pointer : functions_) {
-    if (FunctionCounters* row = pointer.load(std::memory_order_relaxed)) {
-      row->failures.set(0);
-      row->time.clear();
-    }
-  }
-  for (auto& pointer : timings_) {
-    if (TimingCounters* row = pointer.load(std::memory_order_relaxed)) {
-      row->visit([](DurationCounters& duration) { duration.clear(); });
-    }
-  }
-}
-
 // The calling thread's set. Plain memory, so that reading it needs no initialisation check.
 struct ThreadCounters::Slot {
   const Pool* pool = nullptr;
@@ -143,20 +129,17 @@ ThreadCounters::ThreadCounters(std::size_t function_count) : pool_(std::make_sha
 }
 
 CounterSet* ThreadCounters::Pool::take() {
-  const std::lock_guard guard(lock);
+  const SystemLock guard(lock);
   for (auto& set : sets) {
-    if (!set->taken_) {
-      set->taken_ = true;
-      return set.get();
-    }
+    if (!set->taken_.exchange(true, std::memory_order_acquire)) return set.get();
   }
   sets.push_back(std::make_unique<CounterSet>(function_count));
   return sets.back().get();
 }
 
+// Without the lock: a forked child ends its thread too, and there the lock may be held for ever.
 void ThreadCounters::Pool::give_back(CounterSet* set) noexcept {
-  const std::lock_guard guard(lock);
-  set->taken_ = false;
+  set->taken_.store(false, std::memory_order_release);
 }
 
 CounterSet* ThreadCounters::own_set() {
@@ -176,13 +159,13 @@ void ThreadCounters::record(const Event& event) {
     set->record(event, generation);
     return;
   }
-  const std::lock_guard guard(pool_->late_lock);
+  const SystemLock guard(pool_->late_lock);
   pool_->late->record(event, generation);
 }
 
 template <class F>
 void ThreadCounters::each_set(F&& f) const {
-  const std::lock_guard guard(pool_->lock);
+  const SystemLock guard(pool_->lock);
   for (const auto& set : pool_->sets) f(*set);
   f(*pool_->late);
 }
@@ -216,25 +199,6 @@ Timing ThreadCounters::host() const {
   Timing sum;
   static_cast<void>(timing(CounterSet::kHostSlot, sum));
   return sum;
-}
-
-void ThreadCounters::before_fork() noexcept {
-  pool_->lock.lock();
-  pool_->late_lock.lock();
-}
-
-void ThreadCounters::after_fork_in_parent() noexcept {
-  pool_->late_lock.unlock();
-  pool_->lock.unlock();
-}
-
-void ThreadCounters::after_fork_in_child() noexcept {
-  for (auto& set : pool_->sets) {
-    set->clear();
-    set->taken_ = set.get() == slot_.set;  // the other threads are not in the child
-  }
-  pool_->late->clear();
-  after_fork_in_parent();
 }
 
 }  // namespace vramscope

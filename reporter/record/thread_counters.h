@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "allocator/capability.h"
 #include "reporter/record/counters.h"
 #include "reporter/record/event.h"
 
@@ -42,7 +42,6 @@ class CounterSet {
   // Slot d is device d, slot kMaxDevices the host.
   void add_timing(std::size_t slot, std::uint64_t generation, Timing& sum) const noexcept;
   [[nodiscard]] bool has_timing(std::size_t slot) const noexcept;
-  void clear() noexcept;  // only when no other thread runs
 
   static constexpr std::size_t kHostSlot = kMaxDevices;
 
@@ -52,7 +51,7 @@ class CounterSet {
 
   std::vector<std::atomic<FunctionCounters*>> functions_;
   std::array<std::atomic<TimingCounters*>, kMaxDevices + 1> timings_{};
-  bool taken_ = true;  // by a living thread; guarded by the pool's lock
+  std::atomic<bool> taken_{true};  // by a living thread
 };
 
 // Threads: any. A set outlives its thread and is taken over, with its counts, by a later one.
@@ -66,17 +65,13 @@ class ThreadCounters {
   [[nodiscard]] Timing host() const;
   void reset_timing() noexcept { generation_.fetch_add(1, std::memory_order_relaxed); }
 
-  void before_fork() noexcept;
-  void after_fork_in_parent() noexcept;
-  void after_fork_in_child() noexcept;
-
  private:
   struct Pool {  // shared with the threads: whichever ends last frees it
     std::size_t function_count = 0;
-    std::mutex lock;
-    std::vector<std::unique_ptr<CounterSet>> sets;
-    // For a thread whose own set is gone (its last destructors), one at a time.
-    std::mutex late_lock;
+    SystemMutex lock;
+    std::vector<std::unique_ptr<CounterSet>> sets VRAMSCOPE_GUARDED_BY(lock);
+    // For a thread whose own set is gone (its last destructors), one writer at a time.
+    SystemMutex late_lock;
     std::unique_ptr<CounterSet> late;
 
     CounterSet* take();

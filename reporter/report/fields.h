@@ -18,8 +18,10 @@ namespace vramscope {
 
 inline constexpr std::string_view kSchemaName = "vramscope-report";
 
-inline constexpr std::array<std::string_view, kKinds> kKindNames{"device", "pinned", "registered",
-                                                                 "managed", "stream_ordered"};
+inline constexpr std::array<std::string_view, kKinds> kKindNames{
+    "device",        "pinned",   "registered", "managed",   "stream_ordered",
+    "array",         "physical", "host",       "graph",     "mapping",
+    "address_range", "imported", "external",   "multicast", "graphics"};
 inline constexpr std::array<std::string_view, 3> kBlockStateNames{
     "active_allocated", "active_pending_free", "inactive"};
 
@@ -152,6 +154,8 @@ void visit_fields(Self& device, F&& f) {
   f("total_bytes", device.facts.total_bytes);
   f("free_bytes", device.facts.free_bytes);
   f("free_bytes_age_ns", device.facts.free_bytes_age_ns);
+  f("limit_bytes", OrNull{device.facts.limit_bytes, 0});
+  f("limit_refusals", device.facts.limit_refusals);
   f("memory_stats", FlatStatistics{device});
   f("timing", device.timing);
   f.elements("segments", device.segments);

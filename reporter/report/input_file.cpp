@@ -19,8 +19,9 @@ constexpr std::size_t kLargest = std::size_t{4} << 30;  // 30 million blocks
 
 class Descriptor {
  public:
+  // Without waiting for somebody to open a FIFO's other end.
   explicit Descriptor(const std::string& path)
-      : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+      : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
   ~Descriptor() {
     if (number_ >= 0) close(number_);
   }
@@ -34,13 +35,15 @@ class Descriptor {
 
 std::string reason() { return std::generic_category().message(errno); }
 
-// -1: errno tells. 0: end of file.
+// -1: errno tells. 0: end of file. Waits for a pipe's writer; without one there is nothing to wait
+// for and the file ends.
 ssize_t append_chunk(int descriptor, std::string& text) {
   const std::size_t used = text.size();
   text.resize(used + kChunk);
   ssize_t count = -1;
   do {
     count = read(descriptor, text.data() + used, kChunk);
+    if (count < 0 && errno == EAGAIN && fcntl(descriptor, F_SETFL, 0) == 0) errno = EINTR;
   } while (count < 0 && errno == EINTR);
   text.resize(used + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return count;
@@ -61,7 +64,8 @@ InputFile read_file(const std::string& path) {
   InputFile result;
   if (file.number() < 0) return {.text = {}, .problem = reason()};
   struct stat status {};
-  if (fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode)) {
+  const bool known = fstat(file.number(), &status) == 0;
+  if (known && S_ISREG(status.st_mode)) {
     result.text.reserve(std::min(static_cast<std::size_t>(status.st_size) + kChunk, kLargest));
   }
   for (ssize_t count = 1; count > 0 && result.problem.empty();) {
@@ -70,6 +74,8 @@ InputFile read_file(const std::string& path) {
       result.problem = reason();
     } else if (result.text.size() > kLargest) {
       result.problem = "byte " + std::to_string(kLargest) + ": expected a smaller file";
+    } else if (count == 0 && result.text.empty() && known && S_ISFIFO(status.st_mode)) {
+      result.problem = "byte 1: expected a report, but this is a pipe to which nobody writes";
     } else if (count == 0 || result.text.size() <= kChunk) {
       result.problem = wrong_beginning(result.text);
     }

@@ -39,6 +39,8 @@ struct DeviceFacts {
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;         // the last sample taken on a thread of the program
   std::uint64_t free_bytes_age_ns = 0;  // how old that sample is
+  std::uint64_t limit_bytes = 0;        // that it seemed to have for the program; 0: no limit
+  std::uint64_t limit_refusals = 0;     // requests refused because of that
 };
 
 struct BlockFacts {
@@ -70,7 +72,7 @@ struct DeviceReport {
   DeviceStatistics statistics;
   bool used = false;  // false: memory_stats is written empty, as PyTorch does before first use
   Timing timing;
-  std::vector<SegmentFacts> segments;  // kinds device, managed and stream_ordered, by address
+  std::vector<SegmentFacts> segments;  // all kinds but pinned and registered, by kind
 };
 
 struct HostReport {

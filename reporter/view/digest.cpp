@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "reporter/report/fields.h"
+
 namespace vramscope {
 namespace {
 
@@ -15,6 +17,7 @@ std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     for (const SitePart& part : report.sites[i].parts) {
+      if (!holds_memory(part.kind)) continue;  // views would count the same bytes again
       if (part.totals.*count == 0 && part.totals.*bytes == 0) continue;
       result.push_back(
           {i, part.kind, part.device, part.totals.*bytes, part.totals.*count, /*whole=*/0});
@@ -40,20 +43,21 @@ std::vector<Share> shares_alive(const Report& report) {
 }
 
 std::string memory_text(Kind kind, std::uint16_t device) {
-  const std::string number = " " + std::to_string(device);
+  const std::string name = kind_text(kind);
+  return has_device(kind) ? name + " " + std::to_string(device) : name;
+}
+
+std::string kind_text(Kind kind) {
   switch (kind) {
     case Kind::device:
-      return "GPU" + number;
-    case Kind::managed:
-      return "managed" + number;
+      return "GPU";
     case Kind::stream_ordered:
-      return "async" + number;
-    case Kind::pinned:
-      return "pinned";
-    case Kind::registered:
-      return "registered";
+      return "async";
+    case Kind::address_range:
+      return "reserved";
+    default:
+      return std::string(kKindNames[static_cast<std::size_t>(kind)]);
   }
-  return "?";
 }
 
 Savings savings(const Timing& timing) {
@@ -69,6 +73,25 @@ Savings savings(const Timing& timing) {
                           static_cast<double>(timing.alloc_hit.total_ns);
   result.saved_ns = saved_ns > 0 && saved_ns < 1e18 ? static_cast<std::uint64_t>(saved_ns) : 0;
   return result;
+}
+
+// Counts and sums only: a longest call of the rest is not known.
+Duration pinned_driver_time(const Report& report) {
+  const Duration& all = report.host.timing.alloc_driver;
+  Duration rest{.count = all.count, .total_ns = all.total_ns};
+  for (const FunctionFacts& function : report.functions) {
+    if (!function.name.starts_with("cuMemHostRegister")) continue;
+    const FunctionTotals& totals = function.totals;
+    rest.count -= std::min(rest.count, totals.calls - std::min(totals.calls, totals.failures));
+    rest.total_ns -= std::min(rest.total_ns, totals.time.total_ns);
+  }
+  return rest;
+}
+
+Savings pinned_savings(const Report& report) {
+  Timing timing = report.host.timing;
+  timing.alloc_driver = pinned_driver_time(report);
+  return savings(timing);
 }
 
 KindBytes bytes_of(const Report& report, Kind kind) {

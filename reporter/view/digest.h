@@ -28,6 +28,7 @@ struct Share {
 
 // "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "registered".
 [[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);
+[[nodiscard]] std::string kind_text(Kind kind);
 
 // What serving allocations from the cache saved. Estimated: each hit would have taken as long as
 // the mean allocation that did go to the driver.
@@ -39,6 +40,12 @@ struct Savings {
   bool estimated = false;  // false: no allocation went to the driver, so nothing to compare with
 };
 [[nodiscard]] Savings savings(const Timing& timing);
+
+// The same for pinned memory. The host's times hold registrations too, which no cache can serve:
+// what the functions that register took is taken off, so the estimate is rather too low.
+[[nodiscard]] Savings pinned_savings(const Report& report);
+// The driver's time for pinned allocations, as used there.
+[[nodiscard]] Duration pinned_driver_time(const Report& report);
 
 // Bytes of one kind by the ledger, all owners and devices.
 struct KindBytes {

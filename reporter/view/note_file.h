@@ -11,8 +11,9 @@ namespace vramscope {
 // report with O_WRONLY | O_APPEND, never creating it, and appends the report's path and a newline.
 inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
 
-// Lines of a note, each a path, or "!" for a report that could not be written; the last one without
-// its newline is left out: it is being written.
+// Lines of a note, each a path, or "!" for a report that could not be written, or "?" when the
+// simulated device refused a program; the last one without its newline is left out: it is being
+// written.
 [[nodiscard]] std::vector<std::string> note_lines(const std::string& path);
 
 // A new, empty file in the folder for temporary files; removed with this object.

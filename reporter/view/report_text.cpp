@@ -97,14 +97,27 @@ std::string level_line(const std::string& name, const Stat& stat, std::uint64_t 
   return line(result + ", now " + bytes_text(stat.current), page);
 }
 
+// As the program saw it.
+std::uint64_t capacity(const DeviceReport& device) {
+  const DeviceFacts& facts = device.facts;
+  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
+  return is_limited ? facts.limit_bytes : facts.total_bytes;
+}
+
 std::string device_in_full(const DeviceReport& device, const Page& page) {
   const DeviceStatistics& stats = device.statistics;
   std::string result =
       title("GPU " + std::to_string(device.facts.index) + "  " + printable(device.facts.name, page),
             page);
-  const std::uint64_t capacity = device.facts.total_bytes;
-  result += level_line("reserved ", stats.reserved_bytes.all, capacity, page);
-  result += level_line("allocated", stats.allocated_bytes.all, capacity, page);
+  const std::uint64_t size = capacity(device);
+  result += level_line("reserved ", stats.reserved_bytes.all, size, page);
+  result += level_line("allocated", stats.allocated_bytes.all, size, page);
+  if (device.facts.limit_bytes != 0) {
+    result += line("limited to " + bytes_of(device.facts.limit_bytes) + " of " +
+                       bytes_of(device.facts.total_bytes) + ": " +
+                       counted(device.facts.limit_refusals, "request") + " refused",
+                   page);
+  }
   result += line(savings_text(device), page);
   if (stats.num_ooms != 0 || stats.num_alloc_retries != 0) {
     const std::string trouble =
@@ -131,8 +144,8 @@ std::string devices_in_brief(const std::vector<const DeviceReport*>& devices, co
     const Savings saved = savings(device->timing);
     const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
     table.add({std::to_string(device->facts.index), bytes_of(peak),
-               percent_text(peak, device->facts.total_bytes),
-               bar(peak, device->facts.total_bytes, kBarCells / 2, page),
+               percent_text(peak, capacity(*device)),
+               bar(peak, capacity(*device), kBarCells / 2, page),
                bytes_text(stats.allocated_bytes.all.peak), count_of(saved.allocations),
                percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
   }
@@ -186,9 +199,11 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
   return what + bytes_of(bytes) + " in " + counted(count, "allocation");
 }
 
-std::string kind_line(const Report& report, Kind kind, const std::string& name, const Page& page) {
+std::string kind_line(const Report& report, Kind kind, const Page& page) {
   const KindBytes bytes = vramscope::bytes_of(report, kind);
   if (bytes.calls == 0) return "";
+  std::string name = kind_text(kind);
+  name.resize(std::max<std::size_t>(name.size(), 10), ' ');
   return line(name + "  peak " + bytes_of(bytes.peak) + ", now " + bytes_of(bytes.current) + ", " +
                   counted(bytes.calls, "call"),
               page);
@@ -201,15 +216,17 @@ std::string time_of_calls(const std::string& name, const Duration& time) {
 }
 
 std::string other_memory(const Report& report, const Page& page) {
-  std::string result = kind_line(report, Kind::pinned, "pinned    ", page) +
-                       kind_line(report, Kind::registered, "registered", page) +
-                       kind_line(report, Kind::managed, "managed   ", page) +
-                       kind_line(report, Kind::stream_ordered, "async     ", page);
+  std::string result;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (static_cast<Kind>(kind) == Kind::device) continue;  // it has a section of its own
+    result += kind_line(report, static_cast<Kind>(kind), page);
+  }
   if (result.empty()) return "";
   const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
   const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
   if (!pinning.empty() || !unpinning.empty()) result += line(pinning + between + unpinning, page);
+  if (const std::string saved = pinned_text(report); !saved.empty()) result += line(saved, page);
   return title("Host and other memory", page) + result;
 }
 
@@ -231,6 +248,19 @@ std::string warnings_text(const Report& report, const Page& page) {
 }
 
 }  // namespace
+
+std::string pinned_text(const Report& report) {
+  const Savings saved = pinned_savings(report);
+  if (saved.hits == 0) return "";
+  const Duration driver = pinned_driver_time(report);
+  std::string result = "pinned: " + count_of(saved.hits) + " of " +
+                       counted(saved.allocations, "allocation") + " from the cache";
+  if (driver.count == 0) return result;
+  result +=
+      "; the driver took " + duration_text(driver.total_ns) + " for " + count_of(driver.count);
+  if (saved.saved_ns == 0) return result;
+  return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
+}
 
 std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
                         const Page& page, std::size_t most) {

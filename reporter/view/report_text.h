@@ -24,4 +24,7 @@ inline constexpr std::size_t kReportSites = 10;
 void report_json(JsonText& json, const Report& report, const std::string& path,
                  const NameFrame& name, std::size_t most);
 
+// "pinned: 90 of 100 allocations from the cache, …", empty when none was.
+[[nodiscard]] std::string pinned_text(const Report& report);
+
 }  // namespace vramscope

@@ -130,11 +130,11 @@ std::string why_no_report(const Ending& ending, bool failed) {
   return "no report: the program used no CUDA";
 }
 
-void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note) {
-  // The simulated device has said why it cannot run this program.
-  if (arguments.simulate && ending.status == kOwnFailure) return;
+void conclude(const Ending& ending, const NoteFile& note) {
   const std::vector<std::string> lines = note_lines(note.path());
   const std::vector<std::string> paths = existing(lines);
+  // The simulated device has said why it cannot run this program.
+  if (paths.empty() && !lines.empty() && lines.back() == "?") return;
   if (paths.empty()) return say(why_no_report(ending, !lines.empty() && lines.back() == "!"));
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
@@ -162,7 +162,7 @@ int run(const Arguments& arguments) {
   }
   const Ending ending = launch(arguments.program);
   if (ending.error != 0) return start_failure(ending, arguments.program[0]);
-  if (!arguments.quiet && note.error().empty()) conclude(arguments, ending, note);
+  if (!arguments.quiet && note.error().empty()) conclude(ending, note);
   return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
 }
 

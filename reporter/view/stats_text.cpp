@@ -6,6 +6,7 @@
 
 #include "reporter/report/memory_stats.h"
 #include "reporter/view/json_text.h"
+#include "reporter/view/report_text.h"
 
 namespace vramscope {
 namespace {
@@ -63,6 +64,9 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
   }
   if (!of.device) {
     result += lines("host_memory_stats", first(memory_stats(report.host), of.most), page);
+    if (const std::string saved = pinned_text(report); !saved.empty()) {
+      result += "  " + fitted(saved, page.width - 2) + "\n";
+    }
   } else {
     result.pop_back();
   }

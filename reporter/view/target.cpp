@@ -45,12 +45,13 @@ bool has_library(std::string_view maps) {
   return maps.find("/libvramscope.so") != std::string_view::npos;
 }
 
-// SigCgt is a hexadecimal mask whose lowest bit is signal 1.
-bool catches(const std::string& status, int signal) {
-  constexpr std::string_view kField = "\nSigCgt:";
-  const std::size_t at = status.find(kField);
+// Is the signal in that field of the status, "SigCgt" (caught) or "SigIgn" (ignored)? Each is a
+// hexadecimal mask whose lowest bit is signal 1.
+bool has_signal(const std::string& status, const std::string& field, int signal) {
+  const std::string begin = "\n" + field + ":";
+  const std::size_t at = status.find(begin);
   if (at == std::string::npos || signal < 1 || signal > 64) return false;
-  const unsigned long long mask = std::strtoull(status.c_str() + at + kField.size(), nullptr, 16);
+  const unsigned long long mask = std::strtoull(status.c_str() + at + begin.size(), nullptr, 16);
   return (mask >> (signal - 1) & 1) != 0;
 }
 
@@ -98,7 +99,10 @@ Target inspect(pid_t pid, int signal, const TargetFiles& files) {
     target.error = process + " runs without vramscope; start it with vramscope run";
   } else if (target.signal == 0) {
     target.error = process + " was told to take no signal (VRAMSCOPE_SIGNAL=none)";
-  } else if (!catches(files.status, target.signal)) {
+  } else if (has_signal(files.status, "SigIgn", target.signal)) {
+    target.error =
+        process + " ignores " + text(Signal{target.signal}) + "; start it with another --signal";
+  } else if (!has_signal(files.status, "SigCgt", target.signal)) {
     target.error = process + " does not catch " + text(Signal{target.signal}) +
                    ": it has not used CUDA yet, or has another VRAMSCOPE_SIGNAL";
   }

@@ -72,7 +72,9 @@ class Words {
 
 class Player {
  public:
-  Player(Place place, bool digest, std::string_view settings) : place_(place), digest_(digest) {
+  Player(Place place, bool digest, Reuse reuse, std::string_view settings)
+      : place_(place), digest_(digest) {
+    limits_.reuse = reuse;
     apply(settings);
   }
 
@@ -236,18 +238,20 @@ int play(Player& player) {
 int main(int argc, char** argv) {
   Place place = kDevice0;
   bool digest = false;
+  Reuse reuse = Reuse::at_free;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
-    if (flag != "--digest" && flag != "--host") {
+    if (flag != "--digest" && flag != "--host" && flag != "--at-reuse") {
       return refuse("unknown flag '" + std::string(flag) + "'");
     }
     if (flag == "--host") place = kPinned;
     if (flag == "--digest") digest = true;
+    if (flag == "--at-reuse") reuse = Reuse::at_reuse;
   }
   std::ios::sync_with_stdio(false);
   const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");
   try {
-    Player player(place, digest, settings ? settings : "");
+    Player player(place, digest, reuse, settings ? settings : "");
     return play(player);
   } catch (const std::exception& error) {
     return refuse(std::string("VRAMSCOPE_ALLOC_CONF: ") + error.what());

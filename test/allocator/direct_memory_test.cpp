@@ -84,6 +84,40 @@ TEST_F(DirectMemoryTest, PinnedAndRegisteredMemoryIsTheHosts) {
   EXPECT_TRUE(snapshot.devices.empty());
 }
 
+TEST_F(DirectMemoryTest, AMappingLiesInAReservedRangeAndBothLive) {
+  adopt(Kind::address_range, 0x10000, 0x10000);
+  adopt(Kind::mapping, 0x14000, 0x1000);
+  adopt(Kind::device, 0x14000, 0x100);
+
+  EXPECT_EQ(allocator_.snapshot().segments.size(), 3u);
+  EXPECT_EQ(allocator_.find_direct(Kind::mapping, 0x14800).segment, 0x14000u);
+  EXPECT_EQ(allocator_.find_direct(Kind::address_range, 0x14800).segment, 0x10000u);
+  EXPECT_FALSE(allocator_.find_direct(Kind::mapping, 0x10000).direct);
+}
+
+TEST_F(DirectMemoryTest, HandlesStandForThemselvesHoweverManyBytesTheyHave) {
+  adopt(Kind::array, 0x100, 1000);
+  adopt(Kind::array, 0x101, 1000);
+  adopt(Kind::physical, 0x100, 1000);
+
+  EXPECT_EQ(allocator_.snapshot().segments.size(), 3u);
+  EXPECT_FALSE(allocator_.find_direct(Kind::array, 0x102).direct);
+  adopt(Kind::array, 0x101, 500);
+  EXPECT_EQ(allocator_.find_direct(Kind::array, 0x101).segment_bytes, 500u);
+  EXPECT_EQ(allocator_.snapshot().segments.size(), 3u);
+}
+
+TEST_F(DirectMemoryTest, AnAddressThatWasGivenAnewKeepsItsNewMemory) {
+  adopt(Kind::device, kThere, 1000);
+  const Found old = allocator_.find_direct(Kind::device, kThere);
+  adopt(Kind::device, kThere, 200);
+
+  EXPECT_EQ(allocator_.forget(Kind::device, kThere, old.serial).status.result, Result::invalid);
+
+  EXPECT_EQ(statistics().reserved_bytes.all.current, 200);
+  EXPECT_EQ(statistics().num_device_free, 1);
+}
+
 TEST_F(DirectMemoryTest, OtherKindsAreInTheLedgerOnly) {
   adopt(Kind::managed, 0x1000, 100, 1);
   adopt(Kind::stream_ordered, 0x2000, 50, 2);

@@ -1,4 +1,4 @@
-// Plays one golden trace and compares every line: golden_test PLAYER FLAG TRACE EXPECTED [CONF].
+// Plays one golden trace and compares every line: golden_test PLAYER FLAGS TRACE EXPECTED [CONF].
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +16,8 @@ struct PipeCloser {
 
 std::string quote(const std::string& path) { return "'" + path + "'"; }
 
-std::string played(const std::string& player, const std::string& flag, const std::string& trace) {
-  const std::string command = quote(player) + " " + flag + " < " + quote(trace);
+std::string played(const std::string& player, const std::string& flags, const std::string& trace) {
+  const std::string command = quote(player) + " " + flags + " < " + quote(trace);
   const std::unique_ptr<std::FILE, PipeCloser> pipe(popen(command.c_str(), "r"));
   std::string out;
   char buffer[65536];
@@ -36,7 +36,7 @@ std::string content(const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc != 5 && argc != 6) {
-    std::cerr << "usage: golden_test PLAYER FLAG TRACE EXPECTED [CONF]\n";
+    std::cerr << "usage: golden_test PLAYER FLAGS TRACE EXPECTED [CONF]\n";
     return 2;
   }
   const std::string settings = argc == 6 ? content(argv[5]) : "";

@@ -75,7 +75,7 @@ TEST_F(PoolTest, KeepsAFreedBlockBetweenLiveOnesAsSplit) {
   const BlockIndex middle = take(20);
   take(30);
 
-  last_ = pool_.give_back(middle);
+  last_ = pool_.give_back(middle, 0);
 
   expect_last(1, 20);
 }
@@ -84,7 +84,7 @@ TEST_F(PoolTest, MergesWithTheFreeNeighbourAbove) {
   take(10);
   const BlockIndex block = take(20);
 
-  last_ = pool_.give_back(block);
+  last_ = pool_.give_back(block, 0);
 
   EXPECT_EQ(table_[block].size, kSize - 10);
   expect_last(0, 20);
@@ -95,12 +95,12 @@ TEST_F(PoolTest, MergesWithBothFreeNeighbours) {
   const BlockIndex middle = take(20);
   take(30);
   const BlockIndex high = take(40);
-  last_ = pool_.give_back(low);
-  last_ = pool_.give_back(high);
+  last_ = pool_.give_back(low, 0);
+  last_ = pool_.give_back(high, 0);
   const BlockIndex third = table_[middle].next;
-  last_ = pool_.give_back(third);
+  last_ = pool_.give_back(third, 0);
 
-  last_ = pool_.give_back(middle);
+  last_ = pool_.give_back(middle, 0);
 
   EXPECT_EQ(pool_.find(kSize), first_);
   EXPECT_EQ(table_.block_count(), 1u);
@@ -112,7 +112,7 @@ TEST_F(PoolTest, NeverMergesWithAPendingBlock) {
   const BlockIndex high = take(20);
   table_[low].state = BlockState::active_pending_free;
 
-  last_ = pool_.give_back(high);
+  last_ = pool_.give_back(high, 0);
 
   EXPECT_EQ(table_[low].size, 10u);
 }
@@ -121,7 +121,7 @@ TEST_F(PoolTest, NeverMergesWithAPendingBlock) {
 TEST_F(PoolTest, TheRestKeepsTheRequestedSizeOfItsLastLife) {
   const BlockIndex block = take(10);
   table_[block].requested = 5000;
-  last_ = pool_.give_back(block);
+  last_ = pool_.give_back(block, 0);
 
   const BlockIndex again = take(3);
 
@@ -133,7 +133,7 @@ TEST_F(PoolTest, CountsAWholeFreeSegmentAsIdle) {
   const BlockIndex block = take(10);
   EXPECT_EQ(pool_.idle_bytes(), 0u);
 
-  last_ = pool_.give_back(block);
+  last_ = pool_.give_back(block, 0);
 
   EXPECT_EQ(pool_.idle_bytes(), to_bytes(kSize));
 }

@@ -195,6 +195,7 @@ class Misbehaving final : public Backend {
     return {};
   }
   Reply wait(Place) noexcept override { return {}; }
+  Reply probe(Place) noexcept override { return {}; }
   bool may_wait(Place) noexcept override { return true; }
   std::uint64_t total_bytes(Place) noexcept override { return 1024 * kMiB; }
 

@@ -1,6 +1,7 @@
 """The command line tool as a person meets it: launching, exit statuses, bad input."""
 # SPDX-License-Identifier: Apache-2.0
 import json
+import os
 import pathlib
 import re
 import signal
@@ -126,6 +127,17 @@ class CommandLine(harness.Case):
             self.refused(self.run_tool("report", path), 2, name)
         self.refused(self.run_tool("report", self.folder + "/absent.json"), 2, "absent.json")
         self.refused(self.run_tool("report", self.folder), 2, self.folder)
+        fifo = self.folder + "/fifo"
+        os.mkfifo(fifo)
+        self.refused(self.run_tool("report", fifo), 2, "nobody writes")
+
+    def test_a_report_is_read_from_a_pipe_whose_writer_is_slow(self):
+        path = self.make_report()
+        command = f'"{harness.TOOL}" report <(read line <&3; cat "{path}")'
+        shell = self.start_program(["/bin/bash", "-c", f"exec 3<&0; {command}"])
+        output, errors = shell.communicate("go on\n", timeout=harness.DEADLINE_S)
+        self.assertEqual((0, ""), (shell.returncode, errors))
+        self.assertIn("What made the peak", output)
 
     def test_a_report_of_another_version_is_refused(self):
         path = self.make_report()
@@ -138,6 +150,14 @@ class CommandLine(harness.Case):
         program = harness.program("train_nvcc_static")
         finished = self.launch("--", program)
         self.refused(finished, 125, "static")
+
+    def test_a_program_that_ends_with_125_itself_gets_its_closing_lines(self):
+        finished = self.launch("--", "/bin/sh", "-c", f'"{harness.program("linked")}"; exit 125')
+        self.assertEqual(125, finished.returncode)
+        self.assertIn("next: vramscope report", finished.stderr)
+        finished = self.launch("--", "/bin/sh", "-c", "exit 125")
+        self.assertEqual(125, finished.returncode)
+        self.assertIn("used no CUDA", finished.stderr)
 
     def test_a_running_program_gives_a_snapshot(self):
         process = self.start_program([harness.program("hold")], "cache")

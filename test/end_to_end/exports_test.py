@@ -42,7 +42,7 @@ class Exports(harness.Case):
         expected = expected.replace("small 1, odd 1, large 1", "small 0, odd 0, large 1")
         self.assertEqual(expected, cached.stdout)
 
-    def test_the_first_export_makes_later_requests_dedicated(self):
+    def test_an_exported_segment_goes_back_when_it_is_freed(self):
         report = self.only_report(self.run_program([harness.program("ipc_export")], "cache"))
         self.assertIn("exports memory: later requests are dedicated", report["warnings"])
         stats = report["devices"][0]["memory_stats"]

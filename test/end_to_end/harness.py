@@ -20,7 +20,7 @@ LIBRARY = BUILD / "interpose/libvramscope.so"
 SIMULATOR = BUILD / "test/simulator"
 PROGRAMS = BUILD / "test/programs"
 TOOL = BUILD / "reporter/view/vramscope"
-MODES = ("cache", "dedicated", "observe", "off")
+MODES = ("cache", "cache at-reuse", "dedicated", "observe", "off")
 DEADLINE_S = 120  # of one program; two busy cores and unlucky neighbours included
 
 
@@ -29,7 +29,7 @@ def program(name):
     path = PROGRAMS / name
     if not path.exists():
         raise unittest.SkipTest(f"{name} was not built (no nvcc here)")
-    if name == "train":
+    if name in ("last_error", "train"):
         runtime()
     return str(path)
 
@@ -50,14 +50,19 @@ def installed(name):
 
 
 def environment(mode=None, simulator="", **variables):
-    """A small environment with the simulated driver in it; `mode` also preloads the library."""
+    """A small environment with the simulated driver in it; `mode` also preloads the library.
+
+    A mode may have a way of reuse behind it: "cache at-reuse".
+    """
     result = {"PATH": os.environ["PATH"], "HOME": "/", "LANG": "C.UTF-8"}
     result["LD_LIBRARY_PATH"] = str(SIMULATOR)
     if simulator:
         result["VRAMSCOPE_SIM"] = simulator
     if mode:
         result["LD_PRELOAD"] = str(LIBRARY)
-        result["VRAMSCOPE_MODE"] = mode
+        result["VRAMSCOPE_MODE"], *reuse = mode.split()
+        if reuse:
+            result["VRAMSCOPE_REUSE"] = reuse[0]
     return {**result, **variables}
 
 

@@ -34,6 +34,43 @@ class Life(harness.Case):
         self.assertEqual("exec", report["trigger"])
         self.assertIn("executed", outcome.stdout)
 
+    def test_frees_at_the_very_end_are_in_the_report(self):
+        for way in ("exit", "quick_exit"):
+            for mode in ("cache", "observe"):
+                report = self.only_report(self.run_program([harness.program("late_calls"), way], mode))
+                recount.check(self, report)
+                left = 0 if way == "exit" else (2 + 3) * 1024 * 1024  # no destructor runs
+                self.assertEqual(left, recount.live_bytes(report), f"{way}, {mode}")
+
+    def test_an_end_in_the_middle_of_an_allocation_takes_a_second_at_most(self):
+        for way, status in (("signal_exit", 4), ("signal__exit", 5)):
+            outcome = self.run_program([harness.program("late_calls"), way], "cache")
+            self.assertEqual((status, ""), outcome.behaviour())
+            for report in outcome.reports:
+                recount.check(self, report)
+            if not outcome.reports:  # the handler interrupted a thread that held our lock
+                self.assertIn("could not be written in time", outcome.stderr)
+
+    def test_each_child_that_uses_cuda_has_its_own_report(self):
+        for way in ("daemon", "early"):
+            outcome = self.run_program([harness.program("forks"), way], "cache")
+            live = sorted(recount.live_bytes(report) for report in outcome.reports)
+            expected = [5 << 20] if way == "daemon" else [0, 2 << 20]
+            self.assertEqual(expected, live, way)
+
+    def test_children_of_every_make_leave_the_parents_report_alone(self):
+        for way in ("threads", "exec", "prepare", "clone", "vfork", "spawn", "system", "handler"):
+            report = self.only_report(self.run_program([harness.program("forks"), way], "cache"))
+            recount.check(self, report)
+            self.assertEqual(("exit", 0), (report["trigger"], recount.live_bytes(report)), way)
+
+    def test_every_program_of_a_chain_of_executions_is_recorded(self):
+        linked = harness.program("linked")
+        script = f"'{linked}'; env A=1 sh -c \"exec env B=2 '{linked}'\""
+        outcome = self.run_program(["/bin/sh", "-c", script], "cache")
+        self.assertEqual((0, ""), (outcome.status, outcome.stderr))
+        self.assertEqual(["linked"] * 2, [r["process"]["executable"].split("/")[-1] for r in outcome.reports])
+
     def test_settings_hold_for_a_library_that_starts_before_us(self):
         command = [harness.program("early")]
         self.assertEqual((5, []), (lambda o: (o.status, o.reports))(self.run_program(command, "off")))

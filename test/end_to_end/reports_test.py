@@ -88,6 +88,41 @@ class Reports(harness.Case):
             self.assertIn(f"host_alloc_time.{name}", stats)
             self.assertIn(f"host_free_time.{name}", stats)
 
+    def pinned(self, mode="cache", **variables):
+        command = [harness.program("pinned_flags")]
+        report = self.only_report(self.run_program(command, mode, **variables))
+        recount.check(self, report)
+        return report
+
+    def test_pinned_memory_of_the_same_flags_is_used_again(self):
+        report = self.pinned()
+        stats = report["host"]["memory_stats"]
+        self.assertEqual((17, 17), (stats["allocated.allocated"], stats["allocated.freed"]))
+        self.assertEqual((8, 0), (stats["num_host_alloc"], stats["num_host_free"]))
+        self.assertEqual(8 << 17, stats["reserved_bytes.current"])
+        self.assertEqual((9, 8), tuple(report["host"]["timing"][name]["count"]
+                                       for name in ("alloc_hit", "alloc_driver")))  # fmt: skip
+        self.assertEqual(17, report["host"]["timing"]["free_hit"]["count"])
+        self.assertEqual(8, len({segment["context"] for segment in report["host"]["segments"]}))
+
+    def test_observed_pinned_memory_is_the_drivers(self):
+        stats = self.pinned("observe")["host"]["memory_stats"]
+        self.assertEqual((17, 17), (stats["num_host_alloc"], stats["num_host_free"]))
+        self.assertEqual(100000, stats["reserved_bytes.peak"])
+
+    def test_large_pinned_memory_is_neither_rounded_nor_kept_when_told_so(self):
+        rounded = self.pinned(VRAMSCOPE_ALLOC_CONF="pinned_max_round_threshold_mb:0")
+        self.assertEqual(8 * 100000, rounded["host"]["memory_stats"]["reserved_bytes.current"])
+        kept = self.pinned(VRAMSCOPE_ALLOC_CONF="pinned_max_cached_size_mb:0")
+        stats = kept["host"]["memory_stats"]
+        self.assertEqual((17, 17), (stats["num_host_alloc"], stats["num_host_free"]))
+        self.assertEqual((0, 100000), (stats["reserved_bytes.current"], stats["reserved_bytes.peak"]))
+
+    def test_the_time_that_cached_pinned_memory_saved_is_told(self):
+        path = self.report_of([harness.program("pinned_flags")])
+        self.assertIn("pinned: 9 of 17 allocations from the cache", self.resolved(path))
+        self.assertIn("pinned: 9 of 17", self.run_tool("stats", path).stdout)
+
     def test_every_driver_call_is_counted_once(self):
         for mode in RECORDING:
             calls = functions(self.train(mode))
@@ -154,9 +189,11 @@ class Reports(harness.Case):
                 recount.check(self, report)
 
     def test_a_release_that_fails_is_not_counted(self):
-        report = self.only_report(self.run_program([harness.program("wrong_release")], "cache"))
-        host = report["host"]["memory_stats"]
-        self.assertEqual((1, 1), (host["num_host_alloc"], host["num_host_free"]))
+        for mode, given_back in (("cache", 0), ("observe", 1)):
+            report = self.only_report(self.run_program([harness.program("wrong_release")], mode))
+            host = report["host"]["memory_stats"]
+            self.assertEqual((1, given_back), (host["num_host_alloc"], host["num_host_free"]))
+            self.assertEqual((1, 1), (host["allocated.allocated"], host["allocated.freed"]))
 
     def test_a_capture_that_ends_under_another_context_is_over(self):
         report = self.only_report(self.run_program([harness.program("capture_contexts")], "cache"))
@@ -179,8 +216,8 @@ class Reports(harness.Case):
 class Coverage(harness.Case):
     PROGRAMS = (
         ["capture_free", "allocate"], ["context_reset"], ["dmabuf_export"], ["double_free"],
-        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["proc_address"],
-        ["sync_memops"],
+        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["pinned_flags"],
+        ["proc_address"], ["sync_memops"],
     )  # fmt: skip
 
     def test_every_row_of_the_function_table_is_called_by_some_program(self):

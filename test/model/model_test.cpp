@@ -1,7 +1,8 @@
 // The allocator against the naive model: seeded random calls and faults, compared after each one.
 // SPDX-License-Identifier: Apache-2.0
 //
-// VRAMSCOPE_MODEL_OPERATIONS=N runs N operations (1,000,000; all scenarios together),
+// VRAMSCOPE_MODEL_OPERATIONS=N runs N operations (1,000,000; all scenarios together,
+// once for each time of waiting),
 // VRAMSCOPE_MODEL_SEED=N starts from another seed; a failure prints the seed and the shortest
 // sequence that still fails.
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,9 +69,10 @@ class Duel {
   explicit Duel(const Scenario& scenario)
       : our_device_(model_of(scenario)),
         model_device_(model_of(scenario)),
-        limits_(parse_alloc_conf(kSettings[scenario.settings],
-                                 {.exact_fallback = scenario.exact_fallback})
-                    .limits),
+        limits_(
+            parse_alloc_conf(kSettings[scenario.settings],
+                             {.exact_fallback = scenario.exact_fallback, .reuse = scenario.reuse})
+                .limits),
         ours_(our_backend_, limits_),
         model_(model_backend_, limits_),
         slots_(scenario.slots),
@@ -77,6 +80,7 @@ class Duel {
         direct_(kDirectSlots) {
     // A backend call is an instant at which anybody may ask: the lock is free, all totals agree.
     our_backend_.on_reserve([this](Place, std::size_t) { look_inside(); });
+    our_backend_.on_wait([this](Place) { look_inside(); });
     our_backend_.on_release([this](Place, Address) { look_inside(); });
   }
 
@@ -86,6 +90,9 @@ class Duel {
     if (found.empty()) found = inside_;
     if (found.empty() && !(our_device_.counters() == model_device_.counters())) {
       found = "the backends were called differently";
+    }
+    if (found.empty() && limits_.reuse == Reuse::at_reuse && !asked_alike()) {
+      found = "the devices were asked differently";
     }
     for (std::uint16_t device = 0; device < 2 && found.empty(); ++device) {
       if (ours_.idle_bytes(device) != model_.idle_bytes(device)) found = "idle_bytes differ";
@@ -102,6 +109,12 @@ class Duel {
 
  private:
   static constexpr std::size_t kDirectSlots = 8;
+
+  // Not at_free: there a wait may come before it is clear that there is nothing to free.
+  [[nodiscard]] bool asked_alike() const {
+    return our_backend_.waits() == model_backend_.waits() &&
+           our_backend_.probes() == model_backend_.probes();
+  }
 
   void look_inside() {
     const std::string found = inconsistency(ours_.snapshot());
@@ -306,11 +319,12 @@ std::string listed(const std::vector<Operation>& operations) {
   return out.str();
 }
 
-class Model : public testing::TestWithParam<Scenario> {};
+class Model : public testing::TestWithParam<std::tuple<Scenario, Reuse>> {};
 
 TEST_P(Model, AgreesAfterEachOperation) {
   constexpr std::size_t kSnapshotEvery = 64;
-  Scenario scenario = GetParam();
+  Scenario scenario = std::get<Scenario>(GetParam());
+  scenario.reuse = std::get<Reuse>(GetParam());
   scenario.seed += number_from("VRAMSCOPE_MODEL_SEED", 0);
   const std::uint64_t total = number_from("VRAMSCOPE_MODEL_OPERATIONS", 1000000);
   std::vector<Operation> operations = make_operations(scenario, total / kScenarios.size());
@@ -327,8 +341,14 @@ TEST_P(Model, AgreesAfterEachOperation) {
          << listed(shortest);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, Model, testing::ValuesIn(kScenarios),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Scenarios, Model,
+                         testing::Combine(testing::ValuesIn(kScenarios),
+                                          testing::Values(Reuse::at_free, Reuse::at_reuse)),
+                         [](const auto& info) {
+                           const bool at_free = std::get<Reuse>(info.param) == Reuse::at_free;
+                           return std::string(std::get<Scenario>(info.param).name) +
+                                  (at_free ? "" : "_at_reuse");
+                         });
 
 }  // namespace
 }  // namespace vramscope

@@ -53,13 +53,21 @@ Outcome NaiveModel::allocate(const Request& request) {
     spot.found = may_serve(segments_[spot.segment].blocks[spot.block].size, rounded);
   }
   outcome.source = Source::hit;
+  if (spot.found) {
+    const Address address = segments_[spot.segment].blocks[spot.block].address;
+    hand_out(spot, rounded, request);
+    const Proof proof = prove(request.where, address, outcome.status);
+    if (proof == Proof::refused) outcome.source = Source::none;
+    if (proof == Proof::refused) return outcome;
+    spot.found = proof == Proof::given;
+  }
   if (!spot.found) {
     outcome.status = climb(request.where, rounded, outcome);
     if (!outcome.status.ok()) return outcome;
     spot = {segments_.size() - 1, 0, true};
+    hand_out(spot, rounded, request);
   }
 
-  hand_out(spot, rounded, request);
   const ModelBlock& block = segments_[spot.segment].blocks[spot.block];
   outcome.address = block.address;
   outcome.rounded = block.size;
@@ -241,17 +249,17 @@ Outcome NaiveModel::free(Address address) {
   const bool is_whole = segments_[spot.segment].is_whole;
   const bool may_wait = backend_.may_wait(where);
   if (may_wait) {
-    const Reply reply = backend_.wait(where);
+    const Reply reply = waits_at_reuse() ? Reply{} : backend_.wait(where);
     if (!reply.status.ok()) return model_refusal(reply.status);
     finish_pending(where, is_whole);
   }
 
   const Spot now = start_of_live_block(address);  // merging the pending ones moved indices
   const ModelSegment& segment = segments_[now.segment];
-  const Outcome outcome = model_outcome(segment, segment.blocks[now.block]);
+  Outcome outcome = model_outcome(segment, segment.blocks[now.block]);
   begin_free(now);
   if (may_wait) complete_free(now);
-  if (may_wait) settle(address);
+  if (may_wait) outcome.status = settle(address);
   return outcome;
 }
 
@@ -274,6 +282,11 @@ void NaiveModel::begin_free(Spot spot) {
 // The block of a pending free returns to the free list and merges with both free neighbours; what
 // changes about inactive splits is summed first and counted once. Tells its index afterwards.
 std::size_t NaiveModel::complete_free(Spot spot) {
+  return put_back(spot, waits_at_reuse() ? ++frees_ : 0);
+}
+
+// With the number of its last free.
+std::size_t NaiveModel::put_back(Spot spot, std::uint64_t number) {
   ModelSegment& segment = segments_[spot.segment];
   std::vector<ModelBlock>& blocks = segment.blocks;
   const auto at = [&](std::size_t i) { return blocks.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -282,6 +295,7 @@ std::size_t NaiveModel::complete_free(Spot spot) {
   count_request(segment.place, block, -1);
   blocks[spot.block].state = BlockState::inactive;
   blocks[spot.block].tag = 0;
+  blocks[spot.block].number = number;
   if (segment.place.kind == Kind::pinned) {
     count_host({"active_requests", "active_bytes"}, block, -1);
     freed_pinned_.push_back(block.address);
@@ -298,6 +312,7 @@ std::size_t NaiveModel::complete_free(Spot spot) {
     --count;
     bytes -= as_signed(blocks[b + 1].size);
     blocks[b].size += blocks[b + 1].size;
+    blocks[b].number = std::max(blocks[b].number, blocks[b + 1].number);
     blocks.erase(at(b + 1));
   }
   if (b > 0 && blocks[b - 1].is_free()) {
@@ -305,6 +320,7 @@ std::size_t NaiveModel::complete_free(Spot spot) {
     bytes -= as_signed(blocks[b - 1].size);
     blocks[b].address = blocks[b - 1].address;
     blocks[b].size += blocks[b - 1].size;
+    blocks[b].number = std::max(blocks[b].number, blocks[b - 1].number);
     blocks.erase(at(b - 1));
     --b;
   }
@@ -324,8 +340,8 @@ void NaiveModel::complete_pending(Place where, bool is_whole) {
   for (const ModelSegment& segment : segments_) {
     for (const ModelBlock& block : segment.blocks) {
       if (segment.place != where || block.state != BlockState::active_pending_free) continue;
-      if (segment.is_whole != is_whole) continue;
-      const bool has_waited = backend_.may_wait(where) && backend_.wait(where).status.ok();
+      if (segment.is_whole != is_whole || !backend_.may_wait(where)) continue;
+      const bool has_waited = waits_at_reuse() || backend_.wait(where).status.ok();
       if (has_waited) finish_pending(where, is_whole);
       return;
     }

@@ -34,6 +34,7 @@ struct ModelBlock {
   Tag tag = 0;
   BlockState state = BlockState::inactive;
   std::uint64_t freed_at = 0;  // searches of its pool when it became free
+  std::uint64_t number = 0;    // of its last free; 0: proved finished by that free itself
 
   [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
 };
@@ -117,9 +118,10 @@ class NaiveModel {
   void hand_out(Spot spot, std::uint64_t rounded, const Request& request);
   void begin_free(Spot spot);
   std::size_t complete_free(Spot spot);
+  std::size_t put_back(Spot spot, std::uint64_t number);
   bool release_oversize(Place where, bool is_small, std::uint64_t size);
   void collect_garbage(Place where);
-  void release_segment(std::size_t index);
+  Status release_segment(std::size_t index);
   void complete_pending(Place where, bool is_whole);
   void finish_pending(Place where, bool is_whole);
   bool full_release(std::uint16_t device);
@@ -135,10 +137,15 @@ class NaiveModel {
   [[nodiscard]] bool is_over_limit(Place where, std::uint64_t bytes) const;
   Outcome allocate_pinned(const Request& request);
   Spot last_freed(Place where, std::uint64_t bytes) const;
+  void hand_out_pinned(Spot spot, const Request& request);
+  enum class Proof { given, refused, not_now };
+  Proof prove(Place where, Address address, Status& status);
+  [[nodiscard]] bool waits_at_reuse() const { return limits_at_start_.reuse == Reuse::at_reuse; }
+  [[nodiscard]] std::uint64_t& finished(Place where);
   Status pin(const Request& request, std::uint64_t bytes, Outcome& outcome);
   Status add_pinned(Place where, std::uint64_t bytes);
   void release_pinned(Place where);
-  void settle(Address address);
+  Status settle(Address address);
   void count_request(Place where, const ModelBlock& block, int sign);
 
   Backend& backend_;
@@ -146,8 +153,12 @@ class NaiveModel {
   Limits limits_at_start_;
   std::map<PoolKey, std::uint64_t> searches_;
   std::vector<ModelSegment> segments_;
-  std::vector<Address> freed_pinned_;       // pinned blocks without a user, the last freed last
-  std::vector<Address> freed_whole_;        // dedicated ones, likewise
+  std::vector<Address> freed_pinned_;  // pinned blocks without a user, the last freed last
+  std::vector<Address> freed_whole_;   // dedicated ones, likewise
+  std::uint64_t frees_ = 0;            // numbers of frees
+  std::map<std::pair<std::uint16_t, std::uint32_t>, std::uint64_t> finished_;  // free, by context
+  std::uint64_t finished_pinned_ = 0;
+  std::uint64_t hits_ = 0;                  // since the device was asked for anything
   std::vector<Address> pending_;            // frees that a capture put off, oldest first
   std::vector<std::optional<Place>> open_;  // places that were asked for; an ended one's is reused
   std::map<std::uint16_t, ModelDevice> devices_;

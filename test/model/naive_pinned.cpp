@@ -27,12 +27,28 @@ Outcome NaiveModel::allocate_pinned(const Request& request) {
   const std::uint64_t bytes = is_rounded ? power_of_two(request.bytes) : request.bytes;
   outcome.source = Source::hit;
   Spot spot = last_freed(request.where, bytes);
+  if (spot.found) {
+    hand_out_pinned(spot, request);
+    const Address address = segments_[spot.segment].blocks[0].address;
+    const Proof proof = prove(request.where, address, outcome.status);
+    if (proof == Proof::refused) outcome.source = Source::none;
+    if (proof == Proof::refused) return outcome;
+    spot.found = proof == Proof::given;
+  }
   if (!spot.found) {
     outcome.status = pin(request, bytes, outcome);
     if (!outcome.status.ok()) return outcome;
     spot = {segments_.size() - 1, 0, true};
+    hand_out_pinned(spot, request);
   }
 
+  const ModelBlock& block = segments_[spot.segment].blocks[0];
+  outcome.address = block.address;
+  outcome.rounded = block.size;
+  return outcome;
+}
+
+void NaiveModel::hand_out_pinned(Spot spot, const Request& request) {
   ModelBlock& block = segments_[spot.segment].blocks[0];
   block.requested = request.bytes;
   block.tag = request.tag;
@@ -40,9 +56,6 @@ Outcome NaiveModel::allocate_pinned(const Request& request) {
   std::erase(freed_pinned_, block.address);
   count_host({"allocated", "allocated_bytes", "active_requests", "active_bytes"}, block, +1);
   count_request(request.where, block, +1);
-  outcome.address = block.address;
-  outcome.rounded = block.size;
-  return outcome;
 }
 
 // The block of the same power of two that became free last, if it is large enough.
@@ -103,13 +116,17 @@ void NaiveModel::trim_pinned() {
   }
 }
 
-// What is too large to keep, or was exported, goes back as soon as its free is complete.
-void NaiveModel::settle(Address address) {
+// What is too large to keep, or was exported, goes back as soon as its free is complete; for the
+// latter that is the whole of the free, so its answer counts.
+Status NaiveModel::settle(Address address) {
   const Spot spot = block_at(address, BlockState::inactive);
-  if (!spot.found) return;
-  if (segments_[spot.segment].is_exported) return release_segment(spot.segment);
-  if (segments_[spot.segment].place.kind != Kind::pinned) return;
-  if (segments_[spot.segment].size > limits_.pinned_max_cached_size) release_segment(spot.segment);
+  if (!spot.found) return {};
+  const ModelSegment& segment = segments_[spot.segment];
+  if (segment.is_exported) return release_segment(spot.segment);
+  const bool is_kept =
+      segment.place.kind != Kind::pinned || segment.size <= limits_.pinned_max_cached_size;
+  if (!is_kept) release_segment(spot.segment);
+  return {};
 }
 
 }  // namespace vramscope

@@ -44,9 +44,9 @@ void NaiveModel::release_idle(Place where) {
   }
 }
 
-void NaiveModel::release_segment(std::size_t index) {
+Status NaiveModel::release_segment(std::size_t index) {
   const ModelSegment segment = segments_[index];
-  backend_.release(segment.place, segment.address);
+  const Status status = backend_.release(segment.place, segment.address).status;
   count_segment(segment, -1);
   if (segment.place.kind == Kind::pinned) {
     ++num_host_free_;
@@ -56,6 +56,7 @@ void NaiveModel::release_segment(std::size_t index) {
     if (segment.is_whole) std::erase(freed_whole_, segment.address);
   }
   segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(index));
+  return status;
 }
 
 // The smallest oversize segment that is large enough goes; without one the largest, until they are

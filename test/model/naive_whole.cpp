@@ -14,14 +14,22 @@ Outcome NaiveModel::allocate_whole(const Request& request) {
   outcome.where = request.where;
   outcome.source = Source::hit;
   Spot spot = first_freed_whole(request.where, request.bytes);
+  if (spot.found) {
+    const Address address = segments_[spot.segment].address;
+    std::erase(freed_whole_, address);
+    hand_out(spot, request.bytes, request);
+    const Proof proof = prove(request.where, address, outcome.status);
+    if (proof == Proof::refused) outcome.source = Source::none;
+    if (proof == Proof::refused) return outcome;
+    spot.found = proof == Proof::given;
+  }
   if (!spot.found) {
     outcome.status = add_whole(request, outcome);
     if (!outcome.status.ok()) return outcome;
     spot = {segments_.size() - 1, 0, true};
     segments_.back().is_whole = true;
+    hand_out(spot, request.bytes, request);
   }
-  std::erase(freed_whole_, segments_[spot.segment].address);
-  hand_out(spot, request.bytes, request);
   const ModelBlock& block = segments_[spot.segment].blocks[0];
   outcome.address = block.address;
   outcome.rounded = block.size;

@@ -32,6 +32,7 @@ class PlainBackend : public Backend {
     return {};
   }
   Reply wait(Place) noexcept override { return {}; }
+  Reply probe(Place) noexcept override { return {}; }
   bool may_wait(Place) noexcept override { return true; }
   std::uint64_t total_bytes(Place) noexcept override { return capacity_; }
 

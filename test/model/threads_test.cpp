@@ -82,13 +82,15 @@ struct Worker {
   }
 };
 
-TEST(Threads, NeverShareABlockAndSnapshotsAddUp) {
+class Threads : public testing::TestWithParam<Reuse> {};
+
+TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
   simulator::DeviceModel model;
   model.capacity = 200 * kMiB;  // tight: the ladder runs too
   model.reuse_addresses = true;
   simulator::SimulatedDevice device(model);
   simulator::SimulatedBackend backend(device);
-  CachingAllocator allocator(backend, {});
+  CachingAllocator allocator(backend, {.reuse = GetParam()});
   Claims claims;
   std::atomic<int> faults = 0;
   std::atomic<int> running = kThreads;
@@ -113,10 +115,10 @@ TEST(Threads, NeverShareABlockAndSnapshotsAddUp) {
 }
 
 // Of two threads that free the same block, one succeeds.
-TEST(Threads, FreeABlockOnce) {
+TEST_P(Threads, FreeABlockOnce) {
   simulator::SimulatedDevice device;
   simulator::SimulatedBackend backend(device);
-  CachingAllocator allocator(backend, {});
+  CachingAllocator allocator(backend, {.reuse = GetParam()});
   constexpr int kRounds = 2000;
   std::vector<Address> blocks(kRounds);
   for (Address& block : blocks) {
@@ -134,6 +136,11 @@ TEST(Threads, FreeABlockOnce) {
   EXPECT_EQ(freed, kRounds);
   EXPECT_EQ(inconsistency(allocator.snapshot()), "");
 }
+
+INSTANTIATE_TEST_SUITE_P(Reuse, Threads, testing::Values(Reuse::at_free, Reuse::at_reuse),
+                         [](const auto& info) {
+                           return info.param == Reuse::at_free ? "at_free" : "at_reuse";
+                         });
 
 }  // namespace
 }  // namespace vramscope

@@ -43,6 +43,8 @@ int main() {
   CALL(cuDevicePrimaryCtxRetain, &context, device);
   CALL(cuCtxSetCurrent, context);
 
+  unsigned short_total = 0;
+  CALL(cuDeviceTotalMem, &short_total, device);
   CUdeviceptr_v1 short_address = 0;
   CALL(cuMemAlloc, &short_address, 1000000u);
   CALL(cuMemFree, short_address);
@@ -51,6 +53,7 @@ int main() {
   CALL(cuMemFree, short_address);
   void* pinned = nullptr;
   CALL(cuMemAllocHost, &pinned, 1000u);
+  CALL(cuMemHostGetDevicePointer, &short_address, pinned, 0u);
   CALL(cuMemFreeHost, pinned);
   CALL(cuMemHostRegister, memory, sizeof memory, 0u);
   CALL(cuMemHostUnregister, memory);

@@ -1,4 +1,4 @@
-// Interning and counting: the same answers and no event lost, with threads, forks and full tables.
+// Interning and counting: the same answers and no event lost, with threads and full tables.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/recorder.h"
 
@@ -222,33 +222,6 @@ TEST(Recorder, CountsCallsFromAThreadsLastDestructors) {
   }).join();
 
   EXPECT_EQ(recorder.facts().functions.at(1).calls, 2U);
-}
-
-TEST(Recorder, StartsAnewInAForkedChild) {
-  Recorder recorder(2);
-  const Tag tag = recorder.intern(stack_of({1}), kDevice0);
-  recorder.record(allocation(Served::hit, 5, tag));
-  recorder.count_unrecorded();
-
-  recorder.before_fork();
-  const pid_t child = fork();
-  if (child == 0) {
-    recorder.after_fork_in_child();
-    recorder.record(allocation(Served::hit, 3, tag));
-    const RecorderFacts facts = recorder.facts();
-    const bool right = facts.functions.at(1).calls == 1 && facts.tags.at(tag).total_ns == 3 &&
-                       facts.unrecorded_calls == 0 &&
-                       recorder.intern(stack_of({1}), kDevice0) == tag &&
-                       recorder.intern(stack_of({2}), kDevice0) != 0;
-    _exit(right ? 0 : 1);
-  }
-  recorder.after_fork_in_parent();
-  int status = -1;
-  waitpid(child, &status, 0);
-
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(recorder.facts().functions.at(1).calls, 1U);
-  EXPECT_EQ(recorder.facts().unrecorded_calls, 1U);
 }
 
 TEST(Recorder, KeepsEachWarningOnceAndNotWithoutEnd) {

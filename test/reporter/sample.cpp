@@ -157,7 +157,9 @@ ReportParts sample_parts() {
                     .compute_capability = "9.0",
                     .total_bytes = 85899345920,
                     .free_bytes = 84000000000,
-                    .free_bytes_age_ns = 7000}};
+                    .free_bytes_age_ns = 7000,
+                    .limit_bytes = 42949672960,
+                    .limit_refusals = 3}};
   parts.function_names = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc"};
   parts.memory = memory();
   parts.recorder = recorder();

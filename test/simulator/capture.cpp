@@ -43,10 +43,19 @@ std::vector<std::shared_ptr<Capture>> implied_by(const CUstream_st& stream) {
 
 void end(const std::shared_ptr<Capture>& capture) {
   for (CUstream member : capture->members) member->capture.reset();
+  capture->graph->capturing = false;
   std::erase(ongoing, capture);
 }
 
-CUresult begin(CUstream handle, CUstreamCaptureMode mode) {
+// Ends without a graph for the program.
+void abandon(const std::shared_ptr<Capture>& capture) {
+  end(capture);
+  if (!capture->into_given_graph) graphs().remove(capture->graph.get());
+}
+
+// Without a graph: a new one.
+CUresult begin(CUstream handle, CUstreamCaptureMode mode, std::shared_ptr<CUgraph_st> graph = {},
+               std::vector<CUgraphNode> after = {}) {
   const auto stream = resolve(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
@@ -59,8 +68,22 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode) {
   capture->thread = std::this_thread::get_id();
   capture->origin = stream.get();
   capture->members.insert(stream.get());
+  capture->into_given_graph = graph != nullptr;
+  capture->graph = graph ? std::move(graph) : std::make_shared<CUgraph_st>();
+  capture->graph->capturing = true;
+  graphs().add(capture->graph);
+  capture->fronts[stream.get()].nodes = std::move(after);
   stream->capture = capture;
   ongoing.push_back(std::move(capture));
+  return CUDA_SUCCESS;
+}
+
+CUresult record_locked(CUstream_st& stream, NodeContent content) {
+  Capture& capture = *stream.capture;
+  if (capture.invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  std::vector<CUgraphNode>& front = capture.fronts[&stream].nodes;
+  front = {add_node(*capture.graph, std::move(content), front)};
+  if (capture.origin != &stream) capture.unjoined.insert(&stream);
   return CUDA_SUCCESS;
 }
 
@@ -70,34 +93,69 @@ CUstreamCaptureStatus status_of(const std::shared_ptr<Capture>& capture) {
                               : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-CUresult describe(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id) {
-  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+// What cuStreamGetCaptureInfo gives; null where the caller does not want it.
+struct CaptureFacts {
+  CUstreamCaptureStatus* status;
+  cuuint64_t* id = nullptr;
+  CUgraph* graph = nullptr;
+  const CUgraphNode** nodes = nullptr;
+  const CUgraphEdgeData** edges = nullptr;
+  std::size_t* count = nullptr;
+};
+
+template <class Value>
+void give(Value* to, Value value) {
+  if (to != nullptr) *to = value;
+}
+
+CUresult describe(CUstream handle, const CaptureFacts& facts) {
+  if (facts.status == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto stream = resolve(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   const std::lock_guard lock(capture_mutex);
   // Asking does not invalidate (cuda.h, cuStreamIsCapturing).
   if (!implied_by(*stream).empty()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-  *status = status_of(stream->capture);
-  if (id != nullptr && *status == CU_STREAM_CAPTURE_STATUS_ACTIVE) *id = stream->capture->id;
+  *facts.status = status_of(stream->capture);
+  if (*facts.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+  CaptureFront& front = stream->capture->fronts[stream.get()];
+  front.edges.assign(front.nodes.size(), CUgraphEdgeData{});
+  give<cuuint64_t>(facts.id, stream->capture->id);
+  give(facts.graph, CUgraph{stream->capture->graph.get()});
+  give<const CUgraphNode*>(facts.nodes, front.nodes.data());
+  give<const CUgraphEdgeData*>(facts.edges, front.edges.data());
+  give(facts.count, front.nodes.size());
   return CUDA_SUCCESS;
+}
+
+// No edge of ours carries anything.
+bool plain(const CUgraphEdgeData* edges, std::size_t count) {
+  return edges == nullptr || std::all_of(edges, edges + count, [](const CUgraphEdgeData& edge) {
+           return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0;
+         });
 }
 
 }  // namespace
 
-CUresult submit(CUstream_st& stream, Engine::Work work, Point* reached) {
+CUresult submit(CUstream_st& stream, Engine::Work work, Point* reached,
+                const CUgraphNodeParams* node) {
   if (const CUresult refusal = refuse_implicit(stream); refusal != CUDA_SUCCESS) return refusal;
   {
     const std::lock_guard lock(capture_mutex);
-    if (Capture* capture = stream.capture.get(); capture != nullptr) {
-      if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-      capture->recording.push_back(std::move(work));
-      if (capture->origin != &stream) capture->unjoined.insert(&stream);
-      return CUDA_SUCCESS;
+    if (stream.capture) {
+      NodeContent content;
+      if (node != nullptr) content.parameters = *node;
+      content.work = std::move(work);
+      return record_locked(stream, std::move(content));
     }
   }
   const Point point = stream.context->streams.submit(stream, std::move(work));
   if (reached != nullptr) *reached = point;
   return CUDA_SUCCESS;
+}
+
+CUresult record_node(CUstream_st& stream, NodeContent content) {
+  const std::lock_guard lock(capture_mutex);
+  return stream.capture ? record_locked(stream, std::move(content)) : CUDA_ERROR_ILLEGAL_STATE;
 }
 
 CUresult refuse_in_capture() {
@@ -131,8 +189,26 @@ std::shared_ptr<Capture> capture_of(CUstream_st& stream) {
   return stream.capture;
 }
 
-CUresult join_capture(CUstream_st& stream, const std::shared_ptr<Capture>& capture, CUstream from) {
+CUgraph graph_of_capture(CUstream_st& stream) {
   const std::lock_guard lock(capture_mutex);
+  return stream.capture ? stream.capture->graph.get() : nullptr;
+}
+
+CUresult record_in_capture(CUstream_st& stream, CUevent_st& event) {
+  const std::lock_guard event_lock(event.mutex);
+  const std::lock_guard lock(capture_mutex);
+  if (!stream.capture) return CUDA_ERROR_ILLEGAL_STATE;
+  if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  event.capture = stream.capture;
+  event.captured_from = &stream;
+  event.captured_after = stream.capture->fronts[&stream].nodes;
+  return CUDA_SUCCESS;
+}
+
+CUresult join_capture(CUstream_st& stream, const CUevent_st& event) {
+  const std::lock_guard lock(capture_mutex);
+  const std::shared_ptr<Capture>& capture = event.capture;
+  CUstream from = event.captured_from;
   if (stream.is_legacy) {
     capture->invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -144,7 +220,13 @@ CUresult join_capture(CUstream_st& stream, const std::shared_ptr<Capture>& captu
     capture->invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   }
-  if (from != &stream) capture->unjoined.erase(from);
+  // What the other stream submitted after the event is not joined by it.
+  const bool all = capture->fronts[from].nodes == event.captured_after;
+  if (from != &stream && all) capture->unjoined.erase(from);
+  std::vector<CUgraphNode>& front = capture->fronts[&stream].nodes;
+  for (CUgraphNode node : event.captured_after) {
+    if (std::ranges::find(front, node) == front.end()) front.push_back(node);
+  }
   if (stream.capture) return CUDA_SUCCESS;
   stream.capture = capture;
   capture->members.insert(&stream);
@@ -157,7 +239,7 @@ void leave_capture(CUstream_st& stream) {
   const auto capture = stream.capture;
   if (!capture) return;
   capture->invalidated = true;
-  if (capture->origin == &stream) return end(capture);
+  if (capture->origin == &stream) return abandon(capture);
   stream.capture.reset();
   capture->members.erase(&stream);
   capture->unjoined.erase(&stream);
@@ -167,7 +249,7 @@ void forget_captures_of(CUcontext context) {
   const std::lock_guard lock(capture_mutex);
   const auto captures = ongoing;
   for (const auto& capture : captures) {
-    if (capture->origin->context == context) end(capture);
+    if (capture->origin->context == context) abandon(capture);
   }
 }
 
@@ -197,36 +279,76 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     capture->invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
+  CUresult result = CUDA_SUCCESS;
+  if (!capture->unjoined.empty()) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  if (capture->invalidated) result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (result != CUDA_SUCCESS) return abandon(capture), result;
   end(capture);
-  if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (!capture->unjoined.empty()) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  *graph = graphs().add(std::make_shared<CUgraph_st>(CUgraph_st{std::move(capture->recording)}));
+  *graph = capture->graph.get();
   return CUDA_SUCCESS;
 }
 
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph handle,
+                                     const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
+                                     size_t count, CUstreamCaptureMode mode) {
+  auto graph = graphs().find(handle);
+  if (!graph || graph->capturing || !are_nodes_of(*graph, dependencies, count)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (!plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
+  return begin(stream, mode, std::move(graph), {dependencies, dependencies + count});
+}
+
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  return describe(stream, status, nullptr);
+  return describe(stream, {.status = status});
 }
 
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id) {
-  return describe(stream, status, id);
+  return describe(stream, {.status = status, .id = id});
 }
 
-// The graph behind an ongoing capture and its nodes cannot be looked at here.
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
                                    CUgraph* graph, const CUgraphNode** dependencies,
                                    size_t* count) {
-  if (graph != nullptr) *graph = nullptr;
-  if (dependencies != nullptr) *dependencies = nullptr;
-  if (count != nullptr) *count = 0;
-  return describe(stream, status, id);
+  return describe(
+      stream, {.status = status, .id = id, .graph = graph, .nodes = dependencies, .count = count});
 }
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
                                    CUgraph* graph, const CUgraphNode** dependencies,
                                    const CUgraphEdgeData** edges, size_t* count) {
-  if (edges != nullptr) *edges = nullptr;
-  return body::cuStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count);
+  return describe(stream, {.status = status,
+                           .id = id,
+                           .graph = graph,
+                           .nodes = dependencies,
+                           .edges = edges,
+                           .count = count});
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* dependencies,
+                                              const CUgraphEdgeData* edges, size_t count,
+                                              unsigned flags) {
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  const std::lock_guard lock(capture_mutex);
+  if (!stream->capture) return CUDA_ERROR_ILLEGAL_STATE;
+  if (!are_nodes_of(*stream->capture->graph, dependencies, count)) return CUDA_ERROR_INVALID_VALUE;
+  if (!plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
+  std::vector<CUgraphNode>& front = stream->capture->fronts[stream.get()].nodes;
+  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+    front.clear();
+    stream->capture->unjoined.erase(stream.get());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::ranges::find(front, dependencies[i]) == front.end()) front.push_back(dependencies[i]);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* dependencies, size_t count,
+                                           unsigned flags) {
+  return body::cuStreamUpdateCaptureDependencies_v2(stream, dependencies, nullptr, count, flags);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {

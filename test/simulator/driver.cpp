@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "test/simulator/window.h"
+
 namespace vramscope::simulator {
 
 namespace {
@@ -68,6 +70,7 @@ Device::Device(int ordinal, const Configuration& configuration)
     : ordinal(ordinal),
       shadow(addresses_for(configuration.capacity)),
       accounts(model_of(configuration, shadow)),
+      graphs(accounts, configuration.capacity),
       primary(ordinal, true, 0, 0),
       default_pool(std::make_shared<CUmemPoolHandle_st>()),
       current_pool(default_pool.get()) {
@@ -95,15 +98,22 @@ Device* Driver::device(CUdevice ordinal) {
 
 Device* Driver::device_at(Address address) {
   for (const auto& device : devices) {
-    if (device->shadow.contains(address)) return device.get();
+    if (device->shadow.contains(address) || device->graphs.contains(address)) return device.get();
   }
   return nullptr;
 }
 
+bool Driver::is_device_address(Address address) {
+  return device_at(address) != nullptr || windows().find(address) != nullptr;
+}
+
 std::byte* Driver::bytes_at(Address address) {
-  Device* device = device_at(address);
-  return device == nullptr ? reinterpret_cast<std::byte*>(address)
-                           : device->shadow.bytes_at(address);
+  if (Device* device = device_at(address)) {
+    return device->graphs.contains(address) ? device->graphs.bytes_at(address)
+                                            : device->shadow.bytes_at(address);
+  }
+  if (const auto window = windows().find(address)) return window->bytes_at(address);
+  return reinterpret_cast<std::byte*>(address);
 }
 
 void Driver::wait_for_all_work() {

@@ -9,7 +9,9 @@
 #include <set>
 #include <vector>
 
+#include "test/simulator/arrays.h"
 #include "test/simulator/configuration.h"
+#include "test/simulator/graph_memory.h"
 #include "test/simulator/memory_table.h"
 #include "test/simulator/shadow_memory.h"
 #include "test/simulator/simulated_device.h"
@@ -51,6 +53,7 @@ struct Device {
   const int ordinal;
   ShadowMemory shadow;
   SimulatedDevice accounts;
+  GraphMemory graphs;
   CUctx_st primary;
   std::shared_ptr<CUmemPoolHandle_st> default_pool;
   CUmemoryPool current_pool;
@@ -64,6 +67,8 @@ struct Driver {
   [[nodiscard]] Device& device_of(CUcontext context) { return *devices[context->device]; }
   // The device whose reservation holds this address, or null: an ordinary host address.
   [[nodiscard]] Device* device_at(Address address);
+  // Inside a device, a reservation or an import: the host cannot touch it.
+  [[nodiscard]] bool is_device_address(Address address);
   // Where the bytes at a device or host address are.
   [[nodiscard]] std::byte* bytes_at(Address address);
   // Waits for everything that was submitted in any context that is alive.

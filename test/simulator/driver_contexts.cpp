@@ -66,6 +66,7 @@ void end(CUcontext context) {
   streams().remove_if([context](const CUstream_st& s) { return s.context == context; });
   events().remove_if([context](const CUevent_st& e) { return e.context == context; });
   context->streams.close_all();
+  end_arrays_of(context);
   for (const Allocation& allocation : driver().memory.take_all_of(context)) {
     driver().give_back(allocation);
   }

@@ -1,7 +1,5 @@
 // cuMemcpy* and cuMemset*: each entry point is one box.
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
-
 #include "test/simulator/driver.h"
 #include "test/simulator/transfer.h"
 
@@ -19,57 +17,35 @@ Copy line(Address to, Claim to_claim, Address from, Claim from_claim, std::size_
           .from_claim = from_claim};
 }
 
-struct Corner {
-  CUmemorytype type;
-  const void* host;
-  CUdeviceptr device;
-  std::size_t x_bytes, y, z, pitch, rows;
-};
-
-// Arrays are not simulated; every other kind of memory is an address.
-std::optional<Side> side_of(const Corner& corner) {
-  if (corner.type == CU_MEMORYTYPE_ARRAY) return std::nullopt;
-  const Address base = corner.type == CU_MEMORYTYPE_HOST ? address_of(corner.host) : corner.device;
-  const std::size_t slice = corner.pitch * corner.rows;
-  return Side{base + corner.z * slice + corner.y * corner.pitch + corner.x_bytes, corner.pitch,
-              slice};
-}
-
-Claim claim_of(CUmemorytype type) {
-  if (type == CU_MEMORYTYPE_HOST) return Claim::host;
-  return type == CU_MEMORYTYPE_DEVICE ? Claim::device : Claim::any;
-}
-
-CUresult box_copy(const Corner& to, const Corner& from, Box box, CUstream stream, Wait wait) {
-  const auto to_side = side_of(to);
-  const auto from_side = side_of(from);
-  if (!to_side || !from_side) return CUDA_ERROR_NOT_SUPPORTED;
-  return transfer(Copy{box, *to_side, *from_side, claim_of(to.type), claim_of(from.type)}, stream,
-                  wait);
+CUresult copy_3d(const CUDA_MEMCPY3D* c, CUstream stream, Wait wait) {
+  if (c == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Copy copy;
+  const CUresult result = read(*c, copy);
+  return result == CUDA_SUCCESS ? transfer(copy, stream, wait) : result;
 }
 
 // Pitch 0 means rows without gaps.
 CUresult copy_2d(const CUDA_MEMCPY2D* c, CUstream stream, Wait wait) {
   if (c == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t to_pitch = c->dstPitch != 0 ? c->dstPitch : c->WidthInBytes + c->dstXInBytes;
-  const std::size_t from_pitch = c->srcPitch != 0 ? c->srcPitch : c->WidthInBytes + c->srcXInBytes;
-  return box_copy(
-      {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, 0, to_pitch, c->Height},
-      {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, 0, from_pitch,
-       c->Height},
-      {c->WidthInBytes, c->Height, 1}, stream, wait);
-}
-
-CUresult copy_3d(const CUDA_MEMCPY3D* c, CUstream stream, Wait wait) {
-  if (c == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto or_else = [](std::size_t given, std::size_t otherwise) {
-    return given != 0 ? given : otherwise;
-  };
-  return box_copy({c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ,
-                   or_else(c->dstPitch, c->WidthInBytes), or_else(c->dstHeight, c->Height)},
-                  {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ,
-                   or_else(c->srcPitch, c->WidthInBytes), or_else(c->srcHeight, c->Height)},
-                  {c->WidthInBytes, c->Height, c->Depth}, stream, wait);
+  CUDA_MEMCPY3D deep = {};
+  deep.srcXInBytes = c->srcXInBytes;
+  deep.srcY = c->srcY;
+  deep.srcMemoryType = c->srcMemoryType;
+  deep.srcHost = c->srcHost;
+  deep.srcDevice = c->srcDevice;
+  deep.srcArray = c->srcArray;
+  deep.srcPitch = c->srcPitch != 0 ? c->srcPitch : c->WidthInBytes + c->srcXInBytes;
+  deep.dstXInBytes = c->dstXInBytes;
+  deep.dstY = c->dstY;
+  deep.dstMemoryType = c->dstMemoryType;
+  deep.dstHost = c->dstHost;
+  deep.dstDevice = c->dstDevice;
+  deep.dstArray = c->dstArray;
+  deep.dstPitch = c->dstPitch != 0 ? c->dstPitch : c->WidthInBytes + c->dstXInBytes;
+  deep.WidthInBytes = c->WidthInBytes;
+  deep.Height = c->Height;
+  deep.Depth = 1;
+  return copy_3d(&deep, stream, wait);
 }
 
 CUresult fill(CUdeviceptr to, std::uint32_t value, unsigned element, std::size_t count,

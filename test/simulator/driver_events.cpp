@@ -11,11 +11,6 @@ namespace {
 constexpr unsigned kEventFlags =
     CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
 
-std::int64_t now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
-
 // An event that was recorded inside a capture is no moment that anybody can wait for.
 CUresult moment_of(CUevent handle, Point* point) {
   const auto event = events().find(handle);
@@ -26,10 +21,37 @@ CUresult moment_of(CUevent handle, Point* point) {
   return CUDA_SUCCESS;
 }
 
-void record_in_capture(CUevent_st& event, std::shared_ptr<Capture> capture, CUstream from) {
-  const std::lock_guard lock(event.mutex);
-  event.capture = std::move(capture);
-  event.captured_from = from;
+// A record or a wait that a graph shall do each time it is launched.
+CUgraphNodeParams external_node(CUgraphNodeType type, CUevent event) {
+  CUgraphNodeParams node = parameters_for(type);
+  node.eventRecord.event = event;  // the wait's parameters have the same form
+  return node;
+}
+
+CUresult record(CUevent handle, CUstream stream_handle, bool external) {
+  const auto event = events().find(handle);
+  const auto stream = resolve(stream_handle);
+  if (!event || !stream || event->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
+  if (capture_of(*stream)) {
+    if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
+    if (!external) return record_in_capture(*stream, *event);
+    return record_node(*stream,
+                       {.parameters = external_node(CU_GRAPH_NODE_TYPE_EVENT_RECORD, handle)});
+  }
+  if (external) return CUDA_ERROR_INVALID_VALUE;  // cuda.h: only while capturing
+  auto done = std::make_shared<std::atomic<std::int64_t>>(0);
+  Point point;
+  const CUresult result = submit(
+      *stream, [done] { *done = now_ns(); }, &point);
+  if (result == CUDA_SUCCESS) record_at(*event, std::move(point), std::move(done));
+  return result;
+}
+
+}  // namespace
+
+std::int64_t now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
 void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::int64_t>> done) {
@@ -39,8 +61,6 @@ void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::
   event.point = std::move(point);
   event.done_ns = std::move(done);
 }
-
-}  // namespace
 
 namespace body {
 
@@ -62,26 +82,11 @@ CUresult cuEventDestroy_v2(CUevent event) {
 
 CUresult cuEventDestroy(CUevent event) { return body::cuEventDestroy_v2(event); }
 
-CUresult cuEventRecord(CUevent handle, CUstream stream_handle) {
-  const auto event = events().find(handle);
-  const auto stream = resolve(stream_handle);
-  if (!event || !stream || event->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
-  auto done = std::make_shared<std::atomic<std::int64_t>>(0);
-  if (auto capture = capture_of(*stream)) {
-    if (const CUresult no = submit(*stream, {}); no != CUDA_SUCCESS) return no;
-    record_in_capture(*event, std::move(capture), stream.get());
-    return CUDA_SUCCESS;
-  }
-  Point point;
-  const CUresult result = submit(
-      *stream, [done] { *done = now_ns(); }, &point);
-  if (result == CUDA_SUCCESS) record_at(*event, std::move(point), std::move(done));
-  return result;
-}
+CUresult cuEventRecord(CUevent event, CUstream stream) { return record(event, stream, false); }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
-  return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE
-                                          : body::cuEventRecord(event, stream);
+  if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+  return record(event, stream, flags == CU_EVENT_RECORD_EXTERNAL);
 }
 
 CUresult cuEventQuery(CUevent event) {
@@ -129,7 +134,12 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
   Point point;
   {
     const std::lock_guard lock(event->mutex);
-    if (event->capture) return join_capture(*stream, event->capture, event->captured_from);
+    if (flags == CU_EVENT_WAIT_EXTERNAL) {
+      if (!capture_of(*stream)) return CUDA_ERROR_INVALID_VALUE;  // cuda.h: only while capturing
+      return record_node(
+          *stream, {.parameters = external_node(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_handle)});
+    }
+    if (event->capture) return join_capture(*stream, *event);
     point = event->point;
   }
   // A moment outside the capture cannot be waited for inside (cuda.h: isolation).

@@ -1,10 +1,12 @@
 // cuGetProcAddress: the newest ABI of a name that the asker knows, in the flavour it wants.
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -107,12 +109,26 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuu
   return result;
 }
 
+namespace {
+
+// Tells `vramscope run` that the line about this program has been said.
+void note_refusal() {
+  const char* note = std::getenv("VRAMSCOPE_NOTE_FILE");
+  const int file = note == nullptr ? -1 : open(note, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = write(file, "?\n", 2);
+  close(file);
+}
+
+}  // namespace
+
 // Only NVIDIA's own runtime asks, for a self-test of the driver that is not ours to answer.
 CUresult cuGetExportTable(const void**, const CUuuid*) {
   std::fprintf(stderr,
                "vramscope: %s: a program with NVIDIA's runtime linked statically (or its own "
                "libcudart) cannot run on the simulated device; link with -cudart shared\n",
                program_invocation_short_name);
+  note_refusal();
   _exit(125);
 }
 

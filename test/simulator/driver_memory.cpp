@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "test/simulator/driver.h"
+#include "test/simulator/imports.h"
 
 namespace vramscope::simulator {
 
@@ -23,6 +24,7 @@ CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
   CUcontext context = current_context();
   const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
   if (!grant.status.ok()) return result_of(grant.status);
+  driver().device_of(context).shadow.settle(grant.address, bytes);
   driver().memory.add({.start = grant.address,
                        .bytes = bytes,
                        .kind = Kind::device,
@@ -54,6 +56,10 @@ CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned fl
 
 void give_back_on_device(const Allocation& allocation) {
   Device& device = *driver().devices[static_cast<std::size_t>(allocation.device)];
+  if (device.graphs.contains(allocation.start)) {
+    if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
+    return;
+  }
   if (allocation.kind == Kind::managed) {
     device.shadow.close_to_host(allocation.start, allocation.bytes);
   }
@@ -73,6 +79,10 @@ unsigned narrow(std::size_t bytes) {
 
 void Driver::give_back(const Allocation& allocation) {
   if (allocation.kind == Kind::registered) return;
+  if (allocation.origin == Origin::imported) {
+    end_import(allocation.start);
+    return;
+  }
   if (allocation.kind == Kind::pinned) {
     munmap(reinterpret_cast<void*>(allocation.start), allocation.bytes);
     return;
@@ -117,12 +127,12 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned fla
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == 0) return CUDA_SUCCESS;
-  const auto on_device = [](const Allocation& allocation) { return !allocation.on_host(); };
+  const auto freeable = [](const Allocation& allocation) { return allocation.is_freeable(); };
   const auto found = driver().memory.find(pointer);
-  if (!found || found->start != pointer || !on_device(*found)) return CUDA_ERROR_INVALID_VALUE;
+  if (!found || found->start != pointer || !freeable(*found)) return CUDA_ERROR_INVALID_VALUE;
   if (found->kind != Kind::stream_ordered) driver().wait_for_all_work();
   sleep_us(configuration().slow_free_us);
-  const auto taken = driver().memory.take(pointer, on_device);
+  const auto taken = driver().memory.take(pointer, freeable);
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
   driver().give_back(*taken);
   return CUDA_SUCCESS;

@@ -53,20 +53,26 @@ CUresult find(CUfunction* function, CUmodule handle, const char* name) {
   return CUDA_SUCCESS;
 }
 
-CUresult launch(CUfunction function, CUstream handle, bool shape_is_good) {
-  if (!functions().find(function)) return CUDA_ERROR_INVALID_HANDLE;
-  if (!shape_is_good) return CUDA_ERROR_INVALID_VALUE;
-  const auto stream = resolve(handle);
-  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-  const CUresult result = submit(*stream, {});
-  if (result == CUDA_SUCCESS) ++driver().launches;
-  return result;
-}
-
 bool good_shape(unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y,
                 unsigned z) {
   return grid_x != 0 && grid_y != 0 && grid_z != 0 && x != 0 && y != 0 && z != 0 &&
          std::uint64_t{x} * y * z <= 1024;  // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+}
+
+CUresult launch(CUfunction function, CUstream handle, const CUDA_KERNEL_NODE_PARAMS_v3& shape) {
+  if (!functions().find(function)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!good_shape(shape.gridDimX, shape.gridDimY, shape.gridDimZ, shape.blockDimX, shape.blockDimY,
+                  shape.blockDimZ)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  CUgraphNodeParams node = parameters_for(CU_GRAPH_NODE_TYPE_KERNEL);
+  node.kernel = shape;
+  const bool captured = capture_of(*stream) != nullptr;
+  const CUresult result = submit(*stream, {}, nullptr, &node);
+  if (result == CUDA_SUCCESS && !captured) ++driver().launches;
+  return result;
 }
 
 CUresult attribute_of(int* value, CUfunction_attribute name, CUfunction function) {
@@ -100,6 +106,8 @@ CUresult occupancy(int* blocks, int block_size) {
 }
 
 }  // namespace
+
+bool is_function(CUfunction function) { return functions().find(function) != nullptr; }
 
 namespace body {
 
@@ -222,22 +230,26 @@ CUresult cuFuncGetName(const char** name, CUfunction function) {
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned x, unsigned y, unsigned z, unsigned, CUstream stream, void**,
-                        void**) {
-  return launch(function, stream, good_shape(grid_x, grid_y, grid_z, x, y, z));
+                        unsigned x, unsigned y, unsigned z, unsigned shared, CUstream stream,
+                        void** parameters, void** extra) {
+  return launch(
+      function, stream,
+      {function, grid_x, grid_y, grid_z, x, y, z, shared, parameters, extra, nullptr, nullptr});
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-                                   unsigned grid_z, unsigned x, unsigned y, unsigned z, unsigned,
-                                   CUstream stream, void**) {
-  return launch(function, stream, good_shape(grid_x, grid_y, grid_z, x, y, z));
+                                   unsigned grid_z, unsigned x, unsigned y, unsigned z,
+                                   unsigned shared, CUstream stream, void** parameters) {
+  return body::cuLaunchKernel(function, grid_x, grid_y, grid_z, x, y, z, shared, stream, parameters,
+                              nullptr);
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void**, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void** parameters,
+                          void** extra) {
   if (c == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return launch(
-      function, c->hStream,
-      good_shape(c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ));
+  return body::cuLaunchKernel(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
+                              c->blockDimY, c->blockDimZ, c->sharedMemBytes, c->hStream, parameters,
+                              extra);
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_size,

@@ -73,7 +73,7 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags) 
   if (pointer == nullptr || bytes == 0 || (flags & ~kRegisterFlags) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (address_of(pointer) + bytes < bytes || driver().device_at(address_of(pointer)) != nullptr) {
+  if (address_of(pointer) + bytes < bytes || driver().is_device_address(address_of(pointer))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CUcontext context = current_context();

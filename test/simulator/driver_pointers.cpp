@@ -1,7 +1,5 @@
-// Questions about pointers, and sharing between processes.
+// Questions about pointers.
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <cstring>
 
 #include "test/simulator/driver.h"
@@ -45,7 +43,7 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return write(value, a.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return write(value, a.kind == Kind::device);
+      return write(value, a.is_plain());
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return write(value, a.start);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -96,16 +94,6 @@ void answer_unknown(CUpointer_attribute name, void* value) {
   }
 }
 
-// What our 64 opaque bytes hold.
-struct IpcHandle {
-  char mark[16];
-  pid_t exporter;
-  Address start;
-  std::uint64_t buffer_id;
-};
-static_assert(sizeof(IpcHandle) <= sizeof(CUipcMemHandle));
-constexpr char kMark[16] = "vramscope-ipc";
-
 }  // namespace
 
 namespace body {
@@ -137,36 +125,6 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute name, CUde
   driver().memory.set_sync_memops(found->start, *static_cast<const int*>(value) != 0);
   return CUDA_SUCCESS;
 }
-
-// An interior pointer gives the handle of the whole allocation, as on the real driver.
-CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto found = driver().memory.find(pointer);
-  if (!found || found->kind != Kind::device) return CUDA_ERROR_INVALID_VALUE;
-  IpcHandle content = {
-      .mark = {}, .exporter = getpid(), .start = found->start, .buffer_id = found->buffer_id};
-  std::memcpy(content.mark, kMark, sizeof kMark);
-  std::memset(handle, 0, sizeof *handle);
-  std::memcpy(handle, &content, sizeof content);
-  return CUDA_SUCCESS;
-}
-
-// The exporter may not open its own handle; other processes cannot reach this one's memory.
-CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned flags) {
-  if (pointer == nullptr || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  IpcHandle content;
-  std::memcpy(&content, &handle, sizeof content);
-  if (std::memcmp(content.mark, kMark, sizeof kMark) != 0) return CUDA_ERROR_INVALID_VALUE;
-  return content.exporter == getpid() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult cuIpcOpenMemHandle(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned flags) {
-  return body::cuIpcOpenMemHandle_v2(pointer, handle, flags);
-}
-
-CUresult cuIpcCloseMemHandle(CUdeviceptr) { return CUDA_ERROR_INVALID_VALUE; }
 
 }  // namespace body
 

@@ -30,6 +30,31 @@ void refund(CUmemPoolHandle_st& pool, std::uint64_t bytes) {
   pool.used -= bytes;
 }
 
+// Memory of the graph, with the properties of the pool (cuda.h).
+CUresult allocate_in_capture(CUdeviceptr* pointer, std::size_t bytes, int device,
+                             CUstream_st& stream) {
+  NodeContent content{.parameters = parameters_for(CU_GRAPH_NODE_TYPE_MEM_ALLOC)};
+  content.parameters.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  content.parameters.alloc.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
+  content.parameters.alloc.bytesize = bytes;
+  const CUresult result = make_content(content, graph_of_capture(stream));
+  if (result != CUDA_SUCCESS) return result;
+  const CUdeviceptr address = content.parameters.alloc.dptr;
+  const CUresult recorded = record_node(stream, std::move(content));
+  if (recorded == CUDA_SUCCESS) *pointer = address;
+  return recorded;
+}
+
+// Takes nothing but memory of graphs (cuda.h).
+CUresult free_in_capture(CUdeviceptr pointer, CUstream_st& stream) {
+  NodeContent content{.parameters = parameters_for(CU_GRAPH_NODE_TYPE_MEM_FREE)};
+  content.parameters.free.dptr = pointer;
+  const CUresult result = make_content(content, graph_of_capture(stream));
+  if (result == CUDA_SUCCESS) return record_node(stream, std::move(content));
+  (void)refuse_while_capturing(stream);
+  return result;
+}
+
 CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool handle,
                   CUstream stream_of) {
   if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -37,7 +62,7 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool handle,
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   const auto pool = driver().pools.find(handle);
   if (!pool) return CUDA_ERROR_INVALID_VALUE;
-  if (capture_of(*stream)) return CUDA_ERROR_NOT_SUPPORTED;  // a graph node on the real driver
+  if (capture_of(*stream)) return allocate_in_capture(pointer, bytes, pool->device, *stream);
   if (bytes > driver().devices[static_cast<std::size_t>(pool->device)]->accounts.capacity()) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -96,12 +121,15 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, std::size_t bytes, CUmemo
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   const auto stream = resolve(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-  if (capture_of(*stream)) return CUDA_ERROR_NOT_SUPPORTED;
+  if (capture_of(*stream)) return free_in_capture(pointer, *stream);
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
   const auto taken = driver().memory.take(pointer, [](const Allocation& allocation) {
-    return allocation.kind == Kind::stream_ordered || allocation.kind == Kind::device;
+    return allocation.kind == Kind::stream_ordered || allocation.is_plain();
   });
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
+  if (const auto unmapped = unmap_graph_allocation(pointer)) {
+    return submit(*stream, [unmapped] { remove_user(*unmapped); });
+  }
   return submit(*stream, [gone = *taken] { driver().give_back(gone); });
 }
 

@@ -66,7 +66,10 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto stream = resolve(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-  return submit(*stream, [=] { function(data); });
+  CUgraphNodeParams node = parameters_for(CU_GRAPH_NODE_TYPE_HOST);
+  node.host = {.fn = function, .userData = data};
+  return submit(
+      *stream, [=] { function(data); }, nullptr, &node);
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace vramscope::simulator {
 
@@ -38,6 +39,13 @@ class Handles {
   void remove_if(Chosen chosen) {
     const std::lock_guard lock(mutex_);
     std::erase_if(live_, [&](const auto& entry) { return chosen(*entry.second); });
+  }
+
+  [[nodiscard]] std::vector<std::shared_ptr<Object>> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Object>> objects;
+    for (const auto& entry : live_) objects.push_back(entry.second);
+    return objects;
   }
 
  private:

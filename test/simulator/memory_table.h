@@ -13,10 +13,18 @@
 
 namespace vramscope::simulator {
 
+// How memory came to have its address.
+enum class Origin : std::uint8_t {
+  allocated,  // by this process
+  imported,   // from another one, by cuIpcOpenMemHandle
+  mapped,     // virtual memory, by cuMemMap
+};
+
 struct Allocation {
   Address start = 0;
   std::uint64_t bytes = 0;  // as the program asked
   Kind kind = Kind::device;
+  Origin origin = Origin::allocated;
   CUcontext context = nullptr;  // whose end is its end; null: outlives contexts
   int device = 0;               // the device that holds it, or whose context pinned it
   unsigned flags = 0;           // of cuMemHostAlloc, cuMemHostRegister or cuMemAllocManaged
@@ -24,6 +32,11 @@ struct Allocation {
   std::uint64_t buffer_id = 0;  // never reused in a process
   bool sync_memops = false;
 
+  // Memory of cuMemAlloc, cuMemAllocManaged and the pools: what cuMemFree takes.
+  [[nodiscard]] bool is_freeable() const { return !on_host() && origin == Origin::allocated; }
+  [[nodiscard]] bool is_plain() const {  // of cuMemAlloc
+    return kind == Kind::device && origin == Origin::allocated;
+  }
   [[nodiscard]] bool on_host() const { return kind == Kind::pinned || kind == Kind::registered; }
   [[nodiscard]] Address end() const { return start + bytes; }
 };

@@ -4,10 +4,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 
 #include "allocator/place.h"
+#include "test/simulator/export_slot.h"
 
 namespace vramscope::simulator {
+
+// Where bytes are in a file that other processes of the user can open.
+struct FilePlace {
+  int file = -1;
+  std::uint64_t inode = 0;
+  std::uint64_t offset = 0;
+};
 
 // One reservation without access, as long as the addresses of a device; the bytes live in an
 // anonymous file that is mapped elsewhere. Sparse: only touched pages cost memory.
@@ -29,16 +41,39 @@ class ShadowMemory {
   // Lets the host read and write the range at its device address. Page aligned.
   [[nodiscard]] bool open_to_host(Address start, std::uint64_t bytes);
   void close_to_host(Address start, std::uint64_t bytes);
-  // Gives the whole pages inside the range back; they read as zero afterwards.
+  // The end of an allocation: gives the whole pages inside the range back; they read as zero
+  // afterwards. What other processes have open keeps its bytes, and the address gets new ones.
   void discard(Address start, std::uint64_t bytes);
 
+  // The start of an allocation with granules of its own: its bytes follow each other in the file
+  // even where earlier ones were left to others.
+  void settle(Address start, std::uint64_t bytes);
+  // The place of the byte at `start`; the bytes after it follow it up to the end of its granule,
+  // or of its allocation. Nothing when the program closed the file.
+  [[nodiscard]] std::optional<FilePlace> place_of(Address start) const;
+  // The same, and from now on the allocation that starts here can be opened by others.
+  [[nodiscard]] std::optional<FilePlace> export_from(Address start, std::uint64_t id);
+
  private:
+  [[nodiscard]] bool file_is_open() const;
+  [[nodiscard]] std::uint64_t offset_of(Address address) const;
+  [[nodiscard]] bool is_left_to_importers(Address start, std::uint64_t bytes);
+  void move_to_new_pages(Address start, std::uint64_t bytes);
+  template <class Piece>
+  void each_piece(Address start, Address end, Piece piece) const;
+
   void* reservation_ = nullptr;
   std::uint64_t reserved_ = 0;
   std::uint64_t bytes_;
   Address base_ = 0;
   std::byte* shadow_ = nullptr;
   int file_ = -1;
+  std::uint64_t inode_ = 0;
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::map<Address, std::unique_ptr<ExportSlot>> exports_;
+  std::map<Address, std::uint64_t> moved_;  // granules whose bytes are not at their first place
+  std::uint64_t next_new_page_ = 0;         // in the file
 };
 
 }  // namespace vramscope::simulator

@@ -26,6 +26,11 @@ Reply SimulatedBackend::wait(Place where) noexcept {
   return {.status = device_.health(), .ns = call_ns_};
 }
 
+Reply SimulatedBackend::probe(Place) noexcept {
+  ++probes_;
+  return {.status = device_.health(), .ns = call_ns_};
+}
+
 bool SimulatedBackend::may_wait(Place) noexcept { return may_wait_; }
 
 std::uint64_t SimulatedBackend::total_bytes(Place) noexcept { return device_.capacity(); }

@@ -23,6 +23,7 @@ class SimulatedBackend final : public Backend {
   // Also invalid: a segment that came from another place.
   Reply release(Place where, Address segment) noexcept override;
   Reply wait(Place where) noexcept override;
+  Reply probe(Place where) noexcept override;
   [[nodiscard]] bool may_wait(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
 
@@ -38,6 +39,7 @@ class SimulatedBackend final : public Backend {
   void set_call_ns(std::uint64_t ns) noexcept { call_ns_ = ns; }
 
   [[nodiscard]] std::uint64_t waits() const noexcept { return waits_; }
+  [[nodiscard]] std::uint64_t probes() const noexcept { return probes_; }
 
  private:
   Status release_from(Place where, Address segment) noexcept;
@@ -49,6 +51,7 @@ class SimulatedBackend final : public Backend {
   std::atomic<bool> may_wait_{true};
   std::atomic<std::int32_t> fail_wait_{0};
   std::atomic<std::uint64_t> waits_{0};
+  std::atomic<std::uint64_t> probes_{0};
   std::atomic<std::uint64_t> call_ns_{0};
   std::mutex mutex_;  // guards origin_
   std::map<Address, Place> origin_;

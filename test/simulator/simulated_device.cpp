@@ -18,7 +18,7 @@ SimulatedDevice::SimulatedDevice(DeviceModel model)
 
 Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  const Status before = health_locked();
+  const Status before = health();
   ++counters_.calls;
   const bool fault = fault_is_due();
   if (!before.ok()) return refuse(before);
@@ -34,7 +34,7 @@ Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes) noexcept {
 
 Status SimulatedDevice::release(Address address) noexcept {
   const std::lock_guard lock(mutex_);
-  if (const Status health = health_locked(); !health.ok()) return health;
+  if (const Status now = health(); !now.ok()) return now;
   const auto found = live_.find(address);
   if (found == live_.end()) return kInvalid;
   const std::uint64_t bytes = found->second;
@@ -61,8 +61,8 @@ void SimulatedDevice::set_sticky_after(std::uint64_t calls, std::int32_t code) n
 }
 
 Status SimulatedDevice::health() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return health_locked();
+  const std::int32_t code = sticky_.load(std::memory_order_acquire);
+  return code == 0 ? Status{} : Status{Result::failed, code};
 }
 
 Counters SimulatedDevice::counters() const noexcept {
@@ -106,10 +106,6 @@ std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes) {
   const Address start = next;
   next += round_up(bytes, kGranule);
   return start;
-}
-
-Status SimulatedDevice::health_locked() const noexcept {
-  return sticky_ == 0 ? Status{} : Status{Result::failed, sticky_};
 }
 
 }  // namespace vramscope::simulator

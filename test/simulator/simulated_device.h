@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -75,7 +76,6 @@ class SimulatedDevice {
   bool fault_is_due() noexcept;
   std::uint64_t used() const noexcept;
   std::optional<Address> place(Memory kind, std::size_t bytes);
-  Status health_locked() const noexcept;
 
   const DeviceModel model_;
   mutable std::mutex mutex_;  // guards everything below
@@ -87,7 +87,7 @@ class SimulatedDevice {
   std::uint64_t fail_in_ = 0;    // 0: no fault waits
   std::uint64_t sticky_in_ = 0;  // 0: no sticky error waits
   std::int32_t waiting_sticky_ = 0;
-  std::int32_t sticky_ = 0;
+  std::atomic<std::int32_t> sticky_{0};  // read without the lock: every call of the driver asks
 };
 
 }  // namespace vramscope::simulator

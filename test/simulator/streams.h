@@ -13,22 +13,28 @@
 #include <vector>
 
 #include "test/simulator/engine.h"
+#include "test/simulator/graph.h"
 #include "test/simulator/handles.h"
 #include "test/simulator/vendor.h"
 
 namespace vramscope::simulator {
 
-// What a capture recorded, in the order of submission: replayed one after the other.
-using Recording = std::vector<Engine::Work>;
+// Where a stream of a capture has got to: what its next node depends on.
+struct CaptureFront {
+  std::vector<CUgraphNode> nodes;
+  std::vector<CUgraphEdgeData> edges;  // as many, all plain; for those who ask
+};
 
-// One ongoing capture. Guarded by the capture lock in streams.cpp.
+// One ongoing capture. Guarded by the capture lock in capture.cpp.
 struct Capture {
   std::uint64_t id = 0;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::thread::id thread;
   CUstream origin = nullptr;
   bool invalidated = false;
-  Recording recording;
+  std::shared_ptr<CUgraph_st> graph;  // what it records into
+  bool into_given_graph = false;
+  std::map<CUstream, CaptureFront> fronts;
   std::set<CUstream> members;   // streams that capture into it, the origin included
   std::set<CUstream> unjoined;  // members with work that the origin has not waited for
 };
@@ -54,13 +60,7 @@ struct CUevent_st {
   std::shared_ptr<std::atomic<std::int64_t>> done_ns;      // when the last record was reached
   std::shared_ptr<vramscope::simulator::Capture> capture;  // recorded inside this capture
   CUstream captured_from = nullptr;
-};
-
-struct CUgraph_st {
-  vramscope::simulator::Recording recording;
-};
-struct CUgraphExec_st {
-  vramscope::simulator::Recording recording;
+  std::vector<CUgraphNode> captured_after;
 };
 
 namespace vramscope::simulator {
@@ -94,14 +94,19 @@ class StreamSet {
 
 Handles<CUstream_st>& streams();
 Handles<CUevent_st>& events();
-Handles<CUgraph_st>& graphs();
 
 // The stream that a handle means in the current context; null for a bad handle.
 [[nodiscard]] std::shared_ptr<CUstream_st> resolve(CUstream handle);
 
 // Submits to the stream, or records into its capture. `reached`, if given, receives the moment
-// when the work is done; unchanged while capturing.
-CUresult submit(CUstream_st& stream, Engine::Work work, Point* reached = nullptr);
+// when the work is done; unchanged while capturing. `node` says what a capture shall call it.
+CUresult submit(CUstream_st& stream, Engine::Work work, Point* reached = nullptr,
+                const CUgraphNodeParams* node = nullptr);
+// Adds a node to the stream's capture, which must be there.
+CUresult record_node(CUstream_st& stream, NodeContent content);
+// The event becomes the moment that a submission reached, at `*done` on the clock once it is not 0.
+void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::int64_t>> done);
+[[nodiscard]] std::int64_t now_ns();
 
 // A call that a capture forbids: error 900, and the captures that forbid it are invalidated.
 [[nodiscard]] CUresult refuse_in_capture();
@@ -110,8 +115,11 @@ CUresult submit(CUstream_st& stream, Engine::Work work, Point* reached = nullptr
 // Legacy-stream work while a blocking stream of the context captures: error 906.
 [[nodiscard]] CUresult refuse_implicit(CUstream_st& stream);
 [[nodiscard]] std::shared_ptr<Capture> capture_of(CUstream_st& stream);
-// The stream waits for a captured event: it joins the event's capture.
-CUresult join_capture(CUstream_st& stream, const std::shared_ptr<Capture>& capture, CUstream from);
+[[nodiscard]] CUgraph graph_of_capture(CUstream_st& stream);  // null without one
+// The event becomes the stream's place in its capture, which must be there.
+CUresult record_in_capture(CUstream_st& stream, CUevent_st& event);
+// The stream waits for a captured event, whose mutex the caller holds: it joins the capture.
+CUresult join_capture(CUstream_st& stream, const CUevent_st& event);
 // Streams that end take their captures with them.
 void leave_capture(CUstream_st& stream);
 void forget_captures_of(CUcontext context);

@@ -25,11 +25,16 @@ std::uint64_t span(const Box& box, const Side& side) {
   return (box.depth - 1) * side.slice + (box.height - 1) * side.pitch + box.width;
 }
 
-Endpoint locate(const Box& box, const Side& side, Claim claim) {
+Endpoint locate(const Box& box, const Side& side, Claim claim, Purpose purpose) {
   constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
+  if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
   const auto known = driver().memory.find(side.start, span(box, side));
-  const bool on_device = driver().device_at(side.start) != nullptr;
+  if (!known && purpose == Purpose::node && is_graph_memory(side.start, span(box, side))) {
+    if (claim == Claim::host) return kWrong;
+    return {.bytes = driver().bytes_at(side.start)};
+  }
+  const bool on_device = driver().is_device_address(side.start);
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
   return {.bytes = driver().bytes_at(side.start),
@@ -61,40 +66,62 @@ void fill_row(std::byte* to, const Fill& fill) {
   }
 }
 
-CUresult run(CUstream handle, Wait wait, bool pageable, bool host_visible, Engine::Work work) {
+// How a call with this box on this stream is to be checked.
+Purpose purpose_on(CUstream handle) {
+  const auto stream = resolve(handle);
+  return stream && capture_of(*stream) ? Purpose::node : Purpose::now;
+}
+
+CUresult run(CUstream handle, Wait wait, Plan planned, const CUgraphNodeParams& node) {
+  if (planned.result != CUDA_SUCCESS) return planned.result;
   if (wait != Wait::as_needed) {
     if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   }
   const auto stream = resolve(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   Point reached;
-  const CUresult result = submit(*stream, std::move(work), &reached);
+  const CUresult result = submit(*stream, std::move(planned.work), &reached, &node);
   if (result != CUDA_SUCCESS) return result;
-  if (wait == Wait::always || pageable || (wait == Wait::for_host && host_visible)) reached.wait();
+  if (wait == Wait::always || planned.pageable ||
+      (wait == Wait::for_host && planned.host_visible)) {
+    reached.wait();
+  }
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
+Plan plan(const Copy& copy, Purpose purpose) {
+  if (empty(copy.box)) return {};
+  const Endpoint to = locate(copy.box, copy.to, copy.to_claim, purpose);
+  const Endpoint from = locate(copy.box, copy.from, copy.from_claim, purpose);
+  if (to.result != CUDA_SUCCESS) return {.result = to.result};
+  if (from.result != CUDA_SUCCESS) return {.result = from.result};
+  return {.work = [copy, to, from] { move(copy, to.bytes, from.bytes); },
+          .pageable = to.pageable || from.pageable,
+          .host_visible = to.host_visible || from.host_visible};
+}
+
+Plan plan(const Fill& fill, Purpose purpose) {
+  if (empty(fill.box)) return {};
+  if (fill.to.start % fill.element != 0) return {.result = CUDA_ERROR_INVALID_VALUE};
+  const Endpoint to = locate(fill.box, fill.to, Claim::device, purpose);
+  if (to.result != CUDA_SUCCESS) return {.result = to.result};
+  const auto work = [fill, to] {
+    each_row(fill.box,
+             [&](std::uint64_t y, std::uint64_t) { fill_row(to.bytes + y * fill.to.pitch, fill); });
+  };
+  return {.work = work, .host_visible = to.host_visible};
+}
+
 CUresult transfer(const Copy& copy, CUstream stream, Wait wait) {
   if (empty(copy.box)) return CUDA_SUCCESS;
-  const Endpoint to = locate(copy.box, copy.to, copy.to_claim);
-  const Endpoint from = locate(copy.box, copy.from, copy.from_claim);
-  if (to.result != CUDA_SUCCESS) return to.result;
-  if (from.result != CUDA_SUCCESS) return from.result;
-  return run(stream, wait, to.pageable || from.pageable, to.host_visible || from.host_visible,
-             [copy, to, from] { move(copy, to.bytes, from.bytes); });
+  return run(stream, wait, plan(copy, purpose_on(stream)), node_of(copy));
 }
 
 CUresult transfer(const Fill& fill, CUstream stream, Wait wait) {
   if (empty(fill.box)) return CUDA_SUCCESS;
-  if (fill.to.start % fill.element != 0) return CUDA_ERROR_INVALID_VALUE;
-  const Endpoint to = locate(fill.box, fill.to, Claim::device);
-  if (to.result != CUDA_SUCCESS) return to.result;
-  return run(stream, wait, false, to.host_visible, [fill, to] {
-    each_row(fill.box,
-             [&](std::uint64_t y, std::uint64_t) { fill_row(to.bytes + y * fill.to.pitch, fill); });
-  });
+  return run(stream, wait, plan(fill, purpose_on(stream)), node_of(fill));
 }
 
 }  // namespace vramscope::simulator

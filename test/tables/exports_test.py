@@ -8,7 +8,8 @@ import sys
 # Exported beside the rows of functions.def: the loader's door and process life.
 ALSO = """dlsym
 sigaction __sigaction signal bsd_signal sysv_signal __sysv_signal ssignal
-_exit _Exit quick_exit
+sigset sigignore siginterrupt
+_exit _Exit
 execl execle execlp execv execve execvp execvpe fexecve execveat""".split()
 OPTIONAL = {"InitializeInjectionNvtx2"}
 OURS = "vramscope_"

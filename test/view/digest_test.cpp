@@ -55,6 +55,19 @@ TEST(Digest, ASlowerCacheSavesNothing) {
   EXPECT_EQ(savings(timing).saved_ns, 0u);
 }
 
+TEST(Digest, RegistrationsAreNoMeasureOfWhatPinningCosts) {
+  Report report = sample_report();
+  report.host.timing.alloc_hit = {
+      .count = 6, .total_ns = 600, .min_ns = 100, .max_ns = 100, .histogram = {}};
+  report.functions = {{.name = "cuMemHostRegister_v2",
+                       .totals = {.calls = 3, .failures = 1, .time = {.total_ns = 1'600'000}}}};
+
+  EXPECT_EQ(pinned_driver_time(report).count, 2u);
+  EXPECT_EQ(pinned_driver_time(report).total_ns, 400'000u);
+  EXPECT_EQ(pinned_savings(report).hits, 6u);
+  EXPECT_EQ(pinned_savings(report).saved_ns, 6u * (200'000 - 100));
+}
+
 TEST(Digest, BytesOfAKindAddOwners) {
   Report report = sample_report();
   report.ledger.push_back(report.ledger[1]);

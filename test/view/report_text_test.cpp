@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/stats_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -77,6 +78,15 @@ TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
   EXPECT_TRUE(has(text, "  warning: b?[0m\n  and 2 more warnings\n"));
 }
 
+TEST(ReportText, MeasuresALimitedDeviceByItsLimit) {
+  Report report = sample_report();
+  report.devices[0].facts.limit_bytes = std::uint64_t{4} << 30;
+  report.devices[0].facts.limit_refusals = 7;
+
+  EXPECT_TRUE(has(screen(report), "25.0 % of 4.00 GiB, now 1.00 GiB"));
+  EXPECT_TRUE(has(screen(report), "\n  limited to 4.00 GiB of 128 GiB: 7 requests refused\n"));
+}
+
 TEST(ReportText, OfManyDevicesHasALineForEach) {
   Report report = sample_report();
   report.devices[1] = report.devices[0];
@@ -90,6 +100,19 @@ TEST(ReportText, OfManyDevicesHasALineForEach) {
 
 TEST(ReportText, OfAProgramWithoutAllocationsIsShort) {
   EXPECT_TRUE(has(screen(Report{}), "No device memory was allocated."));
+}
+
+TEST(ReportText, TellsWhatCachedPinnedMemorySaved) {
+  Report report = sample_report();
+  EXPECT_FALSE(has(screen(report), "pinned:"));
+
+  report.host.timing.alloc_hit = {
+      .count = 96, .total_ns = 9600, .min_ns = 100, .max_ns = 100, .histogram = {}};
+
+  EXPECT_TRUE(has(screen(report),
+                  "  pinned: 96 of 100 allocations from the cache; the driver took 2.00 ms for 4, "
+                  "about 48.0 ms saved"));
+  EXPECT_TRUE(has(*stats_text(report, {}, kPage), "  pinned: 96 of 100 allocations"));
 }
 
 TEST(ReportText, FitsOneScreen) {

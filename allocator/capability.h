@@ -1,0 +1,46 @@
+// The annotations by which clang checks who holds which lock, and the C library's lock with them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+
+#if defined(__clang__)
+#define VRAMSCOPE_THREAD_ATTRIBUTE(x) __attribute__((x))
+#else
+#define VRAMSCOPE_THREAD_ATTRIBUTE(x)
+#endif
+#define VRAMSCOPE_GUARDED_BY(m) VRAMSCOPE_THREAD_ATTRIBUTE(guarded_by(m))
+#define VRAMSCOPE_REQUIRES(...) VRAMSCOPE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define VRAMSCOPE_ACQUIRE(...) VRAMSCOPE_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define VRAMSCOPE_RELEASE(...) VRAMSCOPE_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define VRAMSCOPE_NO_ANALYSIS VRAMSCOPE_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+
+namespace vramscope {
+
+// std::mutex for members that are off the fast path: waiters sleep at once. Mutex (mutex.h) is for
+// the others. Threads: any.
+class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) SystemMutex {
+ public:
+  void lock() VRAMSCOPE_ACQUIRE() { mutex_.lock(); }
+  void unlock() VRAMSCOPE_RELEASE() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+
+// Holds a lock of either kind for a scope.
+template <class Lockable>
+class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) ScopedLock {
+ public:
+  explicit ScopedLock(Lockable& mutex) VRAMSCOPE_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~ScopedLock() VRAMSCOPE_RELEASE() { mutex_.unlock(); }
+  ScopedLock(const ScopedLock&) = delete;
+  ScopedLock& operator=(const ScopedLock&) = delete;
+
+ private:
+  Lockable& mutex_;
+};
+
+using SystemLock = ScopedLock<SystemMutex>;
+
+}  // namespace vramscope

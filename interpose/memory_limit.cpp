@@ -1,0 +1,121 @@
+// A device that seems smaller.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/memory_limit.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+namespace vramscope {
+
+CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept {
+  Profiler& profiler = call.profiler();
+  CachingAllocator& allocator = profiler.allocator();
+  Place place;
+  if (bytes == 0 || profiler.captures().any() || !call.find_place(place)) return direct();
+  const Promise promise{.device = place.device, .bytes = bytes};
+  if (!allocator.promise(promise)) {
+    note_limit_met(profiler, place.device);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  call.keep(promise);
+  CUresult code = direct();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && allocator.idle_bytes(place.device) != 0) {
+    allocator.trim_device(place.device);
+    code = direct();
+  }
+  if (code != CUDA_SUCCESS) allocator.end_promise(promise);
+  return code;
+}
+
+void note_limit_met(Profiler& profiler, std::uint16_t device) noexcept {
+  try {
+    const std::string text = "GPU " + std::to_string(device) + " met its limit of " +
+                             size_text(profiler.allocator().room(device).limit) +
+                             " (--device-memory-limit)";
+    profiler.recorder().warn(text.c_str());
+  } catch (const std::bad_alloc&) {
+    profiler.recorder().warn("a device met its limit (--device-memory-limit)");
+  }
+}
+
+void cut_to_limit(Profiler& profiler, std::uint16_t device, std::size_t* free,
+                  std::size_t* total) noexcept {
+  const DeviceRoom room = profiler.allocator().room(device);
+  if (room.limit == Limits::kUnlimited) return;
+  const std::uint64_t unused = room.limit - std::min(room.limit, room.held);
+  if (free != nullptr) {
+    *free = std::min(*free, unused + profiler.allocator().idle_bytes(device));
+  }
+  if (total != nullptr) *total = std::min<std::size_t>(*total, room.limit);
+}
+
+namespace planned {
+
+namespace {
+
+// Before the call the pitch is not known: rows may become longer, by less than a granule each.
+std::uint64_t area(std::uint64_t width, std::uint64_t height) {
+  std::uint64_t bytes = 0;
+  return __builtin_mul_overflow(width, height, &bytes) ? Limits::kUnlimited : bytes;
+}
+
+}  // namespace
+
+std::uint64_t cuMemAlloc(CUdeviceptr_v1*, unsigned int bytesize) noexcept { return bytesize; }
+std::uint64_t cuMemAllocPitch(CUdeviceptr_v1*, unsigned int*, unsigned int WidthInBytes,
+                              unsigned int Height, unsigned int) noexcept {
+  return area(WidthInBytes, Height);
+}
+std::uint64_t cuMemAllocPitch_v2(CUdeviceptr*, std::size_t*, std::size_t WidthInBytes,
+                                 std::size_t Height, unsigned int) noexcept {
+  return area(WidthInBytes, Height);
+}
+std::uint64_t cuMemAllocManaged(CUdeviceptr*, std::size_t bytesize, unsigned int) noexcept {
+  return bytesize;
+}
+std::uint64_t cuMemAllocAsync(CUdeviceptr*, std::size_t bytesize, CUstream) noexcept {
+  return bytesize;
+}
+std::uint64_t cuMemAllocAsync_ptsz(CUdeviceptr*, std::size_t bytesize, CUstream) noexcept {
+  return bytesize;
+}
+std::uint64_t cuMemAllocFromPoolAsync(CUdeviceptr*, std::size_t bytesize, CUmemoryPool,
+                                      CUstream) noexcept {
+  return bytesize;
+}
+std::uint64_t cuMemAllocFromPoolAsync_ptsz(CUdeviceptr*, std::size_t bytesize, CUmemoryPool,
+                                           CUstream) noexcept {
+  return bytesize;
+}
+
+}  // namespace planned
+
+namespace routes {
+namespace {
+
+// A device's total, cut to its limit.
+template <class Number>
+CUresult total_memory(Call& call, const DirectCall& direct, Number* bytes, CUdevice device) {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || bytes == nullptr) return code;
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return code;
+  const DeviceRoom room = call.profiler().allocator().room(static_cast<std::uint16_t>(device));
+  *bytes = static_cast<Number>(std::min<std::uint64_t>(*bytes, room.limit));
+  return code;
+}
+
+}  // namespace
+
+CUresult cuDeviceTotalMem(Call& call, const DirectCall& direct, unsigned int* bytes,
+                          CUdevice dev) noexcept {
+  return total_memory(call, direct, bytes, dev);
+}
+CUresult cuDeviceTotalMem_v2(Call& call, const DirectCall& direct, std::size_t* bytes,
+                             CUdevice dev) noexcept {
+  return total_memory(call, direct, bytes, dev);
+}
+
+}  // namespace routes
+
+}  // namespace vramscope

@@ -1,0 +1,130 @@
+// A device that seems smaller than it is.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "test/allocator/allocator_fixture.h"
+
+namespace vramscope::test {
+namespace {
+
+constexpr std::uint64_t kLimit = 100 * kMiB;
+constexpr Address kThere = 0x5000000;
+
+class DeviceRoomTest : public AllocatorFixture {
+ protected:
+  explicit DeviceRoomTest(Limits limits = {.exact_fallback = false})
+      : AllocatorFixture(1024 * kMiB, limits) {
+    allocator_.limit_device(0, kLimit);
+  }
+  Outcome adopt(Kind kind, std::size_t bytes, Promise promise = {}, Address address = kThere) {
+    return allocator_.adopt({.kind = kind}, address, bytes, 0, promise);
+  }
+  DeviceRoom room() const { return allocator_.room(0); }
+};
+
+TEST_F(DeviceRoomTest, WhatTheLimitLeavesNoRoomForIsRefusedUnasked) {
+  ASSERT_TRUE(allocate(60 * kMiB).status.ok());
+
+  const Outcome out = allocate(60 * kMiB);
+
+  EXPECT_EQ(out.status, (Status{Result::out_of_memory, 0}));
+  EXPECT_TRUE(out.by_limit);
+  EXPECT_EQ(out.backend_ns, 0u);
+  EXPECT_EQ(statistics().num_ooms, 1);
+  EXPECT_EQ(room().refusals, 1u);
+  EXPECT_TRUE(allocate(40 * kMiB).status.ok());
+  EXPECT_EQ(room().held, kLimit);
+}
+
+TEST_F(DeviceRoomTest, IdleSegmentsMakeRoomFirst) {
+  ASSERT_EQ(free(address_of(60 * kMiB)), Result::ok);
+
+  const Outcome out = allocate(80 * kMiB);
+
+  EXPECT_EQ(out.source, Source::after_trim);
+  EXPECT_FALSE(out.by_limit);
+  EXPECT_EQ(room().held, 80 * kMiB);
+  EXPECT_EQ(room().refusals, 0u);
+}
+
+TEST_F(DeviceRoomTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
+  adopt(Kind::managed, 50 * kMiB);
+  adopt(Kind::stream_ordered, 20 * kMiB, {}, 0x90000000);
+  adopt(Kind::registered, 500 * kMiB, {}, 0xa0000000);
+
+  EXPECT_EQ(room().held, 70 * kMiB);
+  EXPECT_FALSE(allocate(40 * kMiB).status.ok());
+  ASSERT_TRUE(allocator_.forget(kThere).status.ok());
+  EXPECT_TRUE(allocate(40 * kMiB).status.ok());
+}
+
+TEST_F(DeviceRoomTest, APromiseKeepsRoomUntilItsMemoryIsThere) {
+  const Promise promise{.device = 0, .bytes = 90 * kMiB};
+  ASSERT_TRUE(allocator_.promise(promise));
+  EXPECT_FALSE(allocate(20 * kMiB).status.ok());
+  EXPECT_FALSE(allocator_.promise({.device = 0, .bytes = 20 * kMiB}));
+
+  adopt(Kind::managed, 90 * kMiB, promise);
+
+  EXPECT_EQ(room().held, 90 * kMiB);
+  EXPECT_EQ(room().refusals, 2u);
+  ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 10 * kMiB}));
+  allocator_.end_promise({.device = 0, .bytes = 10 * kMiB});
+  EXPECT_EQ(room().held, 90 * kMiB);
+}
+
+TEST_F(DeviceRoomTest, APromiseEndsEvenIfNothingIsAdopted) {
+  const Promise promise{.device = 0, .bytes = kMiB};
+  ASSERT_TRUE(allocator_.promise(promise));
+
+  EXPECT_FALSE(adopt(Kind::managed, 0, promise).status.ok());
+
+  EXPECT_EQ(room().held, 0u);
+}
+
+TEST_F(DeviceRoomTest, IdleSegmentsMakeRoomForPromisesToo) {
+  ASSERT_EQ(free(address_of(60 * kMiB)), Result::ok);
+
+  EXPECT_TRUE(allocator_.promise({.device = 0, .bytes = kLimit}));
+
+  EXPECT_EQ(statistics().segment.all.current, 0);
+  allocator_.end_promise({.device = 0, .bytes = kLimit});
+}
+
+TEST_F(DeviceRoomTest, OtherDevicesAreAsLargeAsTheyAre) {
+  EXPECT_TRUE(allocator_.promise({.device = 1, .bytes = std::uint64_t{1} << 50}));
+  EXPECT_EQ(allocator_.room(1).limit, Limits::kUnlimited);
+}
+
+TEST_F(DeviceRoomTest, AnotherContextSharesTheDevice) {
+  ASSERT_TRUE(allocate(60 * kMiB).status.ok());
+
+  EXPECT_FALSE(allocate(60 * kMiB, 0, kOtherContext).status.ok());
+}
+
+class HalfOfALimitedDevice : public DeviceRoomTest {
+ protected:
+  HalfOfALimitedDevice() : DeviceRoomTest({.memory_fraction = 0.5, .exact_fallback = false}) {}
+};
+
+TEST_F(HalfOfALimitedDevice, FractionsAreOfTheSmallerDevice) {
+  EXPECT_TRUE(allocate(50 * kMiB).status.ok());
+  EXPECT_FALSE(allocate(2 * kMiB).status.ok());
+}
+
+class ExactFallbackInALimit : public DeviceRoomTest {
+ protected:
+  ExactFallbackInALimit() : DeviceRoomTest({.exact_fallback = true}) {}
+};
+
+TEST_F(ExactFallbackInALimit, TheLastRoomIsGivenExactly) {
+  ASSERT_TRUE(allocate(96 * kMiB).status.ok());
+
+  const Outcome out = allocate(4 * kMiB);  // of a shared segment of 20 MiB otherwise
+
+  EXPECT_TRUE(out.status.ok());
+  EXPECT_EQ(room().held, kLimit);
+}
+
+}  // namespace
+}  // namespace vramscope::test

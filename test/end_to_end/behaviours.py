@@ -1,0 +1,197 @@
+"""Which behaviours of CUDA a program may rely on, which victims show each, and the table of both.
+
+`behaviours.py BUILD` runs the victims in every mode and writes BEHAVIOURS.md; transparency_test.py
+checks that the committed file is what the run gives.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import re
+import sys
+from typing import NamedTuple
+
+import harness
+
+TABLE = harness.SOURCE / "test/end_to_end/BEHAVIOURS.md"
+
+
+class Behaviour(NamedTuple):
+    """`shown_by`: names of victims of transparency_test.VICTIMS (all lines of that name), whole
+    lines ("oom 96 with capacity=1GiB"), or "FILE: case" for a test of its own."""
+
+    text: str
+    shown_by: tuple = ()
+    reason: str = ""  # why no program can show it here
+
+
+# Numbered from 1, as in the study that this list comes from.
+BEHAVIOURS = [
+    Behaviour("Device memory is aligned to 256 bytes at least, and for textures", ("alignment",)),
+    Behaviour("Memory keeps what was written, and nobody else's writes reach it", ("contents",)),
+    Behaviour("Device memory of no bytes is refused and the pointer left alone", ("zero_sizes",)),
+    Behaviour("Pinned memory of no bytes is answered as the driver answers it", ("zero_sizes",)),
+    Behaviour("A free of nothing succeeds, an unregister of nothing does not", ("null_frees",)),
+    Behaviour("Double, foreign and interior frees are refused, and free nothing", ("double_free",)),
+    Behaviour("`cuMemFree` takes pitched, managed and stream-ordered memory too", ("free_kinds", "kinds")),
+    Behaviour("Work that was submitted before a free never meets the next owner", ("reuse_race",)),
+    Behaviour("Out of memory is an answer, not an end: after a free it goes on", ("oom",)),
+    Behaviour("After a device fault every call answers that error", ("sticky_error",)),
+    Behaviour("The runtime's last error is the driver's code", ("last_error",)),
+    Behaviour("Calls fail before `cuInit`, without a context, after its end", ("no_context",)),
+    Behaviour("Any thread frees, whatever context is current", ("free_elsewhere", "threads_alloc")),
+    Behaviour("Free memory falls with an allocation and comes back with its free", ("meminfo",)),
+    Behaviour("Ranges, attributes and ids describe the allocation", ("ranges", "kinds")),
+    Behaviour("An IPC handle opens at the allocation's start, one for each", ("ipc_export", "ipc_processes")),
+    Behaviour(
+        "Exported memory is not recycled while others may use it",
+        (
+            "sync_memops",
+            "exporter",
+            "exports_test.py: an exported segment goes back when it is freed",
+        ),
+    ),
+    Behaviour(
+        "Calls during a stream capture fail, or not, by its mode",
+        ("capture_free", "capture_contexts"),
+    ),
+    Behaviour("Memory that a graph uses keeps its address"),
+    Behaviour("Peer access covers present and future allocations"),
+    Behaviour("The end or reset of a context frees its memory", ("context_reset",)),
+    Behaviour("Frees at exit, when the driver may be gone, do no harm", ("exit_order", "exit_variants")),
+    Behaviour("A forked child cannot use CUDA, and its parent goes on", ("fork_child",)),
+    Behaviour(
+        "A use after free faults",
+        reason="the simulated device runs no kernels; README, \"Modes\", says what a cache hides",
+    ),
+    Behaviour(
+        "An allocation costs what the driver takes",
+        reason="a time, not an answer: scripts/gpu-check measures it in each mode",
+    ),
+    Behaviour("Registration goes by bytes: neighbours, overlaps, interiors", ("register_rules",)),
+    Behaviour(
+        "Tools outside see the bytes that the process holds",
+        reason="nothing answers for them here; reports list what is reserved",
+    ),
+]
+
+FREE_IN_CAPTURE = "A free during stream capture succeeds"
+NO_EXPORT = "A block that is a part of a segment cannot be exported"
+# What a mode changes on purpose, and the words of README, "Modes", that say so.
+BY_DESIGN = {
+    (victim, mode): phrase
+    for modes, victim, phrase in (
+        (("cache", "cache at-reuse", "dedicated"), "capture_free free", FREE_IN_CAPTURE),
+        (("cache", "cache at-reuse"), "ipc_export", NO_EXPORT),
+        (("cache", "cache at-reuse"), "sync_memops", NO_EXPORT),
+    )
+    for mode in modes
+}
+
+
+def words_of(victim):
+    command, simulator = victim
+    return " ".join(command) + (f" with {simulator}" if simulator else "")
+
+
+class Runs:
+    """Each victim runs once natively and once in each mode, whoever asks."""
+
+    def __init__(self):
+        self.outcomes = {}
+
+    def outcome(self, case, victim, mode):
+        key = words_of(victim), mode
+        if key not in self.outcomes:
+            command = [harness.program(victim[0][0]), *victim[0][1:]]
+            self.outcomes[key] = case.run_program(command, mode, victim[1])
+        return self.outcomes[key]
+
+    def same(self, case, victim, mode):
+        native, profiled = self.outcome(case, victim, None), self.outcome(case, victim, mode)
+        return (*native.behaviour(), native.stderr) == (*profiled.behaviour(), profiled.stderr)
+
+
+def has_case(name):
+    file, words = name.split(": ")
+    text = (harness.SOURCE / "test/end_to_end" / file).read_text()
+    return f"def test_{words.replace(' ', '_')}(" in text
+
+
+def table(case, runs, victims):
+    """The file's text. A name that no victim has is an error; a victim may show several rows."""
+    notes = []
+
+    def cell(victim, mode):
+        if runs.same(case, victim, mode):
+            return "same"
+        phrase = BY_DESIGN.get((words_of(victim), mode))
+        if phrase is None:
+            return "DIFFERS"
+        if phrase not in notes:
+            notes.append(phrase)
+        return f"by design ({notes.index(phrase) + 1})"
+
+    def lines(behaviour):
+        if behaviour.reason:
+            return [f"| not applicable: {behaviour.reason} |" + " |" * len(harness.MODES)]
+        found = []
+        for name in behaviour.shown_by:
+            if ": " in name:
+                assert has_case(name), f"no such case: {name}"
+                file, words = name.split(": ")
+                found.append(f"| [{file}]({file}): {words} |" + " tested |" * len(harness.MODES))
+                continue
+            chosen = [v for v in victims if name in (words_of(v), v[0][0])]
+            assert chosen, f"no victim is called {name}"
+            for victim in chosen:
+                cells = "".join(f" {cell(victim, mode)} |" for mode in harness.MODES)
+                found.append(f"| `{words_of(victim)}` |{cells}")
+        return found or ["| **no victim yet** |" + " |" * len(harness.MODES)]
+
+    rows = []
+    for number, behaviour in enumerate(BEHAVIOURS, 1):
+        for i, line in enumerate(lines(behaviour)):
+            rows.append((f"| {number} | {behaviour.text} " if i == 0 else "| | ") + line)
+    head = "| # | A program may rely on | Victim | " + " | ".join(harness.MODES) + " |"
+    return "\n".join(
+        [
+            "# Behaviour × mode × victim",
+            "",
+            "Written by `test/end_to_end/behaviours.py`; a test compares it with what the victims do.",
+            "A victim is a program in [test/programs](../programs). *Same*: output, diagnostics and exit",
+            "status are those without Vramscope, on the simulated device.",
+            "",
+            head,
+            "|---" * (3 + len(harness.MODES)) + "|",
+            *rows,
+            "",
+            'By design, as [README](../../README.md), "Modes", says:',
+            "",
+            *[f"{number}. {phrase}" for number, phrase in enumerate(notes, 1)],
+            "",
+        ]
+    )
+
+
+def missing():
+    """Numbers of the behaviours that no victim shows yet."""
+    return [n for n, b in enumerate(BEHAVIOURS, 1) if not b.shown_by and not b.reason]
+
+
+def in_readme(phrase):
+    readme = (harness.SOURCE / "README.md").read_text()
+    return phrase in re.sub(r"\s+", " ", readme)
+
+
+def main():
+    import transparency_test
+
+    case = harness.Case()
+    case.setUp()
+    try:
+        TABLE.write_text(table(case, Runs(), transparency_test.VICTIMS))
+    finally:
+        case.doCleanups()
+    print(f"{TABLE}: written; without a victim: {missing() or 'none'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

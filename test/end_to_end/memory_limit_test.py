@@ -1,0 +1,74 @@
+"""--device-memory-limit: a program on a large device meets a smaller one, in every mode."""
+# SPDX-License-Identifier: Apache-2.0
+import harness
+import recount
+
+LIMIT = "VRAMSCOPE_DEVICE_MEMORY_LIMIT"
+RECORDING = ("cache", "observe")
+GIB = 1 << 30
+
+
+class MemoryLimit(harness.Case):
+    def assert_meets(self, command, limit):
+        """The same as natively on a device of that size."""
+        command = [harness.program(command[0]), *command[1:]]
+        native = self.run_program(command, simulator=f"capacity={limit}")
+        for mode in RECORDING:
+            limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: limit})
+            self.assertEqual(native.behaviour(), limited.behaviour(), mode)
+            report = self.only_report(limited)
+            recount.check(self, report)
+            self.assert_told(report, limit)
+
+    def assert_told(self, report, limit):
+        (device,) = report["devices"]
+        self.assertEqual(int(limit.removesuffix("GiB")) * GIB, device["limit_bytes"])
+        self.assertEqual(16 * GIB, device["total_bytes"])
+        self.assertGreater(device["limit_refusals"], 0)
+        self.assertEqual(
+            [f"GPU 0 met its limit of {limit} (--device-memory-limit)"], report["warnings"]
+        )
+
+    def test_a_program_that_takes_everything_meets_the_limit(self):
+        self.assert_meets(["oom"], "4GiB")
+        self.assert_meets(["oom", "96"], "1GiB")
+
+    def test_memory_of_every_kind_counts(self):
+        self.assert_meets(["small_device"], "1GiB")
+
+    def test_the_report_names_the_limit_on_the_screen(self):
+        command = [harness.program("oom")]
+        process = self.start_program(command, "cache", **{LIMIT: "2GiB"})
+        process.communicate(timeout=harness.DEADLINE_S)
+        path = next(harness.pathlib.Path(self.folder).glob("*.json"))
+        text = self.run_tool("report", path).stdout
+        self.assertIn("of 2.00 GiB", text)
+        self.assertRegex(text, r"limited to 2\.00 GiB of 16\.0 GiB: \d+ requests? refused")
+
+    def test_a_limit_that_is_not_met_changes_nothing(self):
+        command = [harness.program("meminfo")]
+        native = self.run_program(command)
+        for mode in RECORDING:
+            limited = self.run_program(command, mode, **{LIMIT: "8GiB"})
+            self.assertEqual(native.behaviour(), limited.behaviour())
+            report = self.only_report(limited)
+            self.assertEqual(([], 0), (report["warnings"], report["devices"][0]["limit_refusals"]))
+
+    def test_a_limit_above_the_device_is_the_devices_own(self):
+        command = [harness.program("oom")]
+        native = self.run_program(command, simulator="capacity=4GiB")
+        for mode in RECORDING:
+            limited = self.run_program(command, mode, "capacity=4GiB", **{LIMIT: "9GiB"})
+            self.assertEqual(native.behaviour(), limited.behaviour())
+            self.assertEqual([], limited.reports[-1]["warnings"])
+
+    def test_a_bad_limit_is_one_line_and_none_holds(self):
+        for value in ("much", "4GiB,", "0", "1:2GiB,1:3GiB", "64:1GiB"):
+            outcome = self.run_program([harness.program("meminfo")], "cache", **{LIMIT: value})
+            self.assertEqual(1, outcome.stderr.count("\n"), outcome.stderr)
+            self.assertIn(f"{LIMIT}='{value}' is not a size such as 40GiB", outcome.stderr)
+            self.assertIsNone(self.only_report(outcome)["devices"][0]["limit_bytes"])
+
+
+if __name__ == "__main__":
+    harness.main()
