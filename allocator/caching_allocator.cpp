@@ -263,6 +263,17 @@ void CachingAllocator::reset_accumulated() noexcept {
   state_->host.reset_accumulated();
 }
 
+void CachingAllocator::reset_peaks(std::uint16_t device) noexcept {
+  MutexLock lock(state_->mutex);
+  if (state_->devices[device]) state_->devices[device]->counters.reset_peaks();
+  state_->ledger.reset_peak(Kind::device, device);
+}
+
+void CachingAllocator::reset_accumulated(std::uint16_t device) noexcept {
+  MutexLock lock(state_->mutex);
+  if (state_->devices[device]) state_->devices[device]->counters.reset_accumulated();
+}
+
 void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;

@@ -127,6 +127,8 @@ class CachingAllocator {
   // False: certainly not. Without the lock, also in a signal handler.
   [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
+  // The same for memory of ours, when the lock is free; false: not known. Also in a signal handler.
+  [[nodiscard]] bool try_find(Address address, Found& found) const noexcept;
   // Adopted memory in the space of `kind`; found.segment is where it starts.
   [[nodiscard]] Found find_direct(Kind kind, Address address) const noexcept;
 
@@ -156,6 +158,9 @@ class CachingAllocator {
 
   void reset_peaks() noexcept;
   void reset_accumulated() noexcept;
+  // Of one device's memory of Kind::device.
+  void reset_peaks(std::uint16_t device) noexcept;
+  void reset_accumulated(std::uint16_t device) noexcept;
   void set_limits(Limits limits) noexcept;
   // Bytes of segments on `device` that trim() would give back.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;
@@ -166,6 +171,10 @@ class CachingAllocator {
 
   // Statistics and blocks under one lock: totals always agree. May throw bad_alloc (lock released).
   [[nodiscard]] Snapshot snapshot() const;
+
+  // Statistics alone. False, and nothing set, before the first use.
+  [[nodiscard]] bool read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept;
+  [[nodiscard]] bool read_host_statistics(HostStatistics& out) const noexcept;
 
   // fork(): before = take the lock; parent = release it; child = release it and forget everything
   // (a child owns no segment and makes no backend call).

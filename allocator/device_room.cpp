@@ -25,16 +25,15 @@ void CachingAllocator::limit_device(std::uint16_t device, std::uint64_t bytes) n
 
 bool CachingAllocator::promise(Promise promise) noexcept {
   MutexLock lock(state_->mutex);
-  State& state = *state_;
   Outcome out;
-  if (!state.has_room(promise.device, promise.bytes)) {
-    static_cast<void>(state.release_idle(promise.device, out));
+  if (!state_->has_room(promise.device, promise.bytes)) {
+    static_cast<void>(state_->release_idle(promise.device, out));
   }
-  if (!state.has_room(promise.device, promise.bytes)) {
-    ++state.rooms[promise.device].refusals;
+  if (!state_->has_room(promise.device, promise.bytes)) {
+    ++state_->rooms[promise.device].refusals;
     return false;
   }
-  state.rooms[promise.device].promised += promise.bytes;
+  state_->rooms[promise.device].promised += promise.bytes;
   return true;
 }
 

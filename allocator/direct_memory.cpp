@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {
 namespace {
-
-// What a device's limit counts.
-bool takes_device_memory(Kind kind) { return kind != Kind::pinned && kind != Kind::registered; }
 
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
@@ -49,10 +47,17 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
   if (!ledger.prepare(out.tag)) return;
   if (where.kind == Kind::device && !open_device(where.device)) return;
   const DirectMemory direct{bytes, next_serial(), where, out.tag};
-  try {
-    directs_of(where.kind).emplace(address, direct);
-  } catch (const std::bad_alloc&) {
-    return;
+  Directs& directs = directs_of(where.kind);
+  if (spare) {
+    spare.key() = address;
+    spare.mapped() = direct;
+    directs.insert(std::move(spare));
+  } else {
+    try {
+      directs.emplace(address, direct);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
   }
   count_direct(direct);
   out.status = {};
@@ -102,7 +107,7 @@ Found CachingAllocator::find_direct(Kind kind, Address address) const noexcept {
 
 void CachingAllocator::State::forget_direct(Directs::iterator it, Ended how) {
   const DirectMemory direct = it->second;
-  directs_of(direct.where.kind).erase(it);
+  spare = directs_of(direct.where.kind).extract(it);
   if (direct.where.kind == Kind::device) {
     DeviceCounters& counters = device_of(direct.where).counters;
     const PoolClass pool = pool_class(direct.bytes);

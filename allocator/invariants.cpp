@@ -159,9 +159,8 @@ std::string CachingAllocator::State::check_invariants() const {
   }
   std::map<std::uint16_t, std::uint64_t> direct;
   for (const SegmentSnapshot& segment : now.segments) {
-    const Kind kind = segment.place.kind;
-    const bool on_host = kind == Kind::pinned || kind == Kind::registered;
-    if (segment.is_direct && !on_host) direct[segment.place.device] += segment.total_size;
+    if (segment.is_direct && takes_device_memory(segment.place.kind))
+      direct[segment.place.device] += segment.total_size;
   }
   for (std::uint16_t i = 0; i < rooms.size(); ++i) {
     if (rooms[i].direct != direct[i]) return "direct bytes of a device differ from a recount";

@@ -49,10 +49,11 @@ void Ledger::count_completion(Place where, Tag tag, std::uint64_t bytes) noexcep
 }
 
 void Ledger::reset_peaks() noexcept {
-  for (Account& account : accounts_) {
-    account.peak_bytes = account.current_bytes;
-    ++account.peak;
-  }
+  for (Account& account : accounts_) account.reset_peak();
+}
+
+void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
+  accounts_[account_of(kind, device)].reset_peak();
 }
 
 void Ledger::clear() noexcept {

@@ -35,6 +35,7 @@ class Ledger {
   void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept;
 
   void reset_peaks() noexcept;
+  void reset_peak(Kind kind, std::uint16_t device) noexcept;
   void clear() noexcept;
 
   // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
@@ -60,6 +61,10 @@ class Ledger {
     std::uint64_t peak = 1;
     std::uint64_t allocations = 0;
     std::uint64_t frees = 0;
+    void reset_peak() noexcept {
+      peak_bytes = current_bytes;
+      ++peak;
+    }
     Holding unknown;  // tag 0 is the only one that may stand for several accounts
   };
 

@@ -20,6 +20,9 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
     if (locked_.exchange(1, std::memory_order_acquire) != 0) [[unlikely]]
       wait();
   }
+  [[nodiscard]] bool try_lock() VRAMSCOPE_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
+    return locked_.exchange(1, std::memory_order_acquire) == 0;
+  }
   void unlock() VRAMSCOPE_RELEASE() {
     locked_.store(0, std::memory_order_release);
     if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]

@@ -45,6 +45,11 @@ inline constexpr std::size_t kKinds = 15;
          kind != Kind::address_range;
 }
 
+// What a device's memory is taken by, and its limit counts.
+[[nodiscard]] constexpr bool takes_device_memory(Kind kind) {
+  return holds_memory(kind) && has_device(kind);
+}
+
 // Whose numbers a kind's addresses are. Addresses of one space do not overlap while they live, but
 // a mapping lies in a reserved range, and a handle has the value of nobody's address.
 enum class Space : std::uint8_t { memory, mapping, range, array, handle, external, graphics };

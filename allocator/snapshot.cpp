@@ -82,6 +82,13 @@ Found CachingAllocator::find(Address address) const noexcept {
   return found;
 }
 
+bool CachingAllocator::try_find(Address address, Found& found) const noexcept {
+  if (!state_->mutex.try_lock()) return false;
+  static_cast<void>(state_->find_owned(address, found) || state_->find_pinned(address, found));
+  state_->mutex.unlock();
+  return true;
+}
+
 bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   const auto above = segments.upper_bound(address);
   if (above == segments.begin()) return false;
@@ -155,6 +162,19 @@ std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept 
   }
   const auto& memory = state_->devices[device];
   return bytes + (memory ? memory->idle_whole_bytes : 0);
+}
+
+bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {
+  MutexLock lock(state_->mutex);
+  if (!state_->devices[device]) return false;
+  out = state_->devices[device]->counters.read();
+  return true;
+}
+
+bool CachingAllocator::read_host_statistics(HostStatistics& out) const noexcept {
+  MutexLock lock(state_->mutex);
+  if (state_->host_used) out = state_->host;
+  return state_->host_used;
 }
 
 Snapshot CachingAllocator::snapshot() const {

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call.h"
 
+#include "interpose/nested.h"
+
 namespace vramscope {
 namespace {
 
-constinit thread_local bool inside = false;
+constinit thread_local volatile bool inside = false;  // signal handlers ask too
 
 }  // namespace
 
@@ -21,8 +23,23 @@ Call::Call(Function function, const void* caller) noexcept
 
 Call::~Call() {
   if (profiler_ == nullptr) return;
+  if (nested::any()) nested::complete(*profiler_);
   inside = false;
   errno = errno_;
+}
+
+std::optional<CUresult> Call::keep_nested(Function function, Address address) noexcept {
+  Profiler* profiler = inside ? Profiler::active() : nullptr;
+  if (profiler == nullptr) return std::nullopt;
+  switch (nested::keep(*profiler, function, address)) {
+    case nested::Answer::kept:
+      return CUDA_SUCCESS;
+    case nested::Answer::invalid:
+      return CUDA_ERROR_INVALID_VALUE;
+    case nested::Answer::foreign:
+      break;
+  }
+  return std::nullopt;
 }
 
 bool Call::find_place(Place& place) const noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <optional>
 #include <type_traits>
 
 #include "allocator/caching_allocator.h"
@@ -35,6 +36,11 @@ class Call {
   // goes straight to the real function and leaves no trace.
   [[nodiscard]] bool active() const noexcept { return profiler_ != nullptr; }
   [[nodiscard]] Profiler& profiler() const noexcept { return *profiler_; }
+
+  // For a free that is not active: its answer when it is one of ours inside another of our calls.
+  // It is freed as that call ends.
+  [[nodiscard]] static std::optional<CUresult> keep_nested(Function function,
+                                                           Address address) noexcept;
 
   // Where memory of the row's kind is now: in the current context. False when there is none.
   [[nodiscard]] bool find_place(Place& place) const noexcept;

@@ -38,7 +38,7 @@ Contexts::Current Contexts::current() noexcept {
   if (index == kMaxContexts) return {.code = CUDA_ERROR_UNKNOWN, .place = {}};
   const Place place{Kind::device, static_cast<std::uint16_t>(device), index};
   remembered = {context, generation, place};
-  const std::uint64_t bit = std::uint64_t{1} << device;
+  const std::uint64_t bit = bit_of(device);
   const bool first = (devices_seen_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
   return {.code = CUDA_SUCCESS, .place = place, .first_of_device = first};
 }
@@ -60,9 +60,41 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
   }
   if (at == kMaxContexts) return kMaxContexts;
   entries_[at].device = static_cast<std::uint16_t>(device);
+  entries_[at].reached.store(bit_of(device), std::memory_order_relaxed);
   entries_[at].context.store(context, std::memory_order_release);
   if (at == count) count_.store(count + 1, std::memory_order_release);
   return at;
+}
+
+void Contexts::began(CUcontext context, CUdevice device) noexcept {
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return;
+  static_cast<void>(find_or_add(context, device));
+}
+
+void Contexts::enabled_peer(CUcontext peer) noexcept {
+  const Current accessing = current();
+  const Within within(peer);
+  CUdevice device = 0;
+  const bool is_known = accessing.code == CUDA_SUCCESS && within.code() == CUDA_SUCCESS &&
+                        real().cuCtxGetDevice(&device) == CUDA_SUCCESS;
+  if (!is_known || device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return;
+  entries_[accessing.place.context].reached.fetch_or(bit_of(device), std::memory_order_release);
+}
+
+bool Contexts::alone_reaches(CUcontext context, Place place) const noexcept {
+  bool alone = true;
+  each_reaching(place, [&](CUcontext one) { alone &= one == context; });
+  return alone;
+}
+
+bool Contexts::find(CUcontext context, Place& place) noexcept {
+  const SystemLock lock(mutex_);
+  for (std::uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
+    if (entries_[i].context.load(std::memory_order_relaxed) != context) continue;
+    place = {.kind = Kind::device, .device = entries_[i].device, .context = i};
+    return true;
+  }
+  return false;
 }
 
 CUcontext Contexts::handle(Place place) const noexcept {

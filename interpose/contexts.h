@@ -52,14 +52,28 @@ class Contexts {
   // Handle of the context of a place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
 
-  // Calls visit(handle) for each context that lives and was current at one of our calls.
+  // The program created or retained a context: from now on its work counts.
+  void began(CUcontext context, CUdevice device) noexcept;
+  // The current context may use the memory of `peer`'s device. It is never taken back: what waits
+  // for too many contexts is slow, what waits for too few is wrong.
+  void enabled_peer(CUcontext peer) noexcept;
+
+  // Calls visit(handle) for each living context that can reach memory of the place: those of its
+  // device and their peers, for host memory all. Lives that ended are finished.
   template <class F>
-  void each(F visit) const noexcept {
+  void each_reaching(Place place, F visit) const noexcept {
+    const bool on_device = place.kind != Kind::pinned;
+    const std::uint64_t bit = on_device ? bit_of(place.device) : ~std::uint64_t{0};
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
       const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
-      if (context != nullptr) visit(context);
+      if (context == nullptr) continue;
+      if ((entries_[i].reached.load(std::memory_order_acquire) & bit) != 0) visit(context);
     }
   }
+  // Only `context` can.
+  [[nodiscard]] bool alone_reaches(CUcontext context, Place place) const noexcept;
+  // The device place of a living context. False: never seen.
+  [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 
   // `context` ended: calls end(place) for each place that it was. Its handle means something new
   // from now on.
@@ -79,7 +93,11 @@ class Contexts {
   struct Entry {
     std::atomic<CUcontext> context{nullptr};
     std::uint16_t device = 0;
+    std::atomic<std::uint64_t> reached{0};  // bit i: memory of device i
   };
+  [[nodiscard]] static constexpr std::uint64_t bit_of(CUdevice device) {
+    return std::uint64_t{1} << device;
+  }
   static constexpr std::uint32_t kMaxContexts = 4096;  // lives, not handles; far above real use
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;

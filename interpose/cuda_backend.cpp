@@ -70,21 +70,27 @@ CUresult CudaBackend::wait_in(CUcontext context) noexcept {
   return real().cuCtxSynchronize();
 }
 
-// Work of any context may use pinned memory.
-CUresult CudaBackend::wait_in_all() noexcept {
-  CUresult first_failure = CUDA_SUCCESS;
-  contexts_.each([&](CUcontext context) {
-    const CUresult code = wait_in(context);
-    if (first_failure == CUDA_SUCCESS) first_failure = code;
+// What ran in another context is over once that answers, whatever it answers: one with a sticky
+// error runs nothing more, one that ends meanwhile is finished, and neither error is the caller's.
+// A capture that began meanwhile forbids the wait: then nothing is known.
+CUresult CudaBackend::wait_in_others(CUcontext own, Place where) noexcept {
+  CUresult refusal = CUDA_SUCCESS;
+  contexts_.each_reaching(where, [&](CUcontext other) {
+    if (other == own) return;
+    const CUresult code = wait_in(other);
+    const bool forbidden = code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+                           code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    if (forbidden) refusal = code;
   });
-  return first_failure;
+  return refusal;
 }
 
 Reply CudaBackend::wait(Place where) noexcept {
   const std::uint64_t start = now_ns();
-  const CUcontext context = contexts_.handle(where);
-  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
-  const CUresult code = where.kind == Kind::pinned ? wait_in_all() : wait_in(context);
+  const CUcontext own = contexts_.handle(where);
+  if (own == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  CUresult code = wait_in(own);
+  if (code == CUDA_SUCCESS) code = wait_in_others(own, where);
   return {to_status(code), elapsed_ns(start)};
 }
 
@@ -97,7 +103,7 @@ Reply CudaBackend::probe(Place where) noexcept {
   CUresult code = within.code();
   if (code == CUDA_SUCCESS) code = real().cuStreamQuery(CU_STREAM_LEGACY);
   if (code == CUDA_ERROR_NOT_READY) code = CUDA_SUCCESS;
-  return {to_status(code), now_ns() - start};
+  return {to_status(code), elapsed_ns(start)};
 }
 
 bool CudaBackend::may_wait(Place) noexcept { return !captures_.any(); }

@@ -1,5 +1,6 @@
 // Backend on the real driver: device segments by cuMemAlloc, pinned ones by cuMemHostAlloc, proof
-// of completion by synchronising the context. SPDX-License-Identifier: Apache-2.0
+// of completion by synchronising every context that reaches them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -39,7 +40,7 @@ class CudaBackend final : public Backend {
 
  private:
   [[nodiscard]] CUresult wait_in(CUcontext context) noexcept;
-  [[nodiscard]] CUresult wait_in_all() noexcept;
+  [[nodiscard]] CUresult wait_in_others(CUcontext own, Place where) noexcept;
   void sample_free_memory(std::uint16_t device) noexcept;
 
   struct Sample {

@@ -25,6 +25,8 @@ namespace {
 // The versions that dlsym carries: glibc 2.34 and newer, x86-64 before that.
 constexpr const char* kDlsymVersions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
 
+constinit std::atomic<const void*> c_library_dlsym{nullptr};
+
 DlsymPointer find_real_dlsym() noexcept {
   DlsymPointer found = __atomic_load_n(&vramscope_real_dlsym, __ATOMIC_ACQUIRE);
   if (found != nullptr) return found;
@@ -32,6 +34,9 @@ DlsymPointer find_real_dlsym() noexcept {
     found = reinterpret_cast<DlsymPointer>(dlvsym(RTLD_NEXT, "dlsym", version));
     if (found != nullptr) break;
   }
+  c_library_dlsym = reinterpret_cast<const void*>(found);
+  // Another preloaded library behind us may override dlsym as well, without a version.
+  if (void* next = found(RTLD_NEXT, "dlsym")) found = reinterpret_cast<DlsymPointer>(next);
   __atomic_store_n(&vramscope_real_dlsym, found, __ATOMIC_RELEASE);
   return found;
 }
@@ -101,13 +106,6 @@ bool has_driver_prefix(const char* name) noexcept {  // cuBLAS, cuDNN and curl s
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-// Is `file` a CUDA driver: libcuda.so, libcuda.so.1, libcuda.so.580.65.06 ...
-bool is_driver_file(const char* file) noexcept {
-  if (file == nullptr) return false;
-  const char* slash = std::strrchr(file, '/');
-  return std::strncmp(slash != nullptr ? slash + 1 : file, "libcuda.so", 10) == 0;
-}
-
 struct Answer {
   void* address;
   std::uintptr_t answered;  // 0: ask the C library
@@ -131,6 +129,11 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
     return {address, 1};  // the driver asks itself (seen on WSL2)
   }
   load_real_if_mapped(real_home.dli_fname);
+  Dl_info ours{};  // of two drivers only the first one seen is ours
+  if (dladdr(reinterpret_cast<void*>(real().cuInit), &ours) != 0 &&
+      ours.dli_fbase != real_home.dli_fbase) {
+    return {address, 1};
+  }
   return {wrappers()[found_row], 1};
 }
 
@@ -138,6 +141,21 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
 
 void* real_dlsym(void* handle, const char* name) noexcept {
   return find_real_dlsym()(handle, name);
+}
+
+const void* dlsym_of_c_library() noexcept {
+  find_real_dlsym();
+  return c_library_dlsym.load(std::memory_order_relaxed);
+}
+
+bool is_intercepted(const char* symbol) noexcept {
+  return has_driver_prefix(symbol) && exported_row(symbol) >= 0;
+}
+
+bool is_driver_file(const char* file) noexcept {
+  if (file == nullptr) return false;
+  const char* slash = std::strrchr(file, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : file, "libcuda.so", 10) == 0;
 }
 
 void* wrapper_for(const char* symbol, int version, cuuint64_t flags, void* found) noexcept {

@@ -6,9 +6,19 @@
 
 namespace vramscope {
 
-// The C library's own dlsym, found on first use. Never null: without one the process has no loader.
+// The next dlsym behind ours, found on first use: the C library's own, or that of another library
+// that overrides it. Never null: without one the process has no loader.
 // Threads: any.
 [[nodiscard]] void* real_dlsym(void* handle, const char* name) noexcept;
+
+// The C library's definition; real_dlsym passes through those of libraries in between.
+[[nodiscard]] const void* dlsym_of_c_library() noexcept;
+
+// Is it the exported name of a row of functions.def?
+[[nodiscard]] bool is_intercepted(const char* symbol) noexcept;
+
+// Is `file` a CUDA driver: libcuda.so, libcuda.so.1, libcuda.so.580.65.06 ... False for null.
+[[nodiscard]] bool is_driver_file(const char* file) noexcept;
 
 // The definition of `name` behind ours in search order (RTLD_NEXT seen from this library), or null.
 template <class F>

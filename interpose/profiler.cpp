@@ -11,6 +11,7 @@
 #include <new>
 
 #include "interpose/alloc_conf.h"
+#include "interpose/bypasses.h"
 #include "interpose/clock.h"
 #include "interpose/device_facts.h"
 #include "interpose/fork_mark.h"
@@ -117,11 +118,19 @@ void Profiler::start() noexcept {
                                    "pointers and may be short"
                                  : "no call stacks can be taken");
   }
+  profiler->warn_of_other_dlsym();
   real().cuDriverGetVersion(&profiler->driver_version_);
   owner.store(getpid(), std::memory_order_relaxed);
   current.set(profiler);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
   profiler->triggers_.start(start.options.signal.number);
+}
+
+void Profiler::warn_of_other_dlsym() noexcept {
+  try {
+    if (const std::string line = dlsym_before_ours(); !line.empty()) recorder_.warn(line.c_str());
+  } catch (const std::bad_alloc&) {  // then it goes unsaid
+  }
 }
 
 void Profiler::final_report(const char* trigger) noexcept {
@@ -171,6 +180,7 @@ ReportParts Profiler::collect(const char* trigger) {
   parts.trigger = trigger;
   parts.memory = allocator_.snapshot();
   parts.recorder = recorder_.facts();  // after the snapshot: it knows every tag in it
+  for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
   parts.devices = devices();
   parts.process = process_facts();
   parts.process.cuda_driver_version = driver_version_;

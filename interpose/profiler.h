@@ -64,6 +64,7 @@ class Profiler {
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();
+  void warn_of_other_dlsym() noexcept;
   static void after_fork_in_child() noexcept;
 
   const Options options_;

@@ -10,8 +10,9 @@ namespace vramscope {
 // clang-format off
 #define VRAMSCOPE_USED_FUNCTIONS(X)                                                              \
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
-  X(cuCtxSynchronize) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain)                  \
+  X(cuDevicePrimaryCtxGetState)                   \
   X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)           \
+  X(cuDeviceGetCount)                                                                            \
   X(cuDriverGetVersion) X(cuStreamGetCtx) X(cuStreamQuery)
 // clang-format on
 

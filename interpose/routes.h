@@ -27,13 +27,14 @@ class DirectCall {
 // capture.
 [[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept;
 
-// Turns a parenthesised parameter list into that of a body.
+// Turn a parenthesised parameter list into that of a body, or into the rest of one.
 #define VRAMSCOPE_UNWRAP(...) __VA_ARGS__
+#define VRAMSCOPE_AND(...) __VA_OPT__(, ) __VA_ARGS__
 
 #define VRAMSCOPE_BODY_OF_direct(symbol, parameters)
 #define VRAMSCOPE_BODY_OF_bounded(symbol, parameters)
 #define VRAMSCOPE_BODY_OF_routed(symbol, parameters) \
-  CUresult symbol(Call& call, const DirectCall& direct, VRAMSCOPE_UNWRAP parameters) noexcept;
+  CUresult symbol(Call& call, const DirectCall& direct VRAMSCOPE_AND parameters) noexcept;
 
 namespace routes {
 #define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, ...) \

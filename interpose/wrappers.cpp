@@ -26,7 +26,13 @@
     if (!load_real_if_mapped() || real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;        \
     Call call(Function::symbol, __builtin_return_address(0));                                  \
     auto real_call = [&] { return real().symbol arguments; };                                  \
-    if (!call.active() && Effect::effect_ != Effect::none) return real_call();                 \
+    if (!call.active() && Effect::effect_ != Effect::none) {                                   \
+      if constexpr (Effect::effect_ == Effect::release) {                                      \
+        const auto kept = Call::keep_nested(Function::symbol, to_address(address));            \
+        if (kept) return *kept;                                                                \
+      }                                                                                        \
+      return real_call();                                                                      \
+    }                                                                                          \
     auto memory = [&] {                                                                        \
       return std::pair<Address, std::size_t>(to_address(address),                              \
                                              static_cast<std::size_t>(bytes));                 \

@@ -146,6 +146,8 @@ RecorderFacts Recorder::facts() const {
   return facts;
 }
 
+Timing Recorder::host_timing() const noexcept { return state_->counters.host(); }
+
 void Recorder::reset_timing() noexcept { state_->counters.reset_timing(); }
 
 // No thread holds two of these locks, so any order is good; the reverse one gives them back.

@@ -108,6 +108,7 @@ class Recorder {
 
   // May throw bad_alloc.
   [[nodiscard]] RecorderFacts facts() const;
+  [[nodiscard]] Timing host_timing() const noexcept;
   // Zeroes counts and times (reset_accumulated) of device/host timing, not the functions.
   void reset_timing() noexcept;
 

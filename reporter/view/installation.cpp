@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/installation.h"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
@@ -41,6 +43,14 @@ Found find_library() {
   Found found = find(kName, kName, {"../../interpose", "../lib/vramscope"});
   if (found.error.empty()) (found.path += '/') += kName;
   return found;
+}
+
+std::string preload_name(const std::string& library) {
+  std::error_code error;
+  for (const char* platform : {"x86_64", "haswell", "xeon_phi", "i686", "i586"}) {
+    if (!fs::exists(library + "." + platform, error)) return library;
+  }
+  return getauxval(AT_PLATFORM) != 0 ? library + ".$PLATFORM" : library;
 }
 
 Found find_simulator() {

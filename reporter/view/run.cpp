@@ -58,7 +58,7 @@ std::string set_environment(const Arguments& arguments) {
   if (library.path.find_first_of(" :") != std::string::npos) {
     return "cannot preload '" + library.path + "': the path has a space or a colon";
   }
-  prepend("LD_PRELOAD", library.path);
+  prepend("LD_PRELOAD", preload_name(library.path));
   for (const auto& [row, value] : arguments.options) {
     if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
   }

@@ -50,9 +50,13 @@ TEST_F(DeviceRoomTest, IdleSegmentsMakeRoomFirst) {
 TEST_F(DeviceRoomTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
   adopt(Kind::managed, 50 * kMiB);
   adopt(Kind::stream_ordered, 20 * kMiB, {}, 0x90000000);
-  adopt(Kind::registered, 500 * kMiB, {}, 0xa0000000);
+  adopt(Kind::array, 5 * kMiB, {}, 0xa0000000);
+  adopt(Kind::physical, 5 * kMiB, {}, 0xa0000000);
+  adopt(Kind::mapping, 500 * kMiB, {}, 0xb0000000);  // of memory that counts already
+  adopt(Kind::imported, 500 * kMiB, {}, 0xf0000000);
+  adopt(Kind::registered, 500 * kMiB, {}, 0x150000000);
 
-  EXPECT_EQ(room().held, 70 * kMiB);
+  EXPECT_EQ(room().held, 80 * kMiB);
   EXPECT_FALSE(allocate(40 * kMiB).status.ok());
   ASSERT_TRUE(allocator_.forget(kThere).status.ok());
   EXPECT_TRUE(allocate(40 * kMiB).status.ok());

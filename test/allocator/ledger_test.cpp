@@ -57,6 +57,34 @@ TEST_F(LedgerTest, AResetBeginsANewPeak) {
   EXPECT_EQ(tag(2).peak_bytes, 300u);
 }
 
+TEST_F(LedgerTest, AResetOfOneDeviceLeavesTheOthers) {
+  constexpr Place kOtherDevice{.kind = Kind::device, .device = 1, .context = 7};
+  ASSERT_EQ(free(address_of(1000, 1)), Result::ok);
+  ASSERT_EQ(free(address_of(2000, 2, kOtherDevice)), Result::ok);
+
+  allocator_.reset_peaks(0);
+  allocator_.reset_accumulated(0);
+
+  EXPECT_EQ(tag(1).peak_bytes, 0u);
+  EXPECT_EQ(tag(2).peak_bytes, 2000u);
+  EXPECT_EQ(statistics(0).allocation.all.peak, 0);
+  EXPECT_EQ(statistics(0).allocation.all.allocated, 0);
+  EXPECT_EQ(statistics(1).allocation.all.peak, 1);
+  EXPECT_EQ(statistics(1).allocation.all.allocated, 1);
+}
+
+TEST_F(LedgerTest, StatisticsOfADeviceAreNoneBeforeItsFirstUse) {
+  DeviceStatistics read;
+  EXPECT_FALSE(allocator_.read_statistics(0, read));
+
+  static_cast<void>(address_of(1000));
+
+  EXPECT_TRUE(allocator_.read_statistics(0, read));
+  EXPECT_EQ(read.requested_bytes.all.current, 1000);
+  HostStatistics host;
+  EXPECT_FALSE(allocator_.read_host_statistics(host));
+}
+
 TEST_F(LedgerTest, KindsAndDevicesPeakApart) {
   allocator_.adopt({.kind = Kind::managed}, 0x1000, 500, 1);
   static_cast<void>(address_of(1000, 2));

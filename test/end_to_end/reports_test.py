@@ -216,8 +216,8 @@ class Reports(harness.Case):
 class Coverage(harness.Case):
     PROGRAMS = (
         ["capture_free", "allocate"], ["context_reset"], ["dmabuf_export"], ["double_free"],
-        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["pinned_flags"],
-        ["proc_address"], ["sync_memops"],
+        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["peers"],
+        ["pinned_flags"], ["proc_address"], ["sync_memops"],
     )  # fmt: skip
 
     def test_every_row_of_the_function_table_is_called_by_some_program(self):
@@ -226,7 +226,7 @@ class Coverage(harness.Case):
         called = set()
         for command in self.PROGRAMS:
             command = [harness.program(command[0]), *command[1:]]
-            for report in self.run_program(command, "cache").reports:
+            for report in self.run_program(command, "cache", "devices=2").reports:
                 called |= {row["name"] for row in report["functions"] if row["calls"]}
         # Answers about names are not counted: they are asked hundreds of times and move no memory.
         lookups = {"cuGetProcAddress", "cuGetProcAddress_v2"}

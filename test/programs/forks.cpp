@@ -35,12 +35,13 @@ static void wait_for(const char* what, pid_t child) {
 }
 
 // As a library with a cache of its own does: it calls CUDA under its lock, which its fork handler
-// takes; another handler calls CUDA.
-static std::atomic_flag cache = ATOMIC_FLAG_INIT;
+// takes; another handler calls CUDA. First come, first served: who forks must not wait forever.
+static std::atomic<unsigned> tickets{0}, served{0};
 static void lock_cache() {
-  while (cache.test_and_set()) sched_yield();
+  const unsigned mine = tickets++;
+  while (served != mine) sched_yield();
 }
-static void unlock_cache() { cache.clear(); }
+static void unlock_cache() { ++served; }
 static void allocate_before_fork() { MUST(cuMemFree(allocate(3 * kMiB))); }
 
 static void keep_allocating(CUcontext context) {

@@ -74,10 +74,23 @@ int main() {
   CALL(cuStreamDestroy, other);
   CALL(cuStreamDestroy_v2, stream);
 
+  CALL(cuCtxCreate, &old, 0u, device);
+  CALL(cuCtxDestroy, old);
   CALL(cuCtxCreate_v2, &old, 0u, device);
   CALL(cuCtxDestroy, old);
   CALL(cuCtxCreate_v2, &newer, 0u, device);
   CALL(cuCtxDestroy_v2, newer);
+  CALL(cuCtxCreate_v3, &newer, nullptr, 0, 0u, device);
+  CALL(cuCtxDestroy_v2, newer);
+#if CUDA_VERSION >= 12050
+  CALL(cuCtxCreate_v4, &newer, nullptr, 0u, device);
+  CALL(cuCtxDestroy_v2, newer);
+#endif
+#if CUDA_VERSION >= 13000
+  CALL(cuCtxSetCurrent, context);
+  CALL(cuCtxSynchronize_v2, context);
+  CALL(cuCtxSynchronize_v2, nullptr);
+#endif
   CALL(cuDevicePrimaryCtxReset, device);
   CALL(cuDevicePrimaryCtxRetain, &context, device);
   CALL(cuDevicePrimaryCtxRelease, device);

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/configuration.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace vramscope::simulator {
 
@@ -55,6 +57,22 @@ bool set_sticky(Configuration& configuration, std::string_view value) {
   return true;
 }
 
+bool set_shared(Configuration& configuration, std::string_view value) {
+  if (value.empty()) return false;
+  configuration.shared = value;
+  return true;
+bool set_lacks(Configuration& configuration, std::string_view names) {
+  std::vector<std::string> lacks;
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find('+'));
+    if (!name.starts_with("cu")) return false;
+    lacks.emplace_back(name);
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+  }
+  configuration.lacks = std::move(lacks);
+  return !configuration.lacks.empty();
+}
+
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMostCapacity = std::uint64_t{8} << 40;  // two of them fit into 47 bits
 constexpr std::uint64_t kMostMicroseconds = 60'000'000;
@@ -66,6 +84,8 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "sticky") return set_sticky(c, value);
   if (key == "slow_free_us") return set(c.slow_free_us, number(value), 0, kMostMicroseconds);
   if (key == "delay_us") return set(c.delay_us, number(value), 0, kMostMicroseconds);
+  if (key == "shared") return set_shared(c, value);
+  if (key == "lacks") return set_lacks(c, value);
   if (key == "driver_version") return set(c.driver_version, number(value), 1000, 99999);
   return false;
 }

@@ -18,6 +18,8 @@ struct Configuration {
   std::uint64_t slow_free_us = 0;  // each free takes at least this long
   std::uint64_t delay_us = 0;      // each asynchronous operation starts this late
   int driver_version = 13000;
+  std::string shared;  // processes with the same name, or path of a file, share the capacity
+  std::vector<std::string> lacks;  // exported or asked-for names that this driver does not have
 };
 
 struct Parsed {
@@ -25,7 +27,7 @@ struct Parsed {
   std::vector<std::string> complaints;  // one line per bad entry, whose default is kept
 };
 
-// "capacity=16GiB,devices=1,sticky=3:700,..."
+// "capacity=16GiB,devices=1,sticky=3:700,lacks=cuMemAllocAsync+cuGraphAddNode,..."
 [[nodiscard]] Parsed parse_configuration(std::string_view text);
 
 }  // namespace vramscope::simulator

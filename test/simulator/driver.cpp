@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "test/simulator/shared_use.h"
 #include "test/simulator/window.h"
 
 namespace vramscope::simulator {
@@ -34,9 +35,21 @@ Configuration read_configuration() {
   return parsed.configuration;
 }
 
-DeviceModel model_of(const Configuration& configuration, const ShadowMemory& shadow) {
-  return {
-      .capacity = configuration.capacity, .reuse_addresses = true, .device_base = shadow.base()};
+// Null when the devices are this process's own. Never destroyed.
+Neighbours* neighbours_on(int ordinal, const Configuration& configuration) {
+  if (configuration.shared.empty()) return nullptr;
+  static SharedUse& use = *new SharedUse(configuration.shared);
+  if (use.ok()) return new SharedDevice(use, ordinal);
+  std::fprintf(stderr, "vramscope: simulated device: cannot share '%s'; used alone\n",
+               configuration.shared.c_str());
+  return nullptr;
+}
+
+DeviceModel model_of(int ordinal, const Configuration& configuration, const ShadowMemory& shadow) {
+  return {.capacity = configuration.capacity,
+          .reuse_addresses = true,
+          .device_base = shadow.base(),
+          .neighbours = neighbours_on(ordinal, configuration)};
 }
 
 std::uint64_t addresses_for(std::uint64_t capacity) { return round_up(capacity, kGranule) * 2; }
@@ -69,14 +82,12 @@ CUresult health(CUcontext context) {
 Device::Device(int ordinal, const Configuration& configuration)
     : ordinal(ordinal),
       shadow(addresses_for(configuration.capacity)),
-      accounts(model_of(configuration, shadow)),
+      accounts(model_of(ordinal, configuration, shadow)),
       graphs(accounts, configuration.capacity),
       primary(ordinal, true, 0, 0),
-      default_pool(std::make_shared<CUmemPoolHandle_st>()),
+      default_pool(std::make_shared<CUmemPoolHandle_st>(ordinal, true)),
       current_pool(default_pool.get()) {
   primary.alive = false;
-  default_pool->device = ordinal;
-  default_pool->is_default = true;
   accounts.fail_call(configuration.fail_alloc);
   if (configuration.sticky_code != 0) {
     accounts.set_sticky_after(configuration.sticky_after, configuration.sticky_code);

@@ -13,6 +13,7 @@
 #include "test/simulator/configuration.h"
 #include "test/simulator/graph_memory.h"
 #include "test/simulator/memory_table.h"
+#include "test/simulator/pools.h"
 #include "test/simulator/shadow_memory.h"
 #include "test/simulator/simulated_device.h"
 #include "test/simulator/streams.h"
@@ -29,20 +30,8 @@ struct CUctx_st {
   const std::uint64_t id;
   std::atomic<unsigned> flags;
   std::atomic<bool> alive{true};
-  unsigned retains = 0;  // primary only; guarded by Driver::mutex
+  unsigned retains = 0;  // of a primary one, else attachments; guarded by Driver::mutex
   vramscope::simulator::StreamSet streams;
-};
-
-struct CUmemPoolHandle_st {
-  int device = 0;
-  bool is_default = false;
-  std::mutex mutex;             // guards everything below
-  std::uint64_t max_bytes = 0;  // 0: no limit but the device's
-  std::uint64_t release_threshold = 0;
-  std::uint64_t used = 0;
-  std::uint64_t used_high = 0;
-  std::uint64_t reserved_high = 0;
-  int reuse[3] = {1, 1, 1};  // the three REUSE attributes; kept, without effect
 };
 
 namespace vramscope::simulator {
@@ -99,6 +88,10 @@ Driver& driver();                      // only after a successful cuInit
 Flavour& default_stream_flavour();
 
 [[nodiscard]] CUcontext current_context();
+// What stops the use of a context that a program names.
+[[nodiscard]] CUresult check_context(CUcontext context);
+// Peers that a context enabled, or that enabled it, end with it.
+void end_peers_of(CUcontext context);
 [[nodiscard]] inline CUresult result_of(const Status& status) {
   return static_cast<CUresult>(status.code);
 }

@@ -39,16 +39,12 @@ bool known(CUcontext context) {
   return driver().contexts.contains(context);
 }
 
-CUresult usable(CUcontext context) {
-  if (!known(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  return context->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
-
 CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal) {
   if (context == nullptr || !good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
   auto* made = new CUctx_st(ordinal, false, flags, driver().next_id++);
+  made->retains = 1;
   {
     const std::lock_guard lock(driver().mutex);
     driver().contexts.insert(made);
@@ -67,12 +63,18 @@ void end(CUcontext context) {
   events().remove_if([context](const CUevent_st& e) { return e.context == context; });
   context->streams.close_all();
   end_arrays_of(context);
+  end_peers_of(context);
   for (const Allocation& allocation : driver().memory.take_all_of(context)) {
     driver().give_back(allocation);
   }
 }
 
 }  // namespace
+
+CUresult check_context(CUcontext context) {
+  if (!known(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  return context->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
 
 CUcontext current_context() { return stack().empty() ? nullptr : stack().back(); }
 
@@ -101,18 +103,37 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsig
 
 CUresult cuCtxDestroy_v2(CUcontext context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
   if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
   if (current_context() == context) stack().pop_back();
   end(context);
   return CUDA_SUCCESS;
 }
 
+// A primary context counts these with its retains.
+CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
+  if (context == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(driver().mutex);
+  *context = current_context();
+  ++(*context)->retains;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext context) {
+  if (context == nullptr || context != current_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->primary) return body::cuDevicePrimaryCtxRelease_v2(context->device);
+  {
+    const std::lock_guard lock(driver().mutex);
+    if (--context->retains != 0) return CUDA_SUCCESS;
+  }
+  return body::cuCtxDestroy_v2(context);
+}
+
 CUresult cuCtxDestroy(CUcontext context) { return body::cuCtxDestroy_v2(context); }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
   if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
   stack().push_back(context);
   return CUDA_SUCCESS;
@@ -131,7 +152,7 @@ CUresult cuCtxPopCurrent(CUcontext* context) { return body::cuCtxPopCurrent_v2(c
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (context != nullptr) {
-    if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+    if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
   }
   if (!stack().empty()) stack().pop_back();
   if (context != nullptr) stack().push_back(context);
@@ -210,7 +231,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* acti
 CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (context == nullptr) context = current_context();
-  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
   *device = context->device;
   return CUDA_SUCCESS;
 }
@@ -219,9 +240,10 @@ CUresult cuCtxGetDevice(CUdevice* device) { return body::cuCtxGetDevice_v2(devic
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   if (context == nullptr) context = current_context();
-  if (const CUresult refusal = usable(context); refusal != CUDA_SUCCESS) return refusal;
+  if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   for (const Point& tail : context->streams.all_tails()) tail.wait();
+  trim_pools();
   return CUDA_SUCCESS;
 }
 

@@ -83,12 +83,17 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUst
   return transfer(line(to, Claim::any, from, Claim::any, bytes), stream, Wait::as_needed);
 }
 
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes) {
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, std::size_t bytes) {
+  if (const CUresult no = check_context(to_context); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = check_context(from_context); no != CUDA_SUCCESS) return no;
   return transfer(line(to, Claim::device, from, Claim::device, bytes), nullptr, Wait::for_host);
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext,
-                           std::size_t bytes, CUstream stream) {
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, std::size_t bytes, CUstream stream) {
+  if (const CUresult no = check_context(to_context); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = check_context(from_context); no != CUDA_SUCCESS) return no;
   return transfer(line(to, Claim::device, from, Claim::device, bytes), stream, Wait::as_needed);
 }
 

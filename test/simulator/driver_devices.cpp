@@ -60,6 +60,9 @@ constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
@@ -162,6 +165,13 @@ CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, CUdevice device) {
+  if (supported == nullptr || type >= CU_EXEC_AFFINITY_TYPE_MAX) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *supported = 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
   if (text == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
@@ -180,15 +190,6 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
   const int ordinal = static_cast<int>(bus) - 1;
   if (domain != 0 || driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   *device = ordinal;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (driver().device(device) == nullptr || driver().device(peer) == nullptr) {
-    return CUDA_ERROR_INVALID_DEVICE;
-  }
-  *can = device != peer ? 1 : 0;
   return CUDA_SUCCESS;
 }
 

@@ -101,6 +101,7 @@ CUresult cuEventSynchronize(CUevent event) {
   Point point;
   if (const CUresult no = moment_of(event, &point); no != CUDA_SUCCESS) return no;
   point.wait();
+  trim_pools();
   return CUDA_SUCCESS;
 }
 

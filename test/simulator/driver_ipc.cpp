@@ -2,7 +2,6 @@
 // holds the exporter's bytes and maps its part.
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -57,12 +56,9 @@ int open_file(const IpcHandle& handle) {
   const std::string path =
       "/proc/" + std::to_string(handle.exporter) + "/fd/" + std::to_string(handle.file);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  struct stat facts = {};
-  if (file >= 0 && (fstat(file, &facts) != 0 || facts.st_ino != handle.inode)) {
-    close(file);
-    return -1;
-  }
-  return file;
+  if (file < 0 || inode_of(file) == handle.inode) return file;
+  close(file);
+  return -1;
 }
 
 CUresult map_import(const IpcHandle& handle, int file, Import& import) {

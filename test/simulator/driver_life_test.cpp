@@ -83,15 +83,15 @@ TEST(DriverLife, HasAsManyDevicesAndAsMuchMemoryAsAskedFor) {
 }
 
 TEST(DriverLife, PretendsToBeAnOlderDriver) {
-  EXPECT_EQ(in_process("driver_version=11080",
+  EXPECT_EQ(in_process("driver_version=12000",
                        [] {
                          int version = 0;
                          void* found = nullptr;
                          CALL(cuDriverGetVersion)(&version);
                          const CUresult newer =
-                             CALL(cuGetProcAddress_v2)("cuInit", &found, 12000, 0, nullptr);
-                         CALL(cuGetProcAddress)("cuLibraryLoadData", &found, 11080, 0);
-                         return version == 11080 && newer == CUDA_ERROR_INVALID_VALUE &&
+                             CALL(cuGetProcAddress_v2)("cuInit", &found, 12010, 0, nullptr);
+                         CALL(cuGetProcAddress)("cuGraphAddNode", &found, 12000, 0);
+                         return version == 12000 && newer == CUDA_ERROR_INVALID_VALUE &&
                                         found == nullptr
                                     ? 0
                                     : 1;

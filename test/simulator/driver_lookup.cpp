@@ -1,6 +1,9 @@
 // cuGetProcAddress: the newest ABI of a name that the asker knows, in the flavour it wants.
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +23,7 @@ namespace {
 constexpr int kFirstPerThread = 7000;  // CUDA 7 brought per-thread default streams
 
 struct Entry {
+  std::string_view symbol;
   std::string_view asked;
   int since;
   bool per_thread;
@@ -27,23 +31,59 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-#define DRIVER(symbol, asked, since, needs) {#asked, since, false, vramscope_gate_##symbol},
+#define DRIVER(symbol, asked, since, needs) \
+  {#symbol, #asked, since, false, vramscope_gate_##symbol},
 #define STREAMED(symbol, asked, since, suffix, needs) \
   UNSUPPORTED_STREAMED(symbol, asked, since, suffix)
-#define UNSUPPORTED(symbol, asked, since) {#asked, since, false, vramscope_gate_##symbol},
-#define UNSUPPORTED_STREAMED(symbol, asked, since, suffix) \
-  {#asked, since, false, vramscope_gate_##symbol},         \
-      {#asked, std::max(since, kFirstPerThread), true, vramscope_gate_##symbol##suffix},
+#define UNSUPPORTED(symbol, asked, since) {#symbol, #asked, since, false, vramscope_gate_##symbol},
+#define UNSUPPORTED_STREAMED(symbol, asked, since, suffix)              \
+  {#symbol, #asked, since, false, vramscope_gate_##symbol},             \
+      {#symbol #suffix, #asked, std::max(since, kFirstPerThread), true, \
+       vramscope_gate_##symbol##suffix},
 #include "test/simulator/driver_functions.def"
 #include "test/simulator/driver_unsupported.def"
 };
+
+// A driver of that version, or one that lacks some entries, has no such symbol.
+bool is_absent(const Entry& entry) {
+  if (entry.since > configuration().driver_version) return true;
+  const auto& lacks = configuration().lacks;
+  return std::ranges::any_of(lacks, [&entry](const std::string& name) {
+    return name == entry.asked || name == entry.symbol;
+  });
+}
+
+// Takes a symbol out of what dlsym looks through: one without an address counts as undefined.
+void hide(const Entry& entry) {
+  Dl_info info;
+  void* found = nullptr;
+  if (dladdr1(reinterpret_cast<void*>(entry.address), &info, &found, RTLD_DL_SYMENT) == 0) return;
+  if (found == nullptr || entry.symbol != info.dli_sname) return;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(found) / page * page;
+  const auto bytes = reinterpret_cast<std::uintptr_t>(found) + sizeof(ElfW(Sym)) - first;
+  if (mprotect(reinterpret_cast<void*>(first), bytes, PROT_READ | PROT_WRITE) != 0) return;
+  auto* symbol = static_cast<ElfW(Sym)*>(found);
+  symbol->st_value = 0;
+  symbol->st_shndx = SHN_UNDEF;
+  mprotect(reinterpret_cast<void*>(first), bytes, PROT_READ);
+}
+
+// As the library is loaded. Programs that link the driver were bound before.
+[[gnu::constructor]] void hide_absent_symbols() {
+  for (const Entry& entry : kEntries) {
+    if (is_absent(entry)) hide(entry);
+  }
+}
 
 using Index = std::unordered_map<std::string_view, std::vector<const Entry*>>;
 
 const Index& index() {
   static const Index& once = *[] {
     auto* made = new Index;
-    for (const Entry& entry : kEntries) (*made)[entry.asked].push_back(&entry);
+    for (const Entry& entry : kEntries) {
+      if (!is_absent(entry)) (*made)[entry.asked].push_back(&entry);
+    }
     return made;
   }();
   return once;
@@ -66,14 +106,10 @@ Answer look_up(std::string_view name, int version, bool per_thread) {
   const auto found = index().find(name);
   if (found == index().end()) return {};
   const Entry* best = nullptr;
-  bool younger_driver = true;  // this name is newer than the driver that we pretend to be
   for (const Entry* entry : found->second) {
-    if (entry->since > configuration().driver_version) continue;
-    younger_driver = false;
     if (entry->since > version || (entry->per_thread && !per_thread)) continue;
     if (better(*entry, best)) best = entry;
   }
-  if (younger_driver) return {};
   if (best == nullptr) return {nullptr, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT};
   return {reinterpret_cast<void*>(best->address), CU_GET_PROC_ADDRESS_SUCCESS};
 }

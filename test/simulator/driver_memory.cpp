@@ -9,6 +9,7 @@
 
 #include "test/simulator/driver.h"
 #include "test/simulator/imports.h"
+#include "test/simulator/managed_ranges.h"
 
 namespace vramscope::simulator {
 
@@ -22,6 +23,7 @@ void sleep_us(std::uint64_t us) {
 
 CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
   CUcontext context = current_context();
+  reclaim_from_pools(driver().device_of(context), bytes);
   const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
   if (!grant.status.ok()) return result_of(grant.status);
   driver().device_of(context).shadow.settle(grant.address, bytes);
@@ -38,6 +40,7 @@ CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
 CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned flags) {
   CUcontext context = current_context();
   Device& device = driver().device_of(context);
+  reclaim_from_pools(device, bytes);
   const Grant grant = device.accounts.allocate(Memory::device, std::max(bytes, kOwnGranulesFrom));
   if (!grant.status.ok()) return result_of(grant.status);
   if (!device.shadow.open_to_host(grant.address, bytes)) {
@@ -60,14 +63,12 @@ void give_back_on_device(const Allocation& allocation) {
     if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
     return;
   }
+  if (allocation.pool != nullptr) return allocation.pool->give(allocation.start, allocation.bytes);
   if (allocation.kind == Kind::managed) {
     device.shadow.close_to_host(allocation.start, allocation.bytes);
+    managed_ranges().forget(allocation.start, allocation.bytes);
   }
   device.shadow.discard(allocation.start, allocation.bytes);
-  if (allocation.pool != nullptr) {
-    const std::lock_guard lock(allocation.pool->mutex);
-    allocation.pool->used -= round_up(allocation.bytes, kSmallAlignment);
-  }
   (void)device.accounts.release(allocation.start);
 }
 
@@ -158,40 +159,6 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* start, std::size_t* bytes, CUdevic
   if (start != nullptr) *start = found->start;
   if (bytes != nullptr) *bytes = found->bytes;
   return CUDA_SUCCESS;
-}
-
-CUresult cuMemAdvise(CUdeviceptr pointer, std::size_t bytes, CUmem_advise, CUdevice) {
-  const auto found = driver().memory.find(pointer, bytes);
-  return found && found->kind == Kind::managed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr pointer, std::size_t bytes, CUmem_advise advice,
-                        CUmemLocation) {
-  return body::cuMemAdvise(pointer, bytes, advice, 0);
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr pointer, std::size_t bytes, CUdevice, CUstream handle) {
-  const auto found = driver().memory.find(pointer, bytes);
-  if (!found || found->kind != Kind::managed) return CUDA_ERROR_INVALID_VALUE;
-  const auto stream = resolve(handle);
-  return stream ? submit(*stream, {}) : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, std::size_t bytes, CUmemLocation, unsigned,
-                               CUstream stream) {
-  return body::cuMemPrefetchAsync(pointer, bytes, 0, stream);
-}
-
-CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer, std::size_t bytes,
-                                unsigned flags) {
-  const auto found = driver().memory.find(pointer);
-  if (!found || found->kind != Kind::managed || found->start != pointer) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (bytes != 0 && bytes != found->bytes) return CUDA_ERROR_INVALID_VALUE;
-  if (flags > CU_MEM_ATTACH_SINGLE) return CUDA_ERROR_INVALID_VALUE;
-  const auto stream = resolve(handle);
-  return stream ? submit(*stream, {}) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // namespace body

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "test/simulator/driver.h"
 
 namespace vramscope::simulator {
@@ -14,6 +16,18 @@ constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGI
                                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
 Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
+// Whether the process has pages at all of the range.
+bool is_mapped(Address start, std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 4096;
+  unsigned char present[4096];
+  const Address end = start + bytes;
+  for (Address at = start / kPage * kPage; at < end; at += sizeof present * kPage) {
+    const std::uint64_t pages = std::min(sizeof present, (end - at + kPage - 1) / kPage);
+    if (mincore(reinterpret_cast<void*>(at), pages * kPage, present) != 0) return false;
+  }
+  return true;
+}
 
 CUresult pin(void** pointer, std::size_t bytes, unsigned flags) {
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -74,6 +88,9 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags) 
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (address_of(pointer) + bytes < bytes || driver().is_device_address(address_of(pointer))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0 && !is_mapped(address_of(pointer), bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CUcontext context = current_context();

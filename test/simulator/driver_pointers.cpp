@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "test/simulator/driver.h"
+#include "test/simulator/virtual_memory.h"
 
 namespace vramscope::simulator {
 
@@ -23,6 +24,53 @@ bool host_reaches(const Allocation& allocation) {
   return allocation.on_host() || allocation.kind == Kind::managed;
 }
 
+unsigned access_of(const Allocation& a) {
+  const bool read_only =
+      a.kind == Kind::registered && (a.flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0;
+  return read_only ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                   : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+}
+
+// Asking sets SYNC_MEMOPS (cuda.h).
+CUresult write_tokens(const Allocation& a, void* value) {
+  if (!a.is_plain()) return CUDA_ERROR_INVALID_VALUE;
+  driver().memory.set_sync_memops(a.start, true);
+  return write(value,
+               CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{.p2pToken = a.buffer_id, .vaSpaceToken = 1});
+}
+
+// Reserved addresses: questions about the reservation, and about the memory that is mapped there.
+CUresult answer_reserved(const Reserved& reserved, CUpointer_attribute name, CUdeviceptr pointer,
+                         void* value) {
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return write(value, reserved.start);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return write(value, std::size_t{reserved.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return write(value, reserved.memory != nullptr);
+    default:
+      break;
+  }
+  if (!reserved.memory) return CUDA_ERROR_INVALID_VALUE;
+  const CUmemAllocationProp& properties = reserved.memory->properties();
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      if (reserved.access == 0) return CUDA_ERROR_INVALID_VALUE;
+      return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return write(value, cuuint64_t{properties.requestedHandleTypes});
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return write(value, properties.allocFlags.gpuDirectRDMACapable != 0);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return write(value, reserved.access);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return write(value, cuuint64_t{reserved.memory->id()});
+    default:
+      return CUDA_ERROR_NOT_FOUND;  // as for other memory
+  }
+}
+
 CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr pointer, void* value) {
   switch (name) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -34,6 +82,8 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!host_reaches(a)) return CUDA_ERROR_INVALID_VALUE;
       return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return write_tokens(a, value);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       return write(value, int{a.sync_memops});
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -55,7 +105,7 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
       return write(value, false);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return write(value, unsigned{CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE});
+      return write(value, access_of(a));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(value, a.pool);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
@@ -64,9 +114,21 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
       return write(value, a.start);
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return write(value, a.buffer_id);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      return write(value, false);
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
   }
+}
+
+// Any address that the driver knows.
+CUresult answer_any(CUpointer_attribute name, CUdeviceptr pointer, void* value) {
+  if (const auto reserved = virtual_memory().describe(pointer, current_context()->device)) {
+    const CUresult result = answer_reserved(*reserved, name, pointer, value);
+    if (result != CUDA_ERROR_NOT_FOUND) return result;
+  }
+  const auto found = driver().memory.find(pointer);
+  return found ? answer(*found, name, pointer, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
 // What cuPointerGetAttributes gives for a pointer that no driver knows (cuda.h).
@@ -84,6 +146,7 @@ void answer_unknown(CUpointer_attribute name, void* value) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       (void)write(value, false);
       return;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
@@ -102,18 +165,16 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute name, CUdevicept
   if (value == nullptr || name <= 0 || name > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const auto found = driver().memory.find(pointer);
-  return found ? answer(*found, name, pointer, value) : CUDA_ERROR_INVALID_VALUE;
+  return answer_any(name, pointer, value);
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* names, void** values,
                                 CUdeviceptr pointer) {
   if (count == 0 || names == nullptr || values == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto found = driver().memory.find(pointer);
   for (unsigned i = 0; i < count; ++i) {
     if (values[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
     answer_unknown(names[i], values[i]);
-    if (found) (void)answer(*found, names[i], pointer, values[i]);
+    (void)answer_any(names[i], pointer, values[i]);
   }
   return CUDA_SUCCESS;
 }

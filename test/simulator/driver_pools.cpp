@@ -1,34 +1,10 @@
-// Stream-ordered allocation and its pools. A pool caches nothing: what is freed goes back to the
-// device when the stream gets there.
+// Stream-ordered allocation and its pools.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "test/simulator/driver.h"
 
 namespace vramscope::simulator {
 
 namespace {
-
-// Reserves the pool's account first: two threads must not pass its limit together.
-CUresult charge(CUmemPoolHandle_st& pool, std::uint64_t bytes) {
-  const std::lock_guard lock(pool.mutex);
-  if (pool.max_bytes != 0 && bytes > pool.max_bytes - std::min(pool.used, pool.max_bytes)) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  pool.used += bytes;
-  return CUDA_SUCCESS;
-}
-
-void raise_peaks(CUmemPoolHandle_st& pool) {
-  const std::lock_guard lock(pool.mutex);
-  pool.used_high = std::max(pool.used_high, pool.used);
-  pool.reserved_high = std::max(pool.reserved_high, round_up(pool.used, kGranule));
-}
-
-void refund(CUmemPoolHandle_st& pool, std::uint64_t bytes) {
-  const std::lock_guard lock(pool.mutex);
-  pool.used -= bytes;
-}
 
 // Memory of the graph, with the properties of the pool (cuda.h).
 CUresult allocate_in_capture(CUdeviceptr* pointer, std::size_t bytes, int device,
@@ -61,45 +37,33 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool handle,
   const auto stream = resolve(stream_of);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   const auto pool = driver().pools.find(handle);
-  if (!pool) return CUDA_ERROR_INVALID_VALUE;
+  if (!pool || pool->imported) return CUDA_ERROR_INVALID_VALUE;
   if (capture_of(*stream)) return allocate_in_capture(pointer, bytes, pool->device, *stream);
-  if (bytes > driver().devices[static_cast<std::size_t>(pool->device)]->accounts.capacity()) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  const std::uint64_t charged = round_up(bytes, kSmallAlignment);
-  if (const CUresult full = charge(*pool, charged); full != CUDA_SUCCESS) return full;
   Device& device = *driver().devices[static_cast<std::size_t>(pool->device)];
-  const Grant grant = device.accounts.allocate(Memory::device, bytes);
-  if (!grant.status.ok()) {
-    refund(*pool, charged);
-    return result_of(grant.status);
+  if (bytes > device.accounts.capacity()) return CUDA_ERROR_OUT_OF_MEMORY;
+  PoolPiece piece = pool->take(bytes, stream.get());
+  if (piece.result == CUDA_ERROR_OUT_OF_MEMORY && pool->max_bytes == 0 &&
+      bytes > device.accounts.free_bytes()) {
+    reclaim_from_pools(device, bytes);
+    if (bytes <= device.accounts.free_bytes()) piece = pool->take(bytes, stream.get());
   }
-  raise_peaks(*pool);
-  driver().memory.add({.start = grant.address,
+  if (piece.result != CUDA_SUCCESS) return piece.result;
+  driver().memory.add({.start = piece.start,
                        .bytes = bytes,
                        .kind = Kind::stream_ordered,
                        .device = pool->device,
                        .pool = handle});
-  *pointer = grant.address;
+  *pointer = piece.start;
   return CUDA_SUCCESS;
 }
 
-cuuint64_t* counter(CUmemPoolHandle_st& pool, CUmemPool_attribute name) {
-  switch (name) {
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-      return &pool.release_threshold;
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-      return &pool.used_high;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-      return &pool.reserved_high;
-    default:
-      return nullptr;
+// Pools live on devices here; on the host there are none.
+CUresult check(const CUmemLocation* location, CUmemAllocationType type) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED) {
+    return CUDA_ERROR_NOT_SUPPORTED;
   }
-}
-
-int* reuse_flag(CUmemPoolHandle_st& pool, CUmemPool_attribute name) {
-  const int at = int{name} - int{CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES};
-  return at >= 0 && at < 3 ? &pool.reuse[at] : nullptr;
+  return driver().device(location->id) == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -130,18 +94,23 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   if (const auto unmapped = unmap_graph_allocation(pointer)) {
     return submit(*stream, [unmapped] { remove_user(*unmapped); });
   }
+  if (taken->pool != nullptr) {
+    auto pending = taken->pool->give_later(taken->start, taken->bytes, stream.get());
+    return submit(*stream, [pool = taken->pool, pending] { pool->finish(*pending); });
+  }
   return submit(*stream, [gone = *taken] { driver().give_back(gone); });
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* properties) {
+  constexpr unsigned kShareable = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   if (handle == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
   if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
-  if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  if ((properties->handleTypes & ~kShareable) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if (driver().device(properties->location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  auto pool = std::make_shared<CUmemPoolHandle_st>();
-  pool->device = properties->location.id;
+  auto pool = std::make_shared<CUmemPoolHandle_st>(properties->location.id, false);
   pool->max_bytes = properties->maxSize;
+  pool->handle_types = properties->handleTypes;
   *handle = driver().pools.add(std::move(pool));
   return CUDA_SUCCESS;
 }
@@ -154,73 +123,48 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   if (!driver().pools.remove(handle)) return CUDA_ERROR_INVALID_VALUE;
   static auto& ended = *new Handles<CUmemPoolHandle_st>;
   ended.add(pool);
+  pool->retire();
   Device& device = *driver().devices[static_cast<std::size_t>(pool->device)];
   const std::lock_guard lock(driver().mutex);
   if (device.current_pool == handle) device.current_pool = device.default_pool.get();
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
-  return driver().pools.find(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+CUresult cuMemPoolTrimTo(CUmemoryPool handle, std::size_t least) {
+  const auto pool = driver().pools.find(handle);
+  if (!pool) return CUDA_ERROR_INVALID_VALUE;
+  pool->trim_to(least);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute name, void* value) {
   const auto pool = driver().pools.find(handle);
-  if (!pool || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(pool->mutex);
-  if (const int* flag = reuse_flag(*pool, name)) {
-    *static_cast<int*>(value) = *flag;
-    return CUDA_SUCCESS;
-  }
-  auto& number = *static_cast<cuuint64_t*>(value);
-  if (const cuuint64_t* kept = counter(*pool, name)) {
-    number = *kept;
-  } else if (name == CU_MEMPOOL_ATTR_USED_MEM_CURRENT) {
-    number = pool->used;
-  } else if (name == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) {
-    number = round_up(pool->used, kGranule);
-  } else {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CUDA_SUCCESS;
+  return pool && value != nullptr ? pool->get(name, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
-// The high-water marks can only be reset, to what is in use now (cuda.h).
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute name, void* value) {
   const auto pool = driver().pools.find(handle);
-  if (!pool || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(pool->mutex);
-  if (int* flag = reuse_flag(*pool, name)) {
-    *flag = *static_cast<int*>(value);
-    return CUDA_SUCCESS;
-  }
-  const cuuint64_t number = *static_cast<cuuint64_t*>(value);
-  if (name == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
-    pool->release_threshold = number;
-    return CUDA_SUCCESS;
-  }
-  if (number != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (name == CU_MEMPOOL_ATTR_USED_MEM_HIGH) {
-    pool->used_high = pool->used;
-  } else if (name == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) {
-    pool->reserved_high = round_up(pool->used, kGranule);
-  } else {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  return pool && value != nullptr ? pool->set(name, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
+                            CUmemLocation* location) {
+  const auto pool = driver().pools.find(handle);
+  if (!pool || flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(location->id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *flags = pool->access_of(location->id);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
-  if (!driver().pools.find(pool) || flags == nullptr || location == nullptr) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, std::size_t count) {
-  if (!driver().pools.find(pool) || (access == nullptr && count != 0)) {
-    return CUDA_ERROR_INVALID_VALUE;
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access, std::size_t count) {
+  const auto pool = driver().pools.find(handle);
+  if (!pool || (access == nullptr && count != 0)) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+    if (driver().device(access[i].location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    const CUresult result = pool->set_access(access[i]);
+    if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
 }
@@ -246,10 +190,26 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
   Device* device = driver().device(ordinal);
   const auto pool = driver().pools.find(handle);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (!pool || pool->device != ordinal) return CUDA_ERROR_INVALID_VALUE;
+  if (!pool || pool->device != ordinal || pool->imported) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(driver().mutex);
   device->current_pool = handle;
   return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                CUmemAllocationType type) {
+  const CUresult result = check(location, type);
+  return result == CUDA_SUCCESS ? body::cuDeviceGetDefaultMemPool(pool, location->id) : result;
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+  const CUresult result = check(location, type);
+  return result == CUDA_SUCCESS ? body::cuDeviceGetMemPool(pool, location->id) : result;
+}
+
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
+  const CUresult result = check(location, type);
+  return result == CUDA_SUCCESS ? body::cuDeviceSetMemPool(location->id, pool) : result;
 }
 
 }  // namespace body

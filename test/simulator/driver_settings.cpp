@@ -1,9 +1,7 @@
-// Settings of a context: limits, cache preferences, peers. Kept or accepted, without effect.
+// Settings of a context: limits, cache preferences. Kept or accepted, without effect.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <mutex>
-#include <set>
-#include <utility>
 
 #include "test/simulator/driver.h"
 
@@ -11,7 +9,7 @@ namespace vramscope::simulator {
 
 namespace {
 
-std::mutex settings_mutex;  // guards the two below
+std::mutex settings_mutex;  // guards the limits
 
 std::array<std::size_t, CU_LIMIT_MAX>& limits() {
   static std::array<std::size_t, CU_LIMIT_MAX> values = [] {
@@ -24,11 +22,6 @@ std::array<std::size_t, CU_LIMIT_MAX>& limits() {
     return defaults;
   }();
   return values;
-}
-
-std::set<std::pair<CUcontext, CUcontext>>& peers() {
-  static auto& all = *new std::set<std::pair<CUcontext, CUcontext>>;
-  return all;
 }
 
 constexpr unsigned kFirstDriverApi = 3020;  // what cuCtxGetApiVersion has answered since CUDA 3.2
@@ -102,21 +95,6 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 CUresult cuCtxResetPersistingL2Cache() { return CUDA_SUCCESS; }
-
-CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (peer == nullptr || peer == current_context()) return CUDA_ERROR_INVALID_CONTEXT;
-  const std::lock_guard lock(settings_mutex);
-  return peers().emplace(current_context(), peer).second ? CUDA_SUCCESS
-                                                         : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-}
-
-CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-  if (peer == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  const std::lock_guard lock(settings_mutex);
-  return peers().erase({current_context(), peer}) != 0 ? CUDA_SUCCESS
-                                                       : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-}
 
 }  // namespace body
 

@@ -41,6 +41,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   if (const CUresult no = refuse_while_capturing(*stream); no != CUDA_SUCCESS) return no;
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
   for (const Point& point : stream->context->streams.tails(*stream)) point.wait();
+  trim_pools();
   return CUDA_SUCCESS;
 }
 

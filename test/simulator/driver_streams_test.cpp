@@ -154,21 +154,25 @@ TEST_F(DriverStreams, FreeWaitsForAllWork) {
 
 TEST_F(DriverStreams, FreedStreamOrderedMemoryComesBackWhenTheStreamGetsThere) {
   const CUstream work = stream();
-  CUdeviceptr first = 0, second = 0, third = 0;
+  const CUstream other = stream();
+  CUdeviceptr first = 0, second = 0, third = 0, fourth = 0;
   Gate gate;
 
   CALL(cuMemAllocAsync)(&first, 1 << 20, work);
   gate.hold(work);
   CALL(cuMemFreeAsync)(first, work);
-  CALL(cuMemAllocAsync)(&second, 1 << 20, work);
+  CALL(cuMemAllocAsync)(&second, 1 << 20, other);
+  EXPECT_NE(second, first);
+  CALL(cuMemAllocAsync)(&third, 1 << 20, work);
+  EXPECT_EQ(third, first);  // later work of the same stream comes after the free
+  CALL(cuMemFreeAsync)(third, work);
   gate.open();
   CALL(cuStreamSynchronize)(work);
-  CALL(cuMemAllocAsync)(&third, 1 << 20, work);
+  CALL(cuMemAllocAsync)(&fourth, 1 << 20, other);
 
-  EXPECT_NE(second, first);
-  EXPECT_EQ(third, first);
+  EXPECT_EQ(fourth, first);
   CALL(cuMemFree_v2)(second);
-  CALL(cuMemFree_v2)(third);
+  CALL(cuMemFree_v2)(fourth);
 }
 
 TEST_F(DriverStreams, MeasuresTimeBetweenEvents) {

@@ -32,12 +32,12 @@ class Granules {
 
   [[nodiscard]] std::uint64_t used_bytes() const { return used_; }
 
- private:
   using Ranges = std::map<Address, std::uint64_t>;  // start -> bytes, never touching each other
-
-  std::optional<Address> take_granules(std::uint64_t bytes);
   static std::optional<Address> first_fit(Ranges& ranges, std::uint64_t bytes);
   static void put_back(Ranges& ranges, Address start, std::uint64_t bytes);
+
+ private:
+  std::optional<Address> take_granules(std::uint64_t bytes);
 
   std::uint64_t capacity_;
   std::uint64_t used_ = 0;

@@ -12,6 +12,13 @@
 
 namespace cudart {
 
+// Of the runtime that we stand for: one build for each soname.
+#ifdef VRAMSCOPE_CUDART_VERSION
+inline constexpr int kVersion = VRAMSCOPE_CUDART_VERSION;
+#else
+inline constexpr int kVersion = CUDART_VERSION;
+#endif
+
 // The driver's functions, as asked for; `per_thread` holds the twins where there are any.
 struct DriverFunctions {
 #define USE(symbol, asked, version) decltype(&::symbol) asked = nullptr;

@@ -40,7 +40,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
   if (version == nullptr) return cudaErrorInvalidValue;
-  *version = CUDART_VERSION;
+  *version = kVersion;
   return cudaSuccess;
 }
 
@@ -182,7 +182,7 @@ cudaError_t entry_point(const char* symbol, void** function, int version, unsign
 
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
                                     cudaDriverEntryPointQueryResult* status) {
-  return entry_point(symbol, function, CUDART_VERSION, flags, status);
+  return entry_point(symbol, function, kVersion, flags, status);
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,

@@ -47,13 +47,45 @@ bool ask_for_all(Loaded& loaded) {
   return all;
 }
 
+// A driver before 12.0 has the older lookup only, which tells by its result.
+decltype(&::cuGetProcAddress) older_lookup = nullptr;
+
+CUresult ask_older(const char* name, void** function, int version, cuuint64_t flags,
+                   CUdriverProcAddressQueryResult* status) {
+  const CUresult result = older_lookup(name, function, version, flags);
+  if (status != nullptr) {
+    *status =
+        result == CUDA_SUCCESS ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  }
+  return result;
+}
+
+template <class Function>
+Function symbol(void* library, const char* name) {
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+decltype(Loaded::lookup) find_lookup(void* library) {
+  if (auto newer = symbol<decltype(Loaded::lookup)>(library, "cuGetProcAddress_v2")) return newer;
+  older_lookup = symbol<decltype(older_lookup)>(library, "cuGetProcAddress");
+  return older_lookup == nullptr ? nullptr : &ask_older;
+}
+
+// Minor versions of one major work with each other; older majors of the driver do not (guide to
+// compatibility).
+bool is_too_old(const Loaded& loaded) {
+  decltype(&::cuDriverGetVersion) version_of = loaded.legacy.cuDriverGetVersion;
+  int version = 0;
+  return version_of(&version) != CUDA_SUCCESS || version / 1000 < kVersion / 1000;
+}
+
 // The order of questions is the real runtime's (seen with CUDA 13.0): a probe with an empty
 // name, cuInit, then the lookup itself at both ABIs, and through the newer one everything else.
 Loaded load() {
   Loaded loaded;
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   if (library == nullptr) return loaded;
-  loaded.lookup = reinterpret_cast<decltype(loaded.lookup)>(dlsym(library, "cuGetProcAddress_v2"));
+  loaded.lookup = find_lookup(library);
   if (loaded.lookup == nullptr) return loaded;
   void* nothing = nullptr;
   (void)loaded.lookup("", &nothing, 0, 0, nullptr);
@@ -63,7 +95,7 @@ Loaded load() {
   if (!ask(loaded, init, "cuInit", 2000, 0)) return loaded;
   if (!ask(loaded, older, "cuGetProcAddress", 11030, 0)) return loaded;
   if (ask(loaded, newer, "cuGetProcAddress", 12000, 0)) loaded.lookup = newer;
-  if (!ask_for_all(loaded)) return loaded;
+  if (!ask_for_all(loaded) || is_too_old(loaded)) return loaded;
   loaded.error = error_of(init(0));
   return loaded;
 }

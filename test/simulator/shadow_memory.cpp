@@ -32,12 +32,12 @@ void* map(void* where, std::uint64_t bytes, int access, int flags, int file, std
 
 void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
+}  // namespace
+
 std::uint64_t inode_of(int file) {
   struct stat facts = {};
   return fstat(file, &facts) == 0 ? facts.st_ino : 0;
 }
-
-}  // namespace
 
 ShadowMemory::ShadowMemory(std::uint64_t bytes)
     : reserved_(bytes + kGranule), bytes_(bytes), next_new_page_(kNewPagesAt) {

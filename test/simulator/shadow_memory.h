@@ -21,6 +21,9 @@ struct FilePlace {
   std::uint64_t offset = 0;
 };
 
+// The number of the file behind a descriptor; 0 when it is closed.
+[[nodiscard]] std::uint64_t inode_of(int file);
+
 // One reservation without access, as long as the addresses of a device; the bytes live in an
 // anonymous file that is mapped elsewhere. Sparse: only touched pages cost memory.
 // Threads: any; two calls about the same addresses are the caller's to order.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/simulated_device.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace vramscope::simulator {
@@ -24,12 +25,21 @@ Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes) noexcept {
   if (!before.ok()) return refuse(before);
   if (bytes == 0) return refuse(kInvalid);
   if (fault) return refuse(kNoRoom);
-  const auto address = place(kind, bytes);
+  const auto address = place_beside_neighbours(kind, bytes);
   if (!address) return refuse(kNoRoom);
-  live_[*address] = bytes;
+  live_[*address] = {bytes, kind};
   counters_.live_bytes += bytes;
   ++counters_.live_count;
   return {.status = {}, .address = *address};
+}
+
+Status SimulatedDevice::count_call() noexcept {
+  const std::lock_guard lock(mutex_);
+  const Status before = health();
+  ++counters_.calls;
+  const bool fault = fault_is_due();
+  if (!before.ok()) return refuse(before).status;
+  return fault ? refuse(kNoRoom).status : Status{};
 }
 
 Status SimulatedDevice::release(Address address) noexcept {
@@ -37,11 +47,11 @@ Status SimulatedDevice::release(Address address) noexcept {
   if (const Status now = health(); !now.ok()) return now;
   const auto found = live_.find(address);
   if (found == live_.end()) return kInvalid;
-  const std::uint64_t bytes = found->second;
+  const auto [bytes, kind] = found->second;
   live_.erase(found);
-  if (model_.reuse_addresses) granules_.give(address, bytes);
-  ++counters_.frees;
   counters_.live_bytes -= bytes;
+  take_back(kind, address, bytes);
+  ++counters_.frees;
   --counters_.live_count;
   return {};
 }
@@ -72,16 +82,17 @@ Counters SimulatedDevice::counters() const noexcept {
 
 std::uint64_t SimulatedDevice::free_bytes() const noexcept {
   const std::lock_guard lock(mutex_);
-  return model_.capacity - used();
+  const std::uint64_t others = model_.neighbours == nullptr ? 0 : model_.neighbours->used_bytes();
+  return model_.capacity - std::min(model_.capacity, used() + others);
 }
 
 std::optional<Extent> SimulatedDevice::find(Address address) const noexcept {
   const std::lock_guard lock(mutex_);
   const auto after = live_.upper_bound(address);
   if (after == live_.begin()) return std::nullopt;
-  const auto& [start, bytes] = *std::prev(after);
-  if (address - start >= bytes) return std::nullopt;
-  return Extent{start, bytes};
+  const auto& [start, live] = *std::prev(after);
+  if (address - start >= live.bytes) return std::nullopt;
+  return Extent{start, live.bytes};
 }
 
 Grant SimulatedDevice::refuse(Status status) noexcept {
@@ -106,6 +117,24 @@ std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes) {
   const Address start = next;
   next += round_up(bytes, kGranule);
   return start;
+}
+
+// Says first what it takes and then looks: of two processes that want the last bytes at the same
+// time both may be refused, but never both served.
+std::optional<Address> SimulatedDevice::place_beside_neighbours(Memory kind, std::size_t bytes) {
+  const std::uint64_t before = used();
+  const auto address = place(kind, bytes);
+  if (!address || model_.neighbours == nullptr || used() == before) return address;
+  model_.neighbours->tell(used());
+  if (model_.neighbours->used_bytes() + used() <= model_.capacity) return address;
+  take_back(kind, *address, bytes);
+  return std::nullopt;
+}
+
+void SimulatedDevice::take_back(Memory kind, Address address, std::size_t bytes) {
+  if (!model_.reuse_addresses || kind != Memory::device) return;  // addresses are not used again
+  granules_.give(address, bytes);
+  if (model_.neighbours != nullptr) model_.neighbours->tell(used());
 }
 
 }  // namespace vramscope::simulator

@@ -23,6 +23,16 @@ inline constexpr Address kPinnedBase = 0x7e0000000000;
 
 enum class Memory : std::uint8_t { device, pinned };
 
+// Other users of the same device, in other processes.
+// Threads: any.
+class Neighbours {
+ public:
+  virtual ~Neighbours() = default;
+  // What this process uses from now on.
+  virtual void tell(std::uint64_t used_bytes) noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t used_bytes() const noexcept = 0;
+};
+
 struct DeviceModel {
   std::uint64_t capacity = std::uint64_t{16} << 30;
   // False: the golden backend rule. Bump pointers in 2 MiB steps, one account of exact bytes for
@@ -31,6 +41,7 @@ struct DeviceModel {
   // account is in granules, and pinned memory is somebody else's.
   bool reuse_addresses = false;
   Address device_base = kDeviceBase;  // where device addresses begin; a multiple of 2 MiB
+  Neighbours* neighbours = nullptr;   // who take from the same capacity; null: nobody
 };
 
 struct Counters {
@@ -54,6 +65,8 @@ class SimulatedDevice {
 
   // Status codes: 2 for no room or a fault that was asked for, 1 for zero bytes, the sticky code.
   [[nodiscard]] Grant allocate(Memory kind, std::size_t bytes) noexcept;
+  // A call that is served without the device: counted, and faults hit it.
+  [[nodiscard]] Status count_call() noexcept;
   // `address` must be the start of a live allocation, else Result::invalid with code 1.
   [[nodiscard]] Status release(Address address) noexcept;
 
@@ -67,19 +80,27 @@ class SimulatedDevice {
 
   [[nodiscard]] Counters counters() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept { return model_.capacity; }
+  // Without what neighbours use.
   [[nodiscard]] std::uint64_t free_bytes() const noexcept;
   // The live allocation that contains `address`, if any.
   [[nodiscard]] std::optional<Extent> find(Address address) const noexcept;
 
  private:
+  struct Live {
+    std::uint64_t bytes;
+    Memory kind;
+  };
+
   Grant refuse(Status status) noexcept;
   bool fault_is_due() noexcept;
   std::uint64_t used() const noexcept;
   std::optional<Address> place(Memory kind, std::size_t bytes);
+  std::optional<Address> place_beside_neighbours(Memory kind, std::size_t bytes);
+  void take_back(Memory kind, Address address, std::size_t bytes);
 
   const DeviceModel model_;
   mutable std::mutex mutex_;  // guards everything below
-  std::map<Address, std::uint64_t> live_;
+  std::map<Address, Live> live_;
   Granules granules_;  // used only when addresses are reused
   Address next_device_;
   Address next_pinned_ = kPinnedBase;

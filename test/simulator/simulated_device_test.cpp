@@ -139,5 +139,16 @@ TEST(DriverLayout, GivesFreedAddressesOutAgain) {
   EXPECT_EQ(device.allocate(Memory::device, 4 * kMiB).address, first);
 }
 
+// It once threw: pinned addresses were given to the granules of the device.
+TEST(SimulatedDevice, ReleasesPinnedMemoryWhenAddressesAreReused) {
+  SimulatedDevice device({.reuse_addresses = true});
+  const Grant pinned = device.allocate(Memory::pinned, 5);
+
+  EXPECT_TRUE(device.release(pinned.address).ok());
+  EXPECT_FALSE(device.release(pinned.address).ok());
+
+  EXPECT_EQ(device.free_bytes(), device.capacity());
+}
+
 }  // namespace
 }  // namespace vramscope::simulator

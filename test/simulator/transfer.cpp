@@ -3,13 +3,18 @@
 #include "test/simulator/transfer.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "test/simulator/driver.h"
+#include "test/simulator/virtual_memory.h"
 
 namespace vramscope::simulator {
 
 namespace {
+
+constexpr unsigned kRead = CU_MEM_ACCESS_FLAGS_PROT_READ;
+constexpr unsigned kWrite = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
 struct Endpoint {
   CUresult result = CUDA_SUCCESS;
@@ -25,17 +30,26 @@ std::uint64_t span(const Box& box, const Side& side) {
   return (box.depth - 1) * side.slice + (box.height - 1) * side.pitch + box.width;
 }
 
-Endpoint locate(const Box& box, const Side& side, Claim claim, Purpose purpose) {
+// Virtual memory may be mapped piece by piece, and only what the current device may do is allowed.
+std::optional<Allocation> find(Address start, std::uint64_t bytes, unsigned access) {
+  const auto first = driver().memory.find(start);
+  if (!first || first->origin != Origin::mapped) return driver().memory.find(start, bytes);
+  const int device = current_context()->device;
+  if (!virtual_memory().allows(start, bytes, device, access)) return std::nullopt;
+  return first;
+}
+
+Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access, Purpose purpose) {
   constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
   if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
-  const auto known = driver().memory.find(side.start, span(box, side));
+  const auto known = find(side.start, span(box, side), access);
   if (!known && purpose == Purpose::node && is_graph_memory(side.start, span(box, side))) {
     if (claim == Claim::host) return kWrong;
     return {.bytes = driver().bytes_at(side.start)};
   }
-  const bool on_device = driver().is_device_address(side.start);
   if (!known && (on_device || claim == Claim::device)) return kWrong;
+  if (!known && driver().memory.find(side.start)) return kWrong;  // beyond the end of pinned memory
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
   return {.bytes = driver().bytes_at(side.start),
           .pageable = !known,
@@ -93,8 +107,8 @@ CUresult run(CUstream handle, Wait wait, Plan planned, const CUgraphNodeParams& 
 
 Plan plan(const Copy& copy, Purpose purpose) {
   if (empty(copy.box)) return {};
-  const Endpoint to = locate(copy.box, copy.to, copy.to_claim, purpose);
-  const Endpoint from = locate(copy.box, copy.from, copy.from_claim, purpose);
+  const Endpoint to = locate(copy.box, copy.to, copy.to_claim, kWrite, purpose);
+  const Endpoint from = locate(copy.box, copy.from, copy.from_claim, kRead, purpose);
   if (to.result != CUDA_SUCCESS) return {.result = to.result};
   if (from.result != CUDA_SUCCESS) return {.result = from.result};
   return {.work = [copy, to, from] { move(copy, to.bytes, from.bytes); },
@@ -105,7 +119,7 @@ Plan plan(const Copy& copy, Purpose purpose) {
 Plan plan(const Fill& fill, Purpose purpose) {
   if (empty(fill.box)) return {};
   if (fill.to.start % fill.element != 0) return {.result = CUDA_ERROR_INVALID_VALUE};
-  const Endpoint to = locate(fill.box, fill.to, Claim::device, purpose);
+  const Endpoint to = locate(fill.box, fill.to, Claim::device, kWrite, purpose);
   if (to.result != CUDA_SUCCESS) return {.result = to.result};
   const auto work = [fill, to] {
     each_row(fill.box,

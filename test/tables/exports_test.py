@@ -1,6 +1,6 @@
 # The preload library exports what its table says and nothing else, and needs little of the system.
 # SPDX-License-Identifier: Apache-2.0
-"""exports_test.py LIBRARY FUNCTIONS_DEF [READELF]"""
+"""exports_test.py LIBRARY FUNCTIONS_DEF FACE_HEADER [READELF]"""
 import re
 import subprocess
 import sys
@@ -12,7 +12,6 @@ sigset sigignore siginterrupt
 _exit _Exit
 execl execle execlp execv execve execvp execvpe fexecve execveat""".split()
 OPTIONAL = {"InitializeInjectionNvtx2"}
-OURS = "vramscope_"
 
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 NEWEST_GLIBC = (2, 34)
@@ -39,17 +38,17 @@ def dynamic_symbols(text):
     return exported, imported
 
 
-def check_exports(exported, rows):
+def check_exports(exported, rows, face):
     for name in sorted(n for n in exported if "@" in n):
         yield f"{name}: exported with a version; interception of versioned references would fail"
     names = {n.split("@")[0] for n in exported}
-    expected = set(rows) | set(ALSO)
+    expected = set(rows) | set(ALSO) | set(face)
     for name in sorted(expected - names):
         origin = "a row of functions.def" if name in rows else "an agreed export"
+        origin = "declared in the face" if name in face else origin
         yield f"{name}: {origin}, but not exported"
     for name in sorted(names - expected - OPTIONAL):
-        if not name.startswith(OURS):
-            yield f"{name}: exported, but neither a row of functions.def nor agreed"
+        yield f"{name}: exported, but neither a row of functions.def nor agreed"
 
 
 def check_dynamic(text):
@@ -69,17 +68,19 @@ def check_stack(text):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) not in (4, 5):
         sys.exit("usage: " + __doc__)
-    library, table = sys.argv[1:3]
-    tool = sys.argv[3] if len(sys.argv) == 4 else "readelf"
+    library, table, header = sys.argv[1:4]
+    tool = sys.argv[4] if len(sys.argv) == 5 else "readelf"
     with open(table, encoding="utf-8") as file:
         rows = re.findall(r"^DRIVER_FUNCTION\(\s*(\w+)", file.read(), flags=re.M)
+    with open(header, encoding="utf-8") as file:
+        face = re.findall(r"^VRAMSCOPE_EXPORT int (\w+)\(", file.read(), flags=re.M)
     exported, imported = dynamic_symbols(readelf(tool, "--dyn-syms", library))
     versions = sorted({tuple(map(int, v.split(".")))
                        for v in re.findall(r"GLIBC_(\d+\.\d+(?:\.\d+)?)",
                                            readelf(tool, "--version-info", library))})
-    problems = list(check_exports(exported, rows))
+    problems = list(check_exports(exported, rows, face))
     problems += check_dynamic(readelf(tool, "--dynamic", library))
     problems += check_stack(readelf(tool, "--program-headers", library))
     newest = versions[-1] if versions else (0,)

@@ -1,0 +1,83 @@
+// Which contexts exist and what they reach, and the waits of the program's own.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/real.h"
+#include "interpose/routes.h"
+
+namespace vramscope::routes {
+namespace {
+
+CUresult begin_context(Call& call, const DirectCall& direct, CUcontext* context, CUdevice device) {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && context != nullptr) {
+    call.profiler().contexts().began(*context, device);
+  }
+  return code;
+}
+
+// The numbers are taken before the wait. Who reaches the memory is asked after it: a context that
+// used a block before it was freed is known by then, or has ended.
+CUresult synchronize(Call& call, const DirectCall& direct, CUcontext context) {
+  Profiler& profiler = call.profiler();
+  Place place;
+  if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return direct();
+  CachingAllocator& allocator = profiler.allocator();
+  const Place pinned{.kind = Kind::pinned};
+  const std::uint32_t number = allocator.begin_wait(place);
+  const std::uint32_t number_of_pinned = allocator.begin_wait(pinned);
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  if (profiler.contexts().alone_reaches(context, place)) allocator.end_wait(place, number);
+  if (profiler.contexts().alone_reaches(context, pinned)) {
+    allocator.end_wait(pinned, number_of_pinned);
+  }
+  return code;
+}
+
+CUcontext current_context() {
+  CUcontext context = nullptr;
+  real().cuCtxGetCurrent(&context);
+  return context;
+}
+
+}  // namespace
+
+CUresult cuCtxCreate(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int,
+                     CUdevice dev) noexcept {
+  return begin_context(call, direct, pctx, dev);
+}
+CUresult cuCtxCreate_v2(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int,
+                        CUdevice dev) noexcept {
+  return begin_context(call, direct, pctx, dev);
+}
+CUresult cuCtxCreate_v3(Call& call, const DirectCall& direct, CUcontext* pctx, CUexecAffinityParam*,
+                        int, unsigned int, CUdevice dev) noexcept {
+  return begin_context(call, direct, pctx, dev);
+}
+#if CUDA_VERSION >= 12050
+CUresult cuCtxCreate_v4(Call& call, const DirectCall& direct, CUcontext* pctx, CUctxCreateParams*,
+                        unsigned int, CUdevice dev) noexcept {
+  return begin_context(call, direct, pctx, dev);
+}
+#endif
+CUresult cuDevicePrimaryCtxRetain(Call& call, const DirectCall& direct, CUcontext* pctx,
+                                  CUdevice dev) noexcept {
+  return begin_context(call, direct, pctx, dev);
+}
+
+CUresult cuCtxEnablePeerAccess(Call& call, const DirectCall& direct, CUcontext peerContext,
+                               unsigned int) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().contexts().enabled_peer(peerContext);
+  return code;
+}
+
+CUresult cuCtxSynchronize(Call& call, const DirectCall& direct) noexcept {
+  return synchronize(call, direct, current_context());
+}
+#if CUDA_VERSION >= 13000
+CUresult cuCtxSynchronize_v2(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  return synchronize(call, direct, ctx != nullptr ? ctx : current_context());
+}
+#endif
+
+}  // namespace vramscope::routes

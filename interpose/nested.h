@@ -1,0 +1,28 @@
+// Frees that the program makes inside one of our calls: in a signal handler that interrupted it, in
+// a malloc of its own that we called. The allocator's lock may be held by the very same thread.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interpose/profiler.h"
+
+namespace vramscope {
+
+// Threads: any; what a thread keeps it completes itself. keep() is safe in a signal handler.
+namespace nested {
+
+enum class Answer : std::uint8_t {
+  kept,     // it will be freed, the program may be told so
+  invalid,  // a block of ours, but not live, or of the other kind
+  foreign,  // the driver's
+};
+
+// A free by `function` of memory at `address`.
+[[nodiscard]] Answer keep(Profiler& profiler, Function function, Address address) noexcept;
+
+// Has this thread kept any?
+[[nodiscard]] bool any() noexcept;
+// Frees what this thread has kept. Called as its outermost call ends.
+void complete(Profiler& profiler) noexcept;
+
+}  // namespace nested
+}  // namespace vramscope

@@ -1,0 +1,189 @@
+/* Vramscope for programs that want to talk to it: PyTorch's questions about memory, from C and C++.
+   SPDX-License-Identifier: Apache-2.0
+
+   Needs nothing at link time: the functions are weak references that the preloaded library
+   satisfies (an executable that is not position independent also wants the linker's option
+   -z dynamic-undefined-weak). In a process without it, and before the program's first cuInit, each
+   function answers VRAMSCOPE_NOT_ACTIVE and leaves its outputs alone. Threads: any. Nothing here
+   throws.
+
+   Names, units and meanings are those of torch.cuda (PyTorch 2.6; of the host: 2.8). Bytes are
+   bytes. `device` is an ordinal as in cudaSetDevice; VRAMSCOPE_CURRENT_DEVICE is that of the
+   calling thread's context, or device 0 when it has none. */
+#ifndef VRAMSCOPE_H
+#define VRAMSCOPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum vramscope_result {
+  VRAMSCOPE_OK = 0,
+  VRAMSCOPE_NOT_ACTIVE = 1,    /* the library is not loaded, off, or CUDA has not started */
+  VRAMSCOPE_BAD_DEVICE = 2,    /* there is no such device */
+  VRAMSCOPE_BAD_KEY = 3,       /* no counter is called so */
+  VRAMSCOPE_NO_CONTEXT = 4,    /* the calling thread has no current context, and one is needed */
+  VRAMSCOPE_DRIVER_ERROR = 5,  /* the driver refused */
+  VRAMSCOPE_OUT_OF_MEMORY = 6, /* our own, on the host: nothing was done */
+};
+
+#define VRAMSCOPE_CURRENT_DEVICE (-1)
+
+/* Receives one counter. `key` is valid during the call; `context` is the caller's. */
+typedef void (*vramscope_each_counter)(const char* key, int64_t value, void* context);
+
+struct vramscope_block {
+  uint64_t address;
+  uint64_t size;           /* bytes, rounded */
+  uint64_t requested_size; /* bytes asked for; of a free block, those of its last life */
+  const char* state;       /* "active_allocated", "active_pending_free" or "inactive" */
+};
+
+/* Memory obtained from the driver in one call, as in torch.cuda.memory_snapshot(). */
+struct vramscope_segment {
+  int32_t device;
+  uint32_t context;  /* number of the driver context in this process */
+  int32_t is_small;  /* of the small pool */
+  int32_t is_direct; /* the program got it from the driver itself: one block */
+  uint64_t address;
+  uint64_t total_size;
+  uint64_t allocated_size;              /* bytes of blocks that the program has */
+  uint64_t active_size;                 /* and of those whose free is not complete */
+  uint64_t requested_size;              /* bytes that were asked for in the active blocks */
+  const struct vramscope_block* blocks; /* they tile the segment */
+  size_t block_count;
+};
+
+/* Receives one segment. All it points to is valid during the call. */
+typedef void (*vramscope_each_segment)(const struct vramscope_segment* segment, void* context);
+
+#ifdef VRAMSCOPE_IMPLEMENTATION /* the library itself */
+#define VRAMSCOPE_EXPORT __attribute__((visibility("default")))
+#else
+#define VRAMSCOPE_EXPORT __attribute__((weak, visibility("default")))
+#endif
+
+/* What the library exports; the functions below, without v1, are those to call. */
+VRAMSCOPE_EXPORT int vramscope_v1_is_active(void);
+VRAMSCOPE_EXPORT int vramscope_v1_memory_stats(int device, vramscope_each_counter each,
+                                               void* context);
+VRAMSCOPE_EXPORT int vramscope_v1_memory_stat(int device, const char* key, int64_t* value);
+VRAMSCOPE_EXPORT int vramscope_v1_host_memory_stats(vramscope_each_counter each, void* context);
+VRAMSCOPE_EXPORT int vramscope_v1_reset_peak_memory_stats(int device);
+VRAMSCOPE_EXPORT int vramscope_v1_reset_accumulated_memory_stats(int device);
+VRAMSCOPE_EXPORT int vramscope_v1_empty_cache(void);
+VRAMSCOPE_EXPORT int vramscope_v1_get_memory_info(int device, uint64_t* free_bytes,
+                                                  uint64_t* total_bytes);
+VRAMSCOPE_EXPORT int vramscope_v1_memory_snapshot(vramscope_each_segment each, void* context);
+
+#ifndef VRAMSCOPE_IMPLEMENTATION
+
+/* 1 when the library records this process, else 0. */
+static inline int vramscope_is_active(void) {
+  return vramscope_v1_is_active ? vramscope_v1_is_active() : 0;
+}
+
+/* torch.cuda.memory_stats: every counter of a device, sorted by key, from one instant. None before
+   the device's first allocation. */
+static inline int vramscope_memory_stats(int device, vramscope_each_counter each, void* context) {
+  return vramscope_v1_memory_stats ? vramscope_v1_memory_stats(device, each, context)
+                                   : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* One counter of memory_stats, such as "allocated_bytes.all.peak"; 0 before the first allocation.
+ */
+static inline int vramscope_memory_stat(int device, const char* key, int64_t* value) {
+  return vramscope_v1_memory_stat ? vramscope_v1_memory_stat(device, key, value)
+                                  : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.memory_allocated: bytes in blocks that the program has now. */
+static inline int vramscope_memory_allocated(int device, int64_t* bytes) {
+  return vramscope_memory_stat(device, "allocated_bytes.all.current", bytes);
+}
+
+/* torch.cuda.max_memory_allocated: the most that memory_allocated was since the start, or since the
+   peaks were reset. */
+static inline int vramscope_max_memory_allocated(int device, int64_t* bytes) {
+  return vramscope_memory_stat(device, "allocated_bytes.all.peak", bytes);
+}
+
+/* torch.cuda.memory_reserved: bytes in segments, used or idle. memory_cached is its old name. */
+static inline int vramscope_memory_reserved(int device, int64_t* bytes) {
+  return vramscope_memory_stat(device, "reserved_bytes.all.current", bytes);
+}
+static inline int vramscope_memory_cached(int device, int64_t* bytes) {
+  return vramscope_memory_reserved(device, bytes);
+}
+
+/* torch.cuda.max_memory_reserved: its peak. max_memory_cached is its old name. */
+static inline int vramscope_max_memory_reserved(int device, int64_t* bytes) {
+  return vramscope_memory_stat(device, "reserved_bytes.all.peak", bytes);
+}
+static inline int vramscope_max_memory_cached(int device, int64_t* bytes) {
+  return vramscope_max_memory_reserved(device, bytes);
+}
+
+/* torch.cuda.host_memory_stats: every counter of pinned and registered host memory, sorted by key;
+   times are whole microseconds. None before the first use. */
+static inline int vramscope_host_memory_stats(vramscope_each_counter each, void* context) {
+  return vramscope_v1_host_memory_stats ? vramscope_v1_host_memory_stats(each, context)
+                                        : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.reset_peak_memory_stats: each peak of a device becomes its current value. */
+static inline int vramscope_reset_peak_memory_stats(int device) {
+  return vramscope_v1_reset_peak_memory_stats ? vramscope_v1_reset_peak_memory_stats(device)
+                                              : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* Old names of it: PyTorch's, too, reset every peak. */
+static inline int vramscope_reset_max_memory_allocated(int device) {
+  return vramscope_reset_peak_memory_stats(device);
+}
+static inline int vramscope_reset_max_memory_cached(int device) {
+  return vramscope_reset_peak_memory_stats(device);
+}
+
+/* torch.cuda.reset_accumulated_memory_stats: each `allocated` and `freed`, and each count, becomes
+   0. */
+static inline int vramscope_reset_accumulated_memory_stats(int device) {
+  return vramscope_v1_reset_accumulated_memory_stats
+             ? vramscope_v1_reset_accumulated_memory_stats(device)
+             : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.empty_cache: segments in which the program has nothing go back to the driver, on every
+   device; pinned memory stays. Needs a current context on the calling thread. During a stream
+   capture nothing goes back. */
+static inline int vramscope_empty_cache(void) {
+  return vramscope_v1_empty_cache ? vramscope_v1_empty_cache() : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.mem_get_info, torch.accelerator.get_memory_info: free and total bytes of a device, as
+   cudaMemGetInfo tells this program. Needs a current context on the calling thread and, for another
+   device, one that the program used there. */
+static inline int vramscope_get_memory_info(int device, uint64_t* free_bytes,
+                                            uint64_t* total_bytes) {
+  return vramscope_v1_get_memory_info
+             ? vramscope_v1_get_memory_info(device, free_bytes, total_bytes)
+             : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.memory_snapshot: every segment of device memory, by device and address, from one
+   instant. */
+static inline int vramscope_memory_snapshot(vramscope_each_segment each, void* context) {
+  return vramscope_v1_memory_snapshot ? vramscope_v1_memory_snapshot(each, context)
+                                      : VRAMSCOPE_NOT_ACTIVE;
+}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

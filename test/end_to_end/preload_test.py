@@ -1,0 +1,112 @@
+"""Being preloaded beside others, into children of all kinds, and where it is not possible."""
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+import harness
+import recount
+
+NOBODY = 65534
+
+
+def library(name):
+    """The path of a library of the distribution, or a skip."""
+    command = [shutil.which("c++") or "c++", f"-print-file-name={name}"]
+    found = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    if not os.path.isabs(found):
+        raise unittest.SkipTest(f"{name} is not installed")
+    return os.path.realpath(found)
+
+
+class Preload(harness.Case):
+    def beside(self, other, command, **variables):
+        """Behaves with us before and after another preloaded library as with that one alone."""
+        native = self.run_program(command, LD_PRELOAD=other, **variables)
+        for order in (f"{harness.LIBRARY}:{other}", f"{other}:{harness.LIBRARY}"):
+            for mode in ("cache", "observe"):
+                profiled = self.run_program(command, mode, LD_PRELOAD=order, **variables)
+                self.assertEqual(native.behaviour(), profiled.behaviour(), f"{order} {mode}")
+                self.assertEqual("", profiled.stderr)
+                for report in profiled.reports:
+                    recount.check(self, report)
+                yield profiled
+
+    def test_another_allocator_of_host_memory_may_be_preloaded(self):
+        jemalloc = library("libjemalloc.so.2")
+        for command in (["linked"], ["threads_alloc"], ["late_calls", "exit"]):
+            command = [harness.program(command[0]), *command[1:]]
+            for outcome in self.beside(jemalloc, command):
+                self.assertTrue(outcome.reports)
+
+    def test_forks_are_safe_with_another_allocator_of_host_memory(self):
+        jemalloc = library("libjemalloc.so.2")
+        for outcome in self.beside(jemalloc, [harness.program("forks"), "threads"]):
+            self.assertEqual("exit", self.only_report(outcome)["trigger"])
+
+    def test_another_library_may_override_dlsym(self):
+        other = harness.program("libdlsym_override.so")
+        plugin = harness.program("libloader_runtime.so")
+        for command in ([harness.program("driver_api")],
+                        [harness.program("loader"), "static", plugin]):  # fmt: skip
+            first, second = list(self.beside(other, command))[:2]
+            for outcome in (first, second):  # behind us: its dlsym gets what ours passes on
+                self.assertEqual([], self.only_report(outcome)["warnings"])
+        for outcome in list(self.beside(other, [harness.program("linked")]))[2:]:
+            self.assertIn("overrides dlsym", self.only_report(outcome)["warnings"][0])
+
+    def test_a_program_under_a_sanitizer_runs_with_its_runtime_first(self):
+        program = harness.program("linked_sanitized")
+        runtime = library("libasan.so")
+        native = self.run_program([program])
+        for mode in harness.MODES:
+            order = f"{runtime}:{harness.LIBRARY}"
+            profiled = self.run_program([program], mode, LD_PRELOAD=order)
+            self.assertEqual(native.behaviour(), profiled.behaviour(), profiled.stderr)
+            if mode != "off":
+                recount.check(self, self.only_report(profiled))
+
+    def test_a_program_may_set_and_unset_the_variable_itself(self):
+        linked, other = harness.program("linked"), harness.program("libdlsym_override.so")
+        ways = {f"unset LD_PRELOAD; exec '{linked}'": 0, f"exec env -i '{linked}'": None,
+                f"LD_PRELOAD='{other}' '{linked}'": 0,
+                f"LD_PRELOAD='{other}':$LD_PRELOAD '{linked}'": 1}  # fmt: skip
+        for script, reports in ways.items():
+            native = self.run_program(["/bin/sh", "-c", script])
+            profiled = self.run_program(["/bin/sh", "-c", script], "cache")
+            self.assertEqual(native.status, profiled.status, script)
+            self.assertEqual(native.stdout, profiled.stdout, script)
+            if reports is not None:
+                self.assertEqual(reports, len(profiled.reports), script)
+
+    def test_a_set_user_id_program_runs_without_us_and_without_a_line(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a program of another user")
+        copy = pathlib.Path(self.folder) / "driver_api"
+        shutil.copy(harness.program("driver_api"), copy)
+        os.chown(copy, NOBODY, NOBODY)
+        copy.chmod(0o4755)
+        os.chmod(self.folder, 0o755)
+        native = self.run_program([str(copy)])
+        profiled = self.run_program([str(copy)], "cache")
+        self.assertEqual(native.behaviour(), profiled.behaviour())
+        self.assertEqual(("", []), (profiled.stderr, profiled.reports))
+
+    def test_a_32_bit_child_runs_without_us_and_without_a_line(self):
+        program = harness.program("program_32")
+        if not os.path.exists("/lib/ld-linux.so.2"):
+            self.skipTest("this machine has no loader of 32-bit programs (libc6-i386)")
+        native = self.run_program([program])
+        self.assertEqual((9, "in 32 bits\n"), native.behaviour())
+        finished = self.run_tool("run", "--sim", "--quiet", "/bin/sh", "-c",
+                                 f"'{program}'; exec '{harness.program('linked')}'")  # fmt: skip
+        self.assertEqual((0, ""), (finished.returncode, finished.stderr))
+        self.assertIn("in 32 bits", finished.stdout)
+        (report,) = harness.read_reports(self.folder)
+        self.assertIn("linked", report["process"]["executable"])
+
+
+if __name__ == "__main__":
+    harness.main()

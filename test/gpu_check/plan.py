@@ -1,0 +1,78 @@
+"""What gpu-check runs, most valuable first, and how long each may take."""
+# SPDX-License-Identifier: Apache-2.0
+import pathlib
+import sys
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NATIVE = "native"
+# The library is asked which of them it knows.
+CANDIDATE_MODES = ("cache", "cache at-reuse", "dedicated", "observe", "off")
+BUDGET_S = 480
+
+
+class Program(NamedTuple):
+    words: tuple  # a name in test/programs, then its arguments
+    device: str = "any"  # or "gpu", "sim": those that need one of them
+    limit_s: int = 30
+    variables: tuple = ()  # pairs, for the program's environment
+    alone: bool = False  # nothing may run beside it: it counts what is free
+
+    @property
+    def name(self):
+        return " ".join([*(f"{k}={v}" for k, v in self.variables), *self.words])
+
+    @property
+    def is_script(self):
+        return self.words[0].endswith(".py")
+
+
+# Each ends with status 77 and the reason where its package is missing.
+FRAMEWORKS = [
+    Program(("torch_train.py",), "gpu", 60, alone=True),
+    Program(("torch_train.py",), "gpu", 60, (("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"),), True),
+    Program(("nccl_reduce.py",), "gpu", 40, alone=True),
+    Program(("torch_graph.py",), "gpu", 60, alone=True),
+    Program(("cupy_arrays.py",), "gpu", 60, alone=True),
+    Program(("jax_steps.py",), "gpu", 60, alone=True),
+    Program(("triton_add.py",), "gpu", 60, alone=True),
+]
+
+# As nvcc makes them, with the runtime shared and static, and one with ours inside.
+RUNTIMES = [
+    Program(("train",)),
+    Program(("train_nvcc_static",), "gpu"),
+    Program(("train_static",), "sim"),
+    Program(("last_error",)),
+]
+
+# They fill the device or count what is free, so that others beside them would show.
+ALONE = ("meminfo", "oom", "memory_limit", "device_limit", "ipc_processes")
+# Enough to fill a device of any size; on the simulated one its own capacity does.
+ON_A_GPU = {("oom",): ("oom", "4096"), ("oom", "96"): ("oom", "4096")}
+# They are told from outside what to do, so the end-to-end tests alone can run them.
+ELSEWHERE = ("sticky_error",)
+
+
+def victims(build, simulated):
+    """Those of the end-to-end tests, and what a mode changes of them on purpose; what they ask of the simulated device is left out on a real
+    one, where a program that is listed with several such wishes runs once."""
+    folder = str(ROOT / "test/end_to_end")
+    arguments, sys.argv = sys.argv, ["gpu-check", str(build)]
+    sys.path.insert(0, folder)
+    try:
+        import behaviours
+        import transparency_test
+    finally:
+        sys.argv = arguments
+        sys.path.remove(folder)
+    known = {program.words[0] for program in RUNTIMES}
+    found = {}
+    for words, wish in transparency_test.VICTIMS:
+        if words[0] in known or (not simulated and words[0] in ELSEWHERE):
+            continue
+        words = tuple(words) if simulated else ON_A_GPU.get(tuple(words), tuple(words))
+        variables = (("VRAMSCOPE_SIM", wish),) if simulated and wish else ()
+        program = Program(words, variables=variables, alone=words[0].startswith(ALONE))
+        found[program.name] = program
+    return list(found.values()), behaviours.by_design

@@ -1,0 +1,229 @@
+"""Runs programs natively and in each mode, within a budget, and says what is different."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from typing import NamedTuple
+
+from plan import NATIVE, ROOT
+
+MISSING = 77  # a script's status where its package is not installed
+OVER = "the time for the whole run is over"
+KEPT = 2000  # characters of output that the JSON file keeps of a failure
+
+
+class Run(NamedTuple):
+    status: int
+    stdout: str
+    stderr: str
+    seconds: float
+    reports: list
+
+    def first_line(self):
+        lines = (self.stdout + self.stderr).strip().splitlines()
+        return lines[0] if lines else ""
+
+
+class Budget:
+    """Seconds that are left for everything."""
+
+    def __init__(self, seconds):
+        self.end = time.monotonic() + seconds
+
+    def left(self):
+        return self.end - time.monotonic()
+
+
+class Runner:
+    def __init__(self, build, simulated, budget):
+        self.build = build.resolve()
+        self.simulated = simulated
+        self.budget = budget
+        self.library = self.build / "interpose/libvramscope.so"
+        self.programs = self.build / "test/programs"
+        self.is_complete = True  # until there was no time for a program
+
+    def command(self, words):
+        if words[0].endswith(".py"):
+            return [sys.executable, str(ROOT / "test/programs" / words[0]), *words[1:]]
+        return [str(self.programs / words[0]), *words[1:]]
+
+    def is_built(self, words):
+        return pathlib.Path(self.command(words)[0]).exists()
+
+    def environment(self, mode, folder, variables=()):
+        result = {k: v for k, v in os.environ.items() if not k.startswith("VRAMSCOPE_")}
+        if self.simulated:
+            result["LD_LIBRARY_PATH"] = str(self.build / "test/simulator")
+        result.update(variables)
+        if mode != NATIVE:
+            result["LD_PRELOAD"] = str(self.library)
+            result["VRAMSCOPE_MODE"], *reuse = mode.split()
+            result["VRAMSCOPE_OUTPUT"] = f"{folder}/%e.%p.json"
+            if reuse:
+                result["VRAMSCOPE_REUSE"] = reuse[0]
+        return result
+
+    def run(self, words, mode, limit_s, variables=()):
+        """(Run, "") or (None, the reason in words)."""
+        left_s = self.budget.left()
+        if left_s <= 1:
+            self.is_complete = False
+            return None, OVER
+        with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
+            start = time.monotonic()
+            try:
+                process = subprocess.Popen(
+                    self.command(words), env=self.environment(mode, folder, variables), cwd=folder,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True, errors="replace", start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                return None, f"cannot run it: {error.strerror}"
+            try:
+                stdout, stderr = process.communicate(timeout=min(limit_s, left_s))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # its children too: a session of its own
+                process.communicate()
+                if limit_s <= left_s:
+                    return None, f"did not end within {limit_s:.0f} s"
+                self.is_complete = False
+                return None, OVER
+            seconds = time.monotonic() - start
+            return Run(process.returncode, stdout, stderr, seconds, read_reports(folder)), ""
+
+    def modes(self, candidates):
+        """Those that the library accepts: it complains about others when CUDA starts."""
+        known = []
+        for mode in candidates:
+            done, _ = self.run(("linked",), mode, 30)
+            if done is None or "vramscope: " not in done.stderr:
+                known.append(mode)
+        return known
+
+    def compare(self, program, modes, by_design):
+        """Rows of one program: native first, then each mode."""
+        if program.device not in ("any", "sim" if self.simulated else "gpu"):
+            return [row(program.name, "all", "skipped", f"needs the {program.device} device")]
+        if not self.is_built(program.words):
+            return [row(program.name, "all", "skipped", "not in this build folder")]
+        native, reason = self.run(program.words, NATIVE, program.limit_s, program.variables)
+        if native is None:
+            return [row(program.name, NATIVE, verdict_of(reason), reason)]
+        if native.status == MISSING:
+            return [row(program.name, "all", "skipped", native.first_line())]
+        note = native.first_line() if native.status else ""
+        rows = [row(program.name, NATIVE, "ran", note, status=native.status, seconds=native.seconds,
+                    memory=said_memory(native))]  # fmt: skip
+        for mode in modes:
+            profiled, reason = self.run(program.words, mode, program.limit_s, program.variables)
+            rows.append(judge(program, mode, by_design, native, profiled, reason))
+        return rows
+
+
+def row(what, mode, verdict, note="", **numbers):
+    return {"what": what, "mode": mode, "verdict": verdict, "note": note, **numbers}
+
+
+def verdict_of(reason):
+    """Of a program that gave no answer."""
+    return "skipped" if reason == OVER else "FAILED"
+
+
+def read_reports(folder):
+    reports = []
+    for path in sorted(pathlib.Path(folder).glob("*.json")):
+        try:
+            reports.append(json.loads(path.read_text()))
+        except ValueError as error:
+            reports.append({"unreadable": f"{path.name}: {error}"})
+    return reports
+
+
+def judge(program, mode, by_design, native, profiled, reason):
+    what = program.name
+    if profiled is None:
+        return row(what, mode, verdict_of(reason), reason)
+    numbers = {
+        "status": profiled.status,
+        "seconds": profiled.seconds,
+        "reports": len(profiled.reports),
+        "memory": reported_memory(profiled.reports),
+        "exports": exporting_calls(profiled.reports),
+    }
+    difference = first_difference(native, profiled)
+    if difference and by_design(" ".join(program.words), mode):
+        return row(what, mode, "by design", difference, **numbers)
+    difference = difference or implausible(profiled.reports)
+    if not difference:
+        return row(what, mode, "same", "", **numbers)
+    kept = {"stdout": profiled.stdout[-KEPT:], "stderr": profiled.stderr[-KEPT:]}
+    return row(what, mode, "FAILED", difference, **numbers, **kept)
+
+
+def first_difference(native, profiled):
+    if native.status != profiled.status:
+        last = profiled.stderr.strip()[-120:]
+        return f"status {profiled.status} instead of {native.status} {last}"
+    before, after = native.stdout.splitlines(), profiled.stdout.splitlines()
+    for one, other in zip(before, after):
+        if one != other:
+            return f"'{other}' instead of '{one}'"
+    return "" if len(before) == len(after) else f"{len(after)} lines instead of {len(before)}"
+
+
+def implausible(reports):
+    """What is wrong with the numbers of the reports, "" when they add up."""
+    import recount  # of test/end_to_end, beside the victims
+
+    for report in reports:
+        if "unreadable" in report:
+            return f"report {report['unreadable']}"
+        try:
+            recount.check_sums(unittest.TestCase(), report)
+        except AssertionError as error:
+            return f"report: {str(error).splitlines()[0]}"
+        for device in report["devices"]:
+            stats, total = device["memory_stats"], device["total_bytes"]
+            held = stats.get("reserved_bytes.all.peak", 0)
+            if total and held > total:
+                return f"report: {held} bytes reserved of {total}"
+    return ""
+
+
+def said_memory(run):
+    """What a script itself printed about its memory: lines "WHEN KEY NUMBER"."""
+    lines = [line.split() for line in run.stdout.splitlines()]
+    return {
+        f"{words[0]} {words[1]}": int(words[2])
+        for words in lines
+        if len(words) == 3 and "." in words[1] and words[2].isdigit()
+    }
+
+
+def reported_memory(reports):
+    """Of the report with the most memory: our statistics under the keys that scripts print."""
+    best = {}
+    for report in reports:
+        for device in report.get("devices", []):
+            stats = device["memory_stats"]
+            if stats.get("reserved_bytes.all.peak", 0) >= best.get("reserved_bytes.all.peak", 0):
+                best = {key: value for key, value in stats.items() if ".all." in key}
+    return best
+
+
+def exporting_calls(reports):
+    """Who exported or asked for handles: function -> calls."""
+    calls = {}
+    for report in reports:
+        for function in report.get("functions", []):
+            name = function["name"]
+            if function["calls"] and ("Ipc" in name or "Handle" in name or "SetAttribute" in name):
+                calls[name] = calls.get(name, 0) + function["calls"]
+    return calls

@@ -1,0 +1,97 @@
+/* Talks to Vramscope through vramscope.h, in C; does the same work when nobody answers.
+   SPDX-License-Identifier: Apache-2.0 */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/vramscope.h"
+
+#define MIB ((size_t)1 << 20)
+#define MUST(call) must((call), #call)
+
+static void must(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  printf("%s failed with %d\n", what, (int)result);
+  exit(3);
+}
+
+static CUdeviceptr allocate(size_t bytes) {
+  CUdeviceptr block;
+  MUST(cuMemAlloc(&block, bytes));
+  return block;
+}
+
+static void count(const char* key, int64_t value, void* context) {
+  (void)value;
+  if (strchr(key, '.') != NULL) ++*(int*)context;
+}
+
+static void add(const struct vramscope_segment* segment, void* context) {
+  uint64_t end = segment->address;
+  for (size_t i = 0; i < segment->block_count; ++i) {
+    if (segment->blocks[i].address == end) end += segment->blocks[i].size;
+  }
+  if (end == segment->address + segment->total_size) *(uint64_t*)context += segment->total_size;
+}
+
+typedef int (*question)(int device, int64_t* bytes);
+
+static void ask(const char* what, question asked) {
+  int64_t bytes = -1;
+  int code = asked(VRAMSCOPE_CURRENT_DEVICE, &bytes);
+  printf("%s: %d, %lld\n", what, code, (long long)bytes);
+}
+
+static void ask_all(const char* when) {
+  printf("%s: active %d\n", when, vramscope_is_active());
+  ask("allocated", vramscope_memory_allocated);
+  ask("max allocated", vramscope_max_memory_allocated);
+  ask("reserved", vramscope_memory_reserved);
+  ask("cached", vramscope_memory_cached);
+  ask("max reserved", vramscope_max_memory_reserved);
+  ask("max cached", vramscope_max_memory_cached);
+  int keys = 0, host_keys = 0;
+  int code = vramscope_memory_stats(0, count, &keys);
+  printf("stats: %d, %d with parts\n", code, keys);
+  code = vramscope_host_memory_stats(count, &host_keys);
+  printf("host stats: %d, %d with parts\n", code, host_keys);
+  uint64_t bytes = 0, free_bytes = 0, total_bytes = 0;
+  code = vramscope_memory_snapshot(add, &bytes);
+  printf("snapshot: %d, %llu bytes tiled\n", code, (unsigned long long)bytes);
+  code = vramscope_get_memory_info(VRAMSCOPE_CURRENT_DEVICE, &free_bytes, &total_bytes);
+  printf("info: %d, free %d, total %d\n", code, free_bytes > 0, total_bytes >= free_bytes);
+}
+
+int main(void) {
+  CUdevice device;
+  CUcontext context;
+  int64_t value = -1;
+  ask_all("before");
+  MUST(cuInit(0));
+  printf("without a context: %d\n", vramscope_empty_cache());
+  MUST(cuDeviceGet(&device, 0));
+  MUST(cuDevicePrimaryCtxRetain(&context, device));
+  MUST(cuCtxSetCurrent(context));
+  ask_all("unused");
+
+  CUdeviceptr kept = allocate(3 * MIB), freed = allocate(30 * MIB);
+  void* pinned;
+  MUST(cuMemHostAlloc(&pinned, 5000, 0));
+  MUST(cuMemFree(freed));
+  ask_all("used");
+  printf("reset: %d\n", vramscope_reset_peak_memory_stats(0));
+  printf("old names: %d %d\n", vramscope_reset_max_memory_allocated(0),
+         vramscope_reset_max_memory_cached(0));
+  ask("max allocated", vramscope_max_memory_allocated);
+  printf("accumulated: %d\n", vramscope_reset_accumulated_memory_stats(0));
+  int code = vramscope_memory_stat(0, "allocation.all.allocated", &value);
+  printf("allocations: %d, %lld\n", code, (long long)value);
+  printf("empty: %d\n", vramscope_empty_cache());
+  ask("reserved", vramscope_memory_reserved);
+  printf("wrong key: %d\n", vramscope_memory_stat(0, "no_such_counter", &value));
+  printf("wrong device: %d\n", vramscope_memory_stat(7, "num_ooms", &value));
+  MUST(cuMemFree(kept));
+  MUST(cuMemFreeHost(pinned));
+  return 0;
+}
