@@ -72,7 +72,8 @@ void hand_out(const FlatStats& stats, vramscope_each_counter each, void* context
 CUresult ask_in_context_of(Profiler& profiler, CUdevice device, std::size_t& free_bytes,
                            std::size_t& total_bytes) {
   CUresult code = CUDA_ERROR_INVALID_CONTEXT;
-  profiler.contexts().each([&](CUcontext context) {
+  const Place place = {.kind = Kind::device, .device = static_cast<std::uint16_t>(device)};
+  profiler.contexts().each_reaching(place, [&](CUcontext context) {
     if (code == CUDA_SUCCESS) return;
     const Within within(context);
     CUdevice its_device = 0;

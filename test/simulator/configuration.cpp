@@ -61,6 +61,8 @@ bool set_shared(Configuration& configuration, std::string_view value) {
   if (value.empty()) return false;
   configuration.shared = value;
   return true;
+}
+
 bool set_lacks(Configuration& configuration, std::string_view names) {
   std::vector<std::string> lacks;
   while (!names.empty()) {
