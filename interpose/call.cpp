@@ -11,8 +11,8 @@ constinit thread_local volatile bool inside = false;  // signal handlers ask too
 
 }  // namespace
 
-Call::Call(Function function) noexcept
-    : profiler_(inside ? nullptr : Profiler::active()), errno_(errno) {
+Call::Call(Function function, const void* caller) noexcept
+    : profiler_(inside ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
   if (profiler_ == nullptr) return;
   inside = true;
   event_.function = static_cast<std::uint16_t>(function);
@@ -54,6 +54,14 @@ Tag Call::tag(Place place) noexcept {
   Stack stack;
   capture(stack);
   return profiler_->recorder().intern(stack, place);
+}
+
+Request Call::request(Place place, std::size_t bytes) noexcept {
+  Stack stack;
+  capture(stack);
+  const Tag who = profiler_->recorder().intern(stack, place);
+  const bool whole = profiler_->exporters().wants_whole(stack, who, to_address(caller_));
+  return {.where = place, .bytes = bytes, .tag = who, .whole = whole};
 }
 
 void Call::note(const Outcome& outcome) noexcept {

@@ -26,7 +26,8 @@ template <class T>
 // Threads: one, the calling thread. Keeps errno as the real call left it.
 class Call {
  public:
-  explicit Call(Function function) noexcept;
+  // caller: where the driver was called from.
+  Call(Function function, const void* caller) noexcept;
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -45,6 +46,8 @@ class Call {
   [[nodiscard]] bool find_place(Place& place) const noexcept;
   // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
   [[nodiscard]] Tag tag(Place place) noexcept;
+  // The same as a request for device memory: whole, if the caller may export it.
+  [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
   // Where memory of `kind` is: in the current context, or nowhere in particular.
   [[nodiscard]] Place place_of(Kind kind) const noexcept;
@@ -116,6 +119,7 @@ class Call {
 
   Profiler* profiler_;
   Event event_;
+  const void* caller_;
   Promise promise_;
   int errno_;
 };

@@ -81,6 +81,7 @@ Profiler::Profiler(const Options& options)
     : options_(options),
       backend_(contexts_, captures_),
       allocator_(backend_, limits_of(options)),
+      exporters_(options.mode == Mode::dedicated),
       recorder_(kFunctionCount),
       triggers_(*this) {
   limit_devices();

@@ -10,6 +10,7 @@
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
+#include "interpose/exporters.h"
 #include "interpose/graph_memory.h"
 #include "interpose/open_counts.h"
 #include "interpose/options.h"
@@ -35,7 +36,9 @@ class Profiler {
   static void final_report(const char* trigger) noexcept;
   static void report_before_exec() noexcept;
 
-  [[nodiscard]] bool routes_device_memory() const noexcept { return options_.mode == Mode::cache; }
+  [[nodiscard]] bool routes_device_memory() const noexcept {
+    return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
+  }
   [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
@@ -45,6 +48,7 @@ class Profiler {
   [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
   [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
+  [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -78,6 +82,7 @@ class Profiler {
   OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;
+  Exporters exporters_;
   Recorder recorder_;
   Triggers triggers_;
   SystemMutex devices_mutex_;

@@ -45,8 +45,15 @@ BEHAVIOURS = [
     ),
     Behaviour("Free memory falls with an allocation and comes back with its free", ("meminfo",)),
     Behaviour("Ranges, attributes and ids describe the allocation", ("ranges", "kinds")),
-    Behaviour("An IPC handle opens at the allocation's start, one for each", ("ipc_export",)),
-    Behaviour("Exported memory is not recycled while others may use it"),
+    Behaviour("An IPC handle opens at the allocation's start, one for each", ("ipc_export", "ipc_processes")),
+    Behaviour(
+        "Exported memory is not recycled while others may use it",
+        (
+            "sync_memops",
+            "exporter",
+            "exports_test.py: an exported segment goes back when it is freed",
+        ),
+    ),
     Behaviour(
         "Calls during a stream capture fail, or not, by its mode",
         ("capture_free", "capture_contexts"),
@@ -71,10 +78,14 @@ BEHAVIOURS = [
     ),
 ]
 
-# What a mode changes on purpose, and the words of README, "Modes", that say so.
+NO_EXPORT = "A block that is a part of a segment cannot be exported"
+# What a mode changes on purpose, and the words of README, "Modes", that say so. "cache" stands for
+# its ways of reuse too.
 BY_DESIGN = {
     ("capture_free free", "cache"): "A free during stream capture succeeds",
-    ("ipc_export", "cache"): "Exporting its memory to another process (IPC) fails",
+    ("capture_free free", "dedicated"): "A free during stream capture succeeds",
+    ("ipc_export", "cache"): NO_EXPORT,
+    ("sync_memops", "cache"): NO_EXPORT,
 }
 
 

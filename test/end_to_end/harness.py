@@ -20,7 +20,7 @@ LIBRARY = BUILD / "interpose/libvramscope.so"
 SIMULATOR = BUILD / "test/simulator"
 PROGRAMS = BUILD / "test/programs"
 TOOL = BUILD / "reporter/view/vramscope"
-MODES = ("cache", "cache at-reuse", "observe", "off")
+MODES = ("cache", "cache at-reuse", "dedicated", "observe", "off")
 DEADLINE_S = 120  # of one program; two busy cores and unlucky neighbours included
 
 

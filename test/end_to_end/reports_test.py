@@ -6,7 +6,7 @@ import harness
 import recount
 
 MIB = 1 << 20
-RECORDING = ("cache", "observe")
+RECORDING = ("cache", "dedicated", "observe")
 
 
 def functions(report):
@@ -56,15 +56,27 @@ class Reports(harness.Case):
         for segment in report["devices"][0]["segments"]:
             self.assertEqual(1, len(segment["blocks"]))
 
+    def test_dedicated_memory_is_one_segment_of_one_block_that_is_reused(self):
+        report = self.train("dedicated")
+        stats = report["devices"][0]["memory_stats"]
+        self.assertLess(stats["segment.all.allocated"], stats["allocation.all.allocated"])
+        for segment in report["devices"][0]["segments"]:
+            self.assertTrue(segment["is_dedicated"])
+            self.assertFalse(segment["is_exported"])
+            self.assertEqual(
+                [segment["total_size"]], [block["size"] for block in segment["blocks"]]
+            )
+
     def test_a_cache_asks_the_driver_less_often(self):
         stats = self.train("cache")["devices"][0]["memory_stats"]
         self.assertLess(stats["num_device_alloc"], stats["allocation.all.allocated"] / 2)
 
-    def test_both_modes_see_the_same_requests(self):
+    def test_all_modes_see_the_same_requests(self):
         names = ("allocation.all.allocated", "allocation.all.freed", "requested_bytes.all.peak",
                  "requested_bytes.all.allocated")  # fmt: skip
-        cached, observed = (self.train(mode)["devices"][0]["memory_stats"] for mode in RECORDING)
-        self.assertEqual([cached[name] for name in names], [observed[name] for name in names])
+        cached, *others = (self.train(mode)["devices"][0]["memory_stats"] for mode in RECORDING)
+        for stats in others:
+            self.assertEqual([cached[name] for name in names], [stats[name] for name in names])
 
     def test_pinned_and_registered_memory_is_counted(self):
         stats = self.train("observe")["host"]["memory_stats"]
@@ -237,10 +249,10 @@ class Reports(harness.Case):
 
 class Coverage(harness.Case):
     PROGRAMS = (
-        ["capture_free", "allocate"], ["context_reset"], ["double_free"], ["ipc_export"], ["kinds"],
-        ["linked"], ["meminfo"], ["old_names"], ["pinned_flags"], ["peers"], ["proc_address"],
+        ["capture_free", "allocate"], ["context_reset"], ["dmabuf_export"], ["double_free"],
+        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["pinned_flags"], ["peers"], ["proc_address"],
         ["arrays"], ["context_life"], ["graph_memory"], ["graphics"], ["multicast"],
-        ["null_handles"], ["pools"], ["virtual_memory"],
+        ["null_handles"], ["pools"], ["sync_memops"], ["virtual_memory"],
     )  # fmt: skip
 
     # Functions of graphics need graphics; a checkpoint stops the process; a surface reference and a

@@ -43,6 +43,7 @@ VICTIMS = [
     (["exit_variants", "abort"], ""),
     (["exit_variants", "kill"], ""),
     (["exit_variants", "exec"], ""),
+    (["exporter"], ""),
     (["fork_child"], ""),
     (["forks", "clone"], ""),
     (["forks", "daemon"], ""),
@@ -65,6 +66,7 @@ VICTIMS = [
     (["free_elsewhere"], "devices=2"),
     (["free_kinds"], ""),
     (["ipc_export"], ""),
+    (["ipc_processes"], ""),
     (["kinds"], ""),
     (["last_error"], ""),
     (["linked"], ""),
@@ -100,6 +102,7 @@ VICTIMS = [
     (["reuse_race"], SLOW),
     (["small_device"], "capacity=1GiB"),
     (["sticky_error"], "sticky=3:700"),
+    (["sync_memops"], ""),
     (["threads_alloc"], ""),
     (["threads_alloc"], "slow_free_us=200"),
     (["train"], ""),
@@ -153,7 +156,7 @@ class Transparency(harness.Case):
             self.assertEqual("wrong bytes: device 0, host 0\n", outcome.stdout, mode)
 
     def test_a_free_during_capture_is_kept_for_later(self):
-        for mode in ("cache", "observe"):
+        for mode in ("cache", "dedicated", "observe"):
             command = [harness.program("capture_free"), "free"]
             native = self.run_program(command)
             profiled = self.run_program(command, mode)
@@ -173,23 +176,11 @@ class Transparency(harness.Case):
         self.assertIn("free during capture: 0", cached.stdout)
         self.assertIn("end of capture: 0", cached.stdout)
 
-    def test_export_of_cached_memory_is_refused_with_the_mode_to_use(self):
-        command = [harness.program("ipc_export")]
-        not_supported = "801"
-        native = self.run_program(command)
-        observed = self.run_program(command, "observe")
-        self.assertEqual(native.behaviour(), observed.behaviour())
-        cached = self.run_program(command, "cache")
-        self.assertIn(f"export of a small block: {not_supported}", cached.stdout)
-        self.assertIn("free of the large block: 0", cached.stdout)
-        said = cached.stderr + "".join(w for r in cached.reports for w in r["warnings"])
-        self.assertIn("observe", said)
-
     def test_a_sticky_error_is_seen_as_soon_as_without_us(self):
         command = [harness.program("threads_alloc")]
         simulator = "sticky=2:700"  # counts allocations at the device: a cache asks for few
         native = self.run_program(command, simulator=simulator)
-        for mode in ("cache", "observe"):
+        for mode in ("cache", "dedicated", "observe"):
             profiled = self.run_program(command, mode, simulator)
             self.assertEqual(native.status, profiled.status)
             self.assertIn("failed with 700", profiled.stdout)
