@@ -89,7 +89,10 @@ class Call {
  private:
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {
-    const std::uint64_t start = now_ns();
+    return timed(real_function, now_ns());
+  }
+  template <class RealFunction>
+  CUresult timed(RealFunction real_function, std::uint64_t start) noexcept {
     errno = errno_;
     const CUresult code = real_function();
     errno_ = errno;
@@ -99,7 +102,7 @@ class Call {
 
   template <class RealFunction, class MemoryOf>
   CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) noexcept {
-    const CUresult code = timed(real_function);
+    const CUresult code = timed(real_function, event_.start_ns);  // nothing happened since
     if (code == CUDA_SUCCESS) {
       const auto [address, bytes] = memory_of();
       if (address != 0) adopt(place_of(event_.place.kind), address, bytes);
