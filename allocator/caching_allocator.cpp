@@ -44,6 +44,8 @@ Outcome CachingAllocator::allocate(const Request& request) noexcept {
   MutexLock lock(state_->mutex);
   if (request.where.kind == Kind::pinned) [[unlikely]] {
     state_->allocate_pinned(request, out);
+  } else if (request.whole) [[unlikely]] {
+    state_->allocate_whole(request, out);
   } else {
     state_->allocate(request, out);
   }
@@ -111,7 +113,12 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
 Outcome CachingAllocator::free(Address address) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
   if (state_->pinned_range.contains(address) && state_->free_pinned(address, out)) return out;
+  if (state_->whole_range.contains(address) && state_->free_whole(address, out)) return out;
   if (!state_->free_in_sole_place(address, out)) state_->free(address, out);
+  // It may have been set apart between the two steps of the free (note_export).
+  if (out.status.result == Result::invalid && state_->whole_range.contains(address)) [[unlikely]] {
+    static_cast<void>(state_->free_whole(address, out));
+  }
   return out;
 }
 

@@ -17,6 +17,9 @@ struct Request {
   Place where{};
   std::size_t bytes = 0;
   Tag tag = 0;
+  // Device memory: a segment of exactly `bytes`, with no other block in it ever, so that others can
+  // be given the segment. Reused whole, for whole requests of the same bytes.
+  bool whole = false;
 };
 
 // Where the memory of an allocation came from.
@@ -60,6 +63,8 @@ struct Found {
   bool owned = false;  // inside one of our segments, live or free
   bool live = false;   // inside a block that the program holds
   bool direct = false;
+  bool whole = false;     // its block is the whole segment
+  bool exported = false;  // see CachingAllocator::note_export
   Place where{};
   Address segment = 0;
   std::uint64_t segment_bytes = 0;
@@ -126,6 +131,12 @@ class CachingAllocator {
   [[nodiscard]] bool try_find(Address address, Found& found) const noexcept;
   // Adopted memory in the space of `kind`; found.segment is where it starts.
   [[nodiscard]] Found find_direct(Kind kind, Address address) const noexcept;
+
+  // The program is about to let others reach the memory around `address`: another process, another
+  // device, the hardware. From now on its segment goes back to the backend when its block is freed,
+  // instead of being kept for reuse. Only for live blocks that are whole segments; else nothing
+  // changes, nor when our own memory is exhausted. What is found tells (`exported`).
+  [[nodiscard]] Found note_export(Address address) noexcept;
 
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;

@@ -22,7 +22,7 @@ void CachingAllocator::State::allocate_pinned(const Request& request, Outcome& o
   out.source = Source::hit;
   if (block) {
     hand_out_pinned(*block, out);
-    if (is_proved(pinned_waits, block->freed) || prove_pinned(*block, out)) return;
+    if (is_proved(pinned_waits, block->freed) || prove_whole(*block, out)) return;
   }
   block = obtain_pinned(request, bytes, out);
   if (!block) {

@@ -78,6 +78,7 @@ void CachingAllocator::State::forget_place(Place where) {
     it = next;
   }
   if (where.kind == Kind::pinned) forget_pinned(where);
+  if (where.kind == Kind::device) forget_whole(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);
@@ -112,6 +113,7 @@ void CachingAllocator::State::forget_everything() {
   segments.clear();
   directs = {};
   pinned.clear();
+  whole.clear();
   blocks.clear();
   ledger.clear();
   for (auto& device : devices) device.reset();
@@ -119,6 +121,7 @@ void CachingAllocator::State::forget_everything() {
   host = {};
   host_used = false;
   device_range.clear();
+  whole_range.clear();
   pinned_range.clear();
 }
 

@@ -34,6 +34,7 @@ bool CachingAllocator::State::release_idle(std::uint16_t device, Outcome& out) {
     drain_pending(where, out);
     release_where(
         where, [](const Segment&, std::uint32_t) { return true; }, out);
+    release_idle_whole(where, out);
   }
   return counted;
 }

@@ -31,12 +31,14 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
   if (is_out_of_memory(out) && limits.exact_fallback && least < bytes) {
     block = attempt(where, pool, least, out);
   }
-  if (is_out_of_memory(out)) {
-    ++device_of(where).counters.rare().num_ooms;
-    rooms[where.device].refusals += out.by_limit;
-  }
+  if (is_out_of_memory(out)) count_out_of_memory(where, out);
   if (block == kNoBlock) out.source = Source::none;
   return block;
+}
+
+void CachingAllocator::State::count_out_of_memory(Place where, const Outcome& out) {
+  ++device_of(where).counters.rare().num_ooms;
+  rooms[where.device].refusals += out.by_limit;
 }
 
 // throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted
@@ -55,15 +57,24 @@ bool CachingAllocator::State::reject(Place where, std::uint64_t bytes, Outcome& 
 
 BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::uint64_t bytes,
                                             Outcome& out) {
+  const Address address = reserve(where, bytes, out);
+  if (!out.status.ok()) return kNoBlock;
+  const BlockIndex block = add_segment(where, pool, address, bytes);
+  if (block == kNoBlock || !ledger.prepare(out.tag)) out.status = {Result::failed, 0};
+  return out.status.ok() ? block : kNoBlock;
+}
+
+// One segment from the backend, if the limits let it ask; out.status tells.
+Address CachingAllocator::State::reserve(Place where, std::uint64_t bytes, Outcome& out) {
   const PlaceMemory* place = find_place(where);
   if (place && !within_limit(*place, bytes)) {
     out.status = {Result::out_of_memory, out.status.code};  // the backend's refusal, if any, stays
-    return kNoBlock;
+    return 0;
   }
   out.by_limit = !has_room(where.device, bytes);
   if (out.by_limit) {
     out.status = {Result::out_of_memory, out.status.code};
-    return kNoBlock;
+    return 0;
   }
   DeviceMemory& device = device_of(where);  // devices stay while their places come and go
   device.promised += bytes;
@@ -73,10 +84,7 @@ BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::ui
   device.promised -= bytes;
   out.backend_ns += grant.ns;
   out.status = grant.status;
-  if (!grant.status.ok()) return kNoBlock;
-  const BlockIndex block = add_segment(where, pool, grant.address, bytes);
-  if (block == kNoBlock || !ledger.prepare(out.tag)) out.status = {Result::failed, 0};
-  return out.status.ok() ? block : kNoBlock;
+  return grant.address;
 }
 
 bool CachingAllocator::State::within_limit(const PlaceMemory& place, std::uint64_t bytes) const {
@@ -122,6 +130,7 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
 // Not null and clear of every segment that we have.
 bool CachingAllocator::State::is_fresh(Address address, std::uint64_t bytes) const {
   if (address == 0 || address > ~Address{0} - bytes) return false;
+  if (whole.overlaps(address, bytes)) return false;
   const auto above = segments.lower_bound(address);
   if (above != segments.end() && above->first < address + bytes) return false;
   if (above == segments.begin()) return true;

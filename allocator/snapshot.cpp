@@ -19,7 +19,7 @@ BlockSnapshot describe(const Block& b) {
           .state = b.state};
 }
 
-BlockSnapshot describe(const PinnedBlock& b) {
+BlockSnapshot describe(const WholeBlock& b) {
   return {.address = b.address,
           .size = b.bytes,
           .requested_size = b.requested,
@@ -52,7 +52,8 @@ bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
 }  // namespace
 
 bool CachingAllocator::may_own(Address address) const noexcept {
-  return state_->device_range.contains(address) || state_->pinned_range.contains(address);
+  return state_->device_range.contains(address) || state_->whole_range.contains(address) ||
+         state_->pinned_range.contains(address);
 }
 
 bool CachingAllocator::owns_pinned(Address address) const noexcept {
@@ -65,6 +66,7 @@ bool CachingAllocator::owns(Address address) const noexcept {
   if (!may_own(address)) return false;
   MutexLock lock(state_->mutex);
   if (state_->pinned.find_around(address)) return true;
+  if (state_->whole.find_around(address)) return true;
   const auto above = state_->segments.upper_bound(address);
   if (above == state_->segments.begin()) return false;
   const auto segment = std::prev(above);
@@ -74,7 +76,8 @@ bool CachingAllocator::owns(Address address) const noexcept {
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);
-  static_cast<void>(state_->find_owned(address, found) || state_->find_pinned(address, found) ||
+  static_cast<void>(state_->find_owned(address, found) || state_->find_whole(address, found) ||
+                    state_->find_pinned(address, found) ||
                     state_->find_direct(Space::memory, address, found));
   return found;
 }
@@ -99,6 +102,7 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   const Block& b = blocks[i];
   found.owned = true;
   found.live = b.is_live();
+  found.whole = !b.is_part();
   found.where = places[segment.slot]->place;
   found.segment = start;
   found.segment_bytes = segment.bytes;
@@ -107,17 +111,30 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   return true;
 }
 
-bool CachingAllocator::State::find_pinned(Address address, Found& found) const {
-  const PinnedBlock* block = pinned.find_around(address);
+namespace {
+
+bool describe(const WholeBlock* block, Found& found) {
   if (!block) return false;
   found.owned = true;
   found.live = block->is_live();
+  found.whole = true;
+  found.exported = block->exported;
   found.where = block->where;
   found.segment = block->address;
   found.segment_bytes = block->bytes;
   found.block = describe(*block);
   found.serial = block->is_live() ? block->serial : 0;
   return true;
+}
+
+}  // namespace
+
+bool CachingAllocator::State::find_whole(Address address, Found& found) const {
+  return describe(whole.find_around(address), found);
+}
+
+bool CachingAllocator::State::find_pinned(Address address, Found& found) const {
+  return describe(pinned.find_around(address), found);
 }
 
 bool CachingAllocator::State::find_direct(Space space, Address address, Found& found) const {
@@ -143,7 +160,8 @@ std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept 
     if (!place || place->place.device != device) continue;
     bytes += place->large.idle_bytes() + place->small.idle_bytes();
   }
-  return bytes;
+  const auto& memory = state_->devices[device];
+  return bytes + (memory ? memory->idle_whole_bytes : 0);
 }
 
 bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {
@@ -181,9 +199,9 @@ Snapshot CachingAllocator::State::snapshot() const {
   out.host = host;
   out.host_used = host_used;
   ledger.describe(out);
-  const std::size_t whole = direct_count() + pinned.all().size();
-  out.segments.reserve(segments.size() + whole);
-  out.blocks.reserve(blocks.block_count() + whole);
+  const std::size_t of_one_block = direct_count() + pinned.all().size() + whole.all().size();
+  out.segments.reserve(segments.size() + of_one_block);
+  out.blocks.reserve(blocks.block_count() + of_one_block);
   for (const auto& [address, segment] : segments) {
     out.segments.push_back({.place = places[segment.slot]->place,
                             .address = address,
@@ -196,6 +214,14 @@ Snapshot CachingAllocator::State::snapshot() const {
                             .address = address,
                             .total_size = block.bytes,
                             .is_small = pool_class(block.bytes) == PoolClass::small});
+  }
+  for (const auto& [address, block] : whole.all()) {
+    out.segments.push_back({.place = block.where,
+                            .address = address,
+                            .total_size = block.bytes,
+                            .is_small = block.pool == PoolClass::small,
+                            .is_dedicated = true,
+                            .is_exported = block.exported});
   }
   for (const Directs& adopted : directs) {
     for (const auto& [address, direct] : adopted) {
@@ -217,6 +243,10 @@ Snapshot CachingAllocator::State::snapshot() const {
     if (segment.is_direct) {
       const Directs& adopted = directs[static_cast<std::size_t>(space_of(segment.place.kind))];
       add_block(out, segment, describe(segment.address, adopted.at(segment.address)));
+      continue;
+    }
+    if (segment.is_dedicated) {
+      add_block(out, segment, describe(whole.all().at(segment.address)));
       continue;
     }
     for (; i != kNoBlock; i = blocks[i].next) add_block(out, segment, describe(blocks[i]));

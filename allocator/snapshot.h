@@ -32,6 +32,8 @@ struct SegmentSnapshot {
   std::uint64_t requested_size = 0;  // requested bytes of the active blocks
   bool is_small = false;             // size class of the pool
   bool is_direct = false;            // the program got it from the driver itself: one block
+  bool is_dedicated = false;         // of ours, for one block: never cut, reused for the same bytes
+  bool is_exported = false;          // others may reach it: goes back when its block is free
   std::uint32_t first_block = 0;     // index into Snapshot::blocks
   std::uint32_t block_count = 0;
 };

@@ -18,17 +18,18 @@
 #include "allocator/ledger.h"
 #include "allocator/limits.h"
 #include "allocator/mutex.h"
-#include "allocator/pinned_blocks.h"
 #include "allocator/pool.h"
 #include "allocator/waits.h"
+#include "allocator/whole_blocks.h"
 
 namespace vramscope {
 
 // One device: statistics for all its places, and what its limit is compared with.
 struct DeviceMemory {
   DeviceCounters counters;
-  std::uint64_t reserved = 0;  // bytes of our own segments
-  std::uint64_t promised = 0;  // asked of the backend and not answered yet
+  std::uint64_t reserved = 0;          // bytes of our own segments
+  std::uint64_t promised = 0;          // asked of the backend and not answered yet
+  std::uint64_t idle_whole_bytes = 0;  // of free dedicated segments
 };
 
 // What counts against a device's limit besides segments of ours.
@@ -149,7 +150,8 @@ struct CachingAllocator::State {
     return waits.cover(freed) && ++hits_unasked < kHitsPerProbe;
   }
   [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool prove_pinned(const PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool prove_whole(const WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(mutex);
   enum class Answer : std::uint8_t { fine, error, not_now };
   [[nodiscard]] Answer ask(Place where, bool must_wait, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
@@ -170,11 +172,14 @@ struct CachingAllocator::State {
   // Waits and completes, if the device may be waited for. Unlocks.
   void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
-  // segments.cpp. The first two unlock.
+  // segments.cpp. The first three unlock.
   [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Address reserve(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  void count_out_of_memory(Place where, const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool within_limit(const PlaceMemory& place, std::uint64_t bytes) const
@@ -232,6 +237,27 @@ struct CachingAllocator::State {
   void release_all_idle_pinned(Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void forget_pinned(Place where) VRAMSCOPE_REQUIRES(mutex);
 
+  // whole_memory.cpp. Those that take an Outcome unlock.
+  void allocate_whole(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* take_whole(Place where, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  void hand_out_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void put_back_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* obtain_whole(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool free_whole(Address address, Outcome& out) noexcept;
+  void begin_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Status complete_pending_whole(Place where, std::uint32_t newest, std::uint32_t own,
+                                              Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void drain_pending_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void end_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Status release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_idle_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void forget_whole(Place where) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
+
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
@@ -244,6 +270,7 @@ struct CachingAllocator::State {
 
   // snapshot.cpp
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_whole(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_direct(Space space, Address address, Found& found) const
       VRAMSCOPE_REQUIRES(mutex);
@@ -280,7 +307,8 @@ struct CachingAllocator::State {
   Directs::node_type spare VRAMSCOPE_GUARDED_BY(mutex);  // of the last one that ended: no malloc
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
   std::array<RoomCounts, kMaxDevices> rooms VRAMSCOPE_GUARDED_BY(mutex);
-  PinnedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
+  WholeBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
+  WholeBlocks whole VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
@@ -291,7 +319,8 @@ struct CachingAllocator::State {
   std::atomic<std::uint64_t> last_serial{0};
   // The place that every free can only mean, when there is just one and nothing is pending there.
   std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
-  AddressRange device_range;  // all our segments ever lie in it
+  AddressRange device_range;  // all our segments of pools ever lie in it
+  AddressRange whole_range;
   AddressRange pinned_range;
 };
 

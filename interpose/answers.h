@@ -34,4 +34,9 @@ namespace vramscope::routes {
   return !found.live || address >= found.block.address + found.block.requested_size;
 }
 
+// The driver's allocation is what the program asked for: it describes it best.
+[[nodiscard]] inline bool is_exact(const Found& found) noexcept {
+  return found.whole && found.segment_bytes == found.block.requested_size;
+}
+
 }  // namespace vramscope::routes

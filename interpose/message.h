@@ -10,7 +10,7 @@ namespace vramscope {
 void say(const char* text) noexcept;
 
 // Lines that are said at most once in a process.
-enum class Once : std::uint8_t { ipc_of_block, no_helper_thread, count };
+enum class Once : std::uint8_t { export_of_part, no_helper_thread, count };
 void say_once(Once which, const char* text) noexcept;
 
 }  // namespace vramscope

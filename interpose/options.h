@@ -18,9 +18,10 @@
 namespace vramscope {
 
 enum class Mode : std::uint8_t {
-  cache,    // served by the caching allocator
-  observe,  // passed to the driver and recorded
-  off,      // nothing at all
+  cache,      // served by the caching allocator
+  dedicated,  // served by it, each request from a segment of its own
+  observe,    // passed to the driver and recorded
+  off,        // nothing at all
 };
 
 struct Signal {

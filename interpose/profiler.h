@@ -10,8 +10,12 @@
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
+#include "interpose/exporters.h"
+#include "interpose/graph_memory.h"
+#include "interpose/open_counts.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
+#include "interpose/virtual_memory.h"
 #include "reporter/record/recorder.h"
 #include "reporter/report/report.h"
 
@@ -32,13 +36,19 @@ class Profiler {
   static void final_report(const char* trigger) noexcept;
   static void report_before_exec() noexcept;
 
-  [[nodiscard]] bool routes_device_memory() const noexcept { return options_.mode == Mode::cache; }
+  [[nodiscard]] bool routes_device_memory() const noexcept {
+    return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
+  }
   [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
+  [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
+  [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -56,6 +66,7 @@ class Profiler {
 
  private:
   explicit Profiler(const Options& options);
+  void warn_of_missing_functions() noexcept;
   void limit_devices() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
@@ -66,8 +77,12 @@ class Profiler {
   const Options options_;
   Contexts contexts_;
   Captures captures_;
+  VirtualMemory virtual_memory_;
+  GraphMemory graph_memory_;
+  OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;
+  Exporters exporters_;
   Recorder recorder_;
   Triggers triggers_;
   SystemMutex devices_mutex_;

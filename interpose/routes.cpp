@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes.h"
 
+#include <algorithm>
+#include <span>
+
 #include "interpose/answers.h"
+#include "interpose/export_routes.h"
 #include "interpose/memory_limit.h"
-#include "interpose/message.h"
 #include "interpose/real.h"
 
 namespace vramscope::routes {
@@ -17,8 +20,7 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
   Place place;
   if (!call.find_place(place)) return direct();  // and which error this is
-  const Outcome outcome =
-      profiler.allocator().allocate({.where = place, .bytes = bytesize, .tag = call.tag(place)});
+  const Outcome outcome = profiler.allocator().allocate(call.request(place, bytesize));
   if (served_nothing(outcome.status)) return direct();
   call.note(outcome);
   if (outcome.by_limit && !outcome.status.ok()) note_limit_met(profiler, place.device);
@@ -40,6 +42,18 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   return code;
 }
 
+// From before addresses had 64 bits: what does not fit is as much as fits.
+CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
+                      unsigned int*) noexcept {
+  const CUresult code = direct();
+  Place place;
+  if (code != CUDA_SUCCESS || free == nullptr || !call.find_place(place)) return code;
+  constexpr std::uint64_t kMost = ~0U;
+  const std::uint64_t idle = call.profiler().allocator().idle_bytes(place.device);
+  *free = static_cast<unsigned int>(std::min(kMost, *free + idle));
+  return code;
+}
+
 CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdeviceptr* pbase,
                                  std::size_t* psize, CUdeviceptr dptr) noexcept {
   const Found found = find_ours(call.profiler().allocator(), dptr);
@@ -47,6 +61,7 @@ CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdevicep
   if (outside_live_block(found, dptr)) {
     return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
   }
+  if (is_exact(found)) return direct();
   if (pbase != nullptr) *pbase = found.block.address;
   if (psize != nullptr) *psize = found.block.requested_size;
   return CUDA_SUCCESS;
@@ -81,17 +96,23 @@ void describe_block(const Found& found, CUpointer_attribute attribute, void* dat
       *static_cast<CUdeviceptr*>(data) = found.block.address;
       break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *static_cast<std::size_t*>(data) = found.block.requested_size;
+      if (!is_exact(found)) *static_cast<std::size_t*>(data) = found.block.requested_size;
       break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
       break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      *static_cast<unsigned char*>(data) = 0;  // a part of a segment cannot be exported
+      if (!found.whole) *static_cast<unsigned char*>(data) = 0;  // it cannot be exported
       break;
     default:
       break;
   }
+}
+
+// Tokens are for hardware that is to reach the memory; who asks for them also sets SYNC_MEMOPS.
+bool asks_for_tokens(std::span<const CUpointer_attribute> attributes) {
+  return std::find(attributes.begin(), attributes.end(), CU_POINTER_ATTRIBUTE_P2P_TOKENS) !=
+         attributes.end();
 }
 
 }  // namespace
@@ -103,9 +124,12 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttribute(data, attribute, unknown_address());
   }
+  const bool exports =
+      found.where.kind == Kind::device && asks_for_tokens({&attribute, std::size_t{1}});
+  if (exports && !may_export(call, found, "cuPointerGetAttribute")) return CUDA_ERROR_NOT_SUPPORTED;
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) describe_block(found, attribute, data);
-  return code;
+  return exports ? exported(call, code) : code;
 }
 
 CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned int count,
@@ -116,25 +140,16 @@ CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned i
   if (outside_live_block(found, ptr)) {
     return real().cuPointerGetAttributes(count, attributes, data, unknown_address());
   }
+  const bool exports = found.where.kind == Kind::device && attributes != nullptr &&
+                       asks_for_tokens({attributes, count});
+  if (exports && !may_export(call, found, "cuPointerGetAttributes")) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   const CUresult code = direct();
+  if (exports) exported(call, code);
   if (code != CUDA_SUCCESS) return code;
   for (unsigned int i = 0; i < count; ++i) describe_block(found, attributes[i], data[i]);
   return code;
-}
-
-// An IPC handle opens at the start of the driver's allocation: of a part of a segment it would give
-// the other process wrong bytes.
-CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle* pHandle,
-                           CUdeviceptr dptr) noexcept {
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(dptr) || allocator.owns_pinned(dptr)) return direct();
-  if (outside_live_block(allocator.find(dptr), dptr)) {
-    return real().cuIpcGetMemHandle(pHandle, unknown_address());
-  }
-  say_once(Once::ipc_of_block,
-           "cuIpcGetMemHandle: this memory is part of a cached segment and cannot be exported; "
-           "run with --mode observe");
-  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace vramscope::routes

@@ -4,6 +4,7 @@
 
 #include "interpose/call.h"
 #include "interpose/functions.h"
+#include "interpose/memory_sizes.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
 
@@ -24,7 +25,7 @@
   extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {               \
     using namespace vramscope;                                                                 \
     if (!load_real_if_mapped() || real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;        \
-    Call call(Function::symbol);                                                               \
+    Call call(Function::symbol, __builtin_return_address(0));                                  \
     auto real_call = [&] { return real().symbol arguments; };                                  \
     if (!call.active() && Effect::effect_ != Effect::none) {                                   \
       if constexpr (Effect::effect_ == Effect::release) {                                      \

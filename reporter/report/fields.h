@@ -138,6 +138,8 @@ void visit_fields(Self& segment, F&& f) {
   f("kind", segment.kind);
   f("context", segment.context);
   f("is_direct", segment.is_direct);
+  f("is_dedicated", segment.is_dedicated);
+  f("is_exported", segment.is_exported);
   f.fixed("frames", "[]");
   f.elements("blocks", segment.blocks);
 }

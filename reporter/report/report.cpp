@@ -155,6 +155,8 @@ SegmentFacts describe_segment(const SegmentSnapshot& segment, const Snapshot& me
                      .requested_size = segment.requested_size,
                      .is_small = segment.is_small,
                      .is_direct = segment.is_direct,
+                     .is_dedicated = segment.is_dedicated,
+                     .is_exported = segment.is_exported,
                      .blocks = {}};
   facts.blocks.reserve(segment.block_count);
   for (std::uint32_t i = 0; i < segment.block_count; ++i) {

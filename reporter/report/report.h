@@ -62,6 +62,8 @@ struct SegmentFacts {
   std::uint64_t requested_size = 0;
   bool is_small = false;
   bool is_direct = false;
+  bool is_dedicated = false;
+  bool is_exported = false;
   std::vector<BlockFacts> blocks;  // tile the segment, in order
 };
 

@@ -40,6 +40,7 @@ TEST(Options, AreTheDefaultsWhenNothingIsSet) {
 
 TEST(Options, EachOneCanBeSet) {
   EXPECT_EQ(parsed("VRAMSCOPE_MODE", "observe").mode, Mode::observe);
+  EXPECT_EQ(parsed("VRAMSCOPE_MODE", "dedicated").mode, Mode::dedicated);
   EXPECT_EQ(parsed("VRAMSCOPE_OUTPUT", "/x/%p.json").output, "/x/%p.json");
   EXPECT_EQ(parsed("VRAMSCOPE_SIGNAL", "SIGUSR2").signal.number, SIGUSR2);
   EXPECT_EQ(parsed("VRAMSCOPE_STACKS", "none").stacks, StackMethod::none);
@@ -72,8 +73,8 @@ TEST(Options, AnUnknownNameSuggestsTheNearest) {
 }
 
 TEST(Options, ABadValueIsOneLineThatSaysWhatIsWanted) {
-  EXPECT_EQ(problem("VRAMSCOPE_MODE", "dedicated"),
-            "VRAMSCOPE_MODE='dedicated' is not cache, observe or off; using cache");
+  EXPECT_EQ(problem("VRAMSCOPE_MODE", "exclusive"),
+            "VRAMSCOPE_MODE='exclusive' is not cache, dedicated, observe or off; using cache");
   EXPECT_EQ(problem("VRAMSCOPE_STACK_DEPTH", "129"),
             "VRAMSCOPE_STACK_DEPTH='129' is not a number from 1 to 128; using 64");
   EXPECT_EQ(problem("VRAMSCOPE_STACKS", "dwarf"),

@@ -60,20 +60,22 @@ std::string text_of(const ModelBlock& block) {
   return text_of(BlockSnapshot{block.address, block.size, block.requested, block.tag, block.state});
 }
 
-std::string text_of(Place place, Address address, std::uint64_t size, bool small, bool direct) {
+std::string text_of(Place place, Address address, std::uint64_t size, bool small, bool direct,
+                    bool dedicated, bool exported) {
   std::ostringstream out;
   out << "segment 0x" << std::hex << address << std::dec << " size " << size << " kind "
       << static_cast<int>(place.kind) << " device " << place.device << " context " << place.context
-      << (small ? " small" : " large") << (direct ? " direct" : "");
+      << (small ? " small" : " large") << (direct ? " direct" : "")
+      << (dedicated ? " dedicated" : "") << (exported ? " exported" : "");
   return out.str();
 }
 
 std::string segment_difference(const Snapshot& snapshot, const SegmentSnapshot& ours,
                                const ModelSegment& model) {
-  const std::string expected =
-      text_of(model.place, model.address, model.size, model.is_small, model.is_direct);
-  const std::string name =
-      text_of(ours.place, ours.address, ours.total_size, ours.is_small, ours.is_direct);
+  const std::string expected = text_of(model.place, model.address, model.size, model.is_small,
+                                       model.is_direct, model.is_whole, model.is_exported);
+  const std::string name = text_of(ours.place, ours.address, ours.total_size, ours.is_small,
+                                   ours.is_direct, ours.is_dedicated, ours.is_exported);
   if (name != expected) return unequal("segment", name, expected);
   if (ours.block_count != model.blocks.size()) {
     return unequal<std::size_t>(name + ": blocks", ours.block_count, model.blocks.size());

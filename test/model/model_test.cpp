@@ -124,7 +124,10 @@ class Duel {
   std::string act(const Operation& operation) {
     switch (operation.action) {
       case Action::allocate:
+      case Action::allocate_whole:
         return allocate(operation);
+      case Action::note_export:
+        return note_export(operation);
       case Action::free:
         return free(operation.slot);
       case Action::free_inside:
@@ -193,12 +196,22 @@ class Duel {
   std::string allocate(const Operation& operation) {
     if (slots_[operation.slot] != 0) return {};
     const Place where = kPlaces[operation.place];
-    const Request request{where, operation.number, tag_of(where, operation.slot)};
+    const Request request{.where = where,
+                          .bytes = operation.number,
+                          .tag = tag_of(where, operation.slot),
+                          .whole = operation.action == Action::allocate_whole};
     const Outcome ours = ours_.allocate(request);
     const Outcome expected = model_.allocate(request);
     if (ours.status.ok()) slots_[operation.slot] = ours.address;
     if (ours.source != expected.source) return "source differs: " + text_of(ours);
     return compared(ours, expected);
+  }
+
+  std::string note_export(const Operation& operation) {
+    if (slots_[operation.slot] == 0) return {};
+    const Address address = slots_[operation.slot] + operation.number;
+    const bool ours = ours_.note_export(address).exported;
+    return ours == model_.note_export(address) ? "" : "note_export() differs";
   }
 
   std::string free(std::uint32_t slot) {

@@ -42,7 +42,8 @@ Outcome NaiveModel::allocate(const Request& request) {
   if (request.where.kind == Kind::pinned) return allocate_pinned(request);
   open(request.where);
   devices_[request.where.device];
-  complete_pending(request.where);
+  complete_pending(request.where, request.whole);
+  if (request.whole) return allocate_whole(request);
   const std::uint64_t rounded = rounded_size(request.bytes);
   const bool is_small = is_small_to_model(rounded);
   const ModelSegment pool{request.where, 0, 0, is_small, false, {}};
@@ -116,6 +117,7 @@ NaiveModel::Spot NaiveModel::best_fit(Place where, bool is_small, std::uint64_t 
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     const ModelSegment& segment = segments_[s];
     if (segment.place != where || segment.is_small != is_small || segment.is_direct) continue;
+    if (segment.is_whole) continue;
     for (std::size_t b = 0; b < segment.blocks.size(); ++b) {
       if (!segment.blocks[b].is_free() || segment.blocks[b].size < size) continue;
       const Spot here{s, b, true};
@@ -132,8 +134,7 @@ Status NaiveModel::climb(Place where, std::uint64_t rounded, Outcome& outcome) {
   const bool is_small = is_small_to_model(rounded);
   const std::uint64_t bytes = segment_size(rounded, limits_);
   if (collects_garbage()) collect_garbage(where);
-  const double fraction = limits_.memory_fraction < 0 ? 1 : limits_.memory_fraction;
-  if (limits_.throw_on_cudamalloc_oom && own_bytes(where.device) + bytes > share(where, fraction)) {
+  if (is_over_limit(where, bytes)) {
     ++devices_[where.device].counts["num_oom_rejections"];
     outcome.source = Source::none;
     return {Result::out_of_memory, 0};
@@ -163,6 +164,13 @@ Status NaiveModel::climb(Place where, std::uint64_t rounded, Outcome& outcome) {
   if (status.result == Result::out_of_memory && status.code == 0) status.code = code;
   if (status.result == Result::out_of_memory) ++devices_[where.device].counts["num_ooms"];
   return status;
+}
+
+// What throw_on_cudamalloc_oom refuses.
+bool NaiveModel::is_over_limit(Place where, std::uint64_t bytes) const {
+  const double fraction = limits_.memory_fraction < 0 ? 1 : limits_.memory_fraction;
+  if (!limits_.throw_on_cudamalloc_oom) return false;
+  return own_bytes(where.device) + bytes > share(where, fraction);
 }
 
 // One attempt: the limit first (no backend call when it forbids), then the backend.
@@ -238,19 +246,20 @@ Outcome NaiveModel::free(Address address) {
     return model_refusal({Result::invalid, 0});
   }
   const Place where = segments_[spot.segment].place;
+  const bool is_whole = segments_[spot.segment].is_whole;
   const bool may_wait = backend_.may_wait(where);
   if (may_wait) {
     const Reply reply = waits_at_reuse() ? Reply{} : backend_.wait(where);
     if (!reply.status.ok()) return model_refusal(reply.status);
-    finish_pending(where);
+    finish_pending(where, is_whole);
   }
 
   const Spot now = start_of_live_block(address);  // merging the pending ones moved indices
   const ModelSegment& segment = segments_[now.segment];
-  const Outcome outcome = model_outcome(segment, segment.blocks[now.block]);
+  Outcome outcome = model_outcome(segment, segment.blocks[now.block]);
   begin_free(now);
   if (may_wait) complete_free(now);
-  if (may_wait) settle(address);
+  if (may_wait) outcome.status = settle(address);
   return outcome;
 }
 
@@ -294,6 +303,7 @@ std::size_t NaiveModel::put_back(Spot spot, std::uint64_t number) {
   }
   ModelDevice& device = devices_[segment.place.device];
   device.add_block(block, segment.is_small, -1);
+  if (segment.is_whole) freed_whole_.push_back(block.address);
 
   std::int64_t count = 0;
   std::int64_t bytes = 0;
@@ -324,24 +334,27 @@ std::size_t NaiveModel::put_back(Spot spot, std::uint64_t number) {
   return b;
 }
 
-// Frees that a capture had put off need a wait that succeeds.
-void NaiveModel::complete_pending(Place where) {
+// Frees that a capture had put off need a wait that succeeds. Those of dedicated segments and of
+// others are completed apart.
+void NaiveModel::complete_pending(Place where, bool is_whole) {
   for (const ModelSegment& segment : segments_) {
     for (const ModelBlock& block : segment.blocks) {
       if (segment.place != where || block.state != BlockState::active_pending_free) continue;
-      if (!backend_.may_wait(where)) return;
-      if (waits_at_reuse() || backend_.wait(where).status.ok()) finish_pending(where);
+      if (segment.is_whole != is_whole || !backend_.may_wait(where)) continue;
+      const bool has_waited = waits_at_reuse() || backend_.wait(where).status.ok();
+      if (has_waited) finish_pending(where, is_whole);
       return;
     }
   }
 }
 
 // In the order of their frees.
-void NaiveModel::finish_pending(Place where) {
+void NaiveModel::finish_pending(Place where, bool is_whole) {
   const std::vector<Address> waiting = pending_;
   for (const Address address : waiting) {
     const Spot spot = block_at(address, BlockState::active_pending_free);
-    if (segments_[spot.segment].place != where) continue;
+    const ModelSegment& segment = segments_[spot.segment];
+    if (segment.place != where || segment.is_whole != is_whole) continue;
     complete_free(spot);
     settle(address);
   }

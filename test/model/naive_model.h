@@ -46,6 +46,8 @@ struct ModelSegment {
   bool is_small = false;
   bool is_direct = false;
   std::vector<ModelBlock> blocks;  // by address, without gaps
+  bool is_whole = false;           // dedicated: for one block of exactly its size
+  bool is_exported = false;        // goes back as soon as it is free
 
   // Ours, and without a live block.
   [[nodiscard]] bool is_idle() const {
@@ -74,6 +76,7 @@ class NaiveModel {
 
   Outcome allocate(const Request& request);
   Outcome free(Address address);
+  bool note_export(Address address);  // whether it may be
   Outcome adopt(Place where, Address address, std::uint64_t bytes, Tag tag);
   Outcome forget(Address address);
   [[nodiscard]] bool owns(Address address) const;
@@ -118,9 +121,9 @@ class NaiveModel {
   std::size_t put_back(Spot spot, std::uint64_t number);
   bool release_oversize(Place where, bool is_small, std::uint64_t size);
   void collect_garbage(Place where);
-  void release_segment(std::size_t index);
-  void complete_pending(Place where);
-  void finish_pending(Place where);
+  Status release_segment(std::size_t index);
+  void complete_pending(Place where, bool is_whole);
+  void finish_pending(Place where, bool is_whole);
   bool full_release(std::uint16_t device);
   void release_idle(Place where);
   [[nodiscard]] std::uint64_t own_bytes(std::uint16_t device) const;
@@ -128,6 +131,10 @@ class NaiveModel {
   [[nodiscard]] const ModelSegment* direct_of(Place where) const;
   void count_segment(const ModelSegment& segment, int sign);
   void count_host(const std::vector<const char*>& names, const ModelBlock& block, int sign);
+  Outcome allocate_whole(const Request& request);
+  Spot first_freed_whole(Place where, std::uint64_t bytes) const;
+  Status add_whole(const Request& request, Outcome& outcome);
+  [[nodiscard]] bool is_over_limit(Place where, std::uint64_t bytes) const;
   Outcome allocate_pinned(const Request& request);
   Spot last_freed(Place where, std::uint64_t bytes) const;
   void hand_out_pinned(Spot spot, const Request& request);
@@ -138,7 +145,7 @@ class NaiveModel {
   Status pin(const Request& request, std::uint64_t bytes, Outcome& outcome);
   Status add_pinned(Place where, std::uint64_t bytes);
   void release_pinned(Place where);
-  void settle(Address address);
+  Status settle(Address address);
   void count_request(Place where, const ModelBlock& block, int sign);
 
   Backend& backend_;
@@ -147,6 +154,7 @@ class NaiveModel {
   std::map<PoolKey, std::uint64_t> searches_;
   std::vector<ModelSegment> segments_;
   std::vector<Address> freed_pinned_;  // pinned blocks without a user, the last freed last
+  std::vector<Address> freed_whole_;   // dedicated ones, likewise
   std::uint64_t frees_ = 0;            // numbers of frees
   std::map<std::pair<std::uint16_t, std::uint32_t>, std::uint64_t> finished_;  // free, by context
   std::uint64_t finished_pinned_ = 0;

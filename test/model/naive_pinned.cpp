@@ -21,7 +21,7 @@ Outcome NaiveModel::allocate_pinned(const Request& request) {
   outcome.requested = request.bytes;
   outcome.tag = request.tag;
   outcome.where = request.where;
-  complete_pending(request.where);
+  complete_pending(request.where, false);
   const bool is_rounded = request.bytes <= limits_.pinned_max_round_threshold &&
                           request.bytes <= limits_.pinned_max_cached_size;
   const std::uint64_t bytes = is_rounded ? power_of_two(request.bytes) : request.bytes;
@@ -98,7 +98,7 @@ Status NaiveModel::add_pinned(Place where, std::uint64_t bytes) {
 }
 
 void NaiveModel::release_pinned(Place where) {
-  complete_pending(where);
+  complete_pending(where, false);
   const std::vector<Address> idle = freed_pinned_;
   for (const Address address : idle) {
     const Spot spot = block_at(address, BlockState::inactive);
@@ -116,11 +116,17 @@ void NaiveModel::trim_pinned() {
   }
 }
 
-// What is too large to keep goes back as soon as its free is complete.
-void NaiveModel::settle(Address address) {
+// What is too large to keep, or was exported, goes back as soon as its free is complete; for the
+// latter that is the whole of the free, so its answer counts.
+Status NaiveModel::settle(Address address) {
   const Spot spot = block_at(address, BlockState::inactive);
-  if (!spot.found || segments_[spot.segment].place.kind != Kind::pinned) return;
-  if (segments_[spot.segment].size > limits_.pinned_max_cached_size) release_segment(spot.segment);
+  if (!spot.found) return {};
+  const ModelSegment& segment = segments_[spot.segment];
+  if (segment.is_exported) return release_segment(spot.segment);
+  const bool is_kept =
+      segment.place.kind != Kind::pinned || segment.size <= limits_.pinned_max_cached_size;
+  if (!is_kept) release_segment(spot.segment);
+  return {};
 }
 
 }  // namespace vramscope

@@ -27,7 +27,8 @@ bool NaiveModel::full_release(std::uint16_t device) {
     const Place where = *place;
     if (!is_counted) ++devices_[device].counts["num_sync_all_streams"];
     is_counted = true;
-    complete_pending(where);
+    complete_pending(where, false);
+    complete_pending(where, true);
     release_idle(where);
   }
   return is_counted;
@@ -43,17 +44,19 @@ void NaiveModel::release_idle(Place where) {
   }
 }
 
-void NaiveModel::release_segment(std::size_t index) {
+Status NaiveModel::release_segment(std::size_t index) {
   const ModelSegment segment = segments_[index];
-  backend_.release(segment.place, segment.address);
+  const Status status = backend_.release(segment.place, segment.address).status;
   count_segment(segment, -1);
   if (segment.place.kind == Kind::pinned) {
     ++num_host_free_;
     std::erase(freed_pinned_, segment.address);
   } else {
     ++devices_[segment.place.device].counts["num_device_free"];
+    if (segment.is_whole) std::erase(freed_whole_, segment.address);
   }
   segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(index));
+  return status;
 }
 
 // The smallest oversize segment that is large enough goes; without one the largest, until they are
@@ -65,6 +68,7 @@ bool NaiveModel::release_oversize(Place where, bool is_small, std::uint64_t size
   std::vector<std::pair<std::uint64_t, Address>> idle;
   for (const ModelSegment& segment : segments_) {
     if (segment.place != where || segment.is_small || !segment.is_idle()) continue;
+    if (segment.is_whole) continue;
     if (segment.size >= limits_.max_split_size) idle.emplace_back(segment.size, segment.address);
   }
   std::sort(idle.begin(), idle.end());
@@ -96,6 +100,7 @@ void NaiveModel::collect_garbage(Place where) {
   const std::uint64_t before = own_bytes(where.device);
   if (before <= threshold || !backend_.may_wait(where)) return;
   const auto is_candidate = [&](const ModelSegment& segment) {
+    if (segment.is_whole) return false;
     return segment.place == where && !segment.is_small && segment.is_idle();
   };
   const auto age = [&](const ModelSegment& segment) {
@@ -193,6 +198,7 @@ void NaiveModel::forget_place(Place where) {
     if (segment.place == where) {
       count_segment(segment, -1);
       std::erase(freed_pinned_, segment.address);
+      if (segment.is_whole) std::erase(freed_whole_, segment.address);
     } else {
       kept.push_back(segment);
     }

@@ -117,10 +117,11 @@ Operation direct(Random& random) {
 
 const char* name_of(Action action) {
   constexpr std::array kNames = {
-      "allocate",    "free",        "free_inside",       "free_again",   "free_foreign",
-      "adopt",       "forget",      "forget_inside",     "forget_place", "trim",
-      "trim_pinned", "reset_peaks", "reset_accumulated", "set_fraction", "change_settings",
-      "fail_call",   "capture",     "sticky_error"};
+      "allocate",        "allocate_whole", "note_export",       "free",
+      "free_inside",     "free_again",     "free_foreign",      "adopt",
+      "forget",          "forget_inside",  "forget_place",      "trim",
+      "trim_pinned",     "reset_peaks",    "reset_accumulated", "set_fraction",
+      "change_settings", "fail_call",      "capture",           "sticky_error"};
   return kNames[static_cast<std::size_t>(action)];
 }
 
@@ -144,7 +145,8 @@ std::vector<Operation> make_operations(const Scenario& scenario, std::size_t cou
     const std::uint64_t allocations = operations.size() / 700 % 2 == 0 ? 520 : 380;
     Operation operation;
     if (dice < allocations) {
-      operation.action = Action::allocate;
+      const bool is_whole = scenario.whole != 0 && random.below(100) < scenario.whole;
+      operation.action = is_whole ? Action::allocate_whole : Action::allocate;
       operation.number = size_of(scenario.sizes, random);
       operation.place = place(random, scenario);
       operation.slot = static_cast<std::uint32_t>(random.below(scenario.slots));
@@ -153,6 +155,10 @@ std::vector<Operation> make_operations(const Scenario& scenario, std::size_t cou
       operation.slot = static_cast<std::uint32_t>(random.below(scenario.slots));
     } else if (dice < 950) {
       operation = wrong_free(random, scenario.slots);
+    } else if (scenario.whole != 0 && dice < 955) {
+      operation.action = Action::note_export;
+      operation.slot = static_cast<std::uint32_t>(random.below(scenario.slots));
+      operation.number = random.below(2) == 0 ? 0 : random.scaled(22);
     } else if (dice < 980) {
       operation = direct(random);
     } else {

@@ -14,6 +14,8 @@ namespace vramscope {
 
 enum class Action : std::uint8_t {
   allocate,           // `number` bytes at place `place` into the slot
+  allocate_whole,     // the same, dedicated
+  note_export,        // `number` bytes behind the start of what is in the slot
   free,               // what is in the slot
   free_inside,        // `number` bytes behind the start of what is in the slot
   free_again,         // the address that the slot held last
@@ -63,6 +65,7 @@ struct Scenario {
   bool exact_fallback = false;
   Reuse reuse = Reuse::at_free;
   bool reuse_addresses = false;  // of released segments, as drivers do
+  std::uint32_t whole = 0;       // per cent of the requests that are dedicated
   bool has_faults = true;        // captures, sticky errors, places that vanish
 };
 

@@ -76,7 +76,7 @@ class Arguments(ToolTest):
     def test_bad_usage_of_run_is_its_own_failure(self):
         self.assert_refused(["run"], 125, "PROGRAM is missing")
         self.assert_refused(["run", "--mdoe", "off", "true"], 125, "--mdoe")
-        self.assert_refused(["run", "--mode", "dedicated", "true"], 125, "cache, observe or off")
+        self.assert_refused(["run", "--mode", "apart", "true"], 125, "dedicated, observe or off")
         self.assert_refused(["run", "--sim", "--sim-memory", "lots", "true"], 125, "16GiB")
         self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")
         self.assert_refused(["run", "true"], 125, "/no/such", VRAMSCOPE_LIBRARY="/no/such")

@@ -1,0 +1,128 @@
+// Buckets of free whole blocks, and the queue of pending ones.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/whole_blocks.h"
+
+#include <bit>
+#include <iterator>
+#include <new>
+#include <utility>
+
+namespace vramscope {
+
+WholeBlocks::Key WholeBlocks::key_of(Place where, std::uint64_t bytes) {
+  return {where.context, where.kind == Kind::pinned ? std::bit_ceil(bytes) : bytes};
+}
+
+WholeBlock* WholeBlocks::add(Place where, Address address, std::uint64_t bytes) noexcept try {
+  if (address == 0 || address > ~Address{0} - bytes || overlaps(address, bytes)) return nullptr;
+  Bucket& bucket = buckets_[key_of(where, bytes)];
+  WholeBlock& block = blocks_[address];
+  ++bucket.blocks;
+  block.where = where;
+  block.address = address;
+  block.bytes = bytes;
+  return &block;
+} catch (const std::bad_alloc&) {
+  return nullptr;  // at most an empty bucket was left behind
+}
+
+void WholeBlocks::remove(WholeBlock& block) noexcept {
+  const auto bucket = buckets_.find(key_of(block.where, block.bytes));
+  if (--bucket->second.blocks == 0) buckets_.erase(bucket);
+  blocks_.erase(blocks_.find(block.address));
+}
+
+WholeBlock* WholeBlocks::take(Place where, std::uint64_t bytes) noexcept {
+  const auto bucket = buckets_.find(key_of(where, bytes));
+  return bucket == buckets_.end() ? nullptr : take_first(bucket->second, bytes);
+}
+
+WholeBlock* WholeBlocks::take_any(Place where) noexcept {
+  for (auto it = buckets_.lower_bound({where.context, 0});
+       it != buckets_.end() && it->first.first == where.context; ++it) {
+    if (WholeBlock* block = take_first(it->second, 0)) return block;
+  }
+  return nullptr;
+}
+
+// Only pinned sizes that were not rounded need a second look.
+WholeBlock* WholeBlocks::take_first(Bucket& bucket, std::uint64_t bytes) noexcept {
+  WholeBlock* before = nullptr;
+  WholeBlock* block = bucket.first;
+  while (block && block->bytes < bytes) before = std::exchange(block, block->next);
+  if (!block) return nullptr;
+  (before ? before->next : bucket.first) = block->next;
+  if (bucket.last == block) bucket.last = before;
+  block->next = nullptr;
+  return block;
+}
+
+void WholeBlocks::put(WholeBlock& block) noexcept {
+  Bucket& bucket = buckets_.find(key_of(block.where, block.bytes))->second;
+  if (block.where.kind == Kind::pinned || !bucket.first) {
+    block.next = std::exchange(bucket.first, &block);
+    if (!bucket.last) bucket.last = &block;
+    return;
+  }
+  block.next = nullptr;
+  bucket.last->next = &block;
+  bucket.last = &block;
+}
+
+WholeBlock* WholeBlocks::find(Address address) noexcept {
+  const auto it = blocks_.find(address);
+  return it == blocks_.end() ? nullptr : &it->second;
+}
+
+WholeBlock* WholeBlocks::find_around(Address address) noexcept {
+  const auto above = blocks_.upper_bound(address);
+  if (above == blocks_.begin()) return nullptr;
+  WholeBlock& block = std::prev(above)->second;
+  return address - block.address < block.bytes ? &block : nullptr;
+}
+
+const WholeBlock* WholeBlocks::find_around(Address address) const noexcept {
+  return const_cast<WholeBlocks*>(this)->find_around(address);
+}
+
+bool WholeBlocks::overlaps(Address address, std::uint64_t bytes) const noexcept {
+  const auto above = blocks_.lower_bound(address);
+  return (above != blocks_.end() && above->first < address + bytes) || find_around(address);
+}
+
+void WholeBlocks::add_pending(WholeBlock& block) noexcept {
+  block.number = ++newest_pending_;
+  block.next = nullptr;
+  (last_pending_ ? last_pending_->next : first_pending_) = &block;
+  last_pending_ = &block;
+}
+
+bool WholeBlocks::has_pending(Place where) const noexcept {
+  const WholeBlock* block = first_pending_;
+  while (block && block->where != where) block = block->next;
+  return block != nullptr;
+}
+
+WholeBlock* WholeBlocks::take_pending(Place where, std::uint32_t newest,
+                                      std::uint32_t own) noexcept {
+  const auto is_wanted = [&](const WholeBlock& block) {
+    const bool is_old = static_cast<std::int32_t>(newest - block.number) >= 0;
+    return block.where == where && (is_old || block.number == own);
+  };
+  WholeBlock* before = nullptr;
+  WholeBlock* block = first_pending_;
+  while (block && !is_wanted(*block)) before = std::exchange(block, block->next);
+  if (!block) return nullptr;
+  (before ? before->next : first_pending_) = block->next;
+  if (last_pending_ == block) last_pending_ = before;
+  block->next = nullptr;
+  return block;
+}
+
+void WholeBlocks::clear() noexcept {
+  buckets_.clear();
+  blocks_.clear();
+  first_pending_ = last_pending_ = nullptr;
+}
+
+}  // namespace vramscope
