@@ -49,7 +49,6 @@ Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access, 
     if (claim == Claim::host) return kWrong;
     return {.bytes = driver().bytes_at(side.start)};
   }
-  const bool on_device = driver().is_device_address(side.start);
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (!known && driver().memory.find(side.start)) return kWrong;  // beyond the end of pinned memory
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
