@@ -57,6 +57,8 @@ class PinnedBlocks {
   [[nodiscard]] PinnedBlock* take_pending(Place where, std::uint32_t newest,
                                           std::uint32_t own) noexcept;
   [[nodiscard]] std::uint32_t newest_pending() const { return newest_pending_; }
+  // A number that is older than every free still pending.
+  [[nodiscard]] std::uint32_t before_all() const { return newest_pending_ + (1U << 31); }
 
   [[nodiscard]] const std::map<Address, PinnedBlock>& all() const { return blocks_; }
   void clear() noexcept;
