@@ -10,6 +10,7 @@
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
+#include "interpose/graphs.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
 #include "reporter/record/recorder.h"
@@ -39,6 +40,7 @@ class Profiler {
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -67,6 +69,7 @@ class Profiler {
   Captures captures_;
   CudaBackend backend_;
   CachingAllocator allocator_;
+  Graphs graphs_{allocator_};
   Recorder recorder_;
   Triggers triggers_;
   SystemMutex devices_mutex_;

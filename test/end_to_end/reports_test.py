@@ -203,7 +203,7 @@ class Reports(harness.Case):
 
 class Coverage(harness.Case):
     PROGRAMS = (
-        ["capture_free", "allocate"], ["context_reset"], ["double_free"], ["ipc_export"], ["kinds"],
+        ["capture_free", "allocate"], ["context_reset"], ["double_free"], ["graph_blocks"], ["ipc_export"], ["kinds"],
         ["linked"], ["meminfo"], ["old_names"], ["pinned_flags"],
         ["peers"], ["proc_address"],
     )  # fmt: skip

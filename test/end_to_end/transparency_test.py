@@ -20,6 +20,7 @@ VICTIMS = [
     (["capture_free", "free"], ""),
     (["capture_free", "nothing"], ""),
     (["capture_contexts"], ""),
+    (["capture_ends"], ""),
     (["contents"], ""),
     (["context_reset"], ""),
     (["dlsym_next"], ""),
@@ -52,6 +53,8 @@ VICTIMS = [
     (["forks", "daemon"], ""),
     (["forks", "handler"], ""),
     (["forks", "early"], ""),
+    (["graph_blocks"], ""),
+    (["graph_blocks", "40"], "capacity=64MiB"),
     (["kinds"], ""),
     (["late_calls", "exit"], ""),
     (["late_calls", "quick_exit"], ""),
@@ -161,6 +164,13 @@ class Transparency(harness.Case):
         cached = self.run_program(command, "cache")
         self.assertIn("free during capture: 0", cached.stdout)
         self.assertIn("end of capture: 0", cached.stdout)
+
+    def test_memory_of_a_graph_is_not_handed_out_while_a_graph_exists(self):
+        for mode in ("cache", "cache at-reuse"):
+            outcome = self.run_program([harness.program("graph_blocks"), "tell"], mode)
+            self.assertEqual(0, outcome.stdout.count("all exist: 1"), mode)
+            self.assertEqual(0, outcome.stdout.count("the clone exists: 1"), mode)
+            self.assertEqual(2, outcome.stdout.count("none exists: 1"), mode)
 
     def test_export_of_cached_memory_is_refused_with_the_mode_to_use(self):
         command = [harness.program("ipc_export")]
