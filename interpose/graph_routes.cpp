@@ -61,15 +61,17 @@ CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
   GraphMemory& memory = call.profiler().graph_memory();
   const GraphMemory::Number number = memory.number_of(handle);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS && number != GraphMemory::none) {
-    memory.ended(handle, number, forgetter(call));
-  }
+  if (code != CUDA_SUCCESS) return code;
+  if (number != GraphMemory::none) memory.ended(handle, number, forgetter(call));
+  call.profiler().graphs().ended(handle);
   return code;
 }
 
 CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executable, CUgraph graph) {
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().graph_memory().instantiated(*executable, graph);
+  if (code != CUDA_SUCCESS) return code;
+  call.profiler().graph_memory().instantiated(*executable, graph);
+  call.profiler().graphs().began(*executable);
   return code;
 }
 
@@ -143,6 +145,13 @@ CUresult cuGraphInstantiateWithParams_ptsz(Call& call, const DirectCall& direct,
   return instantiate(call, direct, phGraphExec, hGraph);
 }
 #endif
+
+CUresult cuGraphClone(Call& call, const DirectCall& direct, CUgraph* phGraphClone,
+                      CUgraph) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().graphs().began(*phGraphClone);
+  return code;
+}
 
 CUresult cuGraphExecDestroy(Call& call, const DirectCall& direct, CUgraphExec hGraphExec) noexcept {
   return destroy(call, direct, hGraphExec);

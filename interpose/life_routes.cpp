@@ -150,9 +150,11 @@ CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bo
 }
 
 // Also after a failure: an invalidated capture has ended.
-CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread) {
+CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
+                     bool per_thread) {
   const Captures::Key key = Captures::key(stream, per_thread);
   const CUresult code = direct();
+  if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
   call.profiler().captures().ended(key);
   return code;
 }
@@ -260,12 +262,12 @@ CUresult cuStreamBeginCaptureToGraph_ptsz(Call& call, const DirectCall& direct, 
 }
 #endif
 CUresult cuStreamEndCapture(Call& call, const DirectCall& direct, CUstream stream,
-                            CUgraph*) noexcept {
-  return end_capture(call, direct, stream, false);
+                            CUgraph* graph) noexcept {
+  return end_capture(call, direct, stream, graph, false);
 }
 CUresult cuStreamEndCapture_ptsz(Call& call, const DirectCall& direct, CUstream stream,
-                                 CUgraph*) noexcept {
-  return end_capture(call, direct, stream, true);
+                                 CUgraph* graph) noexcept {
+  return end_capture(call, direct, stream, graph, true);
 }
 
 }  // namespace vramscope::routes

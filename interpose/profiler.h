@@ -13,6 +13,7 @@
 #include "interpose/exporters.h"
 #include "interpose/graph_memory.h"
 #include "interpose/open_counts.h"
+#include "interpose/graphs.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
 #include "interpose/virtual_memory.h"
@@ -49,6 +50,7 @@ class Profiler {
   [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
   [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
   [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
+  [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -83,6 +85,7 @@ class Profiler {
   CudaBackend backend_;
   CachingAllocator allocator_;
   Exporters exporters_;
+  Graphs graphs_{allocator_};
   Recorder recorder_;
   Triggers triggers_;
   SystemMutex devices_mutex_;

@@ -56,9 +56,15 @@ BEHAVIOURS = [
     ),
     Behaviour(
         "Calls during a stream capture fail, or not, by its mode",
-        ("capture_free", "capture_contexts"),
+        ("capture_free", "capture_contexts", "capture_ends"),
     ),
-    Behaviour("Memory that a graph uses keeps its address", ("capture_free free",)),
+    Behaviour(
+        "Memory that a graph uses keeps its address",
+        (
+            "graph_blocks",
+            "transparency_test.py: memory_of_a_graph_is_not_handed_out_while_a_graph_exists",
+        ),
+    ),
     Behaviour("Peer access covers present and future allocations", ("peers",)),
     Behaviour("The end or reset of a context frees its memory", ("context_reset",)),
     Behaviour("Frees at exit, when the driver may be gone, do no harm", ("exit_order", "exit_variants", "late_calls")),

@@ -21,6 +21,7 @@ VICTIMS = [
     (["capture_free", "free"], ""),
     (["capture_free", "nothing"], ""),
     (["capture_contexts"], ""),
+    (["capture_ends"], ""),
     (["contents"], ""),
     (["context_life"], ""),
     (["context_reset"], ""),
@@ -57,6 +58,11 @@ VICTIMS = [
     (["forks", "vfork"], ""),
     (["graph_memory"], ""),
     (["graphics"], ""),
+    (["forks", "daemon"], ""),
+    (["forks", "handler"], ""),
+    (["forks", "early"], ""),
+    (["graph_blocks"], ""),
+    (["graph_blocks", "40"], "capacity=64MiB"),
     (["kinds"], ""),
     (["late_calls", "exit"], ""),
     (["late_calls", "quick_exit"], ""),
@@ -175,6 +181,25 @@ class Transparency(harness.Case):
         cached = self.run_program(command, "cache")
         self.assertIn("free during capture: 0", cached.stdout)
         self.assertIn("end of capture: 0", cached.stdout)
+
+    def test_memory_of_a_graph_is_not_handed_out_while_a_graph_exists(self):
+        for mode in ("cache", "cache at-reuse"):
+            outcome = self.run_program([harness.program("graph_blocks"), "tell"], mode)
+            self.assertEqual(0, outcome.stdout.count("all exist: 1"), mode)
+            self.assertEqual(0, outcome.stdout.count("the clone exists: 1"), mode)
+            self.assertEqual(2, outcome.stdout.count("none exists: 1"), mode)
+
+    def test_export_of_cached_memory_is_refused_with_the_mode_to_use(self):
+        command = [harness.program("ipc_export")]
+        not_supported = "801"
+        native = self.run_program(command)
+        observed = self.run_program(command, "observe")
+        self.assertEqual(native.behaviour(), observed.behaviour())
+        cached = self.run_program(command, "cache")
+        self.assertIn(f"export of a small block: {not_supported}", cached.stdout)
+        self.assertIn("free of the large block: 0", cached.stdout)
+        said = cached.stderr + "".join(w for r in cached.reports for w in r["warnings"])
+        self.assertIn("observe", said)
 
     def test_a_sticky_error_is_seen_as_soon_as_without_us(self):
         command = [harness.program("threads_alloc")]

@@ -16,6 +16,25 @@ static void capture(CUstream stream) {
   CALL(cuStreamEndCapture_ptsz, stream, &graph);
 }
 
+static void instantiate(CUstream stream) {
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  CALL(cuStreamBeginCapture, stream);
+  CALL(cuStreamEndCapture, stream, &graph);
+  CALL(cuGraphInstantiate, &executable, graph, nullptr, nullptr, 0u);
+  CALL(cuGraphExecDestroy, executable);
+  CALL(cuGraphInstantiate_v2, &executable, graph, nullptr, nullptr, 0u);
+  CALL(cuGraphExecDestroy, executable);
+#if CUDA_VERSION >= 12000
+  CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+  CALL(cuGraphInstantiateWithParams, &executable, graph, &parameters);
+  CALL(cuGraphExecDestroy, executable);
+  CALL(cuGraphInstantiateWithParams_ptsz, &executable, graph, &parameters);
+  CALL(cuGraphExecDestroy, executable);
+#endif
+  CALL(cuGraphDestroy, graph);
+}
+
 int main() {
   open_driver();
   CUdevice device;
@@ -56,6 +75,7 @@ int main() {
   CALL(cuMemFreeAsync_ptsz, ordered, stream);
   CALL(cuStreamSynchronize, stream);
   capture(stream);
+  instantiate(stream);
   CALL(cuStreamDestroy, other);
   CALL(cuStreamDestroy_v2, stream);
 
