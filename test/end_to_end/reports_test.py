@@ -196,6 +196,17 @@ class Reports(harness.Case):
         for mode in RECORDING:
             self.assertEqual((0, 3 * MIB), self.ledger("pools", mode)["stream_ordered"][:2])
 
+    def test_memory_of_another_process_is_imported_once(self):
+        outcome = self.run_program([harness.program("ipc_import")], "observe")
+        self.assertEqual(0, outcome.status, outcome.stdout)
+        self.assertIn("byte: 7", outcome.stdout)
+        rows = {}
+        for report in outcome.reports:
+            recount.check(self, report)
+            for row in report["ledger"]:
+                rows[row["kind"]] = (row["current_bytes"], row["peak_bytes"], row["calls"])
+        self.assertEqual({"device": (3 * MIB,) * 2 + (1,), "imported": (0, 3 * MIB, 1)}, rows)
+
     def test_a_context_takes_its_memory_with_it_at_the_last_detach(self):
         for mode in RECORDING:
             self.assertEqual(0, self.ledger("context_life", mode)["device"][0])
