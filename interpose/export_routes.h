@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interpose/answers.h"
 #include "interpose/routes.h"
 
 namespace vramscope::routes {
 
 // What we know of device memory of ours around `address`; not owned: the driver's business.
 [[nodiscard]] inline Found find_block(const Call& call, CUdeviceptr address) noexcept {
-  const CachingAllocator& allocator = call.profiler().allocator();
-  if (!allocator.owns(address)) return {};
-  const Found found = allocator.find(address);
+  const Found found = find_ours(call.profiler().allocator(), address);
   return found.where.kind == Kind::device ? found : Found{};
 }
 
