@@ -84,7 +84,8 @@ Found CachingAllocator::find(Address address) const noexcept {
 
 bool CachingAllocator::try_find(Address address, Found& found) const noexcept {
   if (!state_->mutex.try_lock()) return false;
-  static_cast<void>(state_->find_owned(address, found) || state_->find_pinned(address, found));
+  static_cast<void>(state_->find_owned(address, found) || state_->find_whole(address, found) ||
+                    state_->find_pinned(address, found));
   state_->mutex.unlock();
   return true;
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -38,14 +39,28 @@ bool rename_is_missing(int error) {
   return error == EINVAL || error == ENOSYS || error == ENOTSUP || error == EPERM;
 }
 
-// A program may have closed its standard output and still print: not into our file.
-int above_standard_files(int descriptor) noexcept {
-  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
-  const int raised = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (raised < 0) return descriptor;
-  close(descriptor);
-  return raised;
-}
+// A program may have closed its standard files and still print, from any thread: not into our file.
+// While this lives those numbers are taken by descriptors that nobody can write to, so that printing
+// fails as it does without us.
+class StandardFilesTaken {
+ public:
+  StandardFilesTaken() noexcept {
+    for (int& descriptor : taken_) {
+      descriptor = ::open("/", O_PATH | O_CLOEXEC);
+      if (descriptor > STDERR_FILENO || descriptor < 0) break;
+    }
+  }
+  ~StandardFilesTaken() {
+    for (const int descriptor : taken_) {
+      if (descriptor >= 0) close(descriptor);
+    }
+  }
+  StandardFilesTaken(const StandardFilesTaken&) = delete;
+  StandardFilesTaken& operator=(const StandardFilesTaken&) = delete;
+
+ private:
+  std::array<int, STDERR_FILENO + 2> taken_{-1, -1, -1, -1};
+};
 
 // 0 when `name` was ours to create and is now `temporary`, else errno.
 int rename_over_own_claim(const char* temporary, const char* name) noexcept {
@@ -80,11 +95,12 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::open() {
+  const StandardFilesTaken above_them;
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts && descriptor_ < 0; ++attempt) {
     std::string name = temporary_name(path_, attempt);
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    descriptor_ = above_standard_files(::open(name.c_str(), kFlags, kMode));
+    descriptor_ = ::open(name.c_str(), kFlags, kMode);
     if (descriptor_ >= 0) {
       temporary_ = std::move(name);
     } else if (errno != EEXIST && errno != EINTR) {

@@ -189,18 +189,6 @@ class Transparency(harness.Case):
             self.assertEqual(0, outcome.stdout.count("the clone exists: 1"), mode)
             self.assertEqual(2, outcome.stdout.count("none exists: 1"), mode)
 
-    def test_export_of_cached_memory_is_refused_with_the_mode_to_use(self):
-        command = [harness.program("ipc_export")]
-        not_supported = "801"
-        native = self.run_program(command)
-        observed = self.run_program(command, "observe")
-        self.assertEqual(native.behaviour(), observed.behaviour())
-        cached = self.run_program(command, "cache")
-        self.assertIn(f"export of a small block: {not_supported}", cached.stdout)
-        self.assertIn("free of the large block: 0", cached.stdout)
-        said = cached.stderr + "".join(w for r in cached.reports for w in r["warnings"])
-        self.assertIn("observe", said)
-
     def test_a_sticky_error_is_seen_as_soon_as_without_us(self):
         command = [harness.program("threads_alloc")]
         simulator = "sticky=2:700"  # counts allocations at the device: a cache asks for few
