@@ -44,6 +44,7 @@ Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access, 
   if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
   const auto known = find(side.start, span(box, side), access);
+  const bool on_device = driver().is_device_address(side.start);
   if (!known && purpose == Purpose::node && is_graph_memory(side.start, span(box, side))) {
     if (claim == Claim::host) return kWrong;
     return {.bytes = driver().bytes_at(side.start)};
