@@ -158,7 +158,11 @@ bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) 
   if (pack(place.place) != packed) return false;
   if (blocks[block].serial() > newest) return true;
   describe_free(place, block, out);
-  release(place, entry, number_of_free(place.waits));
+  if (is_held(blocks[block].serial())) [[unlikely]] {
+    add_pending(place, block);
+  } else {
+    release(place, entry, number_of_free(place.waits));
+  }
   VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return true;
 }
@@ -185,8 +189,10 @@ void CachingAllocator::State::free(Address address, Outcome& out) noexcept {
   if (!blocks[block].is_live() || blocks[block].serial() != serial) return;
   PlaceMemory& place = *places[blocks[block].place];
   describe_free(place, block, out);
-  if (waited) {
-    if (place.first_pending != kNoBlock) complete_pending(place, newest_pending);
+  if (waited && held_up_to == 0 && place.first_pending != kNoBlock) {
+    complete_pending(place, newest_pending);
+  }
+  if (waited && !is_held(serial)) {
     release(place, blocks.find_entry(address), number_of_free(place.waits));
   } else {
     add_pending(place, block);
@@ -278,6 +284,16 @@ void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
+}
+
+void CachingAllocator::hold_blocks() noexcept {
+  MutexLock lock(state_->mutex);
+  state_->held_up_to = state_->last_serial.load(std::memory_order_relaxed);
+}
+
+void CachingAllocator::let_go() noexcept {
+  MutexLock lock(state_->mutex);
+  state_->held_up_to = 0;
 }
 
 std::uint32_t CachingAllocator::begin_wait(Place where) noexcept {

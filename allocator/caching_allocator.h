@@ -113,6 +113,12 @@ class CachingAllocator {
   Outcome forget(Kind kind, Address address, std::uint64_t serial) noexcept;
   static constexpr std::uint64_t kAnySerial = 0;
 
+  // Quarantine. A graph may name any block that is live when its capture ends or when it is
+  // instantiated: hold_blocks(). Freed, such a block stays pending until no graph is left:
+  // let_go(). Out of memory ends the quarantine too, as the free did without us.
+  void hold_blocks() noexcept;
+  void let_go() noexcept;
+
   // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
   // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no
   // other proof then (Reuse::at_reuse). One for any place of pinned memory counts for all of it.

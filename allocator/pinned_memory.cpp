@@ -53,6 +53,7 @@ PinnedBlock* CachingAllocator::State::obtain_pinned(const Request& request, std:
   out.source = Source::new_segment;
   PinnedBlock* block = attempt_pinned(request.where, bytes, out);
   if (!is_out_of_memory(out) || !limits.exact_fallback) return block;
+  if (pinned.has_pending(request.where)) held_up_to = 0;
   if (release_idle_pinned(request.where, out)) {
     out.source = Source::after_trim;
     block = attempt_pinned(request.where, bytes, out);
@@ -114,7 +115,10 @@ bool CachingAllocator::State::free_pinned(Address address, Outcome& out) noexcep
   out.requested = block->requested;
   out.tag = block->tag;
   begin_free_pinned(*block);
-  if (waited) complete_pending_pinned(out.where, newest_pending, block->number, out);
+  if (waited && !is_held(serial)) {
+    const std::uint32_t newest = held_up_to == 0 ? newest_pending : pinned.before_all();
+    complete_pending_pinned(out.where, newest, block->number, out);
+  }
   return true;
 }
 
@@ -160,13 +164,14 @@ void CachingAllocator::State::complete_pending_pinned(Place where, std::uint32_t
 }
 
 void CachingAllocator::State::drain_pending_pinned(Place where, Outcome& out) {
+  if (held_up_to != 0) return;
   const std::uint32_t newest = pinned.newest_pending();
   Outcome waited;
   mutex.unlock();
   const bool completes = wait_for(where, waited) && waited.status.ok();
   mutex.lock();
   out.wait_ns += waited.wait_ns;
-  if (completes) complete_pending_pinned(where, newest, newest, out);
+  if (completes && held_up_to == 0) complete_pending_pinned(where, newest, newest, out);
 }
 
 // A block that is in no bucket leaves our books before it goes back.

@@ -120,6 +120,7 @@ void CachingAllocator::State::forget_everything() {
   for (RoomCounts& room : rooms) room = {.limit = room.limit};
   host = {};
   host_used = false;
+  held_up_to = 0;
   device_range.clear();
   whole_range.clear();
   pinned_range.clear();
@@ -156,7 +157,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
 
 void CachingAllocator::State::drain_pending(Place where, Outcome& out) {
   PlaceMemory* place = find_place(where);
-  if (!place || place->first_pending == kNoBlock) return;
+  if (!place || place->first_pending == kNoBlock || held_up_to != 0) return;
   const std::uint32_t newest = place->newest_pending;
   Outcome waited;
   mutex.unlock();
@@ -164,7 +165,18 @@ void CachingAllocator::State::drain_pending(Place where, Outcome& out) {
   mutex.lock();
   out.wait_ns += waited.wait_ns;
   place = find_place(where);
-  if (place && completes) complete_pending(*place, newest);
+  if (place && completes && held_up_to == 0) complete_pending(*place, newest);
+}
+
+bool CachingAllocator::State::give_up_held(std::uint16_t device) {
+  if (held_up_to == 0) return false;
+  bool kept = false;
+  for (const auto& place : places) {
+    if (!place || place->place.device != device) continue;
+    kept |= place->first_pending != kNoBlock || whole.has_pending(place->place);
+  }
+  if (kept) held_up_to = 0;
+  return kept;
 }
 
 }  // namespace vramscope

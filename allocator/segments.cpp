@@ -10,7 +10,8 @@
 namespace vramscope {
 
 // The ladder. A free block for `rounded` bytes, or kNoBlock and the last refusal in `out`. The free
-// blocks are not searched again on any step: what goes back is in no free list.
+// blocks are not searched again on any step: what goes back is in no free list. Only after a
+// quarantine ended everything is tried once more: then kNoBlock and what came of it in `out`.
 BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, Outcome& out) {
   const PoolClass pool = pool_class(rounded);
   const std::uint64_t bytes = segment_bytes(rounded, limits);
@@ -22,6 +23,7 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
     out.source = Source::after_trim;
     block = attempt(where, pool, bytes, out);
   }
+  const bool gave_up = is_out_of_memory(out) && give_up_held(where.device);
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
     ++device_of(where).counters.rare().num_alloc_retries;
@@ -30,6 +32,11 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
   const std::uint64_t least = least_segment_bytes(rounded);
   if (is_out_of_memory(out) && limits.exact_fallback && least < bytes) {
     block = attempt(where, pool, least, out);
+  }
+  if (is_out_of_memory(out) && gave_up) {  // what was in quarantine may be enough now
+    out.status = {};
+    allocate({where, out.requested, out.tag}, out);
+    return kNoBlock;
   }
   if (is_out_of_memory(out)) count_out_of_memory(where, out);
   if (block == kNoBlock) out.source = Source::none;

@@ -167,6 +167,11 @@ struct CachingAllocator::State {
   void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
   void forget_everything() VRAMSCOPE_REQUIRES(mutex);
   void add_pending(PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool is_held(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
+    return serial <= held_up_to;
+  }
+  // Ends the quarantine. False: it kept nothing of the device.
+  [[nodiscard]] bool give_up_held(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
   // Completes what was pending up to the numbered free.
   void complete_pending(PlaceMemory& place, std::uint32_t newest) VRAMSCOPE_REQUIRES(mutex);
   // Waits and completes, if the device may be waited for. Unlocks.
@@ -314,6 +319,8 @@ struct CachingAllocator::State {
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
   Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);  // each covers all pinned memory
   std::uint32_t hits_unasked VRAMSCOPE_GUARDED_BY(mutex) = 0;
+  // Allocations up to this number may be named in a graph of the program; 0: there is none.
+  std::uint64_t held_up_to VRAMSCOPE_GUARDED_BY(mutex) = 0;
 
   // Written under the lock, read without it.
   std::atomic<std::uint64_t> last_serial{0};

@@ -67,6 +67,8 @@ class WholeBlocks {
   [[nodiscard]] WholeBlock* take_pending(Place where, std::uint32_t newest,
                                          std::uint32_t own) noexcept;
   [[nodiscard]] std::uint32_t newest_pending() const { return newest_pending_; }
+  // A number that is older than every free still pending.
+  [[nodiscard]] std::uint32_t before_all() const { return newest_pending_ + (1U << 31); }
 
   [[nodiscard]] const std::map<Address, WholeBlock>& all() const { return blocks_; }
   void clear() noexcept;

@@ -53,6 +53,7 @@ WholeBlock* CachingAllocator::State::obtain_whole(Place where, std::uint64_t byt
   if (reject(where, bytes, out)) return nullptr;
   out.source = Source::new_segment;
   WholeBlock* block = attempt_whole(where, bytes, out);
+  if (is_out_of_memory(out)) static_cast<void>(give_up_held(where.device));
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
     ++device_of(where).counters.rare().num_alloc_retries;
@@ -112,7 +113,10 @@ bool CachingAllocator::State::free_whole(Address address, Outcome& out) noexcept
   out.requested = block->requested;
   out.tag = block->tag;
   begin_free_whole(*block);
-  if (waited) out.status = complete_pending_whole(out.where, newest_pending, block->number, out);
+  if (waited && !is_held(serial)) {
+    const std::uint32_t newest = held_up_to == 0 ? newest_pending : whole.before_all();
+    out.status = complete_pending_whole(out.where, newest, block->number, out);
+  }
   return true;
 }
 
@@ -165,13 +169,14 @@ Status CachingAllocator::State::complete_pending_whole(Place where, std::uint32_
 }
 
 void CachingAllocator::State::drain_pending_whole(Place where, Outcome& out) {
+  if (held_up_to != 0) return;
   const std::uint32_t newest = whole.newest_pending();
   Outcome waited;
   mutex.unlock();
   const bool completes = wait_for(where, waited) && waited.status.ok();
   mutex.lock();
   out.wait_ns += waited.wait_ns;
-  if (completes) {
+  if (completes && held_up_to == 0) {
     static_cast<void>(complete_pending_whole(where, newest, newest, out));
   }
 }

@@ -75,46 +75,40 @@ void Call::note(const Outcome& outcome) noexcept {
   event_.served = asked_driver ? Served::driver : Served::hit;
 }
 
-void Call::adopt(Address address, std::size_t bytes) noexcept {
+Place Call::place_of(Kind kind) const noexcept {
   Place place;
-  if (!find_place(place)) place = {.kind = event_.place.kind};
-  const Tag who = tag(place);
-  const Outcome outcome = profiler_->allocator().adopt(place, address, bytes, who, promise_);
-  event_.place = place;
+  if (!find_place(place)) return {.kind = kind};
+  return in_context(kind, place.device, place.context);
+}
+
+void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+  event_.place = where;
   event_.address = address;
   event_.bytes = bytes;
-  event_.tag = who;
-  if (!outcome.status.ok() && bytes != 0) profiler_->recorder().count_unrecorded();
+  if (bytes == 0) return;
+  event_.tag = tag(where);
+  const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
+  if (!outcome.status.ok()) count_unrecorded();
 }
 
-// Kinds of memory that a function with this row's kind can end: cuMemFree takes what
-// cuMemAllocAsync and cuMemAllocManaged gave, and the other way round.
-bool Call::ends(Kind kind) const noexcept {
-  const Kind own = row(static_cast<Function>(event_.function)).kind;
-  if (own == Kind::pinned || own == Kind::registered) return kind == own;
-  return kind != Kind::pinned && kind != Kind::registered;
-}
-
-// A call that is wrong about the address or its kind fails in the driver and changes nothing.
-Outcome Call::forget(Address address) noexcept {
+// Functions that free plain memory take mapped buffers of external memory too.
+Found Call::find(Kind kind, Address address) noexcept {
   event_.address = address;
-  const Found found = profiler_->allocator().find(address);
-  if (!found.direct || found.segment != address || !ends(found.where.kind)) {
-    return {.status = {Result::invalid, 0}};
+  const CachingAllocator& allocator = profiler_->allocator();
+  Found found = allocator.find_direct(kind, address);
+  if (!found.direct && space_of(kind) == Space::memory) {
+    found = allocator.find_direct(Kind::mapping, address);
   }
-  const Outcome outcome = profiler_->allocator().forget(address);
-  if (outcome.status.ok()) {
-    event_.bytes = outcome.requested;
-    event_.tag = outcome.tag;
-    event_.place = outcome.where;
-  }
-  return outcome;
+  if (!found.direct || found.segment != address) return {};
+  event_.bytes = found.block.requested_size;
+  event_.tag = found.block.tag;
+  event_.place = found.where;
+  return found;
 }
 
-void Call::take_back(const Outcome& forgotten) noexcept {
-  if (!forgotten.status.ok()) return;
-  (void)profiler_->allocator().adopt(forgotten.where, forgotten.address, forgotten.requested,
-                                     forgotten.tag);
+void Call::forget(const Found& found) noexcept {
+  if (!found.direct) return;
+  (void)profiler_->allocator().forget(found.where.kind, found.segment, found.serial);
 }
 
 CUresult Call::finish(CUresult code) noexcept {

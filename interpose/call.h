@@ -49,6 +49,18 @@ class Call {
   // The same as a request for device memory: whole, if the caller may export it.
   [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
+  // Where memory of `kind` is: in the current context, or nowhere in particular.
+  [[nodiscard]] Place place_of(Kind kind) const noexcept;
+
+  // For bodies that say themselves what came and went. adopt() takes the stack; without bytes
+  // nothing is recorded.
+  void adopt(Place where, Address address, std::size_t bytes) noexcept;
+  // Recorded memory that starts at this address of the kind's space; found.direct: there is some.
+  [[nodiscard]] Found find(Kind kind, Address address) noexcept;
+  // The end of what find() found, after the driver agreed. A failed call has changed no counter,
+  // and memory that another thread got at the same address in between stays.
+  void forget(const Found& found) noexcept;
+  void count_unrecorded() noexcept { profiler_->recorder().count_unrecorded(); }
   // Room that the allocator keeps for what the real function gives.
   void keep(Promise promise) noexcept { promise_ = promise; }
 
@@ -77,7 +89,10 @@ class Call {
  private:
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {
-    const std::uint64_t start = now_ns();
+    return timed(real_function, now_ns());
+  }
+  template <class RealFunction>
+  CUresult timed(RealFunction real_function, std::uint64_t start) noexcept {
     errno = errno_;
     const CUresult code = real_function();
     errno_ = errno;
@@ -87,27 +102,23 @@ class Call {
 
   template <class RealFunction, class MemoryOf>
   CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) noexcept {
-    const CUresult code = timed(real_function);
+    const CUresult code = timed(real_function, event_.start_ns);  // nothing happened since
     if (code == CUDA_SUCCESS) {
       const auto [address, bytes] = memory_of();
-      adopt(address, bytes);
+      if (address != 0) adopt(place_of(event_.place.kind), address, bytes);
     }
     return code;
   }
 
   template <class RealFunction, class MemoryOf>
   CUresult direct_release(RealFunction real_function, MemoryOf memory_of) noexcept {
-    const Outcome forgotten = forget(memory_of().first);
+    const Address address = memory_of().first;
+    Found leaving;
+    if (address != 0) leaving = find(event_.place.kind, address);
     const CUresult code = timed(real_function);
-    if (code != CUDA_SUCCESS) take_back(forgotten);
+    if (code == CUDA_SUCCESS) forget(leaving);
     return code;
   }
-
-  [[nodiscard]] bool ends(Kind kind) const noexcept;
-  void adopt(Address address, std::size_t bytes) noexcept;
-  // Recorded before the real free: another thread may get the same address at once.
-  [[nodiscard]] Outcome forget(Address address) noexcept;
-  void take_back(const Outcome& forgotten) noexcept;
 
   Profiler* profiler_;
   Event event_;

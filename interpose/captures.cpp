@@ -25,6 +25,18 @@ Captures::Key Captures::key(CUstream stream, bool per_thread) noexcept {
   return key;
 }
 
+CUgraph Captures::graph_of(CUstream stream, bool per_thread) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  CUgraph graph = nullptr;
+  const Real& driver = real();
+  const auto ask =
+      per_thread ? driver.cuStreamGetCaptureInfo_v2_ptsz : driver.cuStreamGetCaptureInfo_v2;
+  const CUresult code = ask(stream, &status, &id, &graph, nullptr, nullptr);
+  const bool is_open = code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return is_open ? graph : nullptr;
+}
+
 void Captures::began(const Key& key) noexcept {
   const SystemLock lock(mutex_);
   try {

@@ -24,6 +24,9 @@ class Captures {
   // `per_thread`: asked by the _ptsz flavour.
   [[nodiscard]] static Key key(CUstream stream, bool per_thread) noexcept;
 
+  // The graph that the stream captures into, null when it does not capture.
+  [[nodiscard]] static CUgraph graph_of(CUstream stream, bool per_thread) noexcept;
+
   void began(const Key& key) noexcept;
   void ended(const Key& key) noexcept;
   void context_ended(CUcontext context) noexcept;

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/contexts.h"
 
+#include <algorithm>
+#include <new>
+
 #include "interpose/real.h"
 
 namespace vramscope {
@@ -34,13 +37,60 @@ Contexts::Current Contexts::current() noexcept {
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) {
     return {.code = CUDA_ERROR_INVALID_DEVICE, .place = {}};
   }
-  const std::uint32_t index = find_or_add(context, device);
+  const std::uint32_t index = find_or_add(memory_owner(context), device);
   if (index == kMaxContexts) return {.code = CUDA_ERROR_UNKNOWN, .place = {}};
   const Place place{Kind::device, static_cast<std::uint16_t>(device), index};
   remembered = {context, generation, place};
   const std::uint64_t bit = bit_of(device);
   const bool first = (devices_seen_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
   return {.code = CUDA_SUCCESS, .place = place, .first_of_device = first};
+}
+
+void Contexts::attached(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  try {
+    attachments_.push_back(context);
+  } catch (const std::bad_alloc&) {
+    // Its memory is then forgotten one detach early.
+  }
+}
+
+bool Contexts::detached(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  const auto it = std::find(attachments_.begin(), attachments_.end(), context);
+  if (it == attachments_.end()) return false;
+  attachments_.erase(it);
+  return true;
+}
+
+void Contexts::forget_attachments(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  std::erase(attachments_, context);
+}
+
+void Contexts::add_view(const void* green, CUcontext view, CUcontext primary) noexcept {
+  const SystemLock lock(mutex_);
+  std::erase_if(views_, [&](const View& old) { return old.view == view; });
+  try {
+    views_.push_back({green, view, primary});
+  } catch (const std::bad_alloc&) {
+    // Its memory then has a place of its own.
+  }
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+void Contexts::remove_views(const void* green) noexcept {
+  const SystemLock lock(mutex_);
+  std::erase_if(views_, [&](const View& old) { return old.green == green; });
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+CUcontext Contexts::memory_owner(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  for (const View& view : views_) {
+    if (view.view == context) return view.primary;
+  }
+  return context;
 }
 
 CUresult Contexts::check_current() noexcept {

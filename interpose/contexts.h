@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "allocator/capability.h"
 #include "allocator/place.h"
@@ -51,6 +52,17 @@ class Contexts {
 
   // Handle of the context of a place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
+
+  // A context lives until everybody who attached to it has detached too. detached: did somebody
+  // else still hold it?
+  void attached(CUcontext context) noexcept;
+  [[nodiscard]] bool detached(CUcontext context) noexcept;
+  void forget_attachments(CUcontext context) noexcept;
+
+  // `view`, made from the green context `green`, shares its memory with `primary`: it is that
+  // place.
+  void add_view(const void* green, CUcontext view, CUcontext primary) noexcept;
+  void remove_views(const void* green) noexcept;
 
   // The program created or retained a context: from now on its work counts.
   void began(CUcontext context, CUdevice device) noexcept;
@@ -102,7 +114,16 @@ class Contexts {
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
 
-  SystemMutex mutex_;  // of those who write; the members are atomic for those who read
+  struct View {
+    const void* green = nullptr;
+    CUcontext view = nullptr;
+    CUcontext primary = nullptr;
+  };
+  [[nodiscard]] CUcontext memory_owner(CUcontext context) noexcept;
+
+  SystemMutex mutex_;  // of those who write; the entries are atomic for those who read
+  std::vector<CUcontext> attachments_ VRAMSCOPE_GUARDED_BY(mutex_);  // one entry an attachment
+  std::vector<View> views_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint32_t> generation_{1};

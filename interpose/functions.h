@@ -13,7 +13,17 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "interpose/graphics.h"
 #include "reporter/record/event.h"
+
+#if CUDA_VERSION < 12000
+// Newer runtimes ask for it, whatever toolkit we are built with.
+using CUdriverProcAddressQueryResult = int;  // an enumeration since
+extern "C" CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion,
+                                                cuuint64_t flags,
+                                                CUdriverProcAddressQueryResult* symbolStatus);
+using PFN_cuGetProcAddress_v12000 = decltype(&cuGetProcAddress_v2);
+#endif
 
 namespace vramscope {
 
@@ -27,7 +37,7 @@ struct FunctionRow {
   const char* symbol;
   const char* asked_as;
   int since;
-  bool per_thread;  // the _ptsz flavour
+  bool per_thread;  // the _ptsz or _ptds flavour
   Effect effect;
   Kind kind;
 };

@@ -1,14 +1,71 @@
 // Start-up, lookup, and the life of contexts and captures: what the driver does, noted.
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cstdio>
+#include <string_view>
+
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
 
 namespace vramscope::routes {
 
+namespace {
+
+// The driver's answer for the very version of a row.
+void* answer_for(const FunctionRow& row, cuuint64_t flags) {
+  void* known = nullptr;
+  if (real().cuGetProcAddress_v2 != nullptr) {
+    CUdriverProcAddressQueryResult status{};
+    real().cuGetProcAddress_v2(row.asked_as, &known, row.since, flags, &status);
+  } else if (real().cuGetProcAddress != nullptr) {
+    real().cuGetProcAddress(row.asked_as, &known, row.since, flags);
+  }
+  return known;
+}
+
+// From CUDA 12 on the header means another function by this name, with other parameters; whether
+// the driver does too its answers tell.
+constexpr std::string_view kAmbiguousName = "cuGraphInstantiate";
+constexpr Function kItsOtherMeaning = Function::cuGraphInstantiateWithFlags;
+
+// The row whose parameters the driver's answer `found` has; null: one that we do not know. Up to
+// the toolkit that the table was compared with, the version tells; for a younger version the
+// parameters may have changed, and then the driver gives another function than for the row's.
+const FunctionRow* row_of(const FunctionRow& newest, int version, cuuint64_t flags,
+                          const void* found) {
+  const bool is_ambiguous = newest.asked_as == kAmbiguousName;
+  if (version <= CUDA_VERSION && !is_ambiguous) return &newest;
+  if (answer_for(newest, flags) == found) return &newest;
+  if (is_ambiguous && answer_for(row(kItsOtherMeaning), flags) == found) {
+    return &row(kItsOtherMeaning);
+  }
+  return nullptr;
+}
+
+// Rows of which the program got a younger function, by index.
+constinit std::atomic<bool> younger[kFunctionCount]{};
+
+void warn_of_younger() {
+  Profiler* profiler = Profiler::active();
+  for (std::size_t i = 0; profiler != nullptr && i < kFunctionCount; ++i) {
+    if (!younger[i].load(std::memory_order_relaxed)) continue;
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "the program uses a %s that is younger than this build of Vramscope; its calls "
+                  "are not recorded",
+                  kFunctions[i].asked_as);
+    profiler->recorder().warn(text);  // each text once
+  }
+}
+
+}  // namespace
+
 CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) Profiler::start();
+  if (code != CUDA_SUCCESS) return code;
+  Profiler::start();
+  warn_of_younger();  // lookups come first
   return code;
 }
 
@@ -17,7 +74,16 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
                           int version, cuuint64_t flags) noexcept {
   const CUresult code = direct();
   const bool found = code == CUDA_SUCCESS && pfn != nullptr && *pfn != nullptr;
-  if (found && !switched_off()) *pfn = wrapper_for(symbol, version, flags, *pfn);
+  if (!found || switched_off()) return code;
+  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  const FunctionRow* newest = newest_row(symbol, version, per_thread);
+  if (newest == nullptr) return code;
+  if (const FunctionRow* known = row_of(*newest, version, flags, *pfn)) {
+    *pfn = wrapper_of(*known);
+  } else {
+    younger[newest - kFunctions].store(true, std::memory_order_relaxed);
+    warn_of_younger();
+  }
   return code;
 }
 
@@ -29,12 +95,14 @@ CUresult cuGetProcAddress_v2(Call& call, const DirectCall& direct, const char* s
 
 namespace {
 
-// What ends with its context. Stream-ordered memory does not: its pool belongs to the device.
-constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed, Kind::registered};
+// What ends with its context. Memory of pools, handles and graphs does not: it is the device's.
+constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
+                                    Kind::array,  Kind::imported, Kind::external, Kind::graphics};
 
 // Everything of `context` is gone: nothing of it is given back to the driver.
 void forget_context(Profiler& profiler, CUcontext context) {
   profiler.captures().context_ended(context);
+  profiler.contexts().forget_attachments(context);
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));
@@ -82,9 +150,11 @@ CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bo
 }
 
 // Also after a failure: an invalidated capture has ended.
-CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread) {
+CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
+                     bool per_thread) {
   const Captures::Key key = Captures::key(stream, per_thread);
   const CUresult code = direct();
+  if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
   call.profiler().captures().ended(key);
   return code;
 }
@@ -105,6 +175,20 @@ CUresult cuCtxDestroy_v2(Call& call, const DirectCall& direct, CUcontext ctx) no
   return destroy_context(call, direct, ctx);
 }
 
+// Its creator and each cuCtxAttach hold a context; the last cuCtxDetach destroys it.
+CUresult cuCtxAttach(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && pctx != nullptr) call.profiler().contexts().attached(*pctx);
+  return code;
+}
+CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && !call.profiler().contexts().detached(ctx)) {
+    forget_context(call.profiler(), ctx);
+  }
+  return code;
+}
+
 CUresult cuDevicePrimaryCtxRelease(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
   return end_primary_context(call, direct, dev);
 }
@@ -122,6 +206,27 @@ CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevi
   if (code == CUDA_SUCCESS && context != nullptr) forget_context(call.profiler(), context);
   return code;
 }
+
+#if CUDA_VERSION >= 12040
+// Memory made under a green context is its primary context's, and outlives it.
+CUresult cuCtxFromGreenCtx(Call& call, const DirectCall& direct, CUcontext* pContext,
+                           CUgreenCtx hCtx) noexcept {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || pContext == nullptr) return code;
+  CUdevice device = 0;
+  const Within within(*pContext);
+  if (within.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return code;
+  if (const CUcontext primary = primary_context(device); primary != nullptr) {
+    call.profiler().contexts().add_view(hCtx, *pContext, primary);
+  }
+  return code;
+}
+CUresult cuGreenCtxDestroy(Call& call, const DirectCall& direct, CUgreenCtx hCtx) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().contexts().remove_views(hCtx);
+  return code;
+}
+#endif
 
 CUresult cuStreamDestroy(Call& call, const DirectCall& direct, CUstream stream) noexcept {
   return destroy_stream(call, direct, stream);
@@ -144,13 +249,25 @@ CUresult cuStreamBeginCapture_v2_ptsz(Call& call, const DirectCall& direct, CUst
                                       CUstreamCaptureMode) noexcept {
   return begin_capture(call, direct, stream, true);
 }
+#if CUDA_VERSION >= 12030
+CUresult cuStreamBeginCaptureToGraph(Call& call, const DirectCall& direct, CUstream stream, CUgraph,
+                                     const CUgraphNode*, const CUgraphEdgeData*, std::size_t,
+                                     CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, false);
+}
+CUresult cuStreamBeginCaptureToGraph_ptsz(Call& call, const DirectCall& direct, CUstream stream,
+                                          CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
+                                          std::size_t, CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, true);
+}
+#endif
 CUresult cuStreamEndCapture(Call& call, const DirectCall& direct, CUstream stream,
-                            CUgraph*) noexcept {
-  return end_capture(call, direct, stream, false);
+                            CUgraph* graph) noexcept {
+  return end_capture(call, direct, stream, graph, false);
 }
 CUresult cuStreamEndCapture_ptsz(Call& call, const DirectCall& direct, CUstream stream,
-                                 CUgraph*) noexcept {
-  return end_capture(call, direct, stream, true);
+                                 CUgraph* graph) noexcept {
+  return end_capture(call, direct, stream, graph, true);
 }
 
 }  // namespace vramscope::routes

@@ -82,18 +82,6 @@ std::size_t first_asked_as(std::string_view name) noexcept {
   return low;
 }
 
-bool same_question(std::size_t one, std::size_t other) noexcept {
-  const FunctionRow& a = kFunctions[kByAskedName[one]];
-  const FunctionRow& b = kFunctions[kByAskedName[other]];
-  return a.since == b.since && std::strcmp(a.asked_as, b.asked_as) == 0;
-}
-
-// Does the function at this position of kByAskedName exist in both stream flavours?
-bool has_twin(std::size_t at) noexcept {
-  return (at > 0 && same_question(at, at - 1)) ||
-         (at + 1 < kFunctionCount && same_question(at, at + 1));
-}
-
 // Row of an exported symbol, or -1.
 int exported_row(const char* name) noexcept {
   for (std::size_t i = 0; i < kFunctionCount; ++i) {
@@ -158,19 +146,20 @@ bool is_driver_file(const char* file) noexcept {
   return std::strncmp(slash != nullptr ? slash + 1 : file, "libcuda.so", 10) == 0;
 }
 
-void* wrapper_for(const char* symbol, int version, cuuint64_t flags, void* found) noexcept {
-  const bool wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+// A function without a flavour of its own for per-thread streams answers for both.
+const FunctionRow* newest_row(const char* symbol, int version, bool per_thread) noexcept {
   const std::string_view name = symbol;
-  void* best = found;
+  const FunctionRow* best = nullptr;
   for (std::size_t i = first_asked_as(name); i < kFunctionCount; ++i) {
     const FunctionRow& candidate = kFunctions[kByAskedName[i]];
     if (name != candidate.asked_as || candidate.since > version) break;
-    const bool wrong_flavour = candidate.per_thread != wants_per_thread;
-    if (wrong_flavour && has_twin(i)) continue;
-    best = wrappers()[kByAskedName[i]];
+    const bool better = best == nullptr || candidate.per_thread >= best->per_thread;
+    if (candidate.per_thread <= per_thread && better) best = &candidate;
   }
   return best;
 }
+
+void* wrapper_of(const FunctionRow& row) noexcept { return wrappers()[&row - kFunctions]; }
 
 }  // namespace vramscope
 

@@ -26,10 +26,10 @@ template <class F>
   return reinterpret_cast<F*>(real_dlsym(reinterpret_cast<void*>(-1L), name));  // RTLD_NEXT
 }
 
-// What cuGetProcAddress should answer instead of `found`, the driver's own answer: our wrapper of
-// the newest row asked as `symbol` with since <= version in the asked stream flavour; `found`
-// itself when there is none.
-[[nodiscard]] void* wrapper_for(const char* symbol, int version, cuuint64_t flags,
-                                void* found) noexcept;
+// The row that cuGetProcAddress means by `symbol`: the newest one with since <= version, in the
+// asked stream flavour where the function has flavours. Null when there is none.
+[[nodiscard]] const FunctionRow* newest_row(const char* symbol, int version,
+                                            bool per_thread) noexcept;
+[[nodiscard]] void* wrapper_of(const FunctionRow& row) noexcept;
 
 }  // namespace vramscope

@@ -74,20 +74,6 @@ std::uint64_t cuMemAllocPitch_v2(CUdeviceptr*, std::size_t*, std::size_t WidthIn
 std::uint64_t cuMemAllocManaged(CUdeviceptr*, std::size_t bytesize, unsigned int) noexcept {
   return bytesize;
 }
-std::uint64_t cuMemAllocAsync(CUdeviceptr*, std::size_t bytesize, CUstream) noexcept {
-  return bytesize;
-}
-std::uint64_t cuMemAllocAsync_ptsz(CUdeviceptr*, std::size_t bytesize, CUstream) noexcept {
-  return bytesize;
-}
-std::uint64_t cuMemAllocFromPoolAsync(CUdeviceptr*, std::size_t bytesize, CUmemoryPool,
-                                      CUstream) noexcept {
-  return bytesize;
-}
-std::uint64_t cuMemAllocFromPoolAsync_ptsz(CUdeviceptr*, std::size_t bytesize, CUmemoryPool,
-                                           CUstream) noexcept {
-  return bytesize;
-}
 
 }  // namespace planned
 

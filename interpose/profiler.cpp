@@ -120,10 +120,22 @@ void Profiler::start() noexcept {
   }
   profiler->warn_of_other_dlsym();
   real().cuDriverGetVersion(&profiler->driver_version_);
+  profiler->warn_of_missing_functions();
   owner.store(getpid(), std::memory_order_relaxed);
   current.set(profiler);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
   profiler->triggers_.start(start.options.signal.number);
+}
+
+void Profiler::warn_of_missing_functions() noexcept {
+  try {
+    const std::string names = missing_functions(driver_version_);
+    if (!names.empty()) {
+      recorder_.warn(("this driver lacks functions of its version: " + names).c_str());
+    }
+  } catch (const std::bad_alloc&) {
+    recorder_.warn("this driver could not be compared with its version: out of memory");
+  }
 }
 
 void Profiler::warn_of_other_dlsym() noexcept {

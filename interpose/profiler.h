@@ -11,8 +11,12 @@
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
 #include "interpose/exporters.h"
+#include "interpose/graph_memory.h"
+#include "interpose/open_counts.h"
+#include "interpose/graphs.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
+#include "interpose/virtual_memory.h"
 #include "reporter/record/recorder.h"
 #include "reporter/report/report.h"
 
@@ -42,7 +46,11 @@ class Profiler {
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
+  [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
   [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
+  [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
@@ -60,6 +68,7 @@ class Profiler {
 
  private:
   explicit Profiler(const Options& options);
+  void warn_of_missing_functions() noexcept;
   void limit_devices() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
@@ -70,9 +79,13 @@ class Profiler {
   const Options options_;
   Contexts contexts_;
   Captures captures_;
+  VirtualMemory virtual_memory_;
+  GraphMemory graph_memory_;
+  OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;
   Exporters exporters_;
+  Graphs graphs_{allocator_};
   Recorder recorder_;
   Triggers triggers_;
   SystemMutex devices_mutex_;

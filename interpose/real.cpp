@@ -27,11 +27,28 @@ const Real& real() noexcept {
 bool driver_is_complete() noexcept {
   const Real& driver = real();
   bool complete = driver.cuMemAlloc_v2 != nullptr && driver.cuMemFree_v2 != nullptr &&
-                  driver.cuMemGetInfo_v2 != nullptr;
+                  driver.cuMemGetInfo_v2 != nullptr && driver.cuDevicePrimaryCtxRetain != nullptr &&
+                  driver.cuDevicePrimaryCtxRelease_v2 != nullptr &&
+                  driver.cuCtxSynchronize != nullptr;
 #define X(symbol) complete = complete && driver.symbol != nullptr;
   VRAMSCOPE_USED_FUNCTIONS(X)
 #undef X
   return complete;
+}
+
+std::string missing_functions(int driver_version) {
+  const Real& driver = real();
+  const bool missing[] = {
+#define DRIVER_FUNCTION(symbol, ...) driver.symbol == nullptr,
+#include "interpose/functions.def"
+  };
+  std::string names;
+  for (std::size_t i = 0; i < kFunctionCount; ++i) {
+    const FunctionRow& row = kFunctions[i];
+    if (!missing[i] || row.since > driver_version || row.kind == Kind::graphics) continue;
+    names += (names.empty() ? "" : ", ") + std::string(row.symbol);
+  }
+  return names;
 }
 
 namespace {
@@ -50,6 +67,7 @@ void load_real(void* handle) noexcept {
   fresh.vramscope_simulated_launches =
       reinterpret_cast<decltype(fresh.vramscope_simulated_launches)>(
           real_dlsym(handle, "vramscope_simulated_launches"));
+  dlerror();  // what this driver lacks is no error of the program's
   if (loading.test_and_set(std::memory_order_acq_rel)) {
     while (known.load(std::memory_order_acquire) == nullptr) {  // the other thread only copies
     }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "interpose/functions.h"
 
 namespace vramscope {
@@ -10,10 +12,9 @@ namespace vramscope {
 // clang-format off
 #define VRAMSCOPE_USED_FUNCTIONS(X)                                                              \
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
-  X(cuDevicePrimaryCtxGetState)                   \
-  X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute)           \
-  X(cuDeviceGetCount)                                                                            \
-  X(cuDriverGetVersion) X(cuStreamGetCtx) X(cuStreamQuery)
+  X(cuDeviceGetCount) X(cuDevicePrimaryCtxGetState) X(cuDeviceGetName) X(cuDeviceGetUuid)        \
+  X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
+  X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)
 // clang-format on
 
 struct Real {
@@ -32,6 +33,11 @@ struct Real {
 // The driver has every function that we call ourselves. One that lacks some (a stub, or older than
 // 11.8) is left alone: its calls pass, nothing is recorded.
 [[nodiscard]] bool driver_is_complete() noexcept;
+
+// Names of the table's functions that this driver should have, being of `driver_version`, and has
+// not: its calls of them go unseen. Graphics functions are optional in every driver. May throw
+// bad_alloc.
+[[nodiscard]] std::string missing_functions(int driver_version);
 
 // Finds the real functions in a driver that is mapped already under the name `file`; the program
 // opened or linked it, we never do. False when there is none.

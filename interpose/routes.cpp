@@ -42,6 +42,18 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   return code;
 }
 
+// From before addresses had 64 bits: what does not fit is as much as fits.
+CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
+                      unsigned int*) noexcept {
+  const CUresult code = direct();
+  Place place;
+  if (code != CUDA_SUCCESS || free == nullptr || !call.find_place(place)) return code;
+  constexpr std::uint64_t kMost = ~0U;
+  const std::uint64_t idle = call.profiler().allocator().idle_bytes(place.device);
+  *free = static_cast<unsigned int>(std::min(kMost, *free + idle));
+  return code;
+}
+
 CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdeviceptr* pbase,
                                  std::size_t* psize, CUdeviceptr dptr) noexcept {
   const Found found = find_ours(call.profiler().allocator(), dptr);

@@ -4,6 +4,7 @@
 
 #include "interpose/call.h"
 #include "interpose/functions.h"
+#include "interpose/memory_sizes.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
 

@@ -38,6 +38,15 @@ bool rename_is_missing(int error) {
   return error == EINVAL || error == ENOSYS || error == ENOTSUP || error == EPERM;
 }
 
+// A program may have closed its standard output and still print: not into our file.
+int above_standard_files(int descriptor) noexcept {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int raised = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (raised < 0) return descriptor;
+  close(descriptor);
+  return raised;
+}
+
 // 0 when `name` was ours to create and is now `temporary`, else errno.
 int rename_over_own_claim(const char* temporary, const char* name) noexcept {
   const int claim = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
@@ -74,7 +83,8 @@ void OutputFile::open() {
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts && descriptor_ < 0; ++attempt) {
     std::string name = temporary_name(path_, attempt);
-    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    descriptor_ = above_standard_files(::open(name.c_str(), kFlags, kMode));
     if (descriptor_ >= 0) {
       temporary_ = std::move(name);
     } else if (errno != EEXIST && errno != EINTR) {

@@ -36,7 +36,7 @@ def program(name):
 
 def runtime():
     """The simulated shared runtime; NVIDIA's own refuses the simulated driver."""
-    paths = sorted(path for path in SIMULATOR.glob("libcudart.so.*") if path.is_file())
+    paths = sorted(path for path in SIMULATOR.glob("libcudart.so.*[0-9]") if path.is_file())
     if not paths:
         raise unittest.SkipTest("the simulated runtime was not built")
     return str(paths[-1])

@@ -43,6 +43,17 @@ class Loader(harness.Case):
             self.assertEqual(3, self.calls(report, "cuMemAlloc_v2"))  # none twice
             self.assertEqual(0, recount.live_bytes(report))
 
+    def test_two_shared_runtimes_of_different_versions_work_in_one_process(self):
+        names = sorted(path.name for path in harness.SIMULATOR.glob("libcudart.so.*[0-9]"))
+        if len(names) < 2:
+            self.skipTest(f"only one version of the simulated runtime was built: {names}")
+        for one, other in zip(names, names[1:]):
+            for mode in ("cache", "observe"):
+                (report,) = self.same(mode, "pair", one, other)
+                recount.check(self, report)
+                self.assertEqual(2, self.calls(report, "cuMemAlloc_v2"), f"{one} {other}")
+                self.assertEqual(0, recount.live_bytes(report))
+
     def test_a_deeply_bound_library_works_and_is_named_in_the_report(self):
         for name in (PLUGIN, RUNTIME):
             for mode in ("cache", "observe"):

@@ -166,6 +166,51 @@ class Reports(harness.Case):
         self.assertEqual(MIB, rows["managed"]["current_bytes"])
         self.assertEqual(0, rows["stream_ordered"]["current_bytes"])
 
+    def ledger(self, program, mode):
+        report = self.only_report(self.run_program([harness.program(program)], mode))
+        recount.check(self, report)
+        return {
+            row["kind"]: (row["current_bytes"], row["peak_bytes"], row["calls"])
+            for row in report["ledger"]
+        }
+
+    def test_memory_by_handle_lives_as_long_as_somebody_holds_or_maps_it(self):
+        for mode in RECORDING:
+            rows = self.ledger("virtual_memory", mode)
+            self.assertEqual((2 * MIB, 8 * MIB, 3), rows["physical"])
+            self.assertEqual((0, 6 * MIB, 2), rows["mapping"])
+            self.assertEqual((0, 8 * MIB, 1), rows["address_range"])
+
+    def test_arrays_take_what_their_elements_take(self):
+        for mode in RECORDING:
+            # the one that is left has 64 x 32 x 16 elements of 16 bytes; the sparse one has none
+            self.assertEqual((MIB // 2, 4 * MIB, 5), self.ledger("arrays", mode)["array"])
+
+    def test_memory_of_graphs_lives_as_long_as_an_executable(self):
+        for mode in RECORDING:
+            rows = self.ledger("graph_memory", mode)
+            self.assertEqual((0, 7 * MIB, 4), rows["graph"])
+            self.assertNotIn("stream_ordered", rows)
+
+    def test_memory_of_a_pool_of_the_programs_is_stream_ordered(self):
+        for mode in RECORDING:
+            self.assertEqual((0, 3 * MIB), self.ledger("pools", mode)["stream_ordered"][:2])
+
+    def test_memory_of_another_process_is_imported_once(self):
+        outcome = self.run_program([harness.program("ipc_import")], "observe")
+        self.assertEqual(0, outcome.status, outcome.stdout)
+        self.assertIn("byte: 7", outcome.stdout)
+        rows = {}
+        for report in outcome.reports:
+            recount.check(self, report)
+            for row in report["ledger"]:
+                rows[row["kind"]] = (row["current_bytes"], row["peak_bytes"], row["calls"])
+        self.assertEqual({"device": (3 * MIB,) * 2 + (1,), "imported": (0, 3 * MIB, 1)}, rows)
+
+    def test_a_context_takes_its_memory_with_it_at_the_last_detach(self):
+        for mode in RECORDING:
+            self.assertEqual(0, self.ledger("context_life", mode)["device"][0])
+
     def test_memory_of_a_reset_device_is_forgotten(self):
         for mode in RECORDING:
             report = self.only_report(self.run_program([harness.program("context_reset")], mode))
@@ -215,10 +260,25 @@ class Reports(harness.Case):
 
 class Coverage(harness.Case):
     PROGRAMS = (
-        ["capture_free", "allocate"], ["context_reset"], ["dmabuf_export"], ["double_free"],
-        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["peers"],
-        ["pinned_flags"], ["proc_address"], ["sync_memops"],
+        ["capture_free", "allocate"], ["context_reset"], ["dmabuf_export"], ["double_free"], ["graph_blocks"],
+        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["pinned_flags"], ["peers"], ["proc_address"],
+        ["arrays"], ["context_life"], ["graph_memory"], ["graphics"], ["multicast"],
+        ["null_handles"], ["pools"], ["sync_memops"], ["virtual_memory"],
     )  # fmt: skip
+
+    # Functions of graphics need graphics; a checkpoint stops the process; a surface reference and a
+    # private table come from elsewhere.
+    NOT_CALLED = re.compile(
+        r"EGL|Egl|VDPAU|WGL|cuGL(CtxCreate|GetDevices|Init|SetBuffer)|cuSurfRef|cuGetExportTable"
+        r"|cuCheckpointProcess(Lock|Checkpoint|Restore|Unlock)"
+    )
+
+    def test_every_declined_function_is_called_by_the_program_for_it(self):
+        declined = (harness.SOURCE / "interpose/declined.def").read_text()
+        program = (harness.SOURCE / "test/programs/plain_calls.cpp").read_text()
+        called = set(re.findall(r"\bX\((cu\w+)\)", program))
+        names = set(re.findall(r"^DECLINED\((\w+),", declined, re.MULTILINE))
+        self.assertEqual(set(), {name for name in names - called if not self.NOT_CALLED.search(name)})
 
     def test_every_row_of_the_function_table_is_called_by_some_program(self):
         table = (harness.SOURCE / "interpose/functions.def").read_text()

@@ -158,7 +158,8 @@ def judge(program, mode, by_design, native, profiled, reason):
         "exports": exporting_calls(profiled.reports),
     }
     difference = first_difference(native, profiled)
-    if difference and by_design(" ".join(program.words), mode):
+    victim = (program.words, dict(program.variables).get("VRAMSCOPE_SIM", ""))
+    if difference and by_design(victim, mode):
         return row(what, mode, "by design", difference, **numbers)
     difference = difference or implausible(profiled.reports)
     if not difference:

@@ -97,6 +97,11 @@ static void start_daemon() {
     const int first = open("/dev/null", O_RDONLY);  // numbers are the lowest free ones, as ever
     const std::string text = "daemon's first file: " + std::to_string(first) + "\n";
     if (write(report, text.data(), text.size()) < 0) _exit(1);
+    std::thread([] {  // prints on, to nowhere
+      while (write(STDERR_FILENO, "lost", 4) != 4) {
+      }
+    })
+        .detach();
     std::exit(0);  // the pipe ends with the daemon
   }
   close(result[1]);

@@ -1,13 +1,14 @@
 // Opens libraries that use CUDA in every way the loader knows.
 // SPDX-License-Identifier: Apache-2.0
-// Arguments: late, deep, namespace, second, static or two; then the library, and for `two` the name
-// of the shared runtime. Nothing of CUDA is linked.
+// Arguments: late, deep, namespace, second, static, two or pair; then the library, and for `two`
+// the name of a shared runtime; for `pair` the names of two. Nothing of CUDA is linked.
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 
 using Use = int(unsigned);
 
@@ -33,6 +34,20 @@ static void open_late(const char* path) {
     use(library, "opened late");
     std::thread(use, library, "by a thread").join();
     std::printf("closed: %d\n", dlclose(library));
+  }
+}
+
+// Two shared runtimes, of different major versions.
+static void use_pair(const char* one, const char* other) {
+  using Malloc = int(void**, std::size_t);
+  using Free = int(void*);
+  void* first = dlopen(one, RTLD_NOW | RTLD_LOCAL);
+  void* second = dlopen(other, RTLD_NOW | RTLD_LOCAL);
+  for (int i = 0; i < 2; ++i, std::swap(first, second)) {
+    void* block = nullptr;
+    std::printf("one: %d\n", find<Malloc>(first, "cudaMalloc")(&block, 3 << 20));
+    std::printf("freed by the other: %d\n", find<Free>(second, "cudaFree")(block));
+    std::printf("and again: %d\n", find<Free>(first, "cudaFree")(block));
   }
 }
 
@@ -76,4 +91,5 @@ int main(int argc, char** argv) {
   if (way == "namespace") use(dlmopen(LM_ID_NEWLM, argv[2], RTLD_NOW), "in a namespace");
   if (way == "static") use(dlopen(argv[2], RTLD_NOW | RTLD_LOCAL), "with a runtime inside");
   if (way == "two" && argc > 3) use_two(argv[2], argv[3]);
+  if (way == "pair" && argc > 3) use_pair(argv[2], argv[3]);
 }

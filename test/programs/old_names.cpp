@@ -1,25 +1,8 @@
 // Calls the old and the per-thread versions of functions that headers no longer name.
 // SPDX-License-Identifier: Apache-2.0
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
-#include <dlfcn.h>
+#include "test/programs/by_name.h"
 
-#include <cstdio>
-
-static void* driver;
 static char memory[1 << 16];  // registered below
-
-// A version that this driver does not have is told and passed over.
-template <class... Parameters, class... Arguments>
-static void call(const char* name, CUresult (*)(Parameters...), Arguments... arguments) {
-  auto function = reinterpret_cast<CUresult (*)(Parameters...)>(dlsym(driver, name));
-  if (function == nullptr) {
-    std::printf("%s: none\n", name);
-  } else {
-    std::printf("%s: %d\n", name, static_cast<int>(function(arguments...)));
-  }
-}
-#define CALL(name, ...) call(#name, decltype(&name){}, __VA_ARGS__)
 
 static void capture(CUstream stream) {
   CUgraph graph = nullptr;
@@ -33,9 +16,27 @@ static void capture(CUstream stream) {
   CALL(cuStreamEndCapture_ptsz, stream, &graph);
 }
 
+static void instantiate(CUstream stream) {
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  CALL(cuStreamBeginCapture, stream);
+  CALL(cuStreamEndCapture, stream, &graph);
+  CALL(cuGraphInstantiate, &executable, graph, nullptr, nullptr, 0u);
+  CALL(cuGraphExecDestroy, executable);
+  CALL(cuGraphInstantiate_v2, &executable, graph, nullptr, nullptr, 0u);
+  CALL(cuGraphExecDestroy, executable);
+#if CUDA_VERSION >= 12000
+  CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+  CALL(cuGraphInstantiateWithParams, &executable, graph, &parameters);
+  CALL(cuGraphExecDestroy, executable);
+  CALL(cuGraphInstantiateWithParams_ptsz, &executable, graph, &parameters);
+  CALL(cuGraphExecDestroy, executable);
+#endif
+  CALL(cuGraphDestroy, graph);
+}
+
 int main() {
-  driver = dlopen("libcuda.so.1", RTLD_NOW);
-  if (driver == nullptr) return 3;
+  open_driver();
   CUdevice device;
   CUcontext context = nullptr, old = nullptr, newer = nullptr;
   CALL(cuInit, 0);
@@ -48,6 +49,9 @@ int main() {
   CUdeviceptr_v1 short_address = 0;
   CALL(cuMemAlloc, &short_address, 1000000u);
   CALL(cuMemFree, short_address);
+  unsigned free_bytes = 0, total_bytes = 0;
+  CALL(cuMemGetInfo, &free_bytes, &total_bytes);
+  CALL(cuMemGetAddressRange, nullptr, &total_bytes, short_address);
   unsigned pitch = 0;
   CALL(cuMemAllocPitch, &short_address, &pitch, 1000u, 10u, 4u);
   CALL(cuMemFree, short_address);
@@ -71,6 +75,7 @@ int main() {
   CALL(cuMemFreeAsync_ptsz, ordered, stream);
   CALL(cuStreamSynchronize, stream);
   capture(stream);
+  instantiate(stream);
   CALL(cuStreamDestroy, other);
   CALL(cuStreamDestroy_v2, stream);
 

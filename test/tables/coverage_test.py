@@ -25,6 +25,10 @@ NOT_MEMORY = re.compile(r"SharedMemConfig|SMem")  # on-chip memory of a kernel
 # The toolkit whose entries declined.def names (CUDA_VERSION); an older one lacks some of them.
 WRITTEN_FOR = 13000
 
+# The oldest toolkit to build with. Rows that are younger stand in "#if VRAMSCOPE_TOOLKIT >= since".
+OLDEST = 11080
+DECLARED_BY_US = {"cuGetProcAddress_v2"}  # so that newer runtimes are served in any case
+
 # The graphics headers need headers of other vendors, so their tables of types are read instead.
 GRAPHICS = ["cudaGLTypedefs.h", "cudaEGLTypedefs.h", "cudaVDPAUTypedefs.h"]
 
@@ -34,11 +38,32 @@ def without_comments(text):
 
 
 def rows(path, macro, pattern):
+    """(groups of each row with the version that its #if asks for, lines that are no row)"""
+    found, bad, needed = [], [], 0
     with open(path, encoding="utf-8") as file:
-        lines = [line for line in file if line.startswith(macro + "(")]
-    found = [re.match(pattern, line) for line in lines]
-    bad = [line.strip() for line, match in zip(lines, found) if not match]
-    return [match.groups() for match in found if match], bad
+        for line in file:
+            if condition := re.match(r"#if VRAMSCOPE_TOOLKIT >= (\d+)$", line):
+                needed = int(condition.group(1))
+            elif line.startswith("#endif"):
+                needed = 0
+            elif line.startswith(macro + "("):
+                match = re.match(pattern, line)
+                if match:
+                    found.append((*match.groups(), needed))
+                else:
+                    bad.append(line.strip())
+    return found, bad
+
+
+def types_of(parameters):
+    """A parameter list without names, spelled in one way."""
+    types = []
+    for parameter in without_comments(parameters).split(","):
+        text = re.sub(r"\b(GLuint|GLenum)\b", "unsigned int", parameter)
+        text = re.sub(r"(CUdeviceptr)_v2\b", r"\1", text)
+        text = re.sub(r"\b(?!int\b|const\b|unsigned\b|size_t\b|CU\w+)[a-zA-Z]\w*\s*$", "", text.strip())
+        types.append(re.sub(r"\s+", "", text))
+    return types
 
 
 def default_include():
@@ -77,6 +102,42 @@ def typedefs(include, name):
     return known
 
 
+def graphics_types(include):
+    """(name asked for, flavour, version) -> parameters, from the graphics tables."""
+    types = {}
+    for header in GRAPHICS:
+        path = os.path.join(include, header)
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = without_comments(file.read())
+        pattern = r"PFN_(cu[A-Z]\w+?)_v(\d+)(_pt[sd][sz])?\)\(([^;]*)\);"
+        for asked, since, flavour, parameters in re.findall(pattern, text):
+            types[(asked, flavour, int(since))] = types_of(parameters)
+    return types
+
+
+def check_rows(functions, known, graphics, toolkit):
+    """Names, versions and flavours are those of the toolkit, and none of its versions is left out."""
+    listed = {}
+    for symbol, asked, since, flavour, parameters, needed in functions:
+        listed.setdefault((asked, flavour), set()).add(int(since))
+        if int(since) > OLDEST and needed != int(since) and symbol not in DECLARED_BY_US:
+            yield f"{symbol}: needs #if VRAMSCOPE_TOOLKIT >= {since}"
+        if needed > toolkit or symbol in DECLARED_BY_US:
+            continue
+        theirs = graphics.get((asked, flavour, int(since)))
+        if theirs is not None and types_of(parameters) != theirs:
+            yield f"{symbol}: {types_of(parameters)} differs from the header's {theirs}"
+        if theirs is None and int(since) not in known.get((asked, flavour), set()):
+            yield f"{symbol}: cudaTypedefs.h has no PFN_{asked}_v{since}{flavour}"
+    for asked in sorted({asked for asked, _ in listed}):
+        for flavour in ("", "_ptsz", "_ptds"):
+            missing = known.get((asked, flavour), set()) - listed.get((asked, flavour), set())
+            for since in sorted(missing):
+                yield f"{asked}: version {since}{flavour} would be answered with an older one"
+
+
 def graphics_symbols(include):
     symbols = set()
     for header in GRAPHICS:
@@ -103,7 +164,8 @@ def main():
     include = options.cuda or default_include()
 
     functions, bad = rows(options.functions, "DRIVER_FUNCTION",
-                          r"DRIVER_FUNCTION\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\w*)\s*,")
+                          r"DRIVER_FUNCTION\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\w*)\s*,"
+                          r"\s*\(([^)]*)\)")
     declined, bad_declined = rows(options.declined, "DECLINED",
                                   r'DECLINED\((\w+),\s*"([^"]{10,})"\)\s*$')
     problems = [f"not understood: {line}" for line in bad + bad_declined]
@@ -116,6 +178,10 @@ def main():
         for name in sorted({n for n in names if names.count(n) > 1}):
             problems.append(f"{name}: twice in {place}")
 
+    for name, reason, _ in declined:
+        if re.search(r"\blater\b", reason):
+            problems.append(f"{name}: is put off ({reason}); give it a row, or the reason why not")
+
     universe = header_symbols(include, options.compiler) | graphics_symbols(include)
     looking = {n for n in universe if MEMORY_LOOKING.search(n) and not NOT_MEMORY.search(n)}
     for name in sorted(looking - set(listed) - set(refused)):
@@ -124,9 +190,7 @@ def main():
         problems.append(f"{name}: on declined.def, but not in the installed headers")
 
     known = typedefs(include, "cudaTypedefs.h")
-    for symbol, asked, since, flavour in functions:
-        if int(since) not in known.get((asked, flavour), set()):
-            problems.append(f"{symbol}: cudaTypedefs.h has no PFN_{asked}_v{since}{flavour}")
+    problems += check_rows(functions, known, graphics_types(include), version(include))
     names = {asked_name(n) for n in listed + refused}
     for asked in sorted({a for a, _ in known if MEMORY_LOOKING.search(a)
                          and not NOT_MEMORY.search(a)} - names):
