@@ -154,15 +154,24 @@ bool CachingAllocator::State::find_direct(Space space, Address address, Found& f
   return true;
 }
 
-std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
-  MutexLock lock(state_->mutex);
+std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device) const {
   std::uint64_t bytes = 0;
-  for (const auto& place : state_->places) {
+  for (const auto& place : places) {
     if (!place || place->place.device != device) continue;
     bytes += place->large.idle_bytes() + place->small.idle_bytes();
   }
+  return bytes;
+}
+
+std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
+  MutexLock lock(state_->mutex);
   const auto& memory = state_->devices[device];
-  return bytes + (memory ? memory->idle_whole_bytes : 0);
+  return state_->idle_bytes_of_pools(device) + (memory ? memory->idle_whole_bytes : 0);
+}
+
+std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
+  MutexLock lock(state_->mutex);
+  return state_->idle_bytes_of_pools(device) + state_->whole.idle_granules(device) * kGranularity;
 }
 
 bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {

@@ -274,6 +274,8 @@ struct CachingAllocator::State {
   void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
 
   // snapshot.cpp
+  [[nodiscard]] std::uint64_t idle_bytes_of_pools(std::uint16_t device) const
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_whole(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);

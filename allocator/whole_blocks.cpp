@@ -125,4 +125,25 @@ void WholeBlocks::clear() noexcept {
   first_pending_ = last_pending_ = nullptr;
 }
 
+// In the order of addresses a granule is shared with the neighbours only.
+std::uint64_t WholeBlocks::idle_granules(std::uint16_t device) const noexcept {
+  std::uint64_t idle = 0;
+  Address shared = ~Address{0};  // granule in which the last block ended
+  bool is_idle = false;
+  for (const auto& [address, block] : blocks_) {
+    if (block.where.device != device) continue;
+    const bool is_free = block.state == BlockState::inactive;
+    const Address first = address / kGranularity;
+    const Address last = (address + block.bytes - 1) / kGranularity;
+    if (first != shared) idle += is_idle;
+    is_idle = is_free && (first != shared || is_idle);
+    shared = first;
+    if (last == first) continue;
+    idle += is_idle + (is_free ? last - first - 1 : 0);
+    is_idle = is_free;
+    shared = last;
+  }
+  return idle + is_idle;
+}
+
 }  // namespace vramscope

@@ -70,6 +70,9 @@ class WholeBlocks {
   // A number that is older than every free still pending.
   [[nodiscard]] std::uint32_t before_all() const { return newest_pending_ + (1U << 31); }
 
+  // Granules of 2 MiB in which free blocks of a device lie, and no others.
+  [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device) const noexcept;
+
   [[nodiscard]] const std::map<Address, WholeBlock>& all() const { return blocks_; }
   void clear() noexcept;
 

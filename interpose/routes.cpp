@@ -37,7 +37,7 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   if (free != nullptr && total != nullptr) {
     call.profiler().backend().note_free_memory(place.device, *free, *total);
   }
-  if (free != nullptr) *free += call.profiler().allocator().idle_bytes(place.device);
+  if (free != nullptr) *free += call.profiler().allocator().recoverable_bytes(place.device);
   cut_to_limit(call.profiler(), place.device, free, total);
   return code;
 }
@@ -49,7 +49,7 @@ CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
   Place place;
   if (code != CUDA_SUCCESS || free == nullptr || !call.find_place(place)) return code;
   constexpr std::uint64_t kMost = ~0U;
-  const std::uint64_t idle = call.profiler().allocator().idle_bytes(place.device);
+  const std::uint64_t idle = call.profiler().allocator().recoverable_bytes(place.device);
   *free = static_cast<unsigned int>(std::min(kMost, *free + idle));
   return code;
 }

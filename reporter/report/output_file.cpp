@@ -40,8 +40,8 @@ bool rename_is_missing(int error) {
 }
 
 // A program may have closed its standard files and still print, from any thread: not into our file.
-// While this lives those numbers are taken by descriptors that nobody can write to, so that printing
-// fails as it does without us.
+// While this lives those numbers are taken by descriptors that nobody can write to, so that
+// printing fails as it does without us.
 class StandardFilesTaken {
  public:
   StandardFilesTaken() noexcept {

@@ -116,6 +116,19 @@ TEST_F(WholeMemory, AFaultOfTheDeviceFreesNothing) {
   EXPECT_TRUE(allocator_.find(address).live);
 }
 
+// The simulated backend begins each segment at a multiple of 2 MiB.
+TEST_F(WholeMemory, CountsAsFreeInWholeGranules) {
+  const Address small = whole(4096);
+  const Address large = whole(3 * kMiB);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 0u);
+
+  ASSERT_EQ(free(large), Result::ok);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 4 * kMiB);
+
+  ASSERT_EQ(free(small), Result::ok);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 6 * kMiB);
+}
+
 TEST_F(WholeMemory, IsGivenBackByTrimAndCountsAsFreeBefore) {
   const Address kept = whole(kMiB);
   ASSERT_EQ(free(whole(10 * kMiB)), Result::ok);
