@@ -108,12 +108,4 @@ void BlockTable::erase(BlockIndex i) noexcept { erase(find_entry(blocks_[i].addr
 
 BlockIndex BlockTable::find(Address address) const noexcept { return find_entry(address).block; }
 
-void BlockTable::clear() noexcept {
-  blocks_.clear();
-  map_.clear();
-  outgrown_.clear();
-  top_ = spare_ = 0;
-  count_ = used_ = cursor_ = unmoved_ = 0;
-}
-
 }  // namespace vramscope

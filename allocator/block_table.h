@@ -101,8 +101,6 @@ class BlockTable {
   [[nodiscard]] std::size_t block_count() const { return count_; }
   [[nodiscard]] std::size_t address_count() const { return used_; }
 
-  void clear() noexcept;
-
  private:
   // Open addressing, linear; an entry is a block, its key is the block's address. A table that is
   // outgrown is emptied a few runs at a time, so that no single call pays for all of it.

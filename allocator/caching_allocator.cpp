@@ -314,15 +314,4 @@ std::string CachingAllocator::check_invariants() const {
   return state_->check_invariants();
 }
 
-void CachingAllocator::before_fork() noexcept VRAMSCOPE_NO_ANALYSIS { state_->mutex.lock(); }
-
-void CachingAllocator::after_fork_in_parent() noexcept VRAMSCOPE_NO_ANALYSIS {
-  state_->mutex.unlock();
-}
-
-void CachingAllocator::after_fork_in_child() noexcept VRAMSCOPE_NO_ANALYSIS {
-  state_->forget_everything();
-  state_->mutex.unlock_in_child();
-}
-
 }  // namespace vramscope

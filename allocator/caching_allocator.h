@@ -185,12 +185,6 @@ class CachingAllocator {
   [[nodiscard]] bool read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept;
   [[nodiscard]] bool read_host_statistics(HostStatistics& out) const noexcept;
 
-  // fork(): before = take the lock; parent = release it; child = release it and forget everything
-  // (a child owns no segment and makes no backend call).
-  void before_fork() noexcept;
-  void after_fork_in_parent() noexcept;
-  void after_fork_in_child() noexcept;
-
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -56,12 +56,6 @@ void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
   accounts_[account_of(kind, device)].reset_peak();
 }
 
-void Ledger::clear() noexcept {
-  accounts_.fill({});
-  tags_.clear();
-  tag_count_ = 1;
-}
-
 void Ledger::add(TagTotals& totals, const Holding& holding) const {
   const bool changed_since = holding.peak == accounts_[holding.account].peak;
   totals.live_bytes += holding.live_bytes;

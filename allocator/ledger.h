@@ -36,8 +36,6 @@ class Ledger {
 
   void reset_peaks() noexcept;
   void reset_peak(Kind kind, std::uint16_t device) noexcept;
-  void clear() noexcept;
-
   // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
   void describe(Snapshot& snapshot) const;
 

@@ -28,11 +28,6 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
     if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake();
   }
-  // After fork(): nobody waits in the child, whoever slept in the parent.
-  void unlock_in_child() VRAMSCOPE_RELEASE() {
-    sleepers_.store(0, std::memory_order_relaxed);
-    locked_.store(0, std::memory_order_release);
-  }
 
  private:
   [[nodiscard]] bool spin() noexcept;

@@ -18,7 +18,7 @@ void CachingAllocator::State::allocate_pinned(const Request& request, Outcome& o
     return;
   }
   const std::uint64_t bytes = pinned_bytes(request.bytes, limits);
-  PinnedBlock* block = pinned.take(request.where, bytes);
+  WholeBlock* block = pinned.take(request.where, bytes);
   out.source = Source::hit;
   if (block) {
     hand_out_pinned(*block, out);
@@ -32,7 +32,7 @@ void CachingAllocator::State::allocate_pinned(const Request& request, Outcome& o
   hand_out_pinned(*block, out);
 }
 
-void CachingAllocator::State::hand_out_pinned(PinnedBlock& block, Outcome& out) {
+void CachingAllocator::State::hand_out_pinned(WholeBlock& block, Outcome& out) {
   block.state = BlockState::active_allocated;
   block.requested = out.requested;
   block.tag = out.tag;
@@ -48,10 +48,10 @@ void CachingAllocator::State::hand_out_pinned(PinnedBlock& block, Outcome& out) 
 
 // PyTorch asks once. What follows a refusal is ours, and part of exact_fallback: pinning is where
 // rounding to a power of two can cost as much again as the program asked for.
-PinnedBlock* CachingAllocator::State::obtain_pinned(const Request& request, std::uint64_t bytes,
-                                                    Outcome& out) {
+WholeBlock* CachingAllocator::State::obtain_pinned(const Request& request, std::uint64_t bytes,
+                                                   Outcome& out) {
   out.source = Source::new_segment;
-  PinnedBlock* block = attempt_pinned(request.where, bytes, out);
+  WholeBlock* block = attempt_pinned(request.where, bytes, out);
   if (!is_out_of_memory(out) || !limits.exact_fallback) return block;
   if (pinned.has_pending(request.where)) held_up_to = 0;
   if (release_idle_pinned(request.where, out)) {
@@ -64,8 +64,8 @@ PinnedBlock* CachingAllocator::State::obtain_pinned(const Request& request, std:
   return block;
 }
 
-PinnedBlock* CachingAllocator::State::attempt_pinned(Place where, std::uint64_t bytes,
-                                                     Outcome& out) {
+WholeBlock* CachingAllocator::State::attempt_pinned(Place where, std::uint64_t bytes,
+                                                    Outcome& out) {
   mutex.unlock();
   const Grant grant = backend.reserve(where, bytes);
   mutex.lock();
@@ -73,7 +73,7 @@ PinnedBlock* CachingAllocator::State::attempt_pinned(Place where, std::uint64_t 
   out.status = grant.status;
   if (!grant.status.ok()) return nullptr;
   const bool is_known = pinned.find_around(grant.address) != nullptr;
-  PinnedBlock* block = pinned.add(where, grant.address, bytes);
+  WholeBlock* block = pinned.add(where, grant.address, bytes);
   if (block && ledger.prepare(out.tag)) {
     host.segment.increase(1);
     host.reserved_bytes.increase(as_count(bytes));
@@ -97,7 +97,7 @@ bool CachingAllocator::State::free_pinned(Address address, Outcome& out) noexcep
   std::uint32_t newest_pending = 0;
   {
     MutexLock lock(mutex);
-    const PinnedBlock* block = pinned.find(address);
+    const WholeBlock* block = pinned.find(address);
     if (!block) return false;
     if (!block->is_live()) return true;
     serial = block->serial;
@@ -108,7 +108,7 @@ bool CachingAllocator::State::free_pinned(Address address, Outcome& out) noexcep
   if (waited && !out.status.ok()) return true;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
-  PinnedBlock* block = pinned.find(address);
+  WholeBlock* block = pinned.find(address);
   if (!block || !block->is_live() || block->serial != serial) return true;
   out.status = {};
   out.rounded = block->bytes;
@@ -123,7 +123,7 @@ bool CachingAllocator::State::free_pinned(Address address, Outcome& out) noexcep
 }
 
 // The program gives the block up; whether it can be reused is known later.
-void CachingAllocator::State::begin_free_pinned(PinnedBlock& block) {
+void CachingAllocator::State::begin_free_pinned(WholeBlock& block) {
   block.state = BlockState::active_pending_free;
   pinned.add_pending(block);
   host.allocated.decrease(1);
@@ -131,7 +131,7 @@ void CachingAllocator::State::begin_free_pinned(PinnedBlock& block) {
   ledger.count_call_of_free(block.where);
 }
 
-void CachingAllocator::State::complete_free_pinned(PinnedBlock& block) {
+void CachingAllocator::State::complete_free_pinned(WholeBlock& block) {
   block.state = BlockState::inactive;
   block.freed = number_of_free(pinned_waits);
   host.active_requests.decrease(1);
@@ -140,7 +140,7 @@ void CachingAllocator::State::complete_free_pinned(PinnedBlock& block) {
 }
 
 // The end of a life that the program never saw: the block carries on as if it had stayed free.
-void CachingAllocator::State::put_back_pinned(PinnedBlock& block) {
+void CachingAllocator::State::put_back_pinned(WholeBlock& block) {
   block.state = BlockState::inactive;
   host.allocated.decrease(1);
   host.allocated_bytes.decrease(as_count(block.bytes));
@@ -153,7 +153,7 @@ void CachingAllocator::State::put_back_pinned(PinnedBlock& block) {
 // Completes what was pending up to the numbered free, and one that was freed since, in their order.
 void CachingAllocator::State::complete_pending_pinned(Place where, std::uint32_t newest,
                                                       std::uint32_t own, Outcome& out) {
-  while (PinnedBlock* block = pinned.take_pending(where, newest, own)) {
+  while (WholeBlock* block = pinned.take_pending(where, newest, own)) {
     complete_free_pinned(*block);
     if (block->bytes <= limits.pinned_max_cached_size) {
       pinned.put(*block);
@@ -175,7 +175,7 @@ void CachingAllocator::State::drain_pending_pinned(Place where, Outcome& out) {
 }
 
 // A block that is in no bucket leaves our books before it goes back.
-void CachingAllocator::State::release_pinned(PinnedBlock& block, Outcome& out) {
+void CachingAllocator::State::release_pinned(WholeBlock& block, Outcome& out) {
   const Place where = block.where;
   const Address address = block.address;
   count_pinned_end(block);
@@ -186,7 +186,7 @@ void CachingAllocator::State::release_pinned(PinnedBlock& block, Outcome& out) {
   mutex.lock();
 }
 
-void CachingAllocator::State::count_pinned_end(const PinnedBlock& block) {
+void CachingAllocator::State::count_pinned_end(const WholeBlock& block) {
   host.segment.decrease(1);
   host.reserved_bytes.decrease(as_count(block.bytes));
 }
@@ -194,7 +194,7 @@ void CachingAllocator::State::count_pinned_end(const PinnedBlock& block) {
 bool CachingAllocator::State::release_idle_pinned(Place where, Outcome& out) {
   if (!may_release(where)) return false;
   if (pinned.has_pending(where)) drain_pending_pinned(where, out);
-  while (PinnedBlock* block = pinned.take_any(where)) release_pinned(*block, out);
+  while (WholeBlock* block = pinned.take_any(where)) release_pinned(*block, out);
   return true;
 }
 
@@ -215,15 +215,15 @@ void CachingAllocator::State::forget_pinned(Place where) {
     const auto it = pinned.all().lower_bound(from);
     if (it == pinned.all().end()) break;
     from = it->first + 1;
-    PinnedBlock& block = *pinned.find(it->first);
+    WholeBlock& block = *pinned.find(it->first);
     if (block.where == where && block.is_live()) begin_free_pinned(block);
   }
   const std::uint32_t newest = pinned.newest_pending();
-  while (PinnedBlock* block = pinned.take_pending(where, newest, newest)) {
+  while (WholeBlock* block = pinned.take_pending(where, newest, newest)) {
     complete_free_pinned(*block);
     pinned.put(*block);
   }
-  while (PinnedBlock* block = pinned.take_any(where)) {  // no call was made: num_host_free stays
+  while (WholeBlock* block = pinned.take_any(where)) {  // no call was made: num_host_free stays
     count_pinned_end(*block);
     pinned.remove(*block);
   }

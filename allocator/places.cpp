@@ -106,26 +106,6 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
   }
 }
 
-void CachingAllocator::State::forget_everything() {
-  places.clear();
-  last_place = 0;
-  note_sole_place();
-  segments.clear();
-  directs = {};
-  pinned.clear();
-  whole.clear();
-  blocks.clear();
-  ledger.clear();
-  for (auto& device : devices) device.reset();
-  for (RoomCounts& room : rooms) room = {.limit = room.limit};
-  host = {};
-  host_used = false;
-  held_up_to = 0;
-  device_range.clear();
-  whole_range.clear();
-  pinned_range.clear();
-}
-
 void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) {
   Block& b = blocks[block];
   b.state = BlockState::active_pending_free;

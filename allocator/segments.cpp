@@ -154,11 +154,6 @@ void AddressRange::widen(Address address, std::uint64_t bytes) noexcept {
   }
 }
 
-void AddressRange::clear() noexcept {
-  lowest.store(~Address{0}, std::memory_order_relaxed);
-  end.store(0, std::memory_order_relaxed);
-}
-
 bool CachingAllocator::State::is_idle(const Segment& segment) const {
   const Block& first = blocks[segment.first];
   return first.is_free() && !first.is_part();

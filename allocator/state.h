@@ -90,7 +90,6 @@ struct AddressRange {
            address < end.load(std::memory_order_acquire);
   }
   void widen(Address address, std::uint64_t bytes) noexcept;
-  void clear() noexcept;
 };
 
 // A device place as one number, for an atomic.
@@ -165,7 +164,6 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
-  void forget_everything() VRAMSCOPE_REQUIRES(mutex);
   void add_pending(PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_held(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
     return serial <= held_up_to;
@@ -223,20 +221,20 @@ struct CachingAllocator::State {
 
   // pinned_memory.cpp. Those that take an Outcome unlock.
   void allocate_pinned(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void hand_out_pinned(PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] PinnedBlock* obtain_pinned(const Request& request, std::uint64_t bytes,
-                                           Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] PinnedBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
+  void hand_out_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* obtain_pinned(const Request& request, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool free_pinned(Address address, Outcome& out) noexcept;
-  void put_back_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void begin_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void complete_free_pinned(PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void put_back_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void begin_free_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_free_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   void drain_pending_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_pinned(PinnedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void count_pinned_end(const PinnedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void release_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void count_pinned_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   // False: nothing may be released now.
   bool release_idle_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void release_all_idle_pinned(Outcome& out) VRAMSCOPE_REQUIRES(mutex);

@@ -119,12 +119,6 @@ WholeBlock* WholeBlocks::take_pending(Place where, std::uint32_t newest,
   return block;
 }
 
-void WholeBlocks::clear() noexcept {
-  buckets_.clear();
-  blocks_.clear();
-  first_pending_ = last_pending_ = nullptr;
-}
-
 // In the order of addresses a granule is shared with the neighbours only.
 std::uint64_t WholeBlocks::idle_granules(std::uint16_t device) const noexcept {
   std::uint64_t idle = 0;

@@ -32,7 +32,6 @@ struct WholeBlock {
 
   [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }
 };
-using PinnedBlock = WholeBlock;  // all pinned memory is served whole
 
 // Mechanism only. Free blocks lie in buckets. Device memory has one for each place and exact size,
 // and the block freed first is on top: whoever used it last has probably finished. Pinned memory
@@ -74,7 +73,6 @@ class WholeBlocks {
   [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device) const noexcept;
 
   [[nodiscard]] const std::map<Address, WholeBlock>& all() const { return blocks_; }
-  void clear() noexcept;
 
  private:
   using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, bytes

@@ -50,6 +50,15 @@ void* const* wrappers() noexcept {
   return table;
 }
 
+// By plain steps: clang gives a constant expression a million of them, and string_view takes more.
+constexpr int compare(const char* one, const char* other) {
+  while (*one != '\0' && *one == *other) {
+    ++one;
+    ++other;
+  }
+  return *one - *other;
+}
+
 // Rows in the order of (asked as, since), so that a name is found by bisection: a runtime asks
 // several hundred names at start, most of them not ours.
 constexpr auto kByAskedName = [] {
@@ -57,8 +66,7 @@ constexpr auto kByAskedName = [] {
   for (std::size_t i = 0; i < kFunctionCount; ++i) {
     std::size_t at = i;
     const auto before = [&](std::uint16_t other) {
-      const int names =
-          std::string_view(kFunctions[i].asked_as).compare(kFunctions[other].asked_as);
+      const int names = compare(kFunctions[i].asked_as, kFunctions[other].asked_as);
       return names < 0 || (names == 0 && kFunctions[i].since < kFunctions[other].since);
     };
     for (; at > 0 && before(order[at - 1]); --at) order[at] = order[at - 1];

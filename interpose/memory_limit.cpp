@@ -8,22 +8,34 @@
 
 namespace vramscope {
 
+namespace {
+
+// What lies idle with us gives way before the program hears that there is no memory.
+CUresult ask_twice(Call& call, const DirectCall& direct) {
+  const CUresult code = direct();
+  Place place;
+  if (code != CUDA_ERROR_OUT_OF_MEMORY || !call.find_place(place)) return code;
+  CachingAllocator& allocator = call.profiler().allocator();
+  if (allocator.idle_bytes(place.device) == 0) return code;
+  allocator.trim_device(place.device);
+  return direct();
+}
+
+}  // namespace
+
 CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept {
   Profiler& profiler = call.profiler();
-  CachingAllocator& allocator = profiler.allocator();
+  if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
-  if (bytes == 0 || profiler.captures().any() || !call.find_place(place)) return direct();
+  if (!profiler.limits_devices() || !call.find_place(place)) return ask_twice(call, direct);
+  CachingAllocator& allocator = profiler.allocator();
   const Promise promise{.device = place.device, .bytes = bytes};
   if (!allocator.promise(promise)) {
     note_limit_met(profiler, place.device);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   call.keep(promise);
-  CUresult code = direct();
-  if (code == CUDA_ERROR_OUT_OF_MEMORY && allocator.idle_bytes(place.device) != 0) {
-    allocator.trim_device(place.device);
-    code = direct();
-  }
+  const CUresult code = ask_twice(call, direct);
   if (code != CUDA_SUCCESS) allocator.end_promise(promise);
   return code;
 }

@@ -79,6 +79,7 @@ Profiler* Profiler::active() noexcept { return static_cast<Profiler*>(current.ge
 
 Profiler::Profiler(const Options& options)
     : options_(options),
+      limits_devices_(options.device_memory_limit.any()),
       backend_(contexts_, captures_),
       allocator_(backend_, limits_of(options)),
       exporters_(options.mode == Mode::dedicated),

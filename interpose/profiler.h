@@ -41,6 +41,7 @@ class Profiler {
     return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
   }
   [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
+  [[nodiscard]] bool limits_devices() const noexcept { return limits_devices_; }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
@@ -77,6 +78,7 @@ class Profiler {
   static void after_fork_in_child() noexcept;
 
   const Options options_;
+  const bool limits_devices_;
   Contexts contexts_;
   Captures captures_;
   VirtualMemory virtual_memory_;

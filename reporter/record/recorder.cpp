@@ -150,5 +150,4 @@ Timing Recorder::host_timing() const noexcept { return state_->counters.host(); 
 
 void Recorder::reset_timing() noexcept { state_->counters.reset_timing(); }
 
-// No thread holds two of these locks, so any order is good; the reverse one gives them back.
 }  // namespace vramscope

@@ -189,28 +189,6 @@ TEST_F(CachingAllocatorTest, IdleBytesAreThoseThatATrimReturns) {
   EXPECT_EQ(allocator_.idle_bytes(1), 0u);
 }
 
-TEST_F(CachingAllocatorTest, AChildForgetsEverything) {
-  const Address address = address_of(512, 1);
-  allocator_.adopt(kDevice0, 0x100000, 100, 2);
-
-  allocator_.before_fork();
-  allocator_.after_fork_in_child();
-
-  EXPECT_FALSE(allocator_.owns(address));
-  EXPECT_TRUE(allocator_.snapshot().segments.empty());
-  EXPECT_TRUE(allocator_.snapshot().devices.empty());
-  EXPECT_EQ(device_.counters().frees, 0u);
-}
-
-TEST_F(CachingAllocatorTest, AParentGoesOnAfterAFork) {
-  const Address address = address_of(512);
-
-  allocator_.before_fork();
-  allocator_.after_fork_in_parent();
-
-  EXPECT_EQ(free(address), Result::ok);
-}
-
 TEST_F(CachingAllocatorTest, ASnapshotIsEmptyBeforeFirstUse) {
   const Snapshot snapshot = allocator_.snapshot();
 

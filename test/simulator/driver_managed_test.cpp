@@ -102,7 +102,7 @@ TEST_F(DriverManaged, ChecksArguments) {
 
   EXPECT_EQ(advise(0, 0, CU_MEM_ADVISE_SET_READ_MOSTLY), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(advise(0, kBytes + 1, CU_MEM_ADVISE_SET_READ_MOSTLY), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(advise(0, kBytes, static_cast<CUmem_advise>(99)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(advise(0, kBytes, static_cast<CUmem_advise>(7)), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(advise(0, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, 99), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(advise(0, kBytes, CU_MEM_ADVISE_SET_READ_MOSTLY, 99), CUDA_SUCCESS);  // ignored
   EXPECT_EQ(CALL(cuMemAdvise)(plain, kBytes, CU_MEM_ADVISE_SET_READ_MOSTLY, 0),
