@@ -146,7 +146,7 @@ class CachingAllocator {
 
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;
-  void trim_device(std::uint16_t device) noexcept;
+  bool trim_device(std::uint16_t device) noexcept;
   // The same for pinned host memory, which trim() leaves alone: pinning again is slow.
   void trim_pinned() noexcept;
   // A place that no longer exists (context reset or destroyed): drops its segments, blocks and

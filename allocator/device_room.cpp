@@ -27,6 +27,7 @@ bool CachingAllocator::promise(Promise promise) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
   if (!state_->has_room(promise.device, promise.bytes)) {
+    static_cast<void>(state_->give_up_held(promise.device));
     static_cast<void>(state_->release_idle(promise.device, out));
   }
   if (!state_->has_room(promise.device, promise.bytes)) {
@@ -42,10 +43,13 @@ void CachingAllocator::end_promise(Promise promise) noexcept {
   state_->rooms[promise.device].promised -= promise.bytes;
 }
 
-void CachingAllocator::trim_device(std::uint16_t device) noexcept {
+bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
+  const std::uint64_t held = state_->held_bytes(device);
   Outcome out;
+  static_cast<void>(state_->give_up_held(device));
   static_cast<void>(state_->release_idle(device, out));
+  return state_->held_bytes(device) < held;
 }
 
 DeviceRoom CachingAllocator::room(std::uint16_t device) const noexcept {

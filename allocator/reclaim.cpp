@@ -119,8 +119,8 @@ std::uint64_t CachingAllocator::State::release_one(Place where, Address address,
 }
 
 // Above the threshold, large segments that were idle for at least the mean number of searches go
-// back, all of a round at once, so that this does not happen at every request. No wait: what is
-// idle is finished.
+// back, all of a round at once, so that this does not happen at every request. No wait: the
+// backend's own release waits.
 void CachingAllocator::State::collect_garbage(Place where, Outcome& out) {
   const PlaceMemory* place = find_place(where);
   if (!place) return;

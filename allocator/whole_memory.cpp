@@ -145,6 +145,11 @@ void CachingAllocator::State::put_back_whole(WholeBlock& block) {
   device.counters.count_free(block.pool, block.bytes, block.requested, {});
   if (is_oversize(block.bytes, limits)) device.counters.rare().oversize_allocations.decrease(1);
   ledger.count_free(block.where, block.tag, block.requested);
+  if (block.exported) {  // by a pointer that the program had freed: nobody else gets it
+    Outcome unused;
+    static_cast<void>(release_whole(block, unused));
+    return;
+  }
   device.idle_whole_bytes += block.bytes;
   whole.put(block);
 }

@@ -102,7 +102,8 @@ class Call {
 
   template <class RealFunction, class MemoryOf>
   CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) noexcept {
-    const CUresult code = timed(real_function, event_.start_ns);  // nothing happened since
+    const bool is_first = event_.driver_ns == 0 && promise_.bytes == 0;  // nothing happened before
+    const CUresult code = timed(real_function, is_first ? event_.start_ns : now_ns());
     if (code == CUDA_SUCCESS) {
       const auto [address, bytes] = memory_of();
       if (address != 0) adopt(place_of(event_.place.kind), address, bytes);

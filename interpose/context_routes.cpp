@@ -67,7 +67,10 @@ CUresult cuDevicePrimaryCtxRetain(Call& call, const DirectCall& direct, CUcontex
 CUresult cuCtxEnablePeerAccess(Call& call, const DirectCall& direct, CUcontext peerContext,
                                unsigned int) noexcept {
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().contexts().enabled_peer(peerContext);
+  Place accessing;
+  if (code == CUDA_SUCCESS && call.find_place(accessing)) {  // which also notes a first device
+    call.profiler().contexts().enabled_peer(peerContext);
+  }
   return code;
 }
 

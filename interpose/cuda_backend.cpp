@@ -108,8 +108,11 @@ Reply CudaBackend::probe(Place where) noexcept {
 
 bool CudaBackend::may_wait(Place) noexcept { return !captures_.any(); }
 
+// The first sample may be on its way, on the thread that used the device first.
 std::uint64_t CudaBackend::total_bytes(Place where) noexcept {
-  return samples_[where.device].total_bytes.load(std::memory_order_relaxed);
+  std::size_t total = samples_[where.device].total_bytes.load(std::memory_order_relaxed);
+  if (total == 0) real().cuDeviceTotalMem_v2(&total, where.device);
+  return total;
 }
 
 void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,

@@ -60,10 +60,11 @@ template <class Handle>
 CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
   GraphMemory& memory = call.profiler().graph_memory();
   const GraphMemory::Number number = memory.number_of(handle);
+  const Graphs::Number newest = call.profiler().graphs().newest();
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   if (number != GraphMemory::none) memory.ended(handle, number, forgetter(call));
-  call.profiler().graphs().ended(handle);
+  call.profiler().graphs().ended(handle, newest);
   return code;
 }
 
@@ -71,7 +72,9 @@ CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executab
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   call.profiler().graph_memory().instantiated(*executable, graph);
-  call.profiler().graphs().began(*executable);
+  CUcontext context = nullptr;
+  real().cuCtxGetCurrent(&context);
+  call.profiler().graphs().began(*executable, context);
   return code;
 }
 

@@ -2,27 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/graphs.h"
 
-#include <algorithm>
 #include <new>
 
 namespace vramscope {
 
-void Graphs::began(const void* graph) noexcept {
+void Graphs::began(const void* graph, CUcontext context) noexcept {
   const SystemLock lock(mutex_);
   try {
-    living_.push_back(graph);
+    living_.push_back({graph, context, ++newest_});
     allocator_.hold_blocks();
   } catch (const std::bad_alloc&) {
     // Its end would not be known. What it names is then reused, as far as graphs before allow.
   }
 }
 
-void Graphs::ended(const void* graph) noexcept {
+Graphs::Number Graphs::newest() noexcept {
   const SystemLock lock(mutex_);
-  const auto it = std::find(living_.begin(), living_.end(), graph);
-  if (it == living_.end()) return;
-  living_.erase(it);
-  if (living_.empty()) allocator_.let_go();
+  return newest_;
+}
+
+template <class Gone>
+void Graphs::end_where(Gone gone) noexcept {
+  const bool any = std::erase_if(living_, gone) != 0;
+  if (any && living_.empty()) allocator_.let_go();
+}
+
+void Graphs::ended(const void* graph, Number newest) noexcept {
+  const SystemLock lock(mutex_);
+  end_where([&](const Living& one) { return one.graph == graph && one.number <= newest; });
+}
+
+void Graphs::context_ended(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  end_where([&](const Living& one) { return one.context == context; });
 }
 
 }  // namespace vramscope

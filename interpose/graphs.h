@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "allocator/caching_allocator.h"
 #include "allocator/capability.h"
+#include "interpose/functions.h"
 
 namespace vramscope {
 
@@ -16,13 +18,28 @@ class Graphs {
  public:
   explicit Graphs(CachingAllocator& allocator) : allocator_(allocator) {}
 
-  void began(const void* graph) noexcept;
-  void ended(const void* graph) noexcept;
+  // `context`: with which it ends; null for graphs that belong to none.
+  void began(const void* graph, CUcontext context = nullptr) noexcept;
+  // Take the number before the driver destroys the graph: its handle may come back at once.
+  using Number = std::uint64_t;
+  [[nodiscard]] Number newest() noexcept;
+  // However often it began (captures may go on in one graph), up to that number.
+  void ended(const void* graph, Number newest) noexcept;
+  void context_ended(CUcontext context) noexcept;
 
  private:
+  struct Living {
+    const void* graph;
+    CUcontext context;
+    Number number;
+  };
+  template <class Gone>
+  void end_where(Gone gone) noexcept VRAMSCOPE_REQUIRES(mutex_);
+
   CachingAllocator& allocator_;
   SystemMutex mutex_;  // taken before the allocator's
-  std::vector<const void*> living_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::vector<Living> living_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace vramscope

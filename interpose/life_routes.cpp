@@ -102,6 +102,7 @@ constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned, 
 // Everything of `context` is gone: nothing of it is given back to the driver.
 void forget_context(Profiler& profiler, CUcontext context) {
   profiler.captures().context_ended(context);
+  profiler.graphs().context_ended(context);
   profiler.contexts().forget_attachments(context);
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
@@ -149,13 +150,15 @@ CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bo
   return code;
 }
 
-// Also after a failure: an invalidated capture has ended.
+// Also after most failures: an invalidated capture has ended.
 CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
                      bool per_thread) {
   const Captures::Key key = Captures::key(stream, per_thread);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
-  call.profiler().captures().ended(key);
+  const bool goes_on =
+      code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || code == CUDA_ERROR_INVALID_VALUE;
+  if (!goes_on) call.profiler().captures().ended(key);
   return code;
 }
 

@@ -6,6 +6,8 @@
 #include <new>
 #include <string>
 
+#include "interpose/memory_sizes.h"
+
 namespace vramscope {
 
 namespace {
@@ -15,10 +17,7 @@ CUresult ask_twice(Call& call, const DirectCall& direct) {
   const CUresult code = direct();
   Place place;
   if (code != CUDA_ERROR_OUT_OF_MEMORY || !call.find_place(place)) return code;
-  CachingAllocator& allocator = call.profiler().allocator();
-  if (allocator.idle_bytes(place.device) == 0) return code;
-  allocator.trim_device(place.device);
-  return direct();
+  return call.profiler().allocator().trim_device(place.device) ? direct() : code;
 }
 
 }  // namespace
@@ -37,6 +36,22 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
   call.keep(promise);
   const CUresult code = ask_twice(call, direct);
   if (code != CUDA_SUCCESS) allocator.end_promise(promise);
+  return code;
+}
+
+CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t bytes,
+                           std::uint16_t device) noexcept {
+  Profiler& profiler = call.profiler();
+  if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
+  CachingAllocator& allocator = profiler.allocator();
+  const Promise promise{.device = device, .bytes = bytes};
+  if (!allocator.promise(promise)) {
+    note_limit_met(profiler, device);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  CUresult code = direct();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && allocator.trim_device(device)) code = direct();
+  allocator.end_promise(promise);
   return code;
 }
 
@@ -72,6 +87,12 @@ std::uint64_t area(std::uint64_t width, std::uint64_t height) {
   return __builtin_mul_overflow(width, height, &bytes) ? Limits::kUnlimited : bytes;
 }
 
+// What the driver refuses needs no room.
+template <class Descriptor, class... Levels>
+std::uint64_t size_of(const Descriptor* array, Levels... levels) {
+  return array == nullptr ? 0 : array_bytes(*array, levels...);
+}
+
 }  // namespace
 
 std::uint64_t cuMemAlloc(CUdeviceptr_v1*, unsigned int bytesize) noexcept { return bytesize; }
@@ -85,6 +106,22 @@ std::uint64_t cuMemAllocPitch_v2(CUdeviceptr*, std::size_t*, std::size_t WidthIn
 }
 std::uint64_t cuMemAllocManaged(CUdeviceptr*, std::size_t bytesize, unsigned int) noexcept {
   return bytesize;
+}
+std::uint64_t cuArrayCreate(CUarray*, const CUDA_ARRAY_DESCRIPTOR_v1* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuArrayCreate_v2(CUarray*, const CUDA_ARRAY_DESCRIPTOR* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuArray3DCreate(CUarray*, const CUDA_ARRAY3D_DESCRIPTOR_v1* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuArray3DCreate_v2(CUarray*, const CUDA_ARRAY3D_DESCRIPTOR* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuMipmappedArrayCreate(CUmipmappedArray*, const CUDA_ARRAY3D_DESCRIPTOR* array,
+                                     unsigned int levels) noexcept {
+  return size_of(array, levels);
 }
 
 }  // namespace planned

@@ -28,6 +28,12 @@ constinit thread_local Queue queue;
 // himself.
 constexpr int kTries = 1000;
 
+// What may free memory of ours; other releases are of handles and ranges.
+bool may_be_ours(Function function) {
+  return function == Function::cuMemFree_v2 || function == Function::cuMemFreeAsync ||
+         function == Function::cuMemFreeAsync_ptsz || function == Function::cuMemFreeHost;
+}
+
 bool is_pinned_free(Function function) { return function == Function::cuMemFreeHost; }
 
 bool is_of_kind(Function function, const Found& found) {
@@ -76,7 +82,7 @@ void complete(Profiler& profiler, const Kept& kept) {
 
 Answer keep(Profiler& profiler, Function function, Address address) noexcept {
   const CachingAllocator& allocator = profiler.allocator();
-  if (!allocator.may_own(address)) return Answer::foreign;
+  if (!may_be_ours(function) || !allocator.may_own(address)) return Answer::foreign;
   Found found;
   bool is_known = false;
   for (int i = 0; i < kTries && !is_known; ++i) is_known = allocator.try_find(address, found);

@@ -134,7 +134,7 @@ void Profiler::warn_of_missing_functions() noexcept {
     if (!names.empty()) {
       recorder_.warn(("this driver lacks functions of its version: " + names).c_str());
     }
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     recorder_.warn("this driver could not be compared with its version: out of memory");
   }
 }
@@ -142,7 +142,7 @@ void Profiler::warn_of_missing_functions() noexcept {
 void Profiler::warn_of_other_dlsym() noexcept {
   try {
     if (const std::string line = dlsym_before_ours(); !line.empty()) recorder_.warn(line.c_str());
-  } catch (const std::bad_alloc&) {  // then it goes unsaid
+  } catch (const std::exception&) {  // then it goes unsaid
   }
 }
 
@@ -166,7 +166,7 @@ void Profiler::note_device(std::uint16_t device) noexcept {
     backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
     const SystemLock lock(devices_mutex_);
     devices_.push_back(std::move(facts));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     recorder_.warn("a device could not be described: out of memory");
   }
 }

@@ -44,13 +44,17 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
 
 // From before addresses had 64 bits: what does not fit is as much as fits.
 CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
-                      unsigned int*) noexcept {
+                      unsigned int* total) noexcept {
   const CUresult code = direct();
   Place place;
-  if (code != CUDA_SUCCESS || free == nullptr || !call.find_place(place)) return code;
-  constexpr std::uint64_t kMost = ~0U;
-  const std::uint64_t idle = call.profiler().allocator().recoverable_bytes(place.device);
-  *free = static_cast<unsigned int>(std::min(kMost, *free + idle));
+  if (code != CUDA_SUCCESS || !call.find_place(place)) return code;
+  std::size_t free_bytes = free != nullptr ? *free : 0;
+  std::size_t total_bytes = total != nullptr ? *total : 0;
+  free_bytes += call.profiler().allocator().recoverable_bytes(place.device);
+  cut_to_limit(call.profiler(), place.device, &free_bytes, &total_bytes);
+  constexpr std::size_t kMost = ~0U;
+  if (free != nullptr) *free = static_cast<unsigned int>(std::min(kMost, free_bytes));
+  if (total != nullptr) *total = static_cast<unsigned int>(std::min(kMost, total_bytes));
   return code;
 }
 

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string_view>
 
@@ -91,7 +92,7 @@ void take_once() noexcept {
   }
   try {
     new (&storage.value) Startup(take());
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     new (&storage.value) Startup;
     storage.value.options.mode = Mode::off;  // the program goes on without us
   }

@@ -93,7 +93,9 @@ CUresult cuMipmappedArrayDestroy(Call& call, const DirectCall& direct,
 
 CUresult cuMemCreate(Call& call, const DirectCall& direct, Handle* handle, std::size_t size,
                      const CUmemAllocationProp* prop, unsigned long long) noexcept {
-  const CUresult code = direct();
+  const bool on_device = prop != nullptr && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  const CUresult code =
+      on_device ? bounded_elsewhere(call, direct, size, place_of(prop).device) : direct();
   if (code == CUDA_SUCCESS) created(call, *handle, place_of(prop), size);
   return code;
 }
