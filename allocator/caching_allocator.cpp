@@ -110,14 +110,18 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
   ledger.count_allocation(place.place, out.tag, out.requested);
 }
 
-Outcome CachingAllocator::free(Address address) noexcept {
+Outcome CachingAllocator::free(Address address, Wait when) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
   if (state_->pinned_range.contains(address) && state_->free_pinned(address, out)) return out;
-  if (state_->whole_range.contains(address) && state_->free_whole(address, out)) return out;
-  if (!state_->free_in_sole_place(address, out)) state_->free(address, out);
+  if (state_->whole_range.contains(address) && state_->free_whole(address, when, out)) {
+    return out;
+  }
+  if (when == Wait::later || !state_->free_in_sole_place(address, out)) {
+    state_->free(address, when, out);
+  }
   // It may have been set apart between the two steps of the free (note_export).
   if (out.status.result == Result::invalid && state_->whole_range.contains(address)) [[unlikely]] {
-    static_cast<void>(state_->free_whole(address, out));
+    static_cast<void>(state_->free_whole(address, when, out));
   }
   return out;
 }
@@ -169,7 +173,7 @@ bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) 
 
 // Two critical sections with the wait between them. Between the two the block stays live; if
 // somebody else freed it meanwhile its serial is gone, even when the address is live again.
-void CachingAllocator::State::free(Address address, Outcome& out) noexcept {
+void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noexcept {
   BlockIndex block = kNoBlock;
   std::uint64_t serial = 0;
   std::uint32_t newest_pending = 0;
@@ -182,7 +186,7 @@ void CachingAllocator::State::free(Address address, Outcome& out) noexcept {
     newest_pending = place.newest_pending;
     out.where = place.place;
   }
-  const bool waited = wait_for(out.where, out);
+  const bool waited = when == Wait::now && wait_for(out.where, out);
   if (waited && !out.status.ok()) return;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);

@@ -97,7 +97,10 @@ class CachingAllocator {
   // Reuse::at_free: waits for the device first (effect of the real call). A failed wait (sticky
   // error) frees nothing and returns the backend's code. While a capture forbids waits the block
   // stays pending and is completed by a later call.
-  [[nodiscard]] Outcome free(Address address) noexcept;
+  // Wait::later: an order elsewhere (a stream's) says when the block may be reused; it stays
+  // pending until a wait of another call proves it.
+  enum class Wait : bool { now, later };
+  [[nodiscard]] Outcome free(Address address, Wait when = Wait::now) noexcept;
 
   // Memory that the program got directly: a segment with one block of exactly `bytes` > 0. What
   // was adopted there before, in the same space, is forgotten first: the driver hands out no

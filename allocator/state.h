@@ -126,7 +126,7 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   void hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  void free(Address address, Outcome& out) noexcept;
+  void free(Address address, Wait when, Outcome& out) noexcept;
   [[nodiscard]] bool wait_for(Place where, Outcome& out) noexcept;
   [[nodiscard]] bool free_in_sole_place(Address address, Outcome& out) noexcept;
   void describe_free(PlaceMemory& place, BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -249,7 +249,7 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_whole(Address address, Outcome& out) noexcept;
+  [[nodiscard]] bool free_whole(Address address, Wait when, Outcome& out) noexcept;
   void begin_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Status complete_pending_whole(Place where, std::uint32_t newest, std::uint32_t own,

@@ -90,7 +90,7 @@ WholeBlock* CachingAllocator::State::attempt_whole(Place where, std::uint64_t by
 
 // As State::free: the wait is between two critical sections, and the block may be another's by
 // then. False: no dedicated segment begins there.
-bool CachingAllocator::State::free_whole(Address address, Outcome& out) noexcept {
+bool CachingAllocator::State::free_whole(Address address, Wait when, Outcome& out) noexcept {
   std::uint64_t serial = 0;
   std::uint32_t newest_pending = 0;
   {
@@ -102,7 +102,7 @@ bool CachingAllocator::State::free_whole(Address address, Outcome& out) noexcept
     newest_pending = whole.newest_pending();
     out.where = block->where;
   }
-  const bool waited = wait_for(out.where, out);
+  const bool waited = when == Wait::now && wait_for(out.where, out);
   if (waited && !out.status.ok()) return true;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);

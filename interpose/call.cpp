@@ -42,13 +42,15 @@ std::optional<CUresult> Call::keep_nested(Function function, Address address) no
   return std::nullopt;
 }
 
-bool Call::find_place(Place& place) const noexcept {
+bool Call::find_place(Kind kind, Place& place) const noexcept {
   const Contexts::Current current = profiler_->contexts().current();
   if (current.code != CUDA_SUCCESS) return false;
   if (current.first_of_device) profiler_->note_device(current.place.device);
-  place = in_context(event_.place.kind, current.place.device, current.place.context);
+  place = in_context(kind, current.place.device, current.place.context);
   return true;
 }
+
+bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
 
 Tag Call::tag(Place place) noexcept {
   Stack stack;
@@ -76,9 +78,9 @@ void Call::note(const Outcome& outcome) noexcept {
 }
 
 Place Call::place_of(Kind kind) const noexcept {
-  Place place;
-  if (!find_place(place)) return {.kind = kind};
-  return in_context(kind, place.device, place.context);
+  Place place{.kind = kind};
+  (void)find_place(kind, place);
+  return place;
 }
 
 void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {

@@ -87,6 +87,7 @@ class Call {
   CUresult finish(CUresult code) noexcept;
 
  private:
+  [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {
     return timed(real_function, now_ns());

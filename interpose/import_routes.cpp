@@ -19,9 +19,12 @@ namespace {
 CUresult open_ipc(Call& call, const DirectCall& direct, CUdeviceptr* pdptr) {
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
-  if (call.profiler().opened().add(*pdptr) == 1) {
-    call.adopt(call.place_of(Kind::imported), *pdptr, range_bytes(*pdptr));
+  OpenCounts& opened = call.profiler().opened();
+  if (opened.add(*pdptr) > 1) {
+    if (call.find(Kind::imported, *pdptr).direct) return code;
+    opened.begin_again(*pdptr);
   }
+  call.adopt(call.place_of(Kind::imported), *pdptr, range_bytes(*pdptr));
   return code;
 }
 

@@ -17,7 +17,12 @@ CUresult ask_twice(Call& call, const DirectCall& direct) {
   const CUresult code = direct();
   Place place;
   if (code != CUDA_ERROR_OUT_OF_MEMORY || !call.find_place(place)) return code;
-  return call.profiler().allocator().trim_device(place.device) ? direct() : code;
+  CachingAllocator& allocator = call.profiler().allocator();
+  bool trimmed = allocator.trim_device(place.device);
+  for (std::uint16_t other = 0; other < kMaxDevices && !trimmed; ++other) {
+    trimmed = allocator.trim_device(other);  // a pool may be on another device
+  }
+  return trimmed ? direct() : code;
 }
 
 }  // namespace

@@ -22,6 +22,11 @@ class OpenCounts {
       return 1;
     }
   }
+  // Opened anew: what was open there ended with its context.
+  void begin_again(Address address) noexcept {
+    const SystemLock lock(mutex_);
+    if (const auto it = counts_.find(address); it != counts_.end()) it->second = 1;
+  }
   // How often it still is.
   [[nodiscard]] std::uint64_t remove(Address address) noexcept {
     const SystemLock lock(mutex_);

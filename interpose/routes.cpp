@@ -65,7 +65,8 @@ CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdevicep
   if (outside_live_block(found, dptr)) {
     return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
   }
-  if (is_exact(found)) return direct();
+  const CUresult code = direct();  // it knows best whether it may be asked now
+  if (code != CUDA_SUCCESS || is_exact(found)) return code;
   if (pbase != nullptr) *pbase = found.block.address;
   if (psize != nullptr) *psize = found.block.requested_size;
   return CUDA_SUCCESS;

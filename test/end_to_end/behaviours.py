@@ -30,7 +30,7 @@ BEHAVIOURS = [
     Behaviour("Pinned memory of no bytes is answered as the driver answers it", ("zero_sizes",)),
     Behaviour("A free of nothing succeeds, an unregister of nothing does not", ("null_frees",)),
     Behaviour("Double, foreign and interior frees are refused, and free nothing", ("double_free",)),
-    Behaviour("`cuMemFree` takes pitched, managed and stream-ordered memory too", ("free_kinds", "kinds")),
+    Behaviour("`cuMemFree` takes pitched, managed and stream-ordered memory too", ("free_kinds", "free_async", "kinds")),
     Behaviour(
         "Work that was submitted before a free never meets the next owner",
         ("reuse_race", "second_context", "peers"),

@@ -258,6 +258,15 @@ class Reports(harness.Case):
         self.assertFalse(any("libvramscope" in path for path in paths), paths)
 
 
+class EndsOfContexts(harness.Case):
+    def test_pinned_memory_ends_with_its_context_in_every_mode(self):
+        for mode in harness.MODES[:-1]:  # not in "off", which writes no report
+            outcome = self.run_program([harness.program("pinned_contexts")], mode)
+            ledger = self.only_report(outcome)["ledger"]
+            pinned = [row["current_bytes"] for row in ledger if row["kind"] == "pinned"]
+            self.assertEqual([0], pinned, mode)
+
+
 class Coverage(harness.Case):
     PROGRAMS = (
         ["capture_free", "allocate"], ["context_reset"], ["dmabuf_export"], ["double_free"], ["graph_blocks"],

@@ -68,6 +68,7 @@ VICTIMS = [
     (["late_calls", "quick_exit"], ""),
     (["late_calls", "shutdown"], ""),
     (["late_calls", "thread"], ""),
+    (["free_async"], ""),
     (["free_elsewhere"], ""),
     (["free_elsewhere"], "devices=2"),
     (["free_kinds"], ""),
