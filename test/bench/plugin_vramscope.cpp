@@ -25,6 +25,7 @@ class FreeOfCharge : public vramscope::Backend {
   vramscope::Reply release(vramscope::Place, vramscope::Address) noexcept override { return {}; }
   vramscope::Reply wait(vramscope::Place) noexcept override { return {}; }
   bool may_wait(vramscope::Place) noexcept override { return true; }
+  vramscope::Reply probe(vramscope::Place) noexcept override { return {}; }
   std::uint64_t total_bytes(vramscope::Place) noexcept override { return capacity_; }
 
  private:
