@@ -131,8 +131,6 @@ class CachingAllocator {
   // Inside one of our own segments, live or free (adopted memory is not ours: false).
   // False: forward to the real function.
   [[nodiscard]] bool owns(Address address) const noexcept;
-  // The same for segments of pinned memory alone.
-  [[nodiscard]] bool owns_pinned(Address address) const noexcept;
   // False: certainly not. Without the lock, also in a signal handler.
   [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;

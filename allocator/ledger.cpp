@@ -84,8 +84,4 @@ void Ledger::describe(Snapshot& snapshot) const {
   }
 }
 
-std::uint64_t Ledger::current_bytes(Kind kind, std::uint16_t device) const {
-  return accounts_[account_of(kind, device)].current_bytes;
-}
-
 }  // namespace vramscope

@@ -39,9 +39,6 @@ class Ledger {
   // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
   void describe(Snapshot& snapshot) const;
 
-  // Live bytes of one kind on one device: for recounts.
-  [[nodiscard]] std::uint64_t current_bytes(Kind kind, std::uint16_t device) const;
-
  private:
   struct Holding {
     std::uint64_t live_bytes = 0;

@@ -56,12 +56,6 @@ bool CachingAllocator::may_own(Address address) const noexcept {
          state_->pinned_range.contains(address);
 }
 
-bool CachingAllocator::owns_pinned(Address address) const noexcept {
-  if (!state_->pinned_range.contains(address)) return false;
-  MutexLock lock(state_->mutex);
-  return state_->pinned.find_around(address) != nullptr;
-}
-
 bool CachingAllocator::owns(Address address) const noexcept {
   if (!may_own(address)) return false;
   MutexLock lock(state_->mutex);

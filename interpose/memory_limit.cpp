@@ -25,6 +25,13 @@ CUresult ask_twice(Call& call, const DirectCall& direct) {
   return trimmed ? direct() : code;
 }
 
+// Room within the limit. False: there is none, which the report tells.
+bool keep_room(Profiler& profiler, Promise promise) {
+  if (profiler.allocator().promise(promise)) return true;
+  note_limit_met(profiler, promise.device);
+  return false;
+}
+
 }  // namespace
 
 CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept {
@@ -32,15 +39,11 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
   if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
   if (!profiler.limits_devices() || !call.find_place(place)) return ask_twice(call, direct);
-  CachingAllocator& allocator = profiler.allocator();
   const Promise promise{.device = place.device, .bytes = bytes};
-  if (!allocator.promise(promise)) {
-    note_limit_met(profiler, place.device);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
+  if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   call.keep(promise);
   const CUresult code = ask_twice(call, direct);
-  if (code != CUDA_SUCCESS) allocator.end_promise(promise);
+  if (code != CUDA_SUCCESS) profiler.allocator().end_promise(promise);
   return code;
 }
 
@@ -50,10 +53,7 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
   if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
   CachingAllocator& allocator = profiler.allocator();
   const Promise promise{.device = device, .bytes = bytes};
-  if (!allocator.promise(promise)) {
-    note_limit_met(profiler, device);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
+  if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
   if (code == CUDA_ERROR_OUT_OF_MEMORY && allocator.trim_device(device)) code = direct();
   allocator.end_promise(promise);

@@ -6,12 +6,7 @@ int main() {
   CUcontext first = start();
   CUstream stream = nullptr;
   MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  CUcontext second = nullptr;
-#if CUDA_VERSION >= 13000
-  MUST(cuCtxCreate(&second, nullptr, 0, 0));
-#else
-  MUST(cuCtxCreate(&second, 0, 0));
-#endif
+  create_context();
   show("begin", cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
   MUST(cuCtxSetCurrent(first));
   CUgraph graph = nullptr;

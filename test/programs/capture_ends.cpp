@@ -4,16 +4,6 @@
 
 #include "test/programs/driver.h"
 
-static CUcontext create() {
-  CUcontext context = nullptr;
-#if CUDA_VERSION >= 13000
-  MUST(cuCtxCreate(&context, nullptr, 0, 0));
-#else
-  MUST(cuCtxCreate(&context, 0, 0));
-#endif
-  return context;
-}
-
 static CUstream begin(CUstreamCaptureMode mode) {
   CUstream stream = nullptr;
   MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -61,7 +51,7 @@ int main() {
   show_free("after the stream");
 
   block = allocate(kMiB);
-  CUcontext second = create();
+  CUcontext second = create_context();
   begin(CU_STREAM_CAPTURE_MODE_RELAXED);
   MUST(cuCtxSetCurrent(first));
   show("free during a relaxed capture", cuMemFree(block));

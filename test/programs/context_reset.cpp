@@ -20,12 +20,7 @@ int main() {
   show("use of new memory", cuMemsetD8(fresh, 1, 3 * kMiB));
   show("free of new memory", cuMemFree(fresh));
 
-  CUcontext second = nullptr;
-#if CUDA_VERSION >= 13000
-  MUST(cuCtxCreate(&second, nullptr, 0, device));
-#else
-  MUST(cuCtxCreate(&second, 0, device));
-#endif
+  CUcontext second = create_context(device);
   CUdeviceptr theirs = allocate(5 * kMiB);
   show("destroy", cuCtxDestroy(second));
   MUST(cuCtxSetCurrent(again));

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
 
@@ -33,8 +34,28 @@ inline CUcontext start() {
   return context;
 }
 
+// A further context on a device, current on this thread.
+inline CUcontext create_context(CUdevice device = 0) {
+  CUcontext context = nullptr;
+#if CUDA_VERSION >= 13000
+  MUST(cuCtxCreate(&context, nullptr, 0, device));
+#else
+  MUST(cuCtxCreate(&context, 0, device));
+#endif
+  return context;
+}
+
 inline CUdeviceptr allocate(std::size_t bytes) {
   CUdeviceptr pointer = 0;
   MUST(cuMemAlloc(&pointer, bytes));
   return pointer;
+}
+
+// How many bytes of device memory differ from `expected`.
+inline std::size_t count_wrong(CUdeviceptr memory, std::size_t size, unsigned char expected) {
+  std::vector<unsigned char> bytes(size);
+  MUST(cuMemcpyDtoH(bytes.data(), memory, size));
+  std::size_t wrong = 0;
+  for (const unsigned char byte : bytes) wrong += byte != expected;
+  return wrong;
 }

@@ -9,11 +9,7 @@ static CUcontext create_on(int ordinal) {
   CUdevice device;
   CUcontext context = nullptr;
   MUST(cuDeviceGet(&device, ordinal));
-#if CUDA_VERSION >= 13000
-  MUST(cuCtxCreate(&context, nullptr, 0, device));
-#else
-  MUST(cuCtxCreate(&context, 0, device));
-#endif
+  context = create_context(device);
   return context;
 }
 

@@ -42,11 +42,7 @@ int main() {
   show("allocation without a context", cuMemAlloc(&other, 5 * kMiB));
   show("its pointer untouched", other == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
   MUST(cuCtxSetCurrent(context));
-#if CUDA_VERSION >= 13000
-  MUST(cuCtxCreate(&second, nullptr, 0, device));
-#else
-  MUST(cuCtxCreate(&second, 0, device));
-#endif
+  second = create_context(device);
   CUdeviceptr theirs = allocate(5 * kMiB);
   std::thread([=] { MUST(cuCtxDestroy(second)); }).join();
   ask("in a context that another thread destroyed", theirs);

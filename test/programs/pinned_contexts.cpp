@@ -13,16 +13,6 @@ static void* pin(unsigned flags) {
   return block;
 }
 
-static CUcontext create(CUdevice device) {
-  CUcontext context = nullptr;
-#if CUDA_VERSION >= 13000
-  MUST(cuCtxCreate(&context, nullptr, 0, device));
-#else
-  MUST(cuCtxCreate(&context, 0, device));
-#endif
-  return context;
-}
-
 static CUcontext owner_of(void* block) {
   CUcontext context = nullptr;
   show("context", cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
@@ -35,7 +25,7 @@ int main() {
   CUdevice device;
   MUST(cuDeviceGet(&device, 0));
   void* ours = pin(0);
-  CUcontext second = create(device);
+  CUcontext second = create_context(device);
   show("free under another context", cuMemFreeHost(ours));
   void* theirs = pin(0);
   std::printf("not shared with the first context: %d\n", owner_of(theirs) == second);

@@ -97,11 +97,7 @@ int main(int argc, char**) {
   if (argc > 1) {
     CUdevice device;
     MUST(cuDeviceGet(&device, 0));
-#if CUDA_VERSION >= 13000
-    MUST(cuCtxCreate(&other, nullptr, 0, device));
-#else
-    MUST(cuCtxCreate(&other, 0, device));
-#endif
+    other = create_context(device);
     MUST(cuCtxSetCurrent(here));
   }
   Copies copies = prepare(other);

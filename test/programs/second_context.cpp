@@ -1,36 +1,14 @@
 // Work in a second context of a device uses memory of the first, which is freed and handed out
 // again meanwhile. The second context never allocates.
 // SPDX-License-Identifier: Apache-2.0
-#include <vector>
-
 #include "test/programs/driver.h"
 
 static constexpr std::size_t kBytes = 4 * kMiB;
 
-static CUcontext second_context() {
-  CUdevice device;
-  CUcontext context;
-  MUST(cuDeviceGet(&device, 0));
-#if CUDA_VERSION >= 13000
-  MUST(cuCtxCreate(&context, nullptr, 0, device));
-#else
-  MUST(cuCtxCreate(&context, 0, device));
-#endif
-  return context;
-}
-
-static std::size_t count_wrong(CUdeviceptr copy) {
-  std::vector<unsigned char> bytes(kBytes);
-  MUST(cuMemcpyDtoH(bytes.data(), copy, kBytes));
-  std::size_t wrong = 0;
-  for (const unsigned char byte : bytes) wrong += byte != 0x11;
-  return wrong;
-}
-
 int main() {
   CUcontext first = start();
   CUdeviceptr copy = allocate(kBytes);
-  CUcontext second = second_context();
+  CUcontext second = create_context();
   CUstream theirs, ours;
   MUST(cuStreamCreate(&theirs, CU_STREAM_NON_BLOCKING));
   MUST(cuCtxSetCurrent(first));
@@ -52,7 +30,7 @@ int main() {
     MUST(cuCtxSetCurrent(second));
     MUST(cuStreamSynchronize(theirs));
     MUST(cuCtxSetCurrent(first));
-    wrong += count_wrong(copy);
+    wrong += count_wrong(copy, kBytes, 0x11);
     MUST(cuMemFree(next));
   }
   std::printf("wrong bytes: %zu\n", wrong);
