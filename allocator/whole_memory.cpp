@@ -142,7 +142,7 @@ void CachingAllocator::State::complete_free_whole(WholeBlock& block) {
 void CachingAllocator::State::put_back_whole(WholeBlock& block) {
   block.state = BlockState::inactive;
   DeviceMemory& device = device_of(block.where);
-  device.counters.count_free(block.pool, block.bytes, block.requested, {});
+  device.counters.count_free(block.pool, block.bytes, block.requested);
   if (is_oversize(block.bytes, limits)) device.counters.rare().oversize_allocations.decrease(1);
   ledger.count_free(block.where, block.tag, block.requested);
   if (block.exported) {  // by a pointer that the program had freed: nobody else gets it
