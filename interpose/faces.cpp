@@ -164,6 +164,14 @@ int vramscope_v1_reset_accumulated_memory_stats(int device) {
   });
 }
 
+int vramscope_v1_reset_accumulated_host_memory_stats(void) {
+  return with_profiler([](Profiler& profiler) {
+    profiler.allocator().reset_host_accumulated();
+    profiler.recorder().reset_host_accumulated();
+    return VRAMSCOPE_OK;
+  });
+}
+
 int vramscope_v1_empty_cache(void) {
   return with_profiler([](Profiler& profiler) {
     if (!has_context()) return VRAMSCOPE_NO_CONTEXT;

@@ -51,12 +51,12 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
                            std::uint16_t device) noexcept {
   Profiler& profiler = call.profiler();
   if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
-  CachingAllocator& allocator = profiler.allocator();
+  const bool limited = profiler.limits_devices();
   const Promise promise{.device = device, .bytes = bytes};
-  if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (limited && !keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
-  if (code == CUDA_ERROR_OUT_OF_MEMORY && allocator.trim_device(device)) code = direct();
-  allocator.end_promise(promise);
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && profiler.allocator().trim_device(device)) code = direct();
+  if (limited) profiler.allocator().end_promise(promise);
   return code;
 }
 

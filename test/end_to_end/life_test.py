@@ -51,6 +51,23 @@ class Life(harness.Case):
             if not outcome.reports:  # the handler interrupted a thread that held our lock
                 self.assertIn("could not be written in time", outcome.stderr)
 
+    def test_a_program_that_closes_our_file_gets_its_reports_all_the_same(self):
+        outcome = self.run_program([harness.program("close_all")], "cache")
+        self.assertEqual(["exec", "exit"], [report["trigger"] for report in outcome.reports])
+        for report in outcome.reports:
+            recount.check(self, report)
+        self.assertEqual("", outcome.stderr)
+
+    def test_an_escape_that_is_not_known_is_one_line_and_stays(self):
+        program = [harness.program("linked")]
+        outcome = self.run_program(program, "cache", VRAMSCOPE_OUTPUT="a%Z.json")
+        self.assertEqual(
+            "vramscope: VRAMSCOPE_OUTPUT='a%Z.json': '%Z' stays as it is; known are "
+            "%e, %p, %h, %r, %n, %t, %{VAR} and %%\n",
+            outcome.stderr,
+        )
+        self.only_report(outcome)
+
     def test_each_child_that_uses_cuda_has_its_own_report(self):
         for way in ("daemon", "early"):
             outcome = self.run_program([harness.program("forks"), way], "cache")

@@ -22,6 +22,7 @@ VICTIMS = [
     (["capture_free", "nothing"], ""),
     (["capture_contexts"], ""),
     (["capture_ends"], ""),
+    (["close_all"], ""),
     (["contents"], ""),
     (["context_life"], ""),
     (["context_reset"], ""),
