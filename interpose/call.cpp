@@ -83,12 +83,17 @@ Place Call::place_of(Kind kind) const noexcept {
   return place;
 }
 
-void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+Tag Call::describe(Place where, Address address, std::size_t bytes) noexcept {
   event_.place = where;
   event_.address = address;
   event_.bytes = bytes;
+  if (bytes != 0) event_.tag = tag(where);
+  return event_.tag;
+}
+
+void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+  describe(where, address, bytes);
   if (bytes == 0) return;
-  event_.tag = tag(where);
   const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
   if (!outcome.status.ok()) count_unrecorded();
 }

@@ -60,6 +60,38 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
   return code;
 }
 
+namespace {
+
+void end_promises(CachingAllocator& allocator, GraphMemory::Bytes& bytes, std::uint16_t devices) {
+  for (std::uint16_t device = 0; device < devices; ++device) {
+    if (bytes[device] != 0) allocator.end_promise({.device = device, .bytes = bytes[device]});
+  }
+  bytes = {};
+}
+
+bool keep_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    if (bytes[device] == 0 || keep_room(profiler, {.device = device, .bytes = bytes[device]})) {
+      continue;
+    }
+    end_promises(profiler.allocator(), bytes, device);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept {
+  Profiler& profiler = call.profiler();
+  if (profiler.captures().any()) return bytes = {}, direct();
+  if (!profiler.limits_devices()) return bytes = {}, ask_twice(call, direct);
+  if (!keep_room_on_all(profiler, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult code = ask_twice(call, direct);
+  if (code != CUDA_SUCCESS) end_promises(profiler.allocator(), bytes, kMaxDevices);
+  return code;
+}
+
 void note_limit_met(Profiler& profiler, std::uint16_t device) noexcept {
   try {
     const std::string text = "GPU " + std::to_string(device) + " met its limit of " +

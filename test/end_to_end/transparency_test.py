@@ -64,6 +64,8 @@ VICTIMS = [
     (["forks", "early"], ""),
     (["graph_blocks"], ""),
     (["graph_blocks", "40"], "capacity=64MiB"),
+    (["graph_ends"], ""),
+    (["graph_room"], "capacity=1GiB"),
     (["kinds"], ""),
     (["late_calls", "exit"], ""),
     (["late_calls", "quick_exit"], ""),
