@@ -22,7 +22,7 @@ extern "C" {
 
 enum vramscope_result {
   VRAMSCOPE_OK = 0,
-  VRAMSCOPE_NOT_ACTIVE = 1,    /* the library is not loaded, off, or CUDA has not started */
+  VRAMSCOPE_NOT_ACTIVE = 1,    /* not loaded, off, before CUDA started, or inside its own call */
   VRAMSCOPE_BAD_DEVICE = 2,    /* there is no such device */
   VRAMSCOPE_BAD_KEY = 3,       /* no counter is called so */
   VRAMSCOPE_NO_CONTEXT = 4,    /* the calling thread has no current context, and one is needed */

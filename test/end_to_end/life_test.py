@@ -58,6 +58,25 @@ class Life(harness.Case):
             recount.check(self, report)
         self.assertEqual("", outcome.stderr)
 
+    def test_memory_that_a_hook_of_malloc_frees_in_a_face_or_report_is_freed(self):
+        for mode in ("cache", "cache at-reuse", "dedicated", "observe"):
+            outcome = self.run_program([harness.program("malloc_hook"), "tell"], mode)
+            self.assertIn("freed by faces: 30, by a report: 30\n", outcome.stdout, mode)
+            for report in outcome.reports:
+                recount.check(self, report)
+            if mode != "observe":  # frees inside by the driver go unrecorded
+                self.assertEqual(0, recount.live_bytes(outcome.reports[-1]), mode)
+
+    def test_calls_after_a_jump_out_of_one_are_recorded(self):
+        for mode in ("cache", "observe"):
+            for way, frees in (("jump", 16), ("alternate", 17)):
+                command = [harness.program("longjmp"), way]
+                report = self.only_report(self.run_program(command, mode, "slow_free_us=10"))
+                recount.check(self, report)
+                calls = {row["name"]: row["calls"] for row in report["functions"]}
+                found = calls["cuMemAlloc_v2"], calls["cuMemFree_v2"]
+                self.assertEqual((15, frees), found, f"{mode}, {way}")
+
     def test_an_escape_that_is_not_known_is_one_line_and_stays(self):
         program = [harness.program("linked")]
         outcome = self.run_program(program, "cache", VRAMSCOPE_OUTPUT="a%Z.json")
