@@ -205,6 +205,11 @@ void CachingAllocator::reset_accumulated(std::uint16_t device) noexcept {
   if (state_->devices[device]) state_->devices[device]->counters.reset_accumulated();
 }
 
+void CachingAllocator::reset_host_accumulated() noexcept {
+  MutexLock lock(state_->mutex);
+  state_->host.reset_accumulated();
+}
+
 void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;
