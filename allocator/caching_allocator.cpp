@@ -92,8 +92,10 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
   place.device.counters.rare().oversize_allocations.increase(1);
 }
 
-void CachingAllocator::State::free_otherwise(Address address, Wait when, Outcome& out) noexcept {
-  if (pinned_range.contains(address) && free_pinned(address, out)) return;
+void CachingAllocator::State::free_otherwise(Address address, Wait when, Only only,
+                                             Outcome& out) noexcept {
+  if (only != Only::device && pinned_range.contains(address) && free_pinned(address, out)) return;
+  if (only == Only::pinned) return;
   if (whole_range.contains(address) && free_whole(address, when, out)) return;
   free(address, when, out);
   // It may have been set apart between the two steps of the free (note_export).

@@ -99,8 +99,11 @@ class CachingAllocator {
   // stays pending and is completed by a later call.
   // Wait::later: an order elsewhere (a stream's) says when the block may be reused; it stays
   // pending until a wait of another call proves it.
+  // Only: what the program's function may free. Other memory of ours is Result::invalid to it.
   enum class Wait : bool { now, later };
-  [[nodiscard]] Outcome free(Address address, Wait when = Wait::now) noexcept;
+  enum class Only : std::uint8_t { any, device, pinned };
+  [[nodiscard]] Outcome free(Address address, Wait when = Wait::now,
+                             Only only = Only::any) noexcept;
 
   // Memory that the program got directly: a segment with one block of exactly `bytes` > 0. What
   // was adopted there before, in the same space, is forgotten first: the driver hands out no

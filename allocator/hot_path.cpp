@@ -13,10 +13,11 @@ namespace vramscope {
   return out;
 }
 
-[[gnu::flatten]] Outcome CachingAllocator::free(Address address, Wait when) noexcept {
+[[gnu::flatten]] Outcome CachingAllocator::free(Address address, Wait when, Only only) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
-  if (when == Wait::later || !state_->free_hit(address, out)) [[unlikely]]
-    state_->free_otherwise(address, when, out);
+  const bool is_usual = when == Wait::now && only != Only::pinned;
+  if (!is_usual || !state_->free_hit(address, out)) [[unlikely]]
+    state_->free_otherwise(address, when, only, out);
   VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return out;
 }

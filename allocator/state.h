@@ -132,7 +132,8 @@ struct CachingAllocator::State {
 
   // caching_allocator.cpp
   [[gnu::noinline]] void allocate_otherwise(const Request& request, Outcome& out);
-  [[gnu::noinline]] void free_otherwise(Address address, Wait when, Outcome& out) noexcept;
+  [[gnu::noinline]] void free_otherwise(Address address, Wait when, Only only,
+                                        Outcome& out) noexcept;
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Pools::Found find_within_limits(Pools& pools, std::uint64_t rounded)
       VRAMSCOPE_REQUIRES(mutex);

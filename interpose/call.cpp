@@ -117,7 +117,8 @@ void Call::forget(const Found& found) noexcept {
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS;
-  event_.total_ns = elapsed_ns(event_.start_ns);
+  const std::uint64_t end_ns = answered_ns_ != 0 ? answered_ns_ : now_ns();
+  event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
   profiler_->recorder().record(event_);
   return code;
 }
