@@ -244,10 +244,10 @@ void CachingAllocator::trim() noexcept {
   VRAMSCOPE_ASSERT_INVARIANTS(*state_);
 }
 
-void CachingAllocator::trim_pinned() noexcept {
+void CachingAllocator::trim_pinned(Place where) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  state_->release_all_idle_pinned(out);
+  state_->release_idle_pinned(where, out);
 }
 
 void CachingAllocator::forget_place(Place where) noexcept {

@@ -1,5 +1,7 @@
 // Pinned host memory: allocating, freeing, giving back. Policy of PyTorch's caching host allocator.
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -174,16 +176,20 @@ void CachingAllocator::State::drain_pending_pinned(Place where, Outcome& out) {
   if (completes && held_up_to == 0) complete_pending_pinned(where, newest, newest, out);
 }
 
-// A block that is in no bucket leaves our books before it goes back.
-void CachingAllocator::State::release_pinned(WholeBlock& block, Outcome& out) {
-  const Place where = block.where;
-  const Address address = block.address;
+// A block that is in no bucket goes back; if the backend refuses, it is free.
+CachingAllocator::State::Fate CachingAllocator::State::release_pinned(WholeBlock& block,
+                                                                      Outcome& out) {
   count_pinned_end(block);
-  pinned.remove(block);
-  ++host.num_host_free;
-  mutex.unlock();
-  out.backend_ns += backend.release(where, address).ns;
-  mutex.lock();
+  WholeBlocks::Node node = pinned.set_aside(block);
+  const Fate fate = give_back(block.where, block.address, out).fate;
+  if (fate == Fate::kept && pinned.restore(node)) {
+    host.segment.take_back(1);
+    host.reserved_bytes.take_back(as_count(block.bytes));
+    return fate;
+  }
+  host.num_host_free += fate == Fate::taken;
+  pinned.destroy(std::move(node));
+  return fate;
 }
 
 void CachingAllocator::State::count_pinned_end(const WholeBlock& block) {
@@ -194,19 +200,10 @@ void CachingAllocator::State::count_pinned_end(const WholeBlock& block) {
 bool CachingAllocator::State::release_idle_pinned(Place where, Outcome& out) {
   if (!may_release(where)) return false;
   if (pinned.has_pending(where)) drain_pending_pinned(where, out);
-  while (WholeBlock* block = pinned.take_any(where)) release_pinned(*block, out);
-  return true;
-}
-
-void CachingAllocator::State::release_all_idle_pinned(Outcome& out) {
-  Address from = 0;
-  for (;;) {  // places are found by their blocks; each call may change these
-    const auto it = pinned.all().lower_bound(from);
-    if (it == pinned.all().end()) return;
-    from = it->first + 1;
-    if (it->second.is_live()) continue;
-    static_cast<void>(release_idle_pinned(it->second.where, out));
+  while (WholeBlock* block = pinned.take_any(where)) {
+    if (release_pinned(*block, out) == Fate::kept) break;
   }
+  return true;
 }
 
 void CachingAllocator::State::forget_pinned(Place where) {

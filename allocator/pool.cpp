@@ -15,6 +15,11 @@ void Pool::add_free(BlockIndex block) noexcept {
   Block& b = blocks_[block];
   b.state = BlockState::inactive;
   b.tag = searches_;
+  list_free(block);
+}
+
+void Pool::list_free(BlockIndex block) noexcept {
+  const Block& b = blocks_[block];
   if (!b.is_part()) idle_bytes_ += to_bytes(b.size);
   free_.insert(block);
 }
@@ -43,10 +48,14 @@ BlockIndex Pool::add_segment(Address address, Units size, Waits::Number freed) n
   return block;
 }
 
-void Pool::remove_segment(BlockIndex block) noexcept {
+void Pool::set_aside(BlockIndex block) noexcept {
   assert(blocks_[block].is_free() && !blocks_[block].is_part());
   remove_free(block);
-  blocks_.destroy(block);
+}
+
+void Pool::restore(BlockIndex block) noexcept {
+  assert(blocks_[block].is_free() && !blocks_[block].is_part());
+  list_free(block);
 }
 
 // The lower part keeps the record, so a segment's first block is one record all its life. The

@@ -37,8 +37,11 @@ class Pool {
   // A new segment: one free block, which nothing has used since the wait numbered `freed`. Needs
   // one record (BlockTable::prepare).
   BlockIndex add_segment(Address address, Units size, Waits::Number freed = 0) noexcept;
-  // The end of a segment that is one free block.
-  void remove_segment(BlockIndex block) noexcept;
+  // A segment that is one free block leaves the pool; its record stays, for restore() or
+  // BlockTable::destroy().
+  void set_aside(BlockIndex block) noexcept;
+  // It is back, as if it had never left.
+  void restore(BlockIndex block) noexcept;
 
   enum class Cut : bool { no, yes };
   // Makes a free block live. With Cut::yes its lower `size` units; the rest becomes a free block,
@@ -54,6 +57,7 @@ class Pool {
 
  private:
   void add_free(BlockIndex block) noexcept;
+  void list_free(BlockIndex block) noexcept;
   void remove_free(BlockIndex block) noexcept;
   void cut_off(BlockIndex block, Units size) noexcept;
 

@@ -159,15 +159,16 @@ bool CachingAllocator::State::is_idle(const Segment& segment) const {
   return first.is_free() && !first.is_part();
 }
 
-// The end of an idle segment in our books.
-void CachingAllocator::State::remove_segment(std::map<Address, Segment>::iterator it) {
+// An idle segment leaves our books. The record of its block stays, until it comes back or is
+// destroyed.
+Segments::node_type CachingAllocator::State::set_aside(Segments::iterator it) {
   const Segment& segment = it->second;
   PlaceMemory& place = *places[segment.slot];
   DeviceMemory& device = device_of(place.place);
-  place.pool(segment.pool).remove_segment(segment.first);
+  place.pool(segment.pool).set_aside(segment.first);
   device.reserved -= segment.bytes;
   count_segment_end(device.counters, segment.pool, segment.bytes);
-  segments.erase(it);
+  return segments.extract(it);
 }
 
 void CachingAllocator::State::count_segment(DeviceCounters& counters, PoolClass pool,
@@ -180,6 +181,12 @@ void CachingAllocator::State::count_segment_end(DeviceCounters& counters, PoolCl
                                                 std::uint64_t bytes) {
   counters.count_segment_end(pool, bytes);
   if (is_oversize(bytes, limits)) counters.rare().oversize_segments.decrease(1);
+}
+
+void CachingAllocator::State::count_segment_kept(DeviceCounters& counters, PoolClass pool,
+                                                 std::uint64_t bytes) {
+  counters.count_segment_kept(pool, bytes);
+  if (is_oversize(bytes, limits)) counters.rare().oversize_segments.take_back(1);
 }
 
 }  // namespace vramscope

@@ -56,17 +56,6 @@ bool CachingAllocator::may_own(Address address) const noexcept {
          state_->pinned_range.contains(address);
 }
 
-bool CachingAllocator::owns(Address address) const noexcept {
-  if (!may_own(address)) return false;
-  MutexLock lock(state_->mutex);
-  if (state_->pinned.find_around(address)) return true;
-  if (state_->whole.find_around(address)) return true;
-  const auto above = state_->segments.upper_bound(address);
-  if (above == state_->segments.begin()) return false;
-  const auto segment = std::prev(above);
-  return address - segment->first < segment->second.bytes;
-}
-
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);

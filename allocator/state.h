@@ -69,6 +69,16 @@ struct Segment {
   PoolClass pool = PoolClass::large;
 };
 
+using Segments = std::map<Address, Segment>;
+
+// A segment that the backend is being asked to take back: it is in no book. Lives on the stack of
+// the thread that asks.
+struct Departure {
+  Place where;
+  bool lost = false;  // its place has ended meanwhile
+  Departure* next = nullptr;
+};
+
 // Memory that the program got from the driver itself.
 struct DirectMemory {
   std::uint64_t bytes = 0;
@@ -192,11 +202,13 @@ struct CachingAllocator::State {
   [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const VRAMSCOPE_REQUIRES(mutex);
-  void remove_segment(std::map<Address, Segment>::iterator it) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Segments::node_type set_aside(Segments::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
   void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
   void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+  void count_segment_kept(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
 
   // device_room.cpp
@@ -204,13 +216,24 @@ struct CachingAllocator::State {
   [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const
       VRAMSCOPE_REQUIRES(mutex);
 
-  // reclaim.cpp. All but the last two unlock.
+  // reclaim.cpp. All but the last two unlock. What the backend refuses to take back stays free.
   [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
   // False: nothing may be released now.
   bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   template <class Wanted>
   std::uint64_t release_where(Place where, Wanted wanted, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  std::uint64_t release_one(Place where, Address address, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  enum class Fate : std::uint8_t {
+    taken,  // by the backend
+    gone,   // with its place
+    kept,   // the backend has it still, and so have we
+  };
+  struct Returned {
+    Fate fate;
+    Status status;  // what a free of the program's is to answer
+  };
+  [[nodiscard]] Returned give_back(Place where, Address address, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  Fate release_segment(Segments::iterator it, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   // False: there is no room that another attempt could use.
   [[nodiscard]] bool release_oversize(Place where, PoolClass pool, std::uint64_t rounded,
                                       Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -233,11 +256,10 @@ struct CachingAllocator::State {
   void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   void drain_pending_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  Fate release_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void count_pinned_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   // False: nothing may be released now.
   bool release_idle_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_all_idle_pinned(Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void forget_pinned(Place where) VRAMSCOPE_REQUIRES(mutex);
 
   // whole_memory.cpp. Those that take an Outcome unlock.
@@ -255,8 +277,8 @@ struct CachingAllocator::State {
   [[nodiscard]] Status complete_pending_whole(Place where, std::uint32_t newest, std::uint32_t own,
                                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void drain_pending_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void end_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Status release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  Returned release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void release_idle_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void forget_whole(Place where) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] WholeBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
@@ -307,7 +329,9 @@ struct CachingAllocator::State {
   BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last
-  std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
+  Segments segments VRAMSCOPE_GUARDED_BY(mutex);
+  Departure* departures VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
+  std::size_t records_aside VRAMSCOPE_GUARDED_BY(mutex) = 0;  // of departing segments of pools
   std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   Directs::node_type spare VRAMSCOPE_GUARDED_BY(mutex);  // of the last one that ended: no malloc
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);

@@ -1,6 +1,7 @@
 // Dedicated device memory: a segment for one block, which others may be given (IPC, RDMA).
 // SPDX-License-Identifier: Apache-2.0
 #include <cassert>
+#include <utility>
 
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
@@ -147,7 +148,7 @@ void CachingAllocator::State::put_back_whole(WholeBlock& block) {
   ledger.count_free(block.where, block.tag, block.requested);
   if (block.exported) {  // by a pointer that the program had freed: nobody else gets it
     Outcome unused;
-    static_cast<void>(release_whole(block, unused));
+    release_whole(block, unused);
     return;
   }
   device.idle_whole_bytes += block.bytes;
@@ -167,7 +168,7 @@ Status CachingAllocator::State::complete_pending_whole(Place where, std::uint32_
       continue;
     }
     const bool is_own = block->number == own;
-    const Status released = release_whole(*block, out);
+    const Status released = release_whole(*block, out).status;
     if (is_own) of_own = released;
   }
   return of_own;
@@ -186,32 +187,35 @@ void CachingAllocator::State::drain_pending_whole(Place where, Outcome& out) {
   }
 }
 
-// The end in our books of a block that is in no bucket.
-void CachingAllocator::State::end_whole(WholeBlock& block) {
+void CachingAllocator::State::count_whole_end(const WholeBlock& block) {
   DeviceMemory& device = device_of(block.where);
   device.reserved -= block.bytes;
   count_segment_end(device.counters, block.pool, block.bytes);
-  whole.remove(block);
 }
 
-// It leaves our books before it goes back: the backend may grant its address again at once.
-Status CachingAllocator::State::release_whole(WholeBlock& block, Outcome& out) {
-  const Place where = block.where;
-  const Address address = block.address;
-  end_whole(block);
-  ++device_of(where).counters.rare().num_device_free;
-  mutex.unlock();
-  const Reply reply = backend.release(where, address);
-  mutex.lock();
-  out.backend_ns += reply.ns;
-  return reply.status;
+// A block that is in no bucket goes back; if the backend refuses, it is free.
+CachingAllocator::State::Returned CachingAllocator::State::release_whole(WholeBlock& block,
+                                                                         Outcome& out) {
+  count_whole_end(block);
+  WholeBlocks::Node node = whole.set_aside(block);
+  const Returned returned = give_back(block.where, block.address, out);
+  DeviceMemory& device = device_of(block.where);
+  if (returned.fate == Fate::kept && whole.restore(node)) {
+    device.reserved += block.bytes;
+    device.idle_whole_bytes += block.bytes;
+    count_segment_kept(device.counters, block.pool, block.bytes);
+    return returned;
+  }
+  device.counters.rare().num_device_free += returned.fate == Fate::taken;
+  whole.destroy(std::move(node));
+  return returned;
 }
 
 void CachingAllocator::State::release_idle_whole(Place where, Outcome& out) {
   if (whole.has_pending(where)) drain_pending_whole(where, out);
   while (WholeBlock* block = whole.take_any(where)) {
     device_of(where).idle_whole_bytes -= block->bytes;
-    static_cast<void>(release_whole(*block, out));
+    if (release_whole(*block, out).fate == Fate::kept) return;
   }
 }
 
@@ -228,11 +232,13 @@ void CachingAllocator::State::forget_whole(Place where) {
   const std::uint32_t newest = whole.newest_pending();
   while (WholeBlock* block = whole.take_pending(where, newest, newest)) {
     complete_free_whole(*block);
-    end_whole(*block);
+    count_whole_end(*block);
+    whole.remove(*block);
   }
   while (WholeBlock* block = whole.take_any(where)) {
     device_of(where).idle_whole_bytes -= block->bytes;
-    end_whole(*block);
+    count_whole_end(*block);
+    whole.remove(*block);
   }
 }
 

@@ -138,8 +138,21 @@ TEST_F(PoolTest, CountsAWholeFreeSegmentAsIdle) {
   EXPECT_EQ(pool_.idle_bytes(), to_bytes(kSize));
 }
 
+TEST_F(PoolTest, ASegmentThatComesBackIsAsOldAsBefore) {
+  pool_.count_search();
+
+  pool_.set_aside(first_);
+  EXPECT_EQ(pool_.find(1), kNoBlock);
+  pool_.restore(first_);
+
+  EXPECT_EQ(pool_.find(1), first_);
+  EXPECT_EQ(pool_.age(first_), 1u);
+  EXPECT_EQ(pool_.idle_bytes(), to_bytes(kSize));
+}
+
 TEST_F(PoolTest, ForgetsARemovedSegment) {
-  pool_.remove_segment(first_);
+  pool_.set_aside(first_);
+  table_.destroy(first_);
 
   EXPECT_EQ(pool_.find(1), kNoBlock);
   EXPECT_EQ(pool_.idle_bytes(), 0u);

@@ -105,8 +105,8 @@ TEST_F(Ladder, ReturnsWhatOtherContextsOfTheDeviceCache) {
 TEST_F(Ladder, HoldsNoLockWhileTheBackendWorks) {
   cache_a_segment();
   int calls = 0;
-  backend_.on_reserve([&](Place, std::size_t) { calls += !allocator_.owns(1); });
-  backend_.on_release([&](Place, Address address) { calls += !allocator_.owns(address); });
+  backend_.on_reserve([&](Place, std::size_t) { calls += !allocator_.find(1).owned; });
+  backend_.on_release([&](Place, Address address) { calls += !allocator_.find(address).owned; });
   backend_.on_wait([&](Place) { calls += allocator_.idle_bytes(1) == 0; });
 
   ASSERT_EQ(free(address_of(90 * kMiB)), Result::ok);

@@ -34,6 +34,7 @@ const std::array<Place, 5> kPlaces = {Place{Kind::device, 0, 0}, Place{Kind::dev
 const std::array<Place, 6> kDirect = {
     Place{Kind::device, 0, 0},     Place{Kind::device, 1, 2},  Place{Kind::pinned, 0, 0},
     Place{Kind::registered, 0, 0}, Place{Kind::managed, 0, 0}, Place{Kind::stream_ordered, 1, 2}};
+constexpr Status kRefused{Result::failed, 900};
 constexpr Address kFirstDirect = 0x500000000000;
 constexpr Address kDirectStep = 1ull << 32;
 
@@ -158,7 +159,9 @@ class Duel {
         ours_.trim(), model_.trim();
         break;
       case Action::trim_pinned:
-        ours_.trim_pinned(), model_.trim_pinned();
+        for (const Place where : {kPlaces[3], kPlaces[4]}) {
+          ours_.trim_pinned(where), model_.trim_pinned(where);
+        }
         break;
       case Action::change_settings:
         limits_ = parse_alloc_conf(kSettings[operation.number], limits_).limits;
@@ -178,6 +181,10 @@ class Duel {
       case Action::fail_call:
         our_device_.fail_call(operation.number);
         model_device_.fail_call(operation.number);
+        break;
+      case Action::fail_release:
+        our_device_.fail_release(operation.number, kRefused);
+        model_device_.fail_release(operation.number, kRefused);
         break;
       case Action::capture:
         our_backend_.set_may_wait(operation.number == 0);
@@ -224,7 +231,7 @@ class Duel {
 
   // An address that is most often not the start of a live block; the model knows when it is.
   std::string refused(Address address) {
-    if (ours_.owns(address) != model_.owns(address)) return "owns() differs";
+    if (ours_.find(address).owned != model_.owns(address)) return "owners differ";
     const Outcome ours = ours_.free(address);
     const Outcome expected = model_.free(address);
     for (std::size_t slot = 0; slot < slots_.size() && ours.status.ok(); ++slot) {

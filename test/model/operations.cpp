@@ -76,13 +76,9 @@ std::uint32_t place(Random& random, const Scenario& scenario) {
 Operation fault(Random& random, const Scenario& scenario) {
   Operation operation{.slot = static_cast<std::uint32_t>(random.below(8))};
   operation.place = static_cast<std::uint32_t>(random.below(scenario.places));
-  const std::array plain = {Action::trim,
-                            Action::trim_pinned,
-                            Action::reset_peaks,
-                            Action::set_fraction,
-                            Action::change_settings,
-                            Action::fail_call,
-                            Action::reset_accumulated};
+  const std::array plain = {Action::trim,         Action::trim_pinned,      Action::reset_peaks,
+                            Action::set_fraction, Action::change_settings,  Action::fail_call,
+                            Action::fail_release, Action::reset_accumulated};
   const std::array rare = {Action::capture, Action::sticky_error, Action::forget_place};
   if (scenario.has_faults && random.below(4) == 0) {
     operation.action = rare[random.below(rare.size())];
@@ -94,7 +90,8 @@ Operation fault(Random& random, const Scenario& scenario) {
   if (operation.action == Action::change_settings && scenario.changes == 0) return {};
   if (operation.action == Action::change_settings)
     operation.number = random.below(scenario.changes);
-  if (operation.action == Action::fail_call) operation.number = random.below(4);
+  const bool fails = operation.action == Action::fail_call;
+  if (fails || operation.action == Action::fail_release) operation.number = random.below(4);
   return operation;
 }
 
@@ -116,12 +113,13 @@ Operation direct(Random& random) {
 }
 
 const char* name_of(Action action) {
-  constexpr std::array kNames = {
-      "allocate",        "allocate_whole", "note_export",       "free",
-      "free_inside",     "free_again",     "free_foreign",      "adopt",
-      "forget",          "forget_inside",  "forget_place",      "trim",
-      "trim_pinned",     "reset_peaks",    "reset_accumulated", "set_fraction",
-      "change_settings", "fail_call",      "capture",           "sticky_error"};
+  constexpr std::array kNames = {"allocate",      "allocate_whole",  "note_export",
+                                 "free",          "free_inside",     "free_again",
+                                 "free_foreign",  "adopt",           "forget",
+                                 "forget_inside", "forget_place",    "trim",
+                                 "trim_pinned",   "reset_peaks",     "reset_accumulated",
+                                 "set_fraction",  "change_settings", "fail_call",
+                                 "fail_release",  "capture",         "sticky_error"};
   return kNames[static_cast<std::size_t>(action)];
 }
 

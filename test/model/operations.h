@@ -31,6 +31,7 @@ enum class Action : std::uint8_t {
   set_fraction,       // `number` thousandths; above 1000: no limit
   change_settings,    // to the `number`-th settings string of the test
   fail_call,          // the `number`-th reserve from now; 0: none
+  fail_release,       // the `number`-th release from now; 0: none
   capture,            // `number`: 1 begins, 0 ends
   sticky_error,       // `number`: the code that every backend call answers; 0: healed
 };
