@@ -42,9 +42,7 @@ Outcome CachingAllocator::allocate(const Request& request) noexcept {
               .where = request.where};
   if (!out.status.ok()) return out;
   MutexLock lock(state_->mutex);
-  if (request.where.kind == Kind::pinned) [[unlikely]] {
-    state_->allocate_pinned(request, out);
-  } else if (request.whole) [[unlikely]] {
+  if (request.where.kind == Kind::pinned || request.whole) [[unlikely]] {
     state_->allocate_whole(request, out);
   } else {
     state_->allocate(request, out);
@@ -112,8 +110,12 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std
 
 Outcome CachingAllocator::free(Address address, Wait when) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
-  if (state_->pinned_range.contains(address) && state_->free_pinned(address, out)) return out;
-  if (state_->whole_range.contains(address) && state_->free_whole(address, when, out)) {
+  if (state_->pinned_range.contains(address) &&
+      state_->free_whole(Kind::pinned, address, when, out)) {
+    return out;
+  }
+  if (state_->whole_range.contains(address) &&
+      state_->free_whole(Kind::device, address, when, out)) {
     return out;
   }
   if (when == Wait::later || !state_->free_in_sole_place(address, out)) {
@@ -121,7 +123,7 @@ Outcome CachingAllocator::free(Address address, Wait when) noexcept {
   }
   // It may have been set apart between the two steps of the free (note_export).
   if (out.status.result == Result::invalid && state_->whole_range.contains(address)) [[unlikely]] {
-    static_cast<void>(state_->free_whole(address, when, out));
+    static_cast<void>(state_->free_whole(Kind::device, address, when, out));
   }
   return out;
 }
@@ -247,7 +249,7 @@ void CachingAllocator::trim() noexcept {
 void CachingAllocator::trim_pinned(Place where) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  state_->release_idle_pinned(where, out);
+  if (state_->may_release(where)) state_->release_idle_whole(where, out);
 }
 
 void CachingAllocator::forget_place(Place where) noexcept {

@@ -152,9 +152,8 @@ std::string CachingAllocator::State::check_invariants() const {
   for (const auto& [address, block] : whole.all()) {
     if (block.state == BlockState::inactive) idle_whole[block.where.device] += block.bytes;
   }
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (!devices[i]) continue;
-    if (devices[i]->idle_whole_bytes != idle_whole[static_cast<std::uint16_t>(i)]) {
+  for (std::uint16_t i = 0; i < devices.size(); ++i) {
+    if (whole.idle_bytes(i) != idle_whole[i]) {
       return "bytes of idle dedicated segments differ from a recount";
     }
   }

@@ -80,8 +80,7 @@ void CachingAllocator::State::forget_place(Place where) {
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
   }
-  if (where.kind == Kind::pinned) forget_pinned(where);
-  if (where.kind == Kind::device) forget_whole(where);
+  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_whole(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);

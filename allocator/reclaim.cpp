@@ -71,7 +71,7 @@ CachingAllocator::State::Fate CachingAllocator::State::release_segment(Segments:
   ++records_aside;
   const Fate fate = give_back(where, address, out).fate;
   --records_aside;
-  if (fate == Fate::kept && is_fresh(address, segment.bytes)) {
+  if (fate == Fate::kept && is_fresh(Kind::device, address, segment.bytes)) {
     segments.insert(std::move(node));
     places[segment.slot]->pool(segment.pool).restore(segment.first);
     device_of(where).reserved += segment.bytes;
@@ -79,7 +79,7 @@ CachingAllocator::State::Fate CachingAllocator::State::release_segment(Segments:
     return fate;
   }
   blocks.destroy(segment.first);
-  device_of(where).counters.rare().num_device_free += fate == Fate::taken;
+  if (fate == Fate::taken) count_given_back(where);
   return fate;
 }
 

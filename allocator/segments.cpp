@@ -85,10 +85,15 @@ Address CachingAllocator::State::reserve(Place where, std::uint64_t bytes, Outco
   }
   DeviceMemory& device = device_of(where);  // devices stay while their places come and go
   device.promised += bytes;
+  const Address address = ask_backend(where, bytes, out);
+  device.promised -= bytes;
+  return address;
+}
+
+Address CachingAllocator::State::ask_backend(Place where, std::uint64_t bytes, Outcome& out) {
   mutex.unlock();
   const Grant grant = backend.reserve(where, bytes);
   mutex.lock();
-  device.promised -= bytes;
   out.backend_ns += grant.ns;
   out.status = grant.status;
   return grant.address;
@@ -108,7 +113,7 @@ bool CachingAllocator::State::fits(const PlaceMemory& place, std::uint64_t bytes
 // unused where giving it back could free memory that is in use.
 BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Address address,
                                                 std::uint64_t bytes) {
-  const bool fresh = is_fresh(address, bytes);
+  const bool fresh = is_fresh(Kind::device, address, bytes);
   const bool usable = fresh && address % kUnit == 0 && bytes <= kMaxBlockBytes &&
                       address <= FreeBlocks::kMaxAddress - bytes;
   assert(usable && "the backend granted an address that is misaligned, too high or in use");
@@ -135,8 +140,9 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
 }
 
 // Not null and clear of every segment that we have.
-bool CachingAllocator::State::is_fresh(Address address, std::uint64_t bytes) const {
+bool CachingAllocator::State::is_fresh(Kind kind, Address address, std::uint64_t bytes) const {
   if (address == 0 || address > ~Address{0} - bytes) return false;
+  if (kind == Kind::pinned) return !pinned.overlaps(address, bytes);
   if (whole.overlaps(address, bytes)) return false;
   const auto above = segments.lower_bound(address);
   if (above != segments.end() && above->first < address + bytes) return false;

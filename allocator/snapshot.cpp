@@ -148,8 +148,7 @@ std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device)
 
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  const auto& memory = state_->devices[device];
-  return state_->idle_bytes_of_pools(device) + (memory ? memory->idle_whole_bytes : 0);
+  return state_->idle_bytes_of_pools(device) + state_->whole.idle_bytes(device);
 }
 
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {

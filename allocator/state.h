@@ -27,9 +27,8 @@ namespace vramscope {
 // One device: statistics for all its places, and what its limit is compared with.
 struct DeviceMemory {
   DeviceCounters counters;
-  std::uint64_t reserved = 0;          // bytes of our own segments
-  std::uint64_t promised = 0;          // asked of the backend and not answered yet
-  std::uint64_t idle_whole_bytes = 0;  // of free dedicated segments
+  std::uint64_t reserved = 0;  // bytes of our own segments
+  std::uint64_t promised = 0;  // asked of the backend and not answered yet
 };
 
 // What counts against a device's limit besides segments of ours.
@@ -185,12 +184,14 @@ struct CachingAllocator::State {
   // Waits and completes, if the device may be waited for. Unlocks.
   void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
-  // segments.cpp. The first three unlock.
+  // segments.cpp. The first four unlock.
   [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Address reserve(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Address ask_backend(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   void count_out_of_memory(Place where, const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
@@ -201,7 +202,8 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool is_fresh(Kind kind, Address address, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Segments::node_type set_aside(Segments::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
   void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
@@ -242,46 +244,38 @@ struct CachingAllocator::State {
   void each_idle_large(Place where, Look look) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] std::uint32_t age(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
 
-  // pinned_memory.cpp. Those that take an Outcome unlock.
-  void allocate_pinned(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void hand_out_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* obtain_pinned(const Request& request, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_pinned(Address address, Outcome& out) noexcept;
-  void put_back_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void begin_free_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void complete_free_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  void drain_pending_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  Fate release_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void count_pinned_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  // False: nothing may be released now.
-  bool release_idle_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void forget_pinned(Place where) VRAMSCOPE_REQUIRES(mutex);
-
   // whole_memory.cpp. Those that take an Outcome unlock.
   void allocate_whole(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* take_whole(Place where, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void hand_out_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void put_back_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* obtain_whole(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_whole(Address address, Wait when, Outcome& out) noexcept;
+  [[nodiscard]] bool free_whole(Kind kind, Address address, Wait when, Outcome& out) noexcept;
   void begin_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Status complete_pending_whole(Place where, std::uint32_t newest, std::uint32_t own,
                                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void drain_pending_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void count_whole_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   Returned release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void release_idle_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void forget_whole(Place where) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] WholeBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
+
+  // whole_segments.cpp. All unlock.
+  [[nodiscard]] WholeBlock* obtain_dedicated(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* obtain_pinned(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+
+  // whole_counts.cpp
+  void count_whole_allocation(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_release(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_completion(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_free(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_segment(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_segment_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_segment_kept(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_given_back(Place where) VRAMSCOPE_REQUIRES(mutex);
 
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
@@ -309,6 +303,10 @@ struct CachingAllocator::State {
   [[nodiscard]] bool open_device(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] DeviceMemory& device_of(Place where) VRAMSCOPE_REQUIRES(mutex) {
     return *devices[where.device];
+  }
+
+  [[nodiscard]] WholeBlocks& wholes(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
+    return kind == Kind::pinned ? pinned : whole;
   }
 
   [[nodiscard]] Directs& directs_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {

@@ -41,9 +41,7 @@ void WholeBlocks::destroy(Node node) noexcept {
 bool WholeBlocks::restore(Node& node) noexcept {
   WholeBlock& block = node.mapped();
   if (overlaps(block.address, block.bytes)) return false;
-  Bucket& bucket = buckets_.find(key_of(block.where, block.bytes))->second;
-  block.next = std::exchange(bucket.first, &block);
-  if (!bucket.last) bucket.last = &block;
+  put_first(buckets_.find(key_of(block.where, block.bytes))->second, block);
   blocks_.insert(std::move(node));
   return true;
 }
@@ -76,19 +74,23 @@ WholeBlock* WholeBlocks::take_first(Bucket& bucket, Wanted wanted) noexcept {
   (before ? before->next : bucket.first) = block->next;
   if (bucket.last == block) bucket.last = before;
   block->next = nullptr;
+  idle_[block->where.device] -= block->bytes;
   return block;
 }
 
 void WholeBlocks::put(WholeBlock& block) noexcept {
   Bucket& bucket = buckets_.find(key_of(block.where, block.bytes))->second;
-  if (block.where.kind == Kind::pinned || !bucket.first) {
-    block.next = std::exchange(bucket.first, &block);
-    if (!bucket.last) bucket.last = &block;
-    return;
-  }
+  if (block.where.kind == Kind::pinned || !bucket.first) return put_first(bucket, block);
+  idle_[block.where.device] += block.bytes;
   block.next = nullptr;
   bucket.last->next = &block;
   bucket.last = &block;
+}
+
+void WholeBlocks::put_first(Bucket& bucket, WholeBlock& block) noexcept {
+  idle_[block.where.device] += block.bytes;
+  block.next = std::exchange(bucket.first, &block);
+  if (!bucket.last) bucket.last = &block;
 }
 
 WholeBlock* WholeBlocks::find(Address address) noexcept {

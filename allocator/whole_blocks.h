@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -75,6 +76,8 @@ class WholeBlocks {
   // A number that is older than every free still pending.
   [[nodiscard]] std::uint32_t before_all() const { return newest_pending_ + (1U << 31); }
 
+  // Bytes of the blocks in buckets.
+  [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const { return idle_[device]; }
   // Granules of 2 MiB in which free blocks of a device lie, and no others.
   [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device) const noexcept;
 
@@ -89,11 +92,13 @@ class WholeBlocks {
   };
 
   template <class Wanted>
-  [[nodiscard]] static WholeBlock* take_first(Bucket& bucket, Wanted wanted) noexcept;
+  [[nodiscard]] WholeBlock* take_first(Bucket& bucket, Wanted wanted) noexcept;
+  void put_first(Bucket& bucket, WholeBlock& block) noexcept;
   [[nodiscard]] static Key key_of(Place where, std::uint64_t bytes);
 
   std::map<Address, WholeBlock> blocks_;
   std::map<Key, Bucket> buckets_;
+  std::array<std::uint64_t, kMaxDevices> idle_{};
   WholeBlock* first_pending_ = nullptr;
   WholeBlock* last_pending_ = nullptr;
   std::uint32_t newest_pending_ = 0;
