@@ -122,7 +122,7 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
     if (place && blocks.prepare()) {
       Segment& segment = segments[address];
       segment = {bytes,
-                 place->pool(pool).add_segment(address, to_units(bytes), place->waits.settled()),
+                 place->pools.add_segment(pool, address, to_units(bytes), place->waits.settled()),
                  place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
@@ -171,7 +171,7 @@ Segments::node_type CachingAllocator::State::set_aside(Segments::iterator it) {
   const Segment& segment = it->second;
   PlaceMemory& place = *places[segment.slot];
   DeviceMemory& device = device_of(place.place);
-  place.pool(segment.pool).set_aside(segment.first);
+  place.pools.set_aside(segment.first);
   device.reserved -= segment.bytes;
   count_segment_end(device.counters, segment.pool, segment.bytes);
   return segments.extract(it);
