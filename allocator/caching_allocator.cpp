@@ -45,7 +45,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     drain_pending(request.where, out);
     place = open_place(request.where);
   }
-  if (!place || !blocks.prepare() || !ledger.prepare(request.tag)) [[unlikely]] {
+  if (!place || !prepare_blocks() || !ledger.prepare(request.tag)) [[unlikely]] {
     out.status = kOutOfOwnMemory;
     return;
   }
@@ -54,7 +54,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   out.source = Source::hit;
   if (found.block == kNoBlock) return serve_new(rounded, out);
   hand_out_within_limits(*place, found, rounded, out);
-  if (!is_proved(place->waits, blocks.life(found.block).freed)) settle(found.block, rounded, out);
+  if (!is_block_proved(place->waits, found.block)) settle(found.block, rounded, out);
 }
 
 // The free block for `rounded` bytes when an option has a say in it.
@@ -76,7 +76,7 @@ void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
   if (block == kNoBlock) return;
   PlaceMemory& place = *places[blocks.life(block).place];
   const PoolClass pool = pool_class(rounded);
-  hand_out_within_limits(place, place.pools.found(pool, block), rounded, out);
+  hand_out_within_limits(place, Pools::found(pool, blocks, block), rounded, out);
 }
 
 void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const Pools::Found& found,
@@ -100,15 +100,16 @@ void CachingAllocator::State::free_otherwise(Address address, Wait when, Outcome
   }
 }
 
-// True: the device may be used now, and what was submitted has finished (at_reuse: that is proved
-// later) or `out` tells why not.
+// Ok: what was submitted has finished; at_reuse: that is proved later.
+Reply CachingAllocator::State::wait_at_free(Place where) noexcept {
+  if (reuse == Reuse::at_free) [[likely]]
+    return backend.wait(where);
+  return {{backend.may_wait(where) ? Result::ok : Result::forbidden, 0}, 0};
+}
+
+// True: the device may be used now, and `out` tells what came of it.
 bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
-  if (reuse == Reuse::at_reuse) [[unlikely]] {
-    if (!backend.may_wait(where)) return false;
-    out.status = {};
-    return true;
-  }
-  const Reply waited = backend.wait(where);
+  const Reply waited = wait_at_free(where);
   if (waited.status.result == Result::forbidden) return false;
   out.wait_ns += waited.ns;
   out.status = waited.status;
@@ -200,6 +201,11 @@ void CachingAllocator::reset_peaks(std::uint16_t device) noexcept {
 void CachingAllocator::reset_accumulated(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
   if (state_->devices[device]) state_->devices[device]->counters.reset_accumulated();
+}
+
+void CachingAllocator::reset_host_accumulated() noexcept {
+  MutexLock lock(state_->mutex);
+  state_->host.reset_accumulated();
 }
 
 void CachingAllocator::set_limits(Limits limits) noexcept {

@@ -166,6 +166,8 @@ class CachingAllocator {
   // Of one device's memory of Kind::device.
   void reset_peaks(std::uint16_t device) noexcept;
   void reset_accumulated(std::uint16_t device) noexcept;
+  // Of pinned and registered memory.
+  void reset_host_accumulated() noexcept;
   void set_limits(Limits limits) noexcept;
   // Bytes of segments on `device` that trim() would give back.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;

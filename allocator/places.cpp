@@ -39,15 +39,23 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
-  auto place = std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot),
+  auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot), reuse,
                                              device_of(where), ledger.account_of(where));
   place->total_bytes = std::min(total_bytes, rooms[where.device].limit);
-  if (!place->pools.prepare()) return nullptr;
+  if (!place->pools.prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
   note_usual_places();
   return places[slot].get();
 } catch (const std::bad_alloc&) {
   return nullptr;
+}
+
+bool CachingAllocator::State::prepare_blocks() {
+  if (blocks.is_prepared()) return true;
+  for (const auto& place : places) {
+    if (place && !place->pools.prepare(blocks.next_size())) return false;
+  }
+  return blocks.prepare();
 }
 
 void CachingAllocator::State::note_usual_places() {
@@ -137,8 +145,8 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     if (static_cast<std::int32_t>(newest - life.right) < 0) break;  // freed after the wait began
     place.first_pending = life.left;
     if (life.left == kNoBlock) place.last_pending = kNoBlock;
-    const SplitChange split = place.pools.give_back(b.pool(), blocks.find_entry(b.address()),
-                                                    number_of_free(place.waits));
+    const SplitChange split = place.pools.give_back(
+        b.pool(), blocks, blocks.find_entry(b.address()), number_of_free(place.waits));
     place.device.counters.count_completion(b.pool(), to_bytes(b.size), b.requested, split);
     ledger.count_completion(place.account, b.tag, b.requested);
   }

@@ -73,7 +73,7 @@ CachingAllocator::State::Fate CachingAllocator::State::release_segment(Segments:
   --records_aside;
   if (fate == Fate::kept && is_fresh(Kind::device, address, segment.bytes)) {
     segments.insert(std::move(node));
-    places[segment.slot]->pools.restore(segment.first);
+    places[segment.slot]->pools.restore(blocks, segment.first);
     device_of(where).reserved += segment.bytes;
     count_segment_kept(device_of(where).counters, segment.pool, segment.bytes);
     return fate;
@@ -171,7 +171,7 @@ void CachingAllocator::State::collect_garbage(Place where, Outcome& out) {
 }
 
 std::uint32_t CachingAllocator::State::age(const Segment& segment) const {
-  return places[segment.slot]->pools.age(segment.first);
+  return places[segment.slot]->pools.age(blocks[segment.first]);
 }
 
 }  // namespace vramscope

@@ -119,11 +119,12 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
   assert(usable && "the backend granted an address that is misaligned, too high or in use");
   try {
     PlaceMemory* place = usable ? open_place(where) : nullptr;
-    if (place && blocks.prepare()) {
+    if (place && prepare_blocks()) {
       Segment& segment = segments[address];
-      segment = {bytes,
-                 place->pools.add_segment(pool, address, to_units(bytes), place->waits.settled()),
-                 place->slot, pool};
+      segment = {
+          bytes,
+          place->pools.add_segment(pool, blocks, address, to_units(bytes), place->waits.settled()),
+          place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
       count_segment(device.counters, pool, bytes);
@@ -171,7 +172,7 @@ Segments::node_type CachingAllocator::State::set_aside(Segments::iterator it) {
   const Segment& segment = it->second;
   PlaceMemory& place = *places[segment.slot];
   DeviceMemory& device = device_of(place.place);
-  place.pools.set_aside(segment.first);
+  place.pools.set_aside(blocks, segment.first);
   device.reserved -= segment.bytes;
   count_segment_end(device.counters, segment.pool, segment.bytes);
   return segments.extract(it);

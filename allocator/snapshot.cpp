@@ -102,7 +102,7 @@ bool describe(const WholeBlock* block, Found& found) {
   found.owned = true;
   found.live = block->is_live();
   found.whole = true;
-  found.exported = block->exported;
+  found.exported = found.live && block->exported;
   found.where = block->where;
   found.segment = block->address;
   found.segment_bytes = block->bytes;

@@ -50,9 +50,9 @@ struct RoomCounts {
 // One place: its two pools, and the blocks that were freed while the device could not be waited
 // for.
 struct PlaceMemory {
-  PlaceMemory(BlockTable& blocks, Place where, std::uint16_t at, DeviceMemory& memory,
+  PlaceMemory(Place where, std::uint16_t at, Reuse reuse, DeviceMemory& memory,
               Ledger::Account& of_device)
-      : place(where), slot(at), account(of_device), device(memory), pools(blocks, at) {}
+      : place(where), slot(at), account(of_device), device(memory), pools(at, reuse) {}
 
   Place place;
   std::uint16_t slot;  // index into State::places
@@ -152,6 +152,7 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   void serve_new(std::uint64_t rounded, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void free(Address address, Wait when, Outcome& out) noexcept;
+  [[nodiscard]] Reply wait_at_free(Place where) noexcept;
   [[nodiscard]] bool wait_for(Place where, Outcome& out) noexcept;
   [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
@@ -166,8 +167,11 @@ struct CachingAllocator::State {
     return reuse == Reuse::at_free ? waits.settled() : waits.now();
   }
   [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
-    if (reuse == Reuse::at_free) return waits.cover(freed);
-    return waits.cover(freed) && ++hits_unasked < kHitsPerProbe;
+    return reuse == Reuse::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
+  }
+  [[nodiscard]] bool is_block_proved(const Waits& waits, BlockIndex block)
+      VRAMSCOPE_REQUIRES(mutex) {
+    return reuse == Reuse::at_free || is_proved(waits, blocks.life(block).freed);
   }
   [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool prove_whole(const WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -183,6 +187,8 @@ struct CachingAllocator::State {
   [[gnu::noinline]] void note_usual_places() VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
       VRAMSCOPE_REQUIRES(mutex);
+  // Two more records, one more address, and room for all as free blocks. False: out of memory.
+  [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(mutex);
   void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
   [[gnu::noinline]] void add_pending(PlaceMemory& place, BlockIndex block)

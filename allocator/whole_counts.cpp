@@ -58,7 +58,7 @@ void CachingAllocator::State::count_whole_free(const WholeBlock& block) {
     return;
   }
   DeviceCounters& counters = device_of(block.where).counters;
-  counters.count_free(block.pool, block.bytes, block.requested, {});
+  counters.count_free(block.pool, block.bytes, block.requested);
   if (is_oversize(block.bytes, limits)) counters.rare().oversize_allocations.decrease(1);
 }
 

@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call.h"
 
+#include "interpose/inside.h"
 #include "interpose/nested.h"
 
 namespace vramscope {
-namespace {
-
-constinit thread_local volatile bool inside = false;  // signal handlers ask too
-
-}  // namespace
 
 Call::Call(Function function, const void* caller) noexcept
-    : profiler_(inside ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
+    : profiler_(is_inside(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
   if (profiler_ == nullptr) return;
-  inside = true;
+  inside_mark = stack_address(this);
   event_.function = static_cast<std::uint16_t>(function);
   event_.effect = row(function).effect;
   event_.place.kind = row(function).kind;
@@ -24,12 +20,12 @@ Call::Call(Function function, const void* caller) noexcept
 Call::~Call() {
   if (profiler_ == nullptr) return;
   if (nested::any()) nested::complete(*profiler_);
-  inside = false;
+  inside_mark = 0;
   errno = errno_;
 }
 
 std::optional<CUresult> Call::keep_nested(Function function, Address address) noexcept {
-  Profiler* profiler = inside ? Profiler::active() : nullptr;
+  Profiler* profiler = inside_mark != 0 ? Profiler::active() : nullptr;
   if (profiler == nullptr) return std::nullopt;
   switch (nested::keep(*profiler, function, address)) {
     case nested::Answer::kept:
@@ -83,12 +79,17 @@ Place Call::place_of(Kind kind) const noexcept {
   return place;
 }
 
-void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+Tag Call::describe(Place where, Address address, std::size_t bytes) noexcept {
   event_.place = where;
   event_.address = address;
   event_.bytes = bytes;
+  if (bytes != 0) event_.tag = tag(where);
+  return event_.tag;
+}
+
+void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+  describe(where, address, bytes);
   if (bytes == 0) return;
-  event_.tag = tag(where);
   const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
   if (!outcome.status.ok()) count_unrecorded();
 }

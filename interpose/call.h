@@ -55,6 +55,8 @@ class Call {
   // For bodies that say themselves what came and went. adopt() takes the stack; without bytes
   // nothing is recorded.
   void adopt(Place where, Address address, std::size_t bytes) noexcept;
+  // What the event tells of the memory, without recording that it is there: the tag.
+  Tag describe(Place where, Address address, std::size_t bytes) noexcept;
   // Recorded memory that starts at this address of the kind's space; found.direct: there is some.
   [[nodiscard]] Found find(Kind kind, Address address) noexcept;
   // The end of what find() found, after the driver agreed. A failed call has changed no counter,
@@ -81,6 +83,12 @@ class Call {
       default:
         return timed(real_function);
     }
+  }
+
+  // The real function, whatever the row's effect: the body says itself what came and went.
+  template <class RealFunction>
+  CUresult pass(RealFunction real_function) noexcept {
+    return timed(real_function);
   }
 
   // Ends the call: the event goes to the recorder.

@@ -24,17 +24,46 @@ CUresult free_ours(Call& call, Address address, Wait when, Refuse refuse) {
   return to_code(outcome.status);
 }
 
+// Memory of a graph that a launch left behind goes when no executable holds it either.
+template <class RealFree>
+CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
+                      RealFree real_free) {
+  GraphMemory& memory = call.profiler().graph_memory();
+  if (!memory.any()) return direct();
+  const GraphMemory::Number launch = memory.left_behind(address);
+  if (launch == GraphMemory::none) return direct();
+  (void)call.find(Kind::graph, address);
+  const CUresult code = call.pass(real_free);
+  if (code == CUDA_SUCCESS) memory.freed(address, launch);
+  return code;
+}
+
+// In a capture it becomes a node, which frees only memory of graphs.
+template <class RealFree>
+CUresult capture_free(Call& call, CUgraph graph, CUdeviceptr address, RealFree real_free) {
+  const CUresult code = call.pass(real_free);
+  if (code == CUDA_SUCCESS && !call.profiler().graph_memory().frees(graph, address)) {
+    call.count_unrecorded();
+  }
+  return code;
+}
+
 // By a stream-ordered function, which does not wait: the next allocation does. The driver says
 // whether there is such a stream, and what a capture of it allows.
 template <class RealFree>
 CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address, CUstream stream,
                        bool per_thread, RealFree real_free) {
   const Found found = find_ours(call.profiler().allocator(), address);
-  if (!found.owned) return direct();
+  CUgraph graph = nullptr;
+  if (call.profiler().captures().any()) graph = Captures::graph_of(stream, per_thread);
+  if (!found.owned) {
+    const auto as_it_is = [&] { return real_free(address, stream); };
+    return graph != nullptr ? capture_free(call, graph, address, as_it_is)
+                            : free_foreign(call, direct, address, as_it_is);
+  }
   const auto refuse = [&] { return real_free(unknown_address(), stream); };
   if (found.where.kind == Kind::pinned) return refuse();  // cuMemFreeHost's
-  const bool captures = call.profiler().captures().any();
-  if (captures && Captures::graph_of(stream, per_thread) != nullptr) return refuse();
+  if (graph != nullptr) return refuse();
   CUcontext context = nullptr;
   if (const CUresult code = real().cuStreamGetCtx(stream, &context); code != CUDA_SUCCESS) {
     return code;
@@ -46,7 +75,9 @@ CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address
 
 CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
   const Found found = find_ours(call.profiler().allocator(), dptr);
-  if (!found.owned) return direct();
+  if (!found.owned) {
+    return free_foreign(call, direct, dptr, [dptr] { return real().cuMemFree_v2(dptr); });
+  }
   const auto refuse = [] { return real().cuMemFree_v2(unknown_address()); };
   if (found.where.kind == Kind::pinned) return refuse();  // cuMemFreeHost's
   return free_ours(call, dptr, Wait::now, refuse);
