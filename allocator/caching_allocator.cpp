@@ -32,9 +32,7 @@ void CachingAllocator::State::allocate_otherwise(const Request& request, Outcome
   out.status = refuse(request);
   if (!out.status.ok()) return;
   MutexLock lock(mutex);
-  if (request.where.kind == Kind::pinned) {
-    allocate_pinned(request, out);
-  } else if (request.whole) {
+  if (request.where.kind == Kind::pinned || request.whole) {
     allocate_whole(request, out);
   } else {
     allocate(request, out);
@@ -94,13 +92,16 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
 
 void CachingAllocator::State::free_otherwise(Address address, Wait when, Only only,
                                              Outcome& out) noexcept {
-  if (only != Only::device && pinned_range.contains(address) && free_pinned(address, out)) return;
+  if (only != Only::device && pinned_range.contains(address) &&
+      free_whole(Kind::pinned, address, when, out)) {
+    return;
+  }
   if (only == Only::pinned) return;
-  if (whole_range.contains(address) && free_whole(address, when, out)) return;
+  if (whole_range.contains(address) && free_whole(Kind::device, address, when, out)) return;
   free(address, when, out);
   // It may have been set apart between the two steps of the free (note_export).
   if (out.status.result == Result::invalid && whole_range.contains(address)) [[unlikely]] {
-    static_cast<void>(free_whole(address, when, out));
+    static_cast<void>(free_whole(Kind::device, address, when, out));
   }
 }
 
@@ -167,10 +168,10 @@ void CachingAllocator::trim() noexcept {
   VRAMSCOPE_ASSERT_INVARIANTS(*state_);
 }
 
-void CachingAllocator::trim_pinned() noexcept {
+void CachingAllocator::trim_pinned(Place where) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  state_->release_all_idle_pinned(out);
+  if (state_->may_release(where)) state_->release_idle_whole(where, out);
 }
 
 void CachingAllocator::forget_place(Place where) noexcept {

@@ -125,6 +125,13 @@ void DeviceCounters::count_segment_end(PoolClass pool, std::uint64_t bytes) {
   of_pool(rare_.reserved_bytes, pool).decrease(to_signed(bytes));
 }
 
+void DeviceCounters::count_segment_kept(PoolClass pool, std::uint64_t bytes) {
+  rare_.segment.all.take_back(1);
+  of_pool(rare_.segment, pool).take_back(1);
+  rare_.reserved_bytes.all.take_back(to_signed(bytes));
+  of_pool(rare_.reserved_bytes, pool).take_back(to_signed(bytes));
+}
+
 void DeviceCounters::reset_peaks() {
   for (Level* level : {&pools_[0], &pools_[1], &all_}) {
     for (Pair Lanes::*pair : kPairs) {

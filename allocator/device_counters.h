@@ -37,6 +37,8 @@ class DeviceCounters {
   // The segment is there no longer; whether somebody gave it back (num_device_free) is another
   // matter: the segments of a lost context just vanish.
   void count_segment_end(PoolClass pool, std::uint64_t bytes);
+  // It is there still: takes the last back.
+  void count_segment_kept(PoolClass pool, std::uint64_t bytes);
 
   // The counters that change seldom, kept as they are read.
   DeviceStatistics& rare() { return rare_; }

@@ -83,14 +83,16 @@ bool CachingAllocator::State::open_device(std::uint16_t device) {
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
 // are there no longer.
 void CachingAllocator::State::forget_place(Place where) {
+  for (Departure* departure = departures; departure; departure = departure->next) {
+    departure->lost |= departure->where == where;
+  }
   Directs& adopted = directs_of(where.kind);
   for (auto it = adopted.begin(); it != adopted.end();) {
     const auto next = std::next(it);
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
   }
-  if (where.kind == Kind::pinned) forget_pinned(where);
-  if (where.kind == Kind::device) forget_whole(where);
+  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_whole(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);
@@ -98,7 +100,8 @@ void CachingAllocator::State::forget_place(Place where) {
     const auto next = std::next(it);
     if (it->second.slot == place->slot) {
       forget_blocks(*place, it->second);
-      remove_segment(it);  // no call was made: num_device_free stays
+      const BlockIndex first = set_aside(it).mapped().first;
+      blocks.destroy(first);  // no call was made: num_device_free stays
     }
     it = next;
   }

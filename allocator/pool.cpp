@@ -27,13 +27,19 @@ BlockIndex Pools::add_segment(PoolClass pool, BlockTable& blocks, Address addres
   return block;
 }
 
-void Pools::remove_segment(BlockTable& blocks, BlockIndex block) noexcept {
+void Pools::set_aside(BlockTable& blocks, BlockIndex block) noexcept {
   const Block& b = blocks[block];
   assert(b.is_free() && !b.is_part());
   idle_units_ -= b.size;
   free_.erase(b.pool(), b.size, b.address());
   if (b.is_mapped()) blocks.erase(block);
-  blocks.destroy(block);
+}
+
+void Pools::restore(const BlockTable& blocks, BlockIndex block) noexcept {
+  const Block& b = blocks[block];
+  assert(b.is_free() && !b.is_part() && !b.is_mapped());
+  idle_units_ += b.size;
+  free_.insert(b.pool(), block, b.size, b.address());
 }
 
 // The lower part keeps the record, so a segment's first block is one record all its life. The

@@ -52,8 +52,11 @@ class Pools {
   // one record (BlockTable::prepare).
   BlockIndex add_segment(PoolClass pool, BlockTable& blocks, Address address, Units size,
                          Waits::Number freed = 0) noexcept;
-  // The end of a segment that is one free block.
-  void remove_segment(BlockTable& blocks, BlockIndex block) noexcept;
+  // A segment that is one free block leaves its pool and the map; its record stays, for restore()
+  // or BlockTable::destroy(), and so does the room for it.
+  void set_aside(BlockTable& blocks, BlockIndex block) noexcept;
+  // It is back, as if it had never left.
+  void restore(const BlockTable& blocks, BlockIndex block) noexcept;
 
   // Makes the lower `size` units of a free block live; the rest, if any, becomes a free block.
   // Needs one record and one address (BlockTable::prepare).

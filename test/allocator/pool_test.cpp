@@ -161,8 +161,23 @@ TEST_F(PoolTest, AFreeWholeSegmentKeepsItsEntry) {
   EXPECT_FALSE(table_[first_].is_live());
 }
 
+TEST_F(PoolTest, ASegmentThatComesBackIsAsOldAsBefore) {
+  last_ = give_back(take(10));
+  pools_.count_search(kPool);
+
+  pools_.set_aside(table_, first_);
+  EXPECT_EQ(pools_.find(kPool, 1).block, kNoBlock);
+  EXPECT_EQ(table_.address_count(), 0u);
+  pools_.restore(table_, first_);
+
+  EXPECT_EQ(pools_.find(kPool, 1).block, first_);
+  EXPECT_EQ(pools_.age(table_[first_]), 1u);
+  EXPECT_EQ(pools_.idle_bytes(), to_bytes(kSize));
+}
+
 TEST_F(PoolTest, ForgetsARemovedSegment) {
-  pools_.remove_segment(table_, first_);
+  pools_.set_aside(table_, first_);
+  table_.destroy(first_);
 
   EXPECT_EQ(pools_.find(kPool, 1).block, kNoBlock);
   EXPECT_EQ(pools_.idle_bytes(), 0u);
