@@ -165,7 +165,6 @@ void CachingAllocator::trim() noexcept {
   for (std::size_t i = 0; i < kMaxDevices; ++i) {
     if (state_->devices[i]) state_->release_idle(static_cast<std::uint16_t>(i), out);
   }
-  VRAMSCOPE_ASSERT_INVARIANTS(*state_);
 }
 
 void CachingAllocator::trim_pinned(Place where) noexcept {
@@ -177,7 +176,6 @@ void CachingAllocator::trim_pinned(Place where) noexcept {
 void CachingAllocator::forget_place(Place where) noexcept {
   MutexLock lock(state_->mutex);
   state_->forget_place(where);
-  VRAMSCOPE_ASSERT_INVARIANTS(*state_);
 }
 
 void CachingAllocator::reset_peaks() noexcept {

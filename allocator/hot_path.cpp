@@ -9,7 +9,6 @@ namespace vramscope {
   Outcome out{.status = {}, .requested = request.bytes, .tag = request.tag, .where = request.where};
   if (!state_->allocate_hit(request, out)) [[unlikely]]
     state_->allocate_otherwise(request, out);
-  VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return out;
 }
 
@@ -18,7 +17,6 @@ namespace vramscope {
   const bool is_usual = when == Wait::now && only != Only::pinned;
   if (!is_usual || !state_->free_hit(address, out)) [[unlikely]]
     state_->free_otherwise(address, when, only, out);
-  VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return out;
 }
 

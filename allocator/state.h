@@ -22,14 +22,6 @@
 #include "allocator/waits.h"
 #include "allocator/whole_blocks.h"
 
-#ifdef VRAMSCOPE_CHECK_INVARIANTS
-#include <cassert>
-// After each change, in builds that look for mistakes of ours.
-#define VRAMSCOPE_ASSERT_INVARIANTS(state) assert((state).check_invariants().empty())
-#else
-#define VRAMSCOPE_ASSERT_INVARIANTS(state) static_cast<void>(0)
-#endif
-
 namespace vramscope {
 
 // One device: statistics for all its places, and what its limit is compared with.
