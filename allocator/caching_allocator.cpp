@@ -212,6 +212,7 @@ void CachingAllocator::State::describe_free(PlaceMemory& place, BlockIndex block
   out.requested = b.requested;
   out.tag = b.tag;
   out.where = place.place;
+  ledger.count_lifetime(b.tag, born_ns(b.serial()));
 }
 
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
@@ -227,6 +228,11 @@ void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entr
   counters.count_free(pool, bytes, requested, split);
   if (is_oversize(bytes, limits)) counters.rare().oversize_allocations.decrease(1);
   ledger.count_free(place.place, tag, requested);
+}
+
+void CachingAllocator::join(Tag tag, const Groups& groups) noexcept {
+  MutexLock lock(state_->mutex);
+  state_->ledger.join(tag, groups);
 }
 
 void CachingAllocator::open(Place where) noexcept {

@@ -3,11 +3,39 @@
 #include "allocator/ledger.h"
 
 #include <algorithm>
+#include <new>
 
 namespace vramscope {
 // Memory of no device has one account a kind, whatever device its place names.
 std::uint32_t Ledger::account_of(Kind kind, std::uint16_t device) {
   return static_cast<std::uint32_t>(kind) * kMaxDevices + (has_device(kind) ? device : 0U);
+}
+
+bool Ledger::grow(Tag tag) noexcept {
+  const std::size_t wanted = std::size_t{tag} + 1;
+  // details_ last: it is what prepare() asks.
+  return groups_.grow_to(1) && tags_.grow_to(wanted) && details_.grow_to(wanted);
+}
+
+void Ledger::join(Tag tag, const Groups& groups) noexcept {
+  const Group highest = *std::max_element(groups.begin(), groups.end());
+  if (!prepare(tag) || !groups_.grow_to(std::size_t{highest} + 1)) return;
+  details_[tag].groups = groups;
+}
+
+std::size_t Ledger::decade_of(std::uint64_t ns) noexcept {
+  constexpr std::uint64_t kFirst = 1000;
+  std::size_t decade = 0;
+  for (std::uint64_t end = kFirst; ns >= end && decade + 1 < kLifetimes; end *= 10) ++decade;
+  return decade;
+}
+
+inline std::uint64_t Ledger::now() noexcept {
+  if (call_time_ns > latest_ns_) {
+    if (start_ns_ == 0) start_ns_ = call_time_ns;
+    latest_ns_ = call_time_ns;
+  }
+  return latest_ns_ - start_ns_;
 }
 
 // The tag's holding, with what it held at the present peak put aside.
@@ -21,6 +49,7 @@ inline Ledger::Holding& Ledger::touch(std::uint32_t account, Tag tag) {
   holding.peak_bytes = holding.live_bytes;
   holding.peak_count = holding.live_count;
   holding.peak = owner.peak;
+  if (!owner.timeline) owner.timeline.reset(new (std::nothrow) Timeline);
   return holding;
 }
 
@@ -34,8 +63,16 @@ void Ledger::count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcep
   Account& owner = accounts_[account];
   ++owner.allocations;
   owner.current_bytes += bytes;
+  for (const Group group : details_[tag].groups) {
+    GroupTotals& totals = groups_[group];
+    totals.live_bytes += bytes;
+    totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
+  }
+  note(owner, owner.current_bytes - bytes);
   if (owner.current_bytes <= owner.peak_bytes) return;
   owner.peak_bytes = owner.current_bytes;
+  owner.peak_ns = call_time_ns;
+  owner.peak_tag = tag;
   ++owner.peak;
 }
 
@@ -46,14 +83,39 @@ void Ledger::count_completion(Place where, Tag tag, std::uint64_t bytes) noexcep
   --holding.live_count;
   Account& owner = accounts_[account];
   owner.current_bytes -= bytes;
+  for (const Group group : details_[tag].groups) groups_[group].live_bytes -= bytes;
+  note(owner, owner.current_bytes + bytes);
 }
 
 void Ledger::reset_peaks() noexcept {
   for (Account& account : accounts_) account.reset_peak();
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].peak_bytes = groups_[i].live_bytes;
 }
 
+// A group belongs to one account, that of its tags.
 void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
-  accounts_[account_of(kind, device)].reset_peak();
+  const std::uint32_t account = account_of(kind, device);
+  accounts_[account].reset_peak();
+  for (std::size_t tag = 1; tag < tag_count_; ++tag) {
+    if (tags_[tag].account != account) continue;
+    for (const Group group : details_[tag].groups) {
+      groups_[group].peak_bytes = groups_[group].live_bytes;
+    }
+  }
+}
+
+TimelineSnapshot Ledger::describe(const Timeline* timeline) const {
+  if (timeline == nullptr) return {};
+  Timeline whole = *timeline;
+  const std::size_t used = whole.size();
+  if (used != 0) whole.advance(latest_ns_ - start_ns_, whole[used - 1].last);
+  TimelineSnapshot snapshot;
+  snapshot.bucket_ns = whole.bucket_ns();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    snapshot.highest.push_back(whole[i].highest);
+    snapshot.last.push_back(whole[i].last);
+  }
+  return snapshot;
 }
 
 void Ledger::add(TagTotals& totals, const Holding& holding) const {
@@ -76,12 +138,26 @@ void Ledger::describe(Snapshot& snapshot) const {
                               .current_bytes = account.current_bytes,
                               .peak_bytes = account.peak_bytes,
                               .allocations = account.allocations,
-                              .frees = account.frees});
+                              .frees = account.frees,
+                              .peak_ns = account.peak_ns,
+                              .peak_tag = account.peak_tag});
+    TimelineSnapshot& timeline = snapshot.timelines.emplace_back(describe(account.timeline.get()));
+    timeline.kind = snapshot.kinds.back().kind;
+    timeline.device = snapshot.kinds.back().device;
     if (account.unknown.total_count > 0) add(snapshot.tags[0], account.unknown);
   }
   for (std::size_t tag = 1; tag < tag_count_; ++tag) {
     if (tags_[tag].total_count > 0) add(snapshot.tags[tag], tags_[tag]);
   }
+  for (std::size_t tag = 0; tag < std::min(tag_count_, details_.size()); ++tag) {
+    snapshot.tags[tag].lifetimes = details_[tag].lifetimes;
+  }
+  snapshot.group_peaks.reserve(groups_.size());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    snapshot.group_peaks.push_back(groups_[i].peak_bytes);
+  }
+  snapshot.start_ns = start_ns_;
+  snapshot.taken_ns = std::max(latest_ns_, call_time_ns);
 }
 
 }  // namespace vramscope

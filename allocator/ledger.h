@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "allocator/call_time.h"
 #include "allocator/mapped_array.h"
 #include "allocator/place.h"
 #include "allocator/snapshot.h"
+#include "allocator/timeline.h"
 
 namespace vramscope {
 
@@ -18,9 +22,10 @@ namespace vramscope {
 class Ledger {
  public:
   // Room for this tag. False: out of memory.
-  [[nodiscard]] bool prepare(Tag tag) noexcept {
-    return tag < tags_.size() || tags_.grow_to(std::size_t{tag} + 1);
-  }
+  [[nodiscard]] bool prepare(Tag tag) noexcept { return tag < details_.size() || grow(tag); }
+  // Before the tag's first allocation: the groups that it counts in. Once; without memory it counts
+  // in none.
+  void join(Tag tag, const Groups& groups) noexcept;
 
   // After prepare(tag). The raising allocation counts in its own peak.
   void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept;
@@ -33,6 +38,11 @@ class Ledger {
     ++accounts_[account_of(where.kind, where.device)].frees;
   }
   void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept;
+
+  // The program gives up, at call_time_ns, what it got at `born_ns`.
+  void count_lifetime(Tag tag, std::uint64_t born_ns) noexcept {
+    ++details_[tag].lifetimes[decade_of(call_time_ns - std::min(born_ns, call_time_ns))];
+  }
 
   void reset_peaks() noexcept;
   void reset_peak(Kind kind, std::uint16_t device) noexcept;
@@ -50,12 +60,24 @@ class Ledger {
     std::uint64_t peak = 0;     // number of the account's peak at the last change
     std::uint32_t account = 0;  // index into accounts_
   };
+  // What a tag is asked for besides its bytes: one cache line.
+  struct Details {
+    Groups groups{};
+    Lifetimes lifetimes{};
+  };
+  struct GroupTotals {
+    std::uint64_t live_bytes = 0;
+    std::uint64_t peak_bytes = 0;
+  };
   struct Account {
     std::uint64_t current_bytes = 0;
     std::uint64_t peak_bytes = 0;
     std::uint64_t peak = 1;
     std::uint64_t allocations = 0;
     std::uint64_t frees = 0;
+    std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
+    Tag peak_tag = 0;
+    std::unique_ptr<Timeline> timeline;  // null: no memory for it
     void reset_peak() noexcept {
       peak_bytes = current_bytes;
       ++peak;
@@ -63,13 +85,25 @@ class Ledger {
     Holding unknown;  // tag 0 is the only one that may stand for several accounts
   };
 
+  [[nodiscard]] bool grow(Tag tag) noexcept;
+  [[nodiscard]] static std::size_t decade_of(std::uint64_t ns) noexcept;
+  // When the call began in which this happens, since the first one; never falls.
+  [[nodiscard]] std::uint64_t now() noexcept;
+  void note(Account& owner, std::uint64_t before) noexcept {
+    if (owner.timeline) owner.timeline->note(now(), before, owner.current_bytes);
+  }
   [[nodiscard]] static std::uint32_t account_of(Kind kind, std::uint16_t device);
   [[nodiscard]] Holding& touch(std::uint32_t account, Tag tag);
+  [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
   void add(TagTotals& totals, const Holding& holding) const;
 
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
-  std::size_t tag_count_ = 1;  // highest tag seen + 1
+  MappedArray<Details> details_;     // as many as tags_ has, or fewer
+  MappedArray<GroupTotals> groups_;  // [0] is of tags that joined none
+  std::size_t tag_count_ = 1;        // highest tag seen + 1
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t latest_ns_ = 0;
 };
 
 }  // namespace vramscope

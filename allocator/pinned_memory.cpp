@@ -129,6 +129,7 @@ void CachingAllocator::State::begin_free_pinned(WholeBlock& block) {
   host.allocated.decrease(1);
   host.allocated_bytes.decrease(as_count(block.bytes));
   ledger.count_call_of_free(block.where);
+  ledger.count_lifetime(block.tag, born_ns(block.serial));
 }
 
 void CachingAllocator::State::complete_free_pinned(WholeBlock& block) {

@@ -128,6 +128,7 @@ void CachingAllocator::State::begin_free_whole(WholeBlock& block) {
   counters.count_release(block.pool, block.bytes);
   if (is_oversize(block.bytes, limits)) counters.rare().oversize_allocations.decrease(1);
   ledger.count_call_of_free(block.where);
+  ledger.count_lifetime(block.tag, born_ns(block.serial));
 }
 
 void CachingAllocator::State::complete_free_whole(WholeBlock& block) {

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call.h"
 
+#include "allocator/call_time.h"
 #include "interpose/nested.h"
+#include "reporter/record/range_table.h"
+#include "reporter/record/stream_table.h"
 
 namespace vramscope {
 namespace {
@@ -19,6 +22,7 @@ Call::Call(Function function, const void* caller) noexcept
   event_.effect = row(function).effect;
   event_.place.kind = row(function).kind;
   event_.start_ns = now_ns();
+  call_time_ns = event_.start_ns;
 }
 
 Call::~Call() {
@@ -52,16 +56,27 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
 
 bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
 
-Tag Call::tag(Place place) noexcept {
+Origin Call::origin(Place place, std::size_t bytes) const noexcept {
+  Recorder& recorder = profiler_->recorder();
+  return {.place = place,
+          .function = event_.function,
+          .size_class = size_class_of(bytes),
+          .thread = recorder.current_thread(),
+          .stream = stream_ ? recorder.streams().number_of(to_address(*stream_)) : 0,
+          .range = recorder.ranges().current(),
+          .caller = to_address(caller_)};
+}
+
+Tag Call::tag(Place place, std::size_t bytes) noexcept {
   Stack stack;
   capture(stack);
-  return profiler_->recorder().intern(stack, place);
+  return profiler_->recorder().intern(stack, origin(place, bytes));
 }
 
 Request Call::request(Place place, std::size_t bytes) noexcept {
   Stack stack;
   capture(stack);
-  const Tag who = profiler_->recorder().intern(stack, place);
+  const Tag who = profiler_->recorder().intern(stack, origin(place, bytes));
   const bool whole = profiler_->exporters().wants_whole(stack, who, to_address(caller_));
   return {.where = place, .bytes = bytes, .tag = who, .whole = whole};
 }
@@ -88,7 +103,7 @@ void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
   event_.address = address;
   event_.bytes = bytes;
   if (bytes == 0) return;
-  event_.tag = tag(where);
+  event_.tag = tag(where, bytes);
   const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
   if (!outcome.status.ok()) count_unrecorded();
 }

@@ -7,6 +7,7 @@
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
+#include "reporter/record/stream_table.h"
 
 namespace vramscope::routes {
 
@@ -165,7 +166,9 @@ CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgr
 CUresult destroy_stream(Call& call, const DirectCall& direct, CUstream stream) {
   const Captures::Key key = Captures::key(stream, false);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().captures().ended(key);
+  if (code != CUDA_SUCCESS) return code;
+  call.profiler().captures().ended(key);
+  call.profiler().recorder().streams().forget(to_address(stream));
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include <exception>
 #include <new>
 
+#include "allocator/call_time.h"
 #include "interpose/alloc_conf.h"
 #include "interpose/bypasses.h"
 #include "interpose/clock.h"
@@ -85,6 +86,10 @@ Profiler::Profiler(const Options& options)
       exporters_(options.mode == Mode::dedicated),
       recorder_(kFunctionCount),
       triggers_(*this) {
+  const auto join = [](void* allocator, Tag tag, const Groups& groups) {
+    static_cast<CachingAllocator*>(allocator)->join(tag, groups);
+  };
+  recorder_.tell({.told = join, .who = &allocator_});
   limit_devices();
 }
 
@@ -191,6 +196,7 @@ std::vector<DeviceFacts> Profiler::devices() {
 ReportParts Profiler::collect(const char* trigger) {
   ReportParts parts;
   parts.trigger = trigger;
+  call_time_ns = now_ns();
   parts.memory = allocator_.snapshot();
   parts.recorder = recorder_.facts();  // after the snapshot: it knows every tag in it
   for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
