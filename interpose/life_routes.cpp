@@ -105,6 +105,7 @@ void forget_context(Profiler& profiler, CUcontext context) {
   profiler.captures().context_ended(context);
   profiler.graphs().context_ended(context);
   profiler.contexts().forget_attachments(context);
+  profiler.device_use().ended(context);
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));

@@ -89,6 +89,7 @@ Profiler::Profiler(const Options& options)
   const auto join = [](void* allocator, Tag tag, const Groups& groups) {
     static_cast<CachingAllocator*>(allocator)->join(tag, groups);
   };
+  backend_.tell(use_);
   recorder_.tell({.told = join, .who = &allocator_});
   limit_devices();
 }
@@ -189,6 +190,10 @@ std::vector<DeviceFacts> Profiler::devices() {
     const DeviceRoom room = allocator_.room(facts.index);
     if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
     facts.limit_refusals = room.refusals;
+    const DeviceUse::Figures figures = use_.figures(facts.index);
+    facts.outside_bytes = figures.outside_bytes;
+    facts.context_bytes = figures.context_bytes;
+    facts.module_bytes = figures.module_bytes;
   }
   return copy;
 }

@@ -270,7 +270,7 @@ class EndsOfContexts(harness.Case):
 class Coverage(harness.Case):
     PROGRAMS = (
         ["capture_free", "allocate"], ["context_reset"], ["dmabuf_export"], ["double_free"], ["graph_blocks"],
-        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["old_names"], ["pinned_flags"], ["peers"], ["proc_address"],
+        ["ipc_export"], ["kinds"], ["linked"], ["meminfo"], ["modules"], ["old_names"], ["pinned_flags"], ["peers"], ["proc_address"],
         ["arrays"], ["context_life"], ["graph_memory"], ["graphics"], ["multicast"],
         ["null_handles"], ["pools"], ["sync_memops"], ["virtual_memory"],
     )  # fmt: skip

@@ -78,6 +78,8 @@ VICTIMS = [
     (["last_error"], ""),
     (["linked"], ""),
     (["meminfo"], ""),
+    (["modules"], ""),
+    (["modules"], "module_bytes=64MiB,context_bytes=300MiB"),
     (["multicast"], ""),
     (["no_cuda"], ""),
     (["no_context"], ""),
