@@ -3,6 +3,7 @@
 #include "allocator/ledger.h"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace vramscope {
@@ -24,10 +25,13 @@ void Ledger::join(Tag tag, const Groups& groups) noexcept {
 }
 
 std::size_t Ledger::decade_of(std::uint64_t ns) noexcept {
-  constexpr std::uint64_t kFirst = 1000;
-  std::size_t decade = 0;
-  for (std::uint64_t end = kFirst; ns >= end && decade + 1 < kLifetimes; end *= 10) ++decade;
-  return decade;
+  constexpr std::array<std::uint64_t, kLifetimes> kEnds{
+      1'000,       10'000,        100'000,        1'000'000,       10'000'000,
+      100'000'000, 1'000'000'000, 10'000'000'000, 100'000'000'000, ~std::uint64_t{0}};
+  // 1233 / 4096 is a little more than log10(2): the decade, or the one before it.
+  const auto digits = static_cast<std::size_t>(std::bit_width(ns) * 1233 >> 12);
+  std::size_t decade = digits < 3 ? 0 : std::min(digits - 3, kLifetimes - 1);
+  return decade + (ns >= kEnds[decade] && decade + 1 < kLifetimes ? 1 : 0);
 }
 
 inline std::uint64_t Ledger::now() noexcept {
@@ -64,6 +68,7 @@ void Ledger::count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcep
   ++owner.allocations;
   owner.current_bytes += bytes;
   for (const Group group : details_[tag].groups) {
+    if (group == 0) continue;
     GroupTotals& totals = groups_[group];
     totals.live_bytes += bytes;
     totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
@@ -83,7 +88,9 @@ void Ledger::count_completion(Place where, Tag tag, std::uint64_t bytes) noexcep
   --holding.live_count;
   Account& owner = accounts_[account];
   owner.current_bytes -= bytes;
-  for (const Group group : details_[tag].groups) groups_[group].live_bytes -= bytes;
+  for (const Group group : details_[tag].groups) {
+    if (group != 0) groups_[group].live_bytes -= bytes;
+  }
   note(owner, owner.current_bytes + bytes);
 }
 

@@ -100,7 +100,7 @@ class Ledger {
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
   MappedArray<Details> details_;     // as many as tags_ has, or fewer
-  MappedArray<GroupTotals> groups_;  // [0] is of tags that joined none
+  MappedArray<GroupTotals> groups_;  // [0] stays empty
   std::size_t tag_count_ = 1;        // highest tag seen + 1
   std::uint64_t start_ns_ = 0;
   std::uint64_t latest_ns_ = 0;

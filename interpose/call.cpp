@@ -4,7 +4,7 @@
 
 #include "allocator/call_time.h"
 #include "interpose/nested.h"
-#include "reporter/record/range_table.h"
+#include "interpose/nvtx.h"
 #include "reporter/record/stream_table.h"
 
 namespace vramscope {
@@ -58,12 +58,13 @@ bool Call::find_place(Place& place) const noexcept { return find_place(event_.pl
 
 Origin Call::origin(Place place, std::size_t bytes) const noexcept {
   Recorder& recorder = profiler_->recorder();
+  const RangeTable* const named = ranges();
   return {.place = place,
           .function = event_.function,
           .size_class = size_class_of(bytes),
           .thread = recorder.current_thread(),
           .stream = stream_ ? recorder.streams().number_of(to_address(*stream_)) : 0,
-          .range = recorder.ranges().current(),
+          .range = named == nullptr ? 0 : named->current(),
           .caller = to_address(caller_)};
 }
 

@@ -18,6 +18,7 @@
 #include "interpose/fork_mark.h"
 #include "interpose/lookup.h"
 #include "interpose/message.h"
+#include "interpose/nvtx.h"
 #include "interpose/real.h"
 #include "interpose/signals.h"
 #include "interpose/startup.h"
@@ -203,7 +204,11 @@ ReportParts Profiler::collect(const char* trigger) {
   parts.trigger = trigger;
   call_time_ns = now_ns();
   parts.memory = allocator_.snapshot();
-  parts.recorder = recorder_.facts();  // after the snapshot: it knows every tag in it
+  parts.recorder = recorder_.facts();              // after the snapshot: it knows every tag in it
+  if (const RangeTable* const named = ranges()) {  // after the tags, which name them
+    parts.recorder.ranges = named->facts();
+    parts.recorder.range_marks = named->marks();
+  }
   for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
   parts.devices = devices();
   parts.process = process_facts();
@@ -254,6 +259,7 @@ void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noe
 // nothing of ours is touched again. Children that run no fork handlers lose the mark all the same.
 void Profiler::after_fork_in_child() noexcept {
   current.clear();
+  abandon_ranges();
   return_signal();
 }
 

@@ -9,7 +9,6 @@
 
 #include "allocator/capability.h"
 #include "reporter/record/module_table.h"
-#include "reporter/record/range_table.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack_table.h"
 #include "reporter/record/stream_table.h"
@@ -66,7 +65,6 @@ struct Recorder::State {
   TagTimes tag_times;
   ThreadTable threads;
   StreamTable streams;
-  RangeTable ranges;
   std::atomic<std::uint64_t> unrecorded{0};
   SystemMutex warnings_lock;
   std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
@@ -182,8 +180,6 @@ RecorderFacts Recorder::facts() const {
   // After the tags, which name them.
   facts.threads = state_->threads.facts();
   facts.streams = state_->streams.facts();
-  facts.ranges = state_->ranges.facts();
-  facts.range_marks = state_->ranges.marks();
   facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
   const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
@@ -192,7 +188,6 @@ RecorderFacts Recorder::facts() const {
 
 std::uint32_t Recorder::current_thread() noexcept { return state_->threads.current(); }
 StreamTable& Recorder::streams() noexcept { return state_->streams; }
-RangeTable& Recorder::ranges() noexcept { return state_->ranges; }
 
 Timing Recorder::host_timing() const noexcept { return state_->counters.host(); }
 

@@ -16,7 +16,6 @@
 
 namespace vramscope {
 
-class RangeTable;
 class StreamTable;
 
 // Log-scale histogram: bucket i counts durations in [2^i, 2^(i+1)) ns; bucket 0 also holds 0 ns,
@@ -90,8 +89,8 @@ struct RecorderFacts {
   std::vector<std::string> owners;  // what the values of the axes mean
   std::vector<ThreadFact> threads;
   std::vector<StreamFact> streams;
-  std::vector<RangeFact> ranges;
-  std::uint64_t range_marks = 0;  // marks that the program set
+  std::vector<RangeFact> ranges;  // from the program's own calls: not the recorder's
+  std::uint64_t range_marks = 0;  // marks that it set
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
 };
@@ -126,7 +125,6 @@ class Recorder {
   }
   [[nodiscard]] std::uint32_t current_thread() noexcept;
   [[nodiscard]] StreamTable& streams() noexcept;
-  [[nodiscard]] RangeTable& ranges() noexcept;
   void record(const Event& event) noexcept;
   void count_unrecorded() noexcept;
   // Kept once per text.

@@ -51,6 +51,9 @@ std::uint32_t SiteTable::owner_index(const std::string& owner) {
 Groups SiteTable::groups_of(const AxisValues& values, Place place) {
   Groups groups{};
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    const bool is_optional = axis == static_cast<std::size_t>(Axis::stream) ||
+                             axis == static_cast<std::size_t>(Axis::range);
+    if (is_optional && values[axis] == 0) continue;  // the usual case: no time for its own peak
     const std::uint64_t key = std::uint64_t{values[axis]} << 32 | std::uint64_t(place.kind) << 24 |
                               std::uint64_t{place.device} << 8 | axis;
     const auto next = static_cast<Group>(groups_.size() + 1);

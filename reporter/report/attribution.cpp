@@ -82,7 +82,8 @@ void add(AxisEntry& sum, const TagTotals& tag, const TagFact& fact) {
 
 std::vector<AxisEntry> make_axes(const ReportParts& parts) {
   const Snapshot& memory = parts.memory;
-  std::map<std::pair<Group, std::size_t>, AxisEntry> entries;
+  using Key = std::tuple<std::size_t, std::uint16_t, Kind, std::uint32_t>;
+  std::map<Key, AxisEntry> entries;
   const std::size_t tags = std::min(memory.tags.size(), parts.recorder.tags.size());
   for (std::size_t tag = 1; tag < tags; ++tag) {
     const TagTotals& totals = memory.tags[tag];
@@ -90,7 +91,8 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
     if (totals.total_count == 0 && fact.total_ns == 0) continue;
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       const Group group = fact.groups[axis];
-      const auto [entry, is_new] = entries.try_emplace({group, axis});
+      const auto [entry, is_new] =
+          entries.try_emplace(Key{axis, fact.place.device, fact.place.kind, fact.values[axis]});
       if (is_new) {
         entry->second.axis = static_cast<Axis>(axis);
         entry->second.value = value_text(parts, entry->second.axis, fact.values[axis]);
@@ -101,6 +103,7 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
         }
       }
       add(entry->second, totals, fact);
+      if (group == 0) entry->second.own_peak_bytes = entry->second.totals.peak_bytes;
     }
   }
   std::vector<AxisEntry> axes;

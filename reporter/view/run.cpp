@@ -50,6 +50,15 @@ void simulate(const std::string& memory) {
   setenv("VRAMSCOPE_SIM", settings.c_str(), 1);
 }
 
+// NVTX loads one injection library: ours, which passes on to the user's own.
+void inject_into_nvtx(const std::string& library) {
+  constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
+  if (const char* present = std::getenv(kVariable); present != nullptr && library != present) {
+    setenv("VRAMSCOPE_NVTX_INJECTION", present, 1);
+  }
+  setenv(kVariable, library.c_str(), 1);
+}
+
 // "" or why the program cannot be started.
 std::string set_environment(const Arguments& arguments) {
   const Found library = find_library();
@@ -59,6 +68,7 @@ std::string set_environment(const Arguments& arguments) {
     return "cannot preload '" + library.path + "': the path has a space or a colon";
   }
   prepend("LD_PRELOAD", preload_name(library.path));
+  inject_into_nvtx(library.path);
   for (const auto& [row, value] : arguments.options) {
     if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
   }

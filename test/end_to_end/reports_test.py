@@ -172,6 +172,7 @@ class Reports(harness.Case):
         return {
             row["kind"]: (row["current_bytes"], row["peak_bytes"], row["calls"])
             for row in report["ledger"]
+            if row["calls"]
         }
 
     def test_memory_by_handle_lives_as_long_as_somebody_holds_or_maps_it(self):

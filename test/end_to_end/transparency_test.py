@@ -79,6 +79,7 @@ VICTIMS = [
     (["linked"], ""),
     (["meminfo"], ""),
     (["modules"], ""),
+    (["nvtx_ranges"], ""),
     (["modules"], "module_bytes=64MiB,context_bytes=300MiB"),
     (["multicast"], ""),
     (["no_cuda"], ""),
