@@ -43,7 +43,7 @@ std::optional<std::uint64_t> DeviceUse::measure(std::uint16_t device) noexcept {
 
 // "GPU-1234...=400000000,GPU-...=0".
 std::optional<std::uint64_t> DeviceUse::used_before(CUdevice device) noexcept {
-  std::string_view all = startup().used_before;
+  std::string_view all = startup().free_before;
   if (all.empty()) return std::nullopt;
   try {
     const std::string key = uuid_of(device) + "=";
@@ -54,7 +54,10 @@ std::optional<std::uint64_t> DeviceUse::used_before(CUdevice device) noexcept {
       std::uint64_t bytes = 0;
       const char* const end = entry.data() + entry.size();
       const auto read = std::from_chars(entry.data() + key.size(), end, bytes);
-      if (read.ec == std::errc{} && read.ptr == end) return bytes;
+      std::size_t total = 0;
+      const bool known = read.ec == std::errc{} && read.ptr == end &&
+                         real().cuDeviceTotalMem_v2(&total, device) == CUDA_SUCCESS;
+      if (known && bytes <= total) return total - bytes;
     }
   } catch (...) {  // no memory for a name: then nobody knows
   }

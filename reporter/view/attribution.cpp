@@ -1,9 +1,16 @@
 // vramscope sites, peak, owners and timeline: who holds the bytes, where and when.
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
+#include <array>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "reporter/view/attribution_text.h"
+#include "reporter/view/installation.h"
+#include "reporter/view/nvml.h"
 #include "reporter/view/verb.h"
 
 namespace vramscope {
@@ -33,6 +40,23 @@ std::function<int()> shows(std::shared_ptr<Arguments> arguments, Text text, Json
     return publish(listing, listing.json ? json(*report, *arguments)
                                          : text(*report, *arguments, page_of(listing)));
   };
+}
+
+bool still_runs(const ProcessFacts& process) {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0 || process.hostname != host.data())
+    return false;
+  std::error_code error;
+  const std::string link = "/proc/" + std::to_string(process.pid) + "/exe";
+  return std::filesystem::read_symlink(link, error) == process.executable && !error;
+}
+
+// With the processes that use the same GPUs, while they can be asked about.
+Report with_others(Report report) {
+  if (!still_runs(report.process)) return report;
+  const Found simulator = report.process.simulated ? find_simulator() : Found{};
+  name_others(report, ask_nvml(simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml));
+  return report;
 }
 
 std::string no_order(const std::string& name) {
@@ -96,11 +120,11 @@ Verb add_owners(CLI::App& app) {
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");
   const auto text = [](const Report& report, const Arguments& given, const Page& page) {
-    return given.by.empty() ? owners_text(report, page, given.listing.most)
+    return given.by.empty() ? owners_text(with_others(report), page, given.listing.most)
                             : axis_text(report, *axis_named(given.by), page, given.listing.most);
   };
   const auto json = [](const Report& report, const Arguments& given) {
-    return given.by.empty() ? owners_json(report, given.listing.most)
+    return given.by.empty() ? owners_json(with_others(report), given.listing.most)
                             : axis_json(report, *axis_named(given.by), given.listing.most);
   };
   return {.command = command, .act = shows(std::move(arguments), text, json)};

@@ -19,6 +19,7 @@
 #include "reporter/view/installation.h"
 #include "reporter/view/launch.h"
 #include "reporter/view/note_file.h"
+#include "reporter/view/nvml.h"
 #include "reporter/view/verb.h"
 
 namespace vramscope {
@@ -59,6 +60,16 @@ void inject_into_nvtx(const std::string& library) {
   setenv(kVariable, library.c_str(), 1);
 }
 
+// What is free of the GPUs before the program has a context on any: with it the library tells what
+// the first one takes. NVML may be missing; then that counts with what others use.
+void tell_what_is_free(const std::string& nvml) {
+  std::string text;
+  for (const GpuUse& gpu : ask_nvml(nvml)) {
+    text += (text.empty() ? "" : ",") + gpu.uuid + "=" + std::to_string(gpu.free_bytes);
+  }
+  if (!text.empty()) setenv("VRAMSCOPE_FREE_BEFORE", text.c_str(), 1);
+}
+
 // "" or why the program cannot be started.
 std::string set_environment(const Arguments& arguments) {
   const Found library = find_library();
@@ -72,11 +83,15 @@ std::string set_environment(const Arguments& arguments) {
   for (const auto& [row, value] : arguments.options) {
     if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
   }
-  if (!arguments.simulate) return "";
+  if (!arguments.simulate) {
+    tell_what_is_free(kNvml);
+    return "";
+  }
   const Found simulator = find_simulator();
   if (!simulator.error.empty()) return simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
   simulate(arguments.simulated_memory);
+  tell_what_is_free(simulator.path + "/" + kNvml);
   return "";
 }
 
