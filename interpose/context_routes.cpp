@@ -8,6 +8,23 @@
 namespace vramscope::routes {
 namespace {
 
+// Makes a context current for one scope, also on a thread that has none.
+class Entered {
+ public:
+  explicit Entered(CUcontext context) noexcept
+      : ok_(real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
+  ~Entered() {
+    CUcontext ours = nullptr;
+    if (ok_) real().cuCtxPopCurrent_v2(&ours);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  const bool ok_;
+};
+
 // A living context on the device, null: none.
 CUcontext context_on(Profiler& profiler, std::uint16_t device) {
   CUcontext found = nullptr;
@@ -21,14 +38,14 @@ std::optional<std::uint64_t> measure_before(Profiler& profiler, CUdevice device)
   const auto index = static_cast<std::uint16_t>(device);
   const CUcontext other = context_on(profiler, index);
   if (other == nullptr) return DeviceUse::used_before(device);
-  const Within within(other);
-  if (within.code() != CUDA_SUCCESS) return {};
+  const Entered entered(other);
+  if (!entered.ok()) return {};
   return profiler.device_use().measure(index);
 }
 
 void measure_after(Profiler& profiler, CUcontext context, CUdevice device, std::uint64_t before) {
-  const Within within(context);
-  if (within.code() != CUDA_SUCCESS) return;
+  const Entered entered(context);
+  if (!entered.ok()) return;
   const auto index = static_cast<std::uint16_t>(device);
   if (const auto after = profiler.device_use().measure(index)) {
     profiler.device_use().made_context(context, index, before, *after);
