@@ -182,6 +182,24 @@ class Attribution(harness.Case):
         path = f"/proc/{process.pid}/task/{process.pid}/children"
         return [int(word) for word in harness.pathlib.Path(path).read_text().split()]
 
+    def test_stacks_that_cannot_be_walked_are_short(self):
+        for where in ("coroutine", "frames", "generated", "signal", "tables"):
+            for stacks in ("unwind", "frame-pointers", "none"):
+                report = self.report(["odd_stacks", where], VRAMSCOPE_STACKS=stacks)
+                (kind,) = [kind for kind in report["kinds"] if kind["kind"] == "device"]
+                self.assertEqual(3 * MIB, kind["peak_bytes"], (where, stacks))
+                self.assertEqual([], report["warnings"], (where, stacks))
+
+    def test_generated_code_has_the_name_that_its_compiler_left(self):
+        self.run_tool("run", "--sim", "-q", "--stacks", "frame-pointers", harness.program("odd_stacks"), "generated", "keep")
+        (path,) = harness.pathlib.Path(self.folder).glob("*.json")
+        pid = json.loads(path.read_text())["process"]["pid"]
+        names = harness.pathlib.Path(f"/tmp/perf-{pid}.map")
+        self.addCleanup(names.unlink)
+        self.assertIn("generated_kernel", self.run_tool("sites", "--json", path).stdout)
+        names.write_text("nonsense\n-1 zz\nffffffffffffffff ffffffffffffffff x\n\n12 4 \n")
+        self.assertEqual(0, self.run_tool("sites", path).returncode)
+
     def test_every_listing_says_the_same_as_text_and_as_json(self):
         self.run_tool("run", "--sim", "--quiet", harness.program("nvtx_ranges"))
         (path,) = harness.pathlib.Path(self.folder).glob("*.json")
