@@ -21,6 +21,7 @@ namespace vramscope {
 // Threads: one at a time.
 class DeviceCounters {
  public:
+  // An allocation makes one more split block with its bytes, or takes from those that there are.
   void count_allocation(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
                         SplitChange split);
   // The program gives the block up: allocation and allocated_bytes drop.
@@ -28,13 +29,16 @@ class DeviceCounters {
   // The block is reusable: active, active_bytes, requested_bytes drop, split blocks change.
   void count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
                         SplitChange split);
-  // Both at once, the usual free.
-  void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested, SplitChange split);
+  // Both at once, the usual free, but for the split blocks: count_splits().
+  void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
+  void count_splits(PoolClass pool, SplitChange split);
 
   void count_segment(PoolClass pool, std::uint64_t bytes);
   // The segment is there no longer; whether somebody gave it back (num_device_free) is another
   // matter: the segments of a lost context just vanish.
   void count_segment_end(PoolClass pool, std::uint64_t bytes);
+  // It is there still: takes the last back.
+  void count_segment_kept(PoolClass pool, std::uint64_t bytes);
 
   // The counters that change seldom, kept as they are read.
   DeviceStatistics& rare() { return rare_; }
@@ -55,16 +59,18 @@ class DeviceCounters {
   static constexpr Pair Lanes::*kPairs[] = {&Lanes::blocks, &Lanes::requested, &Lanes::splits,
                                             &Lanes::active};
   struct Level {
-    Lanes below{};  // peak - current; negative only inside change()
+    Lanes below{};  // peak - current; negative only until raise()
     Lanes peak{};
     Lanes added{};  // pools only: `all` is their sum
     Lanes base{};   // pools only: current at the last reset_accumulated
   };
 
-  void change(PoolClass pool, Pair blocks, Pair requested, Pair splits);
-  void change_active(PoolClass pool, Pair active);
+  void drop(Level& own, Pair blocks, Pair requested);
+  [[gnu::noinline]] void change_active(PoolClass pool, Pair active);
   void separate_active();
-  static void raise(Level& level);
+  [[nodiscard]] static bool is_raised(Pair lanes);
+  [[gnu::noinline]] void raise(Level& own);
+  static void raise_one(Level& level);
   static void rebase(Level& level);
   [[nodiscard]] PooledStat read(Pair Lanes::*pair, int lane) const;
   [[nodiscard]] static Stat read(const Level& level, Pair Lanes::*pair, int lane);

@@ -21,23 +21,75 @@ namespace vramscope {
 // Bytes are requested bytes. Threads: one at a time.
 class Ledger {
  public:
+  // What a tag and a (kind, device) hold: for the ledger itself; others only pass them on.
+  // Bytes and their number, in one register.
+  using Amount = std::uint64_t __attribute__((vector_size(16)));
+  struct Account;
+  struct Holding {
+    Amount total{};              // ever allocated
+    Amount gone{};               // of it: the rest is live
+    Amount at_peak{};            // live then, when `peak` is the account's present one
+    std::uint64_t peak = 0;      // number of the account's peak at the last change
+    Account* account = nullptr;  // set with `peak`
+  };
+  static_assert(sizeof(Holding) == 64);
+
+  struct Account {
+    std::uint64_t peak_bytes = 0;
+    std::int64_t below = 0;  // peak - current; negative only inside count_allocation()
+    std::uint64_t peak = 1;
+    std::uint64_t allocations = 0;
+    std::uint64_t frees = 0;
+    std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
+    Tag peak_tag = 0;
+    std::unique_ptr<Timeline> timeline;  // null: no memory for it
+    Holding unknown;  // tag 0 is the only one that may stand for several accounts
+
+    [[nodiscard]] std::uint64_t current_bytes() const {
+      return peak_bytes - static_cast<std::uint64_t>(below);
+    }
+    // The peak is what is there now.
+    void set_peak() noexcept {
+      peak_bytes = current_bytes();
+      below = 0;
+      ++peak;
+    }
+  };
+
   // Room for this tag. False: out of memory.
-  [[nodiscard]] bool prepare(Tag tag) noexcept { return tag < details_.size() || grow(tag); }
+  [[nodiscard]] bool prepare(Tag tag) noexcept { return is_prepared(tag) || grow(tag); }
+
+  [[nodiscard]] bool is_prepared(Tag tag) const { return tag < prepared_; }
+
   // Before the tag's first allocation: the groups that it counts in. Once; without memory it counts
   // in none.
   void join(Tag tag, const Groups& groups) noexcept;
 
+  // The account of a place: its (kind, device). Memory of no device has one account a kind,
+  // whatever device its place names.
+  [[nodiscard]] Account& account_of(Place where) {
+    return accounts_[static_cast<std::size_t>(where.kind) * kMaxDevices +
+                     (has_device(where.kind) ? where.device : 0U)];
+  }
+
   // After prepare(tag). The raising allocation counts in its own peak.
-  void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept;
+  void count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
   // The call and its completion at once, the usual free; or one after the other.
+  void count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+  void count_call_of_free(Account& account) noexcept;
+  void count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+
+  // The same for a place.
+  void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept {
+    count_allocation(account_of(where), tag, bytes);
+  }
   void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
-    count_call_of_free(where);
-    count_completion(where, tag, bytes);
+    count_free(account_of(where), tag, bytes);
   }
-  void count_call_of_free(Place where) noexcept {
-    ++accounts_[account_of(where.kind, where.device)].frees;
+  void count_call_of_free(Place where) noexcept { count_call_of_free(account_of(where)); }
+  void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept {
+    count_completion(account_of(where), tag, bytes);
   }
-  void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept;
 
   // The program gives up, at call_time_ns, what it got at `born_ns`.
   void count_lifetime(Tag tag, std::uint64_t born_ns) noexcept {
@@ -50,16 +102,6 @@ class Ledger {
   void describe(Snapshot& snapshot) const;
 
  private:
-  struct Holding {
-    std::uint64_t live_bytes = 0;
-    std::uint64_t live_count = 0;
-    std::uint64_t peak_bytes = 0;  // as of `peak`, when that is the account's present one
-    std::uint64_t peak_count = 0;
-    std::uint64_t total_bytes = 0;
-    std::uint64_t total_count = 0;
-    std::uint64_t peak = 0;     // number of the account's peak at the last change
-    std::uint32_t account = 0;  // index into accounts_
-  };
   // What a tag is asked for besides its bytes: one cache line.
   struct Details {
     Groups groups{};
@@ -69,37 +111,23 @@ class Ledger {
     std::uint64_t live_bytes = 0;
     std::uint64_t peak_bytes = 0;
   };
-  struct Account {
-    std::uint64_t current_bytes = 0;
-    std::uint64_t peak_bytes = 0;
-    std::uint64_t peak = 1;
-    std::uint64_t allocations = 0;
-    std::uint64_t frees = 0;
-    std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
-    Tag peak_tag = 0;
-    std::unique_ptr<Timeline> timeline;  // null: no memory for it
-    void reset_peak() noexcept {
-      peak_bytes = current_bytes;
-      ++peak;
-    }
-    Holding unknown;  // tag 0 is the only one that may stand for several accounts
-  };
 
   [[nodiscard]] bool grow(Tag tag) noexcept;
   [[nodiscard]] static std::size_t decade_of(std::uint64_t ns) noexcept;
   // When the call began in which this happens, since the first one; never falls.
   [[nodiscard]] std::uint64_t now() noexcept;
-  void note(Account& owner, std::uint64_t before) noexcept {
-    if (owner.timeline) owner.timeline->note(now(), before, owner.current_bytes);
+  void note(Account& account, std::uint64_t before) noexcept {
+    if (account.timeline) account.timeline->note(now(), before, account.current_bytes());
   }
-  [[nodiscard]] static std::uint32_t account_of(Kind kind, std::uint16_t device);
-  [[nodiscard]] Holding& touch(std::uint32_t account, Tag tag);
   [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
-  void add(TagTotals& totals, const Holding& holding) const;
+  [[nodiscard]] Holding& touch(Account& account, Tag tag);
+  [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
+  static void add(TagTotals& totals, const Holding& holding);
 
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
-  MappedArray<Details> details_;     // as many as tags_ has, or fewer
+  MappedArray<Details> details_;
+  std::size_t prepared_ = 0;         // tags that both have room for
   MappedArray<GroupTotals> groups_;  // [0] stays empty
   std::size_t tag_count_ = 1;        // highest tag seen + 1
   std::uint64_t start_ns_ = 0;

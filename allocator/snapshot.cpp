@@ -13,11 +13,11 @@ namespace {
 
 // born_ns: filled in by who knows the numbers of allocations.
 BlockSnapshot describe(const Block& b) {
-  return {.address = b.address,
+  return {.address = b.address(),
           .size = to_bytes(b.size),
           .requested_size = b.requested,
           .tag = b.is_free() ? Tag{0} : b.tag,
-          .state = b.state};
+          .state = b.state()};
 }
 
 BlockSnapshot describe(const WholeBlock& b) {
@@ -59,17 +59,6 @@ bool CachingAllocator::may_own(Address address) const noexcept {
          state_->pinned_range.contains(address);
 }
 
-bool CachingAllocator::owns(Address address) const noexcept {
-  if (!may_own(address)) return false;
-  MutexLock lock(state_->mutex);
-  if (state_->pinned.find_around(address)) return true;
-  if (state_->whole.find_around(address)) return true;
-  const auto above = state_->segments.upper_bound(address);
-  if (above == state_->segments.begin()) return false;
-  const auto segment = std::prev(above);
-  return address - segment->first < segment->second.bytes;
-}
-
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);
@@ -95,7 +84,7 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   BlockIndex i = blocks.find(address);  // the usual question; else the segment is walked
   if (i == kNoBlock) {
     i = segment.first;
-    while (address - blocks[i].address >= to_bytes(blocks[i].size)) i = blocks[i].next;
+    while (address - blocks[i].address() >= to_bytes(blocks[i].size)) i = blocks[i].next;
   }
   const Block& b = blocks[i];
   found.owned = true;
@@ -105,7 +94,7 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   found.segment = start;
   found.segment_bytes = segment.bytes;
   found.block = describe(b);
-  found.serial = b.is_live() ? b.serial() : 0;
+  found.serial = b.is_live() ? blocks.life(i).serial() : 0;
   return true;
 }
 
@@ -116,7 +105,7 @@ bool describe(const WholeBlock* block, Found& found) {
   found.owned = true;
   found.live = block->is_live();
   found.whole = true;
-  found.exported = block->exported;
+  found.exported = found.live && block->exported;
   found.where = block->where;
   found.segment = block->address;
   found.segment_bytes = block->bytes;
@@ -155,15 +144,14 @@ std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device)
   std::uint64_t bytes = 0;
   for (const auto& place : places) {
     if (!place || place->place.device != device) continue;
-    bytes += place->large.idle_bytes() + place->small.idle_bytes();
+    bytes += place->pools.idle_bytes();
   }
   return bytes;
 }
 
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  const auto& memory = state_->devices[device];
-  return state_->idle_bytes_of_pools(device) + (memory ? memory->idle_whole_bytes : 0);
+  return state_->idle_bytes_of_pools(device) + state_->whole.idle_bytes(device);
 }
 
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
@@ -261,7 +249,7 @@ Snapshot CachingAllocator::State::snapshot() const {
     }
     for (; i != kNoBlock; i = blocks[i].next) {
       const Block& b = blocks[i];
-      add_block(out, segment, describe(b), b.is_live() ? born_ns(b.serial()) : 0);
+      add_block(out, segment, describe(b), b.is_live() ? born_ns(blocks.life(i).serial()) : 0);
     }
   }
   return out;

@@ -51,12 +51,44 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
                            std::uint16_t device) noexcept {
   Profiler& profiler = call.profiler();
   if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
-  CachingAllocator& allocator = profiler.allocator();
+  const bool limited = profiler.limits_devices();
   const Promise promise{.device = device, .bytes = bytes};
-  if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (limited && !keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
-  if (code == CUDA_ERROR_OUT_OF_MEMORY && allocator.trim_device(device)) code = direct();
-  allocator.end_promise(promise);
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && profiler.allocator().trim_device(device)) code = direct();
+  if (limited) profiler.allocator().end_promise(promise);
+  return code;
+}
+
+namespace {
+
+void end_promises(CachingAllocator& allocator, GraphMemory::Bytes& bytes, std::uint16_t devices) {
+  for (std::uint16_t device = 0; device < devices; ++device) {
+    if (bytes[device] != 0) allocator.end_promise({.device = device, .bytes = bytes[device]});
+  }
+  bytes = {};
+}
+
+bool keep_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    if (bytes[device] == 0 || keep_room(profiler, {.device = device, .bytes = bytes[device]})) {
+      continue;
+    }
+    end_promises(profiler.allocator(), bytes, device);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept {
+  Profiler& profiler = call.profiler();
+  if (profiler.captures().any()) return bytes = {}, direct();
+  if (!profiler.limits_devices()) return bytes = {}, ask_twice(call, direct);
+  if (!keep_room_on_all(profiler, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult code = ask_twice(call, direct);
+  if (code != CUDA_SUCCESS) end_promises(profiler.allocator(), bytes, kMaxDevices);
   return code;
 }
 

@@ -20,12 +20,13 @@
 #include <vector>
 
 #include "test/bench/plugin.h"
+#include "test/bench/threads.h"
 #include "test/bench/traces.h"
 
 namespace vramscope::bench {
 namespace {
 
-constexpr std::uint64_t kCapacity = 80ull << 30;
+constexpr std::uint64_t kCapacity = 800ull << 30;
 constexpr std::uint64_t kHugeCapacity = 64ull << 40;  // for a million live blocks
 constexpr std::uint32_t kTags = 1024;                 // sites of a middling program
 
@@ -227,6 +228,22 @@ std::vector<const Plugin*> load(const std::vector<std::string>& paths) {
   return plugins;
 }
 
+void use_first_processor() {
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  sched_setaffinity(0, sizeof first, &first);
+}
+
+void use_all_processors() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (unsigned i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
+  sched_setaffinity(0, sizeof all, &all);
+}
+
+constexpr int kThreadRounds = 7;  // each takes a second or two with a lock that passes at each call
+
 struct Options {
   int rounds = 5;
   std::vector<std::string> traces;  // none: all
@@ -239,9 +256,12 @@ bool is_wanted(const Options& options, const std::string& trace) {
 }
 
 std::vector<Trace> make_traces(const Options& options) {
-  std::vector<Trace> traces = {ping_pong("pp1M", 1 << 20, 100000), ping_pong("pp4K", 4096, 100000),
+  std::vector<Trace> traces = {ping_pong("pp1M", 1 << 20, 100000),
+                               ping_pong("pp4K", 4096, 100000),
                                steady("rnd1k", 1000, 20000, 8ull << 30),
-                               steady("rnd10k", 10000, 40000, 40ull << 30), training("train", 12)};
+                               steady("rnd10k", 10000, 40000, 40ull << 30),
+                               training("train", 12),
+                               steady("rnd100k", 100000, 100000, 400ull << 30)};
   std::erase_if(traces, [&](const Trace& trace) { return !is_wanted(options, trace.name); });
   return traces;
 }
@@ -261,6 +281,15 @@ int run(const Options& options) {
     for (const Plugin* plugin : plugins) probe_noise(*plugin, round);
     std::fflush(stdout);
   }
+  use_all_processors();
+  for (int round = 0; round < std::min(options.rounds, kThreadRounds); ++round) {
+    for (const Plugin* plugin : plugins) {
+      for (const int count : {1, 2, 4}) {
+        if (is_wanted(options, "threads")) measure_threads(*plugin, count, round);
+      }
+    }
+  }
+  use_first_processor();
   for (const Plugin* plugin : plugins) {
     const bool is_ours = std::strcmp(plugin->name, "vramscope") == 0;
     if (is_ours && is_wanted(options, "rnd1M")) {
@@ -291,9 +320,6 @@ int main(int argc, char** argv) {
   }
   // glibc leaves out atomic instructions while a process has one thread: that would flatter all.
   std::thread([] { pause(); }).detach();
-  cpu_set_t first_cpu;
-  CPU_ZERO(&first_cpu);
-  CPU_SET(0, &first_cpu);
-  sched_setaffinity(0, sizeof first_cpu, &first_cpu);
+  vramscope::bench::use_first_processor();
   return vramscope::bench::run(options);
 }
