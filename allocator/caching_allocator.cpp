@@ -153,6 +153,11 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
   }
 }
 
+void CachingAllocator::join(Tag tag, const Groups& groups) noexcept {
+  MutexLock lock(state_->mutex);
+  state_->ledger.join(tag, groups);
+}
+
 void CachingAllocator::open(Place where) noexcept {
   if (where.kind != Kind::device || where.device >= kMaxDevices) return;
   MutexLock lock(state_->mutex);

@@ -84,6 +84,8 @@ class CachingAllocator {
   // Makes a device place known before its first use: its statistics begin and trims count. Calls
   // that need a place open it themselves.
   void open(Place where) noexcept;
+  // The groups that a tag counts in, for peaks of their own. Before its first allocation.
+  void join(Tag tag, const Groups& groups) noexcept;
 
   // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal;
   // code 0 when a limit of ours refused and the backend was not asked. Reuse::at_reuse: a block

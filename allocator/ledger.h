@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "allocator/call_time.h"
 #include "allocator/mapped_array.h"
 #include "allocator/place.h"
 #include "allocator/snapshot.h"
+#include "allocator/timeline.h"
 
 namespace vramscope {
 
@@ -36,6 +40,9 @@ class Ledger {
     std::uint64_t peak = 1;
     std::uint64_t allocations = 0;
     std::uint64_t frees = 0;
+    std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
+    Tag peak_tag = 0;
+    std::unique_ptr<Timeline> timeline;  // null: no memory for it
     Holding unknown;  // tag 0 is the only one that may stand for several accounts
 
     [[nodiscard]] std::uint64_t current_bytes() const {
@@ -50,11 +57,13 @@ class Ledger {
   };
 
   // Room for this tag. False: out of memory.
-  [[nodiscard]] bool prepare(Tag tag) noexcept {
-    return tag < tags_.size() || tags_.grow_to(std::size_t{tag} + 1);
-  }
+  [[nodiscard]] bool prepare(Tag tag) noexcept { return is_prepared(tag) || grow(tag); }
 
-  [[nodiscard]] bool is_prepared(Tag tag) const { return tag < tags_.size(); }
+  [[nodiscard]] bool is_prepared(Tag tag) const { return tag < prepared_; }
+
+  // Before the tag's first allocation: the groups that it counts in. Once; without memory it counts
+  // in none.
+  void join(Tag tag, const Groups& groups) noexcept;
 
   // The account of a place: its (kind, device). Memory of no device has one account a kind,
   // whatever device its place names.
@@ -82,19 +91,47 @@ class Ledger {
     count_completion(account_of(where), tag, bytes);
   }
 
+  // The program gives up, at call_time_ns, what it got at `born_ns`.
+  void count_lifetime(Tag tag, std::uint64_t born_ns) noexcept {
+    ++details_[tag].lifetimes[decade_of(call_time_ns - std::min(born_ns, call_time_ns))];
+  }
+
   void reset_peaks() noexcept;
   void reset_peak(Kind kind, std::uint16_t device) noexcept;
   // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
   void describe(Snapshot& snapshot) const;
 
  private:
+  // What a tag is asked for besides its bytes: one cache line.
+  struct Details {
+    Groups groups{};
+    Lifetimes lifetimes{};
+  };
+  struct GroupTotals {
+    std::uint64_t live_bytes = 0;
+    std::uint64_t peak_bytes = 0;
+  };
+
+  [[nodiscard]] bool grow(Tag tag) noexcept;
+  [[nodiscard]] static std::size_t decade_of(std::uint64_t ns) noexcept;
+  // When the call began in which this happens, since the first one; never falls.
+  [[nodiscard]] std::uint64_t now() noexcept;
+  void note(Account& account, std::uint64_t before) noexcept {
+    if (account.timeline) account.timeline->note(now(), before, account.current_bytes());
+  }
+  [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
   [[nodiscard]] Holding& touch(Account& account, Tag tag);
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
   static void add(TagTotals& totals, const Holding& holding);
 
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
-  std::size_t tag_count_ = 1;  // highest tag seen + 1
+  MappedArray<Details> details_;
+  std::size_t prepared_ = 0;         // tags that both have room for
+  MappedArray<GroupTotals> groups_;  // [0] stays empty
+  std::size_t tag_count_ = 1;        // highest tag seen + 1
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t latest_ns_ = 0;
 };
 
 }  // namespace vramscope

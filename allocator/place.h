@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,12 @@ using Address = std::uint64_t;
 // The recorder's id of who asked: (site, place). 0 means unknown. Opaque to the allocator, which
 // keeps one TagTotals per tag. A tag belongs to one (kind, device): never use it for two.
 using Tag = std::uint32_t;
+
+// What several tags count in together: the recorder's id of a thread, an owner, ... on one (kind,
+// device). 0: nothing that anybody asks about.
+using Group = std::uint32_t;
+inline constexpr std::size_t kGroupsOfTag = 6;
+using Groups = std::array<Group, kGroupsOfTag>;
 
 // Kinds of memory. `device` is what memory_stats counts; `pinned` and `registered` are what
 // host_memory_stats counts; the others appear in the ledger only.

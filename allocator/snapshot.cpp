@@ -11,6 +11,7 @@
 namespace vramscope {
 namespace {
 
+// born_ns: filled in by who knows the numbers of allocations.
 BlockSnapshot describe(const Block& b) {
   return {.address = b.address(),
           .size = to_bytes(b.size),
@@ -35,8 +36,10 @@ BlockSnapshot describe(Address address, const DirectMemory& direct) {
           .state = BlockState::active_allocated};
 }
 
-void add_block(Snapshot& snapshot, SegmentSnapshot& segment, const BlockSnapshot& block) {
+void add_block(Snapshot& snapshot, SegmentSnapshot& segment, const BlockSnapshot& block,
+               std::uint64_t born_ns) {
   snapshot.blocks.push_back(block);
+  snapshot.blocks.back().born_ns = born_ns;
   ++segment.block_count;
   if (block.state == BlockState::inactive) return;
   segment.active_size += block.size;
@@ -229,19 +232,25 @@ Snapshot CachingAllocator::State::snapshot() const {
     BlockIndex i = segment.first_block;
     segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
     if (segment.place.kind == Kind::pinned && !segment.is_direct) {
-      add_block(out, segment, describe(pinned.all().at(segment.address)));
+      const WholeBlock& block = pinned.all().at(segment.address);
+      add_block(out, segment, describe(block), block.is_live() ? born_ns(block.serial) : 0);
       continue;
     }
     if (segment.is_direct) {
       const Directs& adopted = directs[static_cast<std::size_t>(space_of(segment.place.kind))];
-      add_block(out, segment, describe(segment.address, adopted.at(segment.address)));
+      const DirectMemory& direct = adopted.at(segment.address);
+      add_block(out, segment, describe(segment.address, direct), born_ns(direct.serial));
       continue;
     }
     if (segment.is_dedicated) {
-      add_block(out, segment, describe(whole.all().at(segment.address)));
+      const WholeBlock& block = whole.all().at(segment.address);
+      add_block(out, segment, describe(block), block.is_live() ? born_ns(block.serial) : 0);
       continue;
     }
-    for (; i != kNoBlock; i = blocks[i].next) add_block(out, segment, describe(blocks[i]));
+    for (; i != kNoBlock; i = blocks[i].next) {
+      const Block& b = blocks[i];
+      add_block(out, segment, describe(b), b.is_live() ? born_ns(blocks.life(i).serial()) : 0);
+    }
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct BlockSnapshot {
   std::uint64_t requested_size = 0;  // bytes asked for; a free block keeps those of its last life
   Tag tag = 0;                       // who asked; 0 for free blocks
   BlockState state = BlockState::inactive;
+  std::uint64_t born_ns = 0;  // active_allocated: when; 0: not known
 };
 
 // Memory obtained from the driver in one call.
@@ -38,6 +40,11 @@ struct SegmentSnapshot {
   std::uint32_t block_count = 0;
 };
 
+// Life times in decades: under 1 us, under 10 us, ... under 100 s, longer. From the beginning of
+// the allocating call to that of the freeing one.
+inline constexpr std::size_t kLifetimes = 10;
+using Lifetimes = std::array<std::uint32_t, kLifetimes>;
+
 // Totals of one tag, changed in the same critical section as the counters. Bytes are requested
 // bytes. peak_*: what the tag held at the instant of its (kind, device)'s peak of requested bytes.
 struct TagTotals {
@@ -47,6 +54,7 @@ struct TagTotals {
   std::uint64_t peak_count = 0;
   std::uint64_t total_bytes = 0;
   std::uint64_t total_count = 0;
+  Lifetimes lifetimes{};  // of what was freed
 };
 
 // Totals of one kind of memory on one device (device 0 for host kinds). Bytes are requested bytes.
@@ -57,6 +65,17 @@ struct KindTotals {
   std::uint64_t peak_bytes = 0;
   std::uint64_t allocations = 0;  // calls that allocated
   std::uint64_t frees = 0;        // calls that freed
+  std::uint64_t peak_ns = 0;      // when the peak was reached
+  Tag peak_tag = 0;               // by whose allocation
+};
+
+// How the bytes of one kind on one device went: the bucket i begins i * bucket_ns after start_ns.
+struct TimelineSnapshot {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t bucket_ns = 0;
+  std::vector<std::uint64_t> highest;  // at any instant of the bucket
+  std::vector<std::uint64_t> last;     // at its end
 };
 
 struct DeviceSnapshot {
@@ -69,10 +88,14 @@ struct Snapshot {
   std::vector<DeviceSnapshot> devices;  // those ever used, by ordinal
   HostStatistics host;
   bool host_used = false;
-  std::vector<KindTotals> kinds;          // those ever used
-  std::vector<SegmentSnapshot> segments;  // by (kind, device, address)
-  std::vector<BlockSnapshot> blocks;      // by segment, then address
-  std::vector<TagTotals> tags;            // index = Tag
+  std::vector<KindTotals> kinds;            // those ever used
+  std::vector<SegmentSnapshot> segments;    // by (kind, device, address)
+  std::vector<BlockSnapshot> blocks;        // by segment, then address
+  std::vector<TagTotals> tags;              // index = Tag
+  std::vector<std::uint64_t> group_peaks;   // index = Group: most that its tags held together
+  std::vector<TimelineSnapshot> timelines;  // of `kinds`, in the same order
+  std::uint64_t start_ns = 0;               // of the first call that anything is known of
+  std::uint64_t taken_ns = 0;               // of the last one
 };
 
 }  // namespace vramscope

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "allocator/backend.h"
+#include "allocator/births.h"
 #include "allocator/block_table.h"
 #include "allocator/caching_allocator.h"
 #include "allocator/device_counters.h"
@@ -150,7 +151,11 @@ struct CachingAllocator::State {
   [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
     last_serial.store(serial, std::memory_order_relaxed);
+    births.note(serial, call_time_ns);
     return serial;
+  }
+  [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
+    return births.time_of(serial, last_serial.load(std::memory_order_relaxed));
   }
 
   // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
@@ -354,6 +359,7 @@ struct CachingAllocator::State {
   HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
   bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
   Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
+  Births births VRAMSCOPE_GUARDED_BY(mutex);
   Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);  // each covers all pinned memory
   std::uint32_t hits_unasked VRAMSCOPE_GUARDED_BY(mutex) = 0;
   // Allocations up to this number may be named in a graph of the program; 0: there is none.

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call.h"
 
+#include "allocator/call_time.h"
 #include "interpose/inside.h"
 #include "interpose/nested.h"
+#include "interpose/nvtx.h"
+#include "reporter/record/stream_table.h"
 
 namespace vramscope {
 
@@ -15,6 +18,7 @@ Call::Call(Function function, const void* caller) noexcept
   event_.effect = row(function).effect;
   event_.place.kind = row(function).kind;
   event_.start_ns = now_ns();
+  call_time_ns = event_.start_ns;
 }
 
 Call::~Call() {
@@ -48,16 +52,28 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
 
 bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
 
-Tag Call::tag(Place place) noexcept {
+Origin Call::origin(Place place, std::size_t bytes) const noexcept {
+  Recorder& recorder = profiler_->recorder();
+  const RangeTable* const named = ranges();
+  return {.place = place,
+          .function = event_.function,
+          .size_class = size_class_of(bytes),
+          .thread = recorder.current_thread(),
+          .stream = stream_ ? recorder.streams().number_of(to_address(*stream_)) : 0,
+          .range = named == nullptr ? 0 : named->current(),
+          .caller = to_address(caller_)};
+}
+
+Tag Call::tag(Place place, std::size_t bytes) noexcept {
   Stack stack;
   capture(stack);
-  return profiler_->recorder().intern(stack, place);
+  return profiler_->recorder().intern(stack, origin(place, bytes));
 }
 
 Request Call::request(Place place, std::size_t bytes) noexcept {
   Stack stack;
   capture(stack);
-  const Tag who = profiler_->recorder().intern(stack, place);
+  const Tag who = profiler_->recorder().intern(stack, origin(place, bytes));
   const bool whole = profiler_->exporters().wants_whole(stack, who, to_address(caller_));
   return {.where = place, .bytes = bytes, .tag = who, .whole = whole};
 }
@@ -83,7 +99,7 @@ Tag Call::describe(Place where, Address address, std::size_t bytes) noexcept {
   event_.place = where;
   event_.address = address;
   event_.bytes = bytes;
-  if (bytes != 0) event_.tag = tag(where);
+  if (bytes != 0) event_.tag = tag(where, bytes);
   return event_.tag;
 }
 

@@ -45,7 +45,9 @@ class Call {
   // Where memory of the row's kind is now: in the current context. False when there is none.
   [[nodiscard]] bool find_place(Place& place) const noexcept;
   // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
-  [[nodiscard]] Tag tag(Place place) noexcept;
+  [[nodiscard]] Tag tag(Place place, std::size_t bytes) noexcept;
+  // The stream that the call takes, if it takes one.
+  void set_stream(CUstream stream) noexcept { stream_ = stream; }
   // The same as a request for device memory: whole, if the caller may export it.
   [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
@@ -138,7 +140,9 @@ class Call {
 
   Profiler* profiler_;
   Event event_;
+  [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
   const void* caller_;
+  std::optional<CUstream> stream_;
   Promise promise_;
   std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the
   int errno_;                      // function's time. 0: it was not called

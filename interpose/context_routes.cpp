@@ -1,17 +1,72 @@
 // Which contexts exist and what they reach, and the waits of the program's own.
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "interpose/real.h"
 #include "interpose/routes.h"
 
 namespace vramscope::routes {
 namespace {
 
-CUresult begin_context(Call& call, const DirectCall& direct, CUcontext* context, CUdevice device) {
-  const CUresult code = direct();
-  if (code == CUDA_SUCCESS && context != nullptr) {
-    call.profiler().contexts().began(*context, device);
+// Makes a context current for one scope, also on a thread that has none.
+class Entered {
+ public:
+  explicit Entered(CUcontext context) noexcept
+      : ok_(real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
+  ~Entered() {
+    CUcontext ours = nullptr;
+    if (ok_) real().cuCtxPopCurrent_v2(&ours);
   }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  const bool ok_;
+};
+
+// A living context on the device, null: none.
+CUcontext context_on(Profiler& profiler, std::uint16_t device) {
+  CUcontext found = nullptr;
+  profiler.contexts().each_on(device, [&](CUcontext context) { found = context; });
+  return found;
+}
+
+// What is used of the device, and not recorded, before it gets a context.
+std::optional<std::uint64_t> measure_before(Profiler& profiler, CUdevice device) {
+  if (device < 0 || device >= CUdevice{kMaxDevices} || profiler.captures().any()) return {};
+  const auto index = static_cast<std::uint16_t>(device);
+  const CUcontext other = context_on(profiler, index);
+  if (other == nullptr) return DeviceUse::used_before(device);
+  const Entered entered(other);
+  if (!entered.ok()) return {};
+  return profiler.device_use().measure(index);
+}
+
+void measure_after(Profiler& profiler, CUcontext context, CUdevice device, std::uint64_t before) {
+  const Entered entered(context);
+  if (!entered.ok()) return;
+  const auto index = static_cast<std::uint16_t>(device);
+  if (const auto after = profiler.device_use().measure(index)) {
+    profiler.device_use().made_context(context, index, before, *after);
+  }
+}
+
+CUresult begin_context(Call& call, const DirectCall& direct, CUcontext* context, CUdevice device,
+                       bool is_new) {
+  Profiler& profiler = call.profiler();
+  const auto before = is_new ? measure_before(profiler, device) : std::nullopt;
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || context == nullptr) return code;
+  profiler.contexts().began(*context, device);
+  if (before) measure_after(profiler, *context, device, *before);
   return code;
+}
+
+bool has_primary(CUdevice device) {
+  unsigned int flags = 0;
+  int active = 0;
+  return real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active != 0;
 }
 
 // The numbers are taken before the wait. Who reaches the memory is asked after it: a context that
@@ -43,25 +98,25 @@ CUcontext current_context() {
 
 CUresult cuCtxCreate(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int,
                      CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev);
+  return begin_context(call, direct, pctx, dev, true);
 }
 CUresult cuCtxCreate_v2(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int,
                         CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev);
+  return begin_context(call, direct, pctx, dev, true);
 }
 CUresult cuCtxCreate_v3(Call& call, const DirectCall& direct, CUcontext* pctx, CUexecAffinityParam*,
                         int, unsigned int, CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev);
+  return begin_context(call, direct, pctx, dev, true);
 }
 #if CUDA_VERSION >= 12050
 CUresult cuCtxCreate_v4(Call& call, const DirectCall& direct, CUcontext* pctx, CUctxCreateParams*,
                         unsigned int, CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev);
+  return begin_context(call, direct, pctx, dev, true);
 }
 #endif
 CUresult cuDevicePrimaryCtxRetain(Call& call, const DirectCall& direct, CUcontext* pctx,
                                   CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev);
+  return begin_context(call, direct, pctx, dev, !has_primary(dev));
 }
 
 CUresult cuCtxEnablePeerAccess(Call& call, const DirectCall& direct, CUcontext peerContext,

@@ -82,6 +82,14 @@ class Contexts {
       if ((entries_[i].reached.load(std::memory_order_acquire) & bit) != 0) visit(context);
     }
   }
+  // The same for each living context of the device itself.
+  template <class F>
+  void each_on(std::uint16_t device, F visit) const noexcept {
+    for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
+      if (context != nullptr && entries_[i].device == device) visit(context);
+    }
+  }
   // Only `context` can.
   [[nodiscard]] bool alone_reaches(CUcontext context, Place place) const noexcept;
   // The device place of a living context. False: never seen.

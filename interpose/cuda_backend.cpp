@@ -3,6 +3,7 @@
 #include "interpose/cuda_backend.h"
 
 #include "interpose/clock.h"
+#include "interpose/device_use.h"
 #include "interpose/real.h"
 
 namespace vramscope {
@@ -139,6 +140,7 @@ void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
   sample.free_bytes.store(free_bytes, std::memory_order_relaxed);
   sample.total_bytes.store(total_bytes, std::memory_order_relaxed);
   sample.taken_ns.store(now_ns(), std::memory_order_release);
+  if (use_ != nullptr) use_->note_free(device, free_bytes, total_bytes);
 }
 
 void CudaBackend::sample_free_memory(std::uint16_t device) noexcept {

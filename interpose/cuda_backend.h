@@ -12,6 +12,8 @@
 
 namespace vramscope {
 
+class DeviceUse;
+
 // The last sample of a device's free memory, taken on a thread of the program.
 struct FreeMemory {
   std::uint64_t free_bytes = 0;
@@ -33,6 +35,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] bool may_wait(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
 
+  // Who else wants to know how much is free.
+  void tell(DeviceUse& use) noexcept { use_ = &use; }
   // cuMemGetInfo answered this for the current context of `device`.
   void note_free_memory(std::uint16_t device, std::size_t free_bytes,
                         std::size_t total_bytes) noexcept;
@@ -50,6 +54,7 @@ class CudaBackend final : public Backend {
   };
   Contexts& contexts_;
   Captures& captures_;
+  DeviceUse* use_ = nullptr;
   std::array<Sample, kMaxDevices> samples_{};
 };
 

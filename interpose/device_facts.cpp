@@ -24,6 +24,11 @@ std::string uuid_text(const CUuuid& uuid) {
 
 }  // namespace
 
+std::string uuid_of(int device) {
+  CUuuid uuid{};
+  return real().cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS ? uuid_text(uuid) : std::string();
+}
+
 DeviceFacts ask_device(std::uint16_t device) {
   const Real& driver = real();
   DeviceFacts facts;
@@ -32,10 +37,7 @@ DeviceFacts ask_device(std::uint16_t device) {
   if (driver.cuDeviceGetName(name.data(), name.size(), device) == CUDA_SUCCESS) {
     facts.name = name.data();
   }
-  CUuuid uuid{};
-  if (driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
-    facts.uuid = uuid_text(uuid);
-  }
+  facts.uuid = uuid_of(device);
   std::array<char, 32> bus{};
   if (driver.cuDeviceGetPCIBusId(bus.data(), bus.size(), device) == CUDA_SUCCESS) {
     facts.pci_bus_id = bus.data();

@@ -8,6 +8,9 @@
 
 namespace vramscope {
 
+// "GPU-...", "" unknown. May throw bad_alloc.
+[[nodiscard]] std::string uuid_of(int device);
+
 // Asks the driver, on the calling thread, whose current context is on `device`. What it refuses to
 // say stays empty. May throw bad_alloc.
 [[nodiscard]] DeviceFacts ask_device(std::uint16_t device);

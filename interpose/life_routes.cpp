@@ -7,6 +7,7 @@
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
+#include "reporter/record/stream_table.h"
 
 namespace vramscope::routes {
 
@@ -107,6 +108,7 @@ void forget_context(Profiler& profiler, CUcontext context) {
   });
   profiler.graphs().context_ended(context);
   profiler.contexts().forget_attachments(context);
+  profiler.device_use().ended(context);
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));
@@ -197,6 +199,7 @@ CUresult destroy_stream(Call& call, const DirectCall& direct, CUstream stream) {
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   call.profiler().captures().ended(key);
+  call.profiler().recorder().streams().forget(to_address(stream));
   own.failed();
   return code;
 }

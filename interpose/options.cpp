@@ -15,9 +15,11 @@ constexpr std::string_view kPrefix = "VRAMSCOPE_";
 
 // Variables of the same family that are not settings of the library.
 constexpr std::string_view kOthers[] = {
-    "VRAMSCOPE_SIM",        // the simulated device's own settings
-    "VRAMSCOPE_NOTE_FILE",  // where the library notes the reports it wrote, for run
-    "VRAMSCOPE_LIBRARY",    // where run finds the library
+    "VRAMSCOPE_SIM",             // the simulated device's own settings
+    "VRAMSCOPE_FREE_BEFORE",     // what is free of each device, by run
+    "VRAMSCOPE_NOTE_FILE",       // where the library notes the reports it wrote, for run
+    "VRAMSCOPE_NVTX_INJECTION",  // the user's own library for NVTX
+    "VRAMSCOPE_LIBRARY",         // where run finds the library
 };
 
 template <class T>

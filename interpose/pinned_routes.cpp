@@ -19,8 +19,8 @@ CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, s
   Place place;
   if (!call.find_place(place)) return direct();  // and which error this is
   place = with_host_flags(place, flags);
-  const Outcome outcome =
-      profiler.allocator().allocate({.where = place, .bytes = bytes, .tag = call.tag(place)});
+  const Outcome outcome = profiler.allocator().allocate(
+      {.where = place, .bytes = bytes, .tag = call.tag(place, bytes)});
   if (served_nothing(outcome.status)) return direct();
   call.note(outcome);
   if (outcome.status.ok()) *pointer = reinterpret_cast<void*>(outcome.address);

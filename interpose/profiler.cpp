@@ -10,6 +10,7 @@
 #include <exception>
 #include <new>
 
+#include "allocator/call_time.h"
 #include "interpose/alloc_conf.h"
 #include "interpose/bypasses.h"
 #include "interpose/clock.h"
@@ -18,6 +19,7 @@
 #include "interpose/inside.h"
 #include "interpose/lookup.h"
 #include "interpose/message.h"
+#include "interpose/nvtx.h"
 #include "interpose/real.h"
 #include "interpose/signals.h"
 #include "interpose/startup.h"
@@ -86,6 +88,11 @@ Profiler::Profiler(const Options& options)
       exporters_(options.mode == Mode::dedicated),
       recorder_(kFunctionCount),
       triggers_(*this) {
+  const auto join = [](void* allocator, Tag tag, const Groups& groups) {
+    static_cast<CachingAllocator*>(allocator)->join(tag, groups);
+  };
+  backend_.tell(use_);
+  recorder_.tell({.told = join, .who = &allocator_});
   limit_devices();
 }
 
@@ -185,6 +192,10 @@ std::vector<DeviceFacts> Profiler::devices() {
     const DeviceRoom room = allocator_.room(facts.index);
     if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
     facts.limit_refusals = room.refusals;
+    const DeviceUse::Figures figures = use_.figures(facts.index);
+    facts.outside_bytes = figures.outside_bytes;
+    facts.context_bytes = figures.context_bytes;
+    facts.module_bytes = figures.module_bytes;
   }
   return copy;
 }
@@ -192,8 +203,13 @@ std::vector<DeviceFacts> Profiler::devices() {
 ReportParts Profiler::collect(const char* trigger) {
   ReportParts parts;
   parts.trigger = trigger;
+  call_time_ns = now_ns();
   parts.memory = allocator_.snapshot();
-  parts.recorder = recorder_.facts();  // after the snapshot: it knows every tag in it
+  parts.recorder = recorder_.facts();              // after the snapshot: it knows every tag in it
+  if (const RangeTable* const named = ranges()) {  // after the tags, which name them
+    parts.recorder.ranges = named->facts();
+    parts.recorder.range_marks = named->marks();
+  }
   for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
   parts.devices = devices();
   parts.process = process_facts();
@@ -245,6 +261,7 @@ void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noe
 // nothing of ours is touched again. Children that run no fork handlers lose the mark all the same.
 void Profiler::after_fork_in_child() noexcept {
   current.clear();
+  abandon_ranges();
   return_signal();
 }
 

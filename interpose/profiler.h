@@ -10,6 +10,7 @@
 #include "interpose/captures.h"
 #include "interpose/contexts.h"
 #include "interpose/cuda_backend.h"
+#include "interpose/device_use.h"
 #include "interpose/exporters.h"
 #include "interpose/graph_memory.h"
 #include "interpose/graphs.h"
@@ -45,6 +46,7 @@ class Profiler {
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
+  [[nodiscard]] DeviceUse& device_use() noexcept { return use_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
   [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
@@ -85,6 +87,7 @@ class Profiler {
   OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;
+  DeviceUse use_{allocator_, backend_};
   Exporters exporters_;
   Graphs graphs_{allocator_};
   GraphMemory graph_memory_{allocator_};

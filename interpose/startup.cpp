@@ -84,6 +84,7 @@ Startup take() {
   std::array<char, PATH_MAX> folder{};
   if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
   if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;
+  if (const char* bytes = std::getenv("VRAMSCOPE_FREE_BEFORE")) now.free_before = bytes;
   now.rank = rank();
   if (now.options.output.find("%{") != std::string::npos) now.environment = whole_environment();
   return now;

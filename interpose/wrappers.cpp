@@ -1,5 +1,6 @@
 // Every exported driver function, derived from functions.def: guard, clock, body, record.
 // SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
 #include <utility>
 
 #include "interpose/call.h"
@@ -18,6 +19,23 @@
   vramscope::bounded(call, direct, vramscope::planned::symbol arguments)
 #define VRAMSCOPE_BODY_routed(symbol, arguments) \
   [&](auto... values) { return vramscope::routes::symbol(call, direct, values...); } arguments
+
+namespace {
+
+// The stream among the arguments. Functions of the per-thread flavour mean another one by 0.
+template <class... Arguments>
+void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool per_thread,
+                 Arguments... arguments) {
+  [[maybe_unused]] const auto look = [&](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), CUstream>) {
+      const bool is_default = argument == nullptr || argument == CU_STREAM_LEGACY;
+      call.set_stream(!is_default ? argument : per_thread ? CU_STREAM_PER_THREAD : nullptr);
+    }
+  };
+  (look(arguments), ...);
+}
+
+}  // namespace
 
 // Rows without an effect (start-up and lookup) do their work before the profiler is active.
 #define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect_, \
@@ -38,6 +56,9 @@
       return std::pair<Address, std::size_t>(to_address(address),                              \
                                              static_cast<std::size_t>(bytes));                 \
     };                                                                                         \
+    if constexpr (Effect::effect_ == Effect::allocate) {                                       \
+      [&](auto... values) { note_stream(call, sizeof #stream > 1, values...); } arguments;     \
+    }                                                                                          \
     auto recorded = [&] { return call.direct(real_call, memory); };                            \
     [[maybe_unused]] const DirectCall direct(recorded);                                        \
     return call.finish(VRAMSCOPE_BODY_##path(symbol, arguments));                              \

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "reporter/record/owners.h"
+
 namespace vramscope {
 
 namespace {
@@ -168,6 +170,17 @@ std::vector<FrameFact> ModuleTable::resolve(std::span<const std::uintptr_t> addr
                            : FrameFact{kNoModule, address});
   }
   return frames;
+}
+
+// The loader names the program first: it has the index 0.
+std::string ModuleTable::owner(const std::vector<FrameFact>& frames) const {
+  const SystemLock guard(lock_);
+  for (const FrameFact& frame : frames) {
+    if (frame.module >= modules_.size()) continue;  // generated code: whoever made it called it
+    const std::string& path = modules_[frame.module].path;
+    if (!only_passes_on(path)) return owner_of(path, frame.module == 0);
+  }
+  return std::string(kUnknownOwner);
 }
 
 std::vector<ModuleFact> ModuleTable::facts() const {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "allocator/capability.h"
@@ -38,6 +39,8 @@ class ModuleTable {
     return epoch_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::vector<ModuleFact> facts() const;  // may throw bad_alloc
+  // Whose code asks: the innermost frame's that does not merely pass calls on. May throw bad_alloc.
+  [[nodiscard]] std::string owner(const std::vector<FrameFact>& frames) const;
 
  private:
   struct Range {

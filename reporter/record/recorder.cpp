@@ -11,8 +11,10 @@
 #include "reporter/record/module_table.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack_table.h"
+#include "reporter/record/stream_table.h"
 #include "reporter/record/tag_times.h"
 #include "reporter/record/thread_counters.h"
+#include "reporter/record/thread_table.h"
 
 namespace vramscope {
 
@@ -41,6 +43,9 @@ __attribute__((tls_model("initial-exec"))) thread_local constinit std::uint32_t 
 bool is_allocating(const Event& event) {
   return event.effect == Effect::allocate || event.effect == Effect::pin;
 }
+bool is_freeing(const Event& event) {
+  return event.effect == Effect::release || event.effect == Effect::unpin;
+}
 
 }  // namespace
 
@@ -48,8 +53,9 @@ struct Recorder::State {
   State(std::size_t function_count, std::size_t max_tags)
       : counters(function_count), sites(std::min(max_tags, kMaxTags)) {}
 
-  Tag intern(const Stack& stack, Place place);
-  Tag intern_new(const Stack& stack, Place place);
+  Tag find(StackKey& key);
+  TagGroups intern_new(const StackKey& key);
+  void count_temporary(const Event& event);
   void warn(const char* text);
   Timing host() const;
 
@@ -58,6 +64,8 @@ struct Recorder::State {
   SiteTable sites;
   StackTable stacks;
   TagTimes tag_times;
+  ThreadTable threads;
+  StreamTable streams;
   std::atomic<std::uint64_t> unrecorded{0};
   SystemMutex warnings_lock;
   std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
@@ -88,26 +96,42 @@ Timing Recorder::State::host() const {
   return sum;
 }
 
-Tag Recorder::State::intern(const Stack& stack, Place place) {
+Tag Recorder::State::find(StackKey& key) {
   if (++lookups % kLookupsBetweenChecks == 0) modules.refresh();
-  const StackKey key{.frames = stack.view(), .place = place, .epoch = modules.epoch()};
-  if (const Tag tag = stacks.find(key, StackTable::hash(key))) return tag;
-  return intern_new(stack, place);
+  key.epoch = modules.epoch();
+  return stacks.find(key, StackTable::hash(key));
 }
 
-Tag Recorder::State::intern_new(const Stack& stack, Place place) {
-  modules.refresh();
-  // The frames are live, so their objects stay loaded; what another thread unloads meanwhile only
-  // makes this epoch an old one, whose entry nobody finds.
-  const StackKey key{.frames = stack.view(), .place = place, .epoch = modules.epoch()};
-  const Tag tag = sites.tag(modules.resolve(stack.view()), place);
-  if (tag == 0) {
+// The stack is not inserted yet: first somebody is told of the tag.
+TagGroups Recorder::State::intern_new(const StackKey& key) {
+  std::vector<FrameFact> frames = modules.resolve(key.frames);
+  const std::string owner = modules.owner(frames);
+  if (key.frames.data() == &key.origin.caller) frames.clear();  // it tells the owner, no more
+  const TagGroups tag = sites.tag(frames, owner, key.origin);
+  if (tag.tag == 0) {
     warn("too many call sites: further ones are counted as unknown");
-    return 0;
+  } else {
+    tag_times.prepare(tag.tag);
   }
-  tag_times.prepare(tag);
-  stacks.insert(key, StackTable::hash(key), tag);
   return tag;
+}
+
+// A thread's last allocation, while it lives and none has followed.
+struct LastAllocation {
+  Address address = 0;
+  Tag tag = 0;
+};
+__attribute__((tls_model("initial-exec"))) thread_local constinit LastAllocation last_allocation;
+
+void Recorder::State::count_temporary(const Event& event) {
+  if (event.failed) return;
+  if (is_allocating(event)) {
+    last_allocation = {event.address, event.tag};
+  } else if (event.address == last_allocation.address && event.tag == last_allocation.tag &&
+             is_freeing(event)) {
+    if (event.tag != 0) tag_times.count_temporary(event.tag);
+    last_allocation = {};
+  }
 }
 
 void Recorder::State::warn(const char* text) {
@@ -122,10 +146,21 @@ Recorder::Recorder(std::size_t function_count, std::size_t max_tags)
 
 Recorder::~Recorder() = default;
 
-Tag Recorder::intern(const Stack& stack, Place place) noexcept {
+Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
   const KeptErrno kept;
   try {
-    return state_->intern(stack, place);
+    StackKey key{.frames = stack.view(), .origin = origin};
+    if (key.frames.empty() && origin.caller != 0) key.frames = {&key.origin.caller, 1};
+    if (const Tag tag = state_->find(key)) return tag;
+    state_->modules.refresh();
+    // The frames are live, so their objects stay loaded; what another thread unloads meanwhile only
+    // makes this epoch an old one, whose entry nobody finds.
+    key.epoch = state_->modules.epoch();
+    const TagGroups tag = state_->intern_new(key);
+    if (tag.tag == 0) return 0;
+    if (listener_.told != nullptr) listener_.told(listener_.who, tag.tag, tag.groups);
+    state_->stacks.insert(key, StackTable::hash(key), tag.tag);
+    return tag.tag;
   } catch (...) {
     warn("out of memory for call sites: some are counted as unknown");
     return 0;
@@ -137,6 +172,7 @@ void Recorder::record(const Event& event) noexcept {
   try {
     state_->counters.record(event);
     if (event.tag != 0 && is_allocating(event)) state_->tag_times.add(event.tag, event.total_ns);
+    state_->count_temporary(event);
   } catch (...) {
     count_unrecorded();
   }
@@ -165,12 +201,19 @@ RecorderFacts Recorder::facts() const {
   facts.modules = state_->modules.facts();
   for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
     facts.tags[tag].total_ns = state_->tag_times.get(tag);
+    facts.tags[tag].temporary = state_->tag_times.temporary(tag);
   }
+  // After the tags, which name them.
+  facts.threads = state_->threads.facts();
+  facts.streams = state_->streams.facts();
   facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
   const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
   return facts;
 }
+
+std::uint32_t Recorder::current_thread() noexcept { return state_->threads.current(); }
+StreamTable& Recorder::streams() noexcept { return state_->streams; }
 
 Timing Recorder::host_timing() const noexcept { return state_->host(); }
 

@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "allocator/place.h"
+#include "reporter/record/axes.h"
 #include "reporter/record/event.h"
 #include "reporter/record/stack.h"
 
 namespace vramscope {
+
+class StreamTable;
 
 // Log-scale histogram: bucket i counts durations in [2^i, 2^(i+1)) ns; bucket 0 also holds 0 ns,
 // the last bucket everything longer (2^39 ns = 9 minutes).
@@ -66,9 +69,12 @@ struct SiteFact {
 };
 
 struct TagFact {
-  std::uint32_t site = 0;      // index into sites
-  Place place;                 // kind and device only
-  std::uint64_t total_ns = 0;  // time in the allocating calls
+  std::uint32_t site = 0;       // index into sites
+  Place place;                  // kind and device only
+  AxisValues values{};          // by Axis
+  Groups groups{};              // by Axis: what has that value, kind and device
+  std::uint64_t total_ns = 0;   // time in the allocating calls
+  std::uint64_t temporary = 0;  // freed before the thread allocated again
 };
 
 // Everything the recorder knows, copied for a report.
@@ -79,7 +85,12 @@ struct RecorderFacts {
   std::vector<ModuleFact> modules;
   std::vector<FrameFact> frames;
   std::vector<SiteFact> sites;
-  std::vector<TagFact> tags;  // index = Tag; tags[0] is unknown
+  std::vector<TagFact> tags;        // index = Tag; tags[0] is unknown
+  std::vector<std::string> owners;  // what the values of the axes mean
+  std::vector<ThreadFact> threads;
+  std::vector<StreamFact> streams;
+  std::vector<RangeFact> ranges;  // from the program's own calls: not the recorder's
+  std::uint64_t range_marks = 0;  // marks that it set
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
 };
@@ -96,11 +107,24 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // The tag of (stack, kind and device of place); the same question gets the same answer. 0 when
-  // our memory or the table is exhausted (counted as a warning once). Frames of objects that were
-  // unloaded since are told apart from those loaded in their place. Asks the loader about objects
-  // when a stack is new: hold no lock that the loader's callbacks could want.
-  [[nodiscard]] Tag intern(const Stack& stack, Place place) noexcept;
+  // Told of each tag before it is given away: what it counts in. More than once for some.
+  struct Listener {
+    void (*told)(void* who, Tag tag, const Groups& groups) = nullptr;
+    void* who = nullptr;
+  };
+  void tell(Listener listener) noexcept { listener_ = listener; }  // before the first tag
+
+  // The tag of (stack, origin); the same question gets the same answer. 0 when our memory or the
+  // table is exhausted (counted as a warning once). Without a stack the caller tells the owner.
+  // Frames of objects that were unloaded since are told apart from those loaded in their place.
+  // Asks the loader about objects when a stack is new: hold no lock that the loader's callbacks
+  // could want.
+  [[nodiscard]] Tag intern(const Stack& stack, const Origin& origin) noexcept;
+  [[nodiscard]] Tag intern(const Stack& stack, Place place) noexcept {
+    return intern(stack, Origin{.place = place});
+  }
+  [[nodiscard]] std::uint32_t current_thread() noexcept;
+  [[nodiscard]] StreamTable& streams() noexcept;
   void record(const Event& event) noexcept;
   void count_unrecorded() noexcept;
   // Kept once per text.
@@ -118,6 +142,7 @@ class Recorder {
  private:
   struct State;
   std::unique_ptr<State> state_;
+  Listener listener_;
 };
 
 }  // namespace vramscope

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/site_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "reporter/record/hash.h"
@@ -40,23 +41,51 @@ std::uint32_t SiteTable::site_index(std::vector<std::uint32_t> frames) {
   return index;
 }
 
-Tag SiteTable::tag(const std::vector<FrameFact>& frames, Place place) {
+std::uint32_t SiteTable::owner_index(const std::string& owner) {
+  const auto known = std::find(owners_.begin(), owners_.end(), owner);
+  if (known != owners_.end()) return static_cast<std::uint32_t>(known - owners_.begin());
+  owners_.push_back(owner);
+  return static_cast<std::uint32_t>(owners_.size() - 1);
+}
+
+Groups SiteTable::groups_of(const AxisValues& values, Place place) {
+  Groups groups{};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    const bool is_optional = axis == static_cast<std::size_t>(Axis::stream) ||
+                             axis == static_cast<std::size_t>(Axis::range);
+    if (is_optional && values[axis] == 0) continue;  // the usual case: no time for its own peak
+    const std::uint64_t key = std::uint64_t{values[axis]} << 32 | std::uint64_t(place.kind) << 24 |
+                              std::uint64_t{place.device} << 8 | axis;
+    const auto next = static_cast<Group>(groups_.size() + 1);
+    groups[axis] = groups_.try_emplace(key, next).first->second;
+  }
+  return groups;
+}
+
+TagGroups SiteTable::tag(const std::vector<FrameFact>& frames, const std::string& owner,
+                         Origin origin) {
   const SystemLock guard(lock_);
-  if (tags_.size() >= max_tags_) return 0;
+  if (tags_.size() >= max_tags_) return {};
+  if (tags_.size() >= max_tags_ - max_tags_ / 4) {
+    origin.thread = origin.stream = origin.range = kOtherValue;
+    origin.size_class = 0;
+  }
+  const Place place{.kind = origin.place.kind, .device = origin.place.device, .context = 0};
+  const AxisValues values{owner_index(owner), origin.thread,   origin.stream,
+                          origin.range,       origin.function, origin.size_class};
   std::vector<std::uint32_t> indices;
   indices.reserve(frames.size());
   for (const FrameFact& frame : frames) indices.push_back(frame_index(frame));
   const std::uint32_t site = site_index(std::move(indices));
   const std::uint64_t key =
       std::uint64_t{site} << 32 | std::uint64_t(place.kind) << 16 | place.device;
-  const auto known = tag_indices_.find(key);
-  if (known != tag_indices_.end()) return known->second;
+  const auto known = tag_indices_.find({key, values});
+  if (known != tag_indices_.end()) return {known->second, tags_[known->second].groups};
   const auto tag = static_cast<Tag>(tags_.size());
-  tags_.push_back({.site = site,
-                   .place = {.kind = place.kind, .device = place.device, .context = 0},
-                   .total_ns = 0});
-  tag_indices_.emplace(key, tag);
-  return tag;
+  const Groups groups = groups_of(values, place);
+  tags_.push_back({.site = site, .place = place, .values = values, .groups = groups});
+  tag_indices_.emplace(std::pair(key, values), tag);
+  return {tag, groups};
 }
 
 void SiteTable::copy_to(RecorderFacts& facts) const {
@@ -64,6 +93,7 @@ void SiteTable::copy_to(RecorderFacts& facts) const {
   facts.frames = frames_;
   facts.sites = sites_;
   facts.tags = tags_;
+  facts.owners = owners_;
 }
 
 }  // namespace vramscope

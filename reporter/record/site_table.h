@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "allocator/capability.h"
@@ -11,14 +14,22 @@
 
 namespace vramscope {
 
+// A tag and what it counts in.
+struct TagGroups {
+  Tag tag = 0;
+  Groups groups{};
+};
+
 // Threads: any. Asked only for stacks that StackTable has not seen, so one lock is enough.
 class SiteTable {
  public:
   explicit SiteTable(std::size_t max_tags);
 
-  // The tag of (frames, kind and device of place), 0 when all tags are in use. May throw bad_alloc.
-  [[nodiscard]] Tag tag(const std::vector<FrameFact>& frames, Place place);
-  // Copies frames, sites and tags, without times. May throw bad_alloc.
+  // The tag of (frames, origin), 0 when all tags are in use. Tags that run short are given without
+  // telling threads, streams, ranges and sizes apart. owner: whose code asks. May throw bad_alloc.
+  [[nodiscard]] TagGroups tag(const std::vector<FrameFact>& frames, const std::string& owner,
+                              Origin origin);
+  // Copies frames, sites, owners and tags, without times. May throw bad_alloc.
   void copy_to(RecorderFacts& facts) const;
 
  private:
@@ -32,6 +43,8 @@ class SiteTable {
   };
   std::uint32_t frame_index(const FrameFact& frame) VRAMSCOPE_REQUIRES(lock_);
   std::uint32_t site_index(std::vector<std::uint32_t> frames) VRAMSCOPE_REQUIRES(lock_);
+  std::uint32_t owner_index(const std::string& owner) VRAMSCOPE_REQUIRES(lock_);
+  Groups groups_of(const AxisValues& values, Place place) VRAMSCOPE_REQUIRES(lock_);
 
   mutable SystemMutex lock_;
   const std::size_t max_tags_;
@@ -41,9 +54,12 @@ class SiteTable {
   std::vector<TagFact> tags_ VRAMSCOPE_GUARDED_BY(lock_);
   std::unordered_map<FrameFact, std::uint32_t, FrameHash, FrameEqual> frame_indices_
       VRAMSCOPE_GUARDED_BY(lock_);
-  // By hash of frames, and by (site, kind, device).
+  std::vector<std::string> owners_ VRAMSCOPE_GUARDED_BY(lock_);
+  // By (axis, kind, device, value): a group has one of each.
+  std::unordered_map<std::uint64_t, Group> groups_ VRAMSCOPE_GUARDED_BY(lock_);
+  // By hash of frames, and by (site, kind, device) and values.
   std::unordered_multimap<std::uint64_t, std::uint32_t> site_indices_ VRAMSCOPE_GUARDED_BY(lock_);
-  std::unordered_map<std::uint64_t, Tag> tag_indices_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::map<std::pair<std::uint64_t, AxisValues>, Tag> tag_indices_ VRAMSCOPE_GUARDED_BY(lock_);
 };
 
 }  // namespace vramscope

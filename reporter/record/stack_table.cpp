@@ -11,13 +11,26 @@
 
 namespace vramscope {
 
+namespace {
+
+// Everything of a key but its frames.
+using Packed = std::array<std::uint64_t, 3>;
+
+Packed pack(const StackKey& key) {
+  const Origin& origin = key.origin;
+  return {std::uint64_t{origin.size_class} << 40 | std::uint64_t{origin.function} << 24 |
+              std::uint64_t(origin.place.kind) << 16 | origin.place.device,
+          std::uint64_t{origin.stream} << 32 | origin.thread,
+          std::uint64_t{key.epoch} << 32 | origin.range};
+}
+
+}  // namespace
+
 struct StackTable::Entry {
   Entry* next;
   std::uint64_t hash;
-  std::uint32_t epoch;
+  Packed rest;
   Tag tag;
-  std::uint16_t device;
-  Kind kind;
   std::uint32_t depth;
 
   // `depth` of them, in the same piece of memory, behind the entry.
@@ -28,8 +41,7 @@ struct StackTable::Entry {
     return reinterpret_cast<const std::uintptr_t*>(this + 1);
   }
   [[nodiscard]] bool matches(const StackKey& key, std::uint64_t key_hash) const noexcept {
-    return hash == key_hash && epoch == key.epoch && kind == key.place.kind &&
-           device == key.place.device && depth == key.frames.size() &&
+    return hash == key_hash && rest == pack(key) && depth == key.frames.size() &&
            (depth == 0 || std::memcmp(frames(), key.frames.data(), key.frames.size_bytes()) == 0);
   }
 };
@@ -53,8 +65,8 @@ StackTable::~StackTable() {
 }
 
 std::uint64_t StackTable::hash(const StackKey& key) noexcept {
-  std::uint64_t hash = mix(kHashSeed, std::uint64_t(key.place.kind) << 48 |
-                                          std::uint64_t(key.place.device) << 32 | key.epoch);
+  const Packed rest = pack(key);
+  std::uint64_t hash = mix(mix(kHashSeed, rest[0], rest[1]), rest[2]);
   // Two frames a multiplication: the chain of multiplications is what hashing costs.
   const std::size_t pairs = key.frames.size() / 2 * 2;
   for (std::size_t i = 0; i < pairs; i += 2) hash = mix(hash, key.frames[i], key.frames[i + 1]);
@@ -74,10 +86,8 @@ void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexce
   Entry* const entry = ::new (memory) Entry{
       .next = nullptr,
       .hash = hash,
-      .epoch = key.epoch,
+      .rest = pack(key),
       .tag = tag,
-      .device = key.place.device,
-      .kind = key.place.kind,
       .depth = static_cast<std::uint32_t>(key.frames.size()),
   };
   if (!key.frames.empty()) {

@@ -10,12 +10,13 @@
 
 #include "allocator/capability.h"
 #include "allocator/place.h"
+#include "reporter/record/axes.h"
 
 namespace vramscope {
 
 struct StackKey {
   std::span<const std::uintptr_t> frames;
-  Place place;              // kind and device only
+  Origin origin;            // without the caller
   std::uint32_t epoch = 0;  // of the modules: the same addresses may mean something else later
 };
 

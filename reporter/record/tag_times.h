@@ -1,4 +1,4 @@
-// Time spent in allocating calls, by tag.
+// Time spent in allocating calls, and allocations that were freed at once, by tag.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -32,21 +32,31 @@ class TagTimes {
   }
 
   void add(Tag tag, std::uint64_t ns) noexcept {
-    if (std::atomic<std::uint64_t>* time = find(tag))
-      time->fetch_add(ns, std::memory_order_relaxed);
+    if (Row* row = find(tag)) row->ns.fetch_add(ns, std::memory_order_relaxed);
+  }
+  void count_temporary(Tag tag) noexcept {
+    if (Row* row = find(tag)) row->temporary.fetch_add(1, std::memory_order_relaxed);
   }
 
   [[nodiscard]] std::uint64_t get(Tag tag) const noexcept {
-    const std::atomic<std::uint64_t>* time = find(tag);
-    return time == nullptr ? 0 : time->load(std::memory_order_relaxed);
+    const Row* row = find(tag);
+    return row == nullptr ? 0 : row->ns.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t temporary(Tag tag) const noexcept {
+    const Row* row = find(tag);
+    return row == nullptr ? 0 : row->temporary.load(std::memory_order_relaxed);
   }
 
  private:
   static constexpr std::size_t kChunk = 1024;
   static constexpr std::size_t kChunks = 1024;  // together Recorder::kMaxTags
-  using Chunk = std::array<std::atomic<std::uint64_t>, kChunk>;
+  struct Row {
+    std::atomic<std::uint64_t> ns{0};
+    std::atomic<std::uint64_t> temporary{0};
+  };
+  using Chunk = std::array<Row, kChunk>;
 
-  [[nodiscard]] std::atomic<std::uint64_t>* find(Tag tag) const noexcept {
+  [[nodiscard]] Row* find(Tag tag) const noexcept {
     if (tag / kChunk >= kChunks) return nullptr;
     Chunk* const chunk = chunks_[tag / kChunk].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : &(*chunk)[tag % kChunk];

@@ -22,6 +22,8 @@ inline constexpr std::array<std::string_view, kKinds> kKindNames{
     "device",        "pinned",   "registered", "managed",   "stream_ordered",
     "array",         "physical", "host",       "graph",     "mapping",
     "address_range", "imported", "external",   "multicast", "graphics"};
+inline constexpr std::array<std::string_view, kAxes> kAxisNames{"owner", "thread",   "stream",
+                                                                "range", "function", "size_class"};
 inline constexpr std::array<std::string_view, 3> kBlockStateNames{
     "active_allocated", "active_pending_free", "inactive"};
 
@@ -156,6 +158,9 @@ void visit_fields(Self& device, F&& f) {
   f("free_bytes_age_ns", device.facts.free_bytes_age_ns);
   f("limit_bytes", OrNull{device.facts.limit_bytes, 0});
   f("limit_refusals", device.facts.limit_refusals);
+  f("outside_bytes", device.facts.outside_bytes);
+  f("context_bytes", device.facts.context_bytes);
+  f("module_bytes", device.facts.module_bytes);
   f("memory_stats", FlatStatistics{device});
   f("timing", device.timing);
   f.elements("segments", device.segments);
@@ -177,6 +182,37 @@ void visit_fields(Self& entry, F&& f) {
   f("current_bytes", entry.current_bytes);
   f("peak_bytes", entry.peak_bytes);
   f("calls", entry.calls);
+  f("device_bytes", entry.device_bytes);
+}
+
+template <IsOne<KindFacts> Self, class F>
+void visit_fields(Self& kind, F&& f) {
+  f("kind", kind.kind);
+  f("device", Ordinal{kind.device});
+  f("current_bytes", kind.current_bytes);
+  f("peak_bytes", kind.peak_bytes);
+  f("peak_ns", kind.peak_ns);
+  f("peak_site", OrNull{kind.peak_site, -1});
+  f("peak_thread", kind.peak_thread);
+  f("peak_range", kind.peak_range);
+  f("allocations", kind.allocations);
+  f("frees", kind.frees);
+}
+
+template <IsOne<TimelineSeries> Self, class F>
+void visit_fields(Self& series, F&& f) {
+  f("kind", series.kind);
+  f("device", Ordinal{series.device});
+  f("bucket_ns", series.bucket_ns);
+  f("highest", series.highest);
+  f("last", series.last);
+}
+
+template <IsOne<TimelineFacts> Self, class F>
+void visit_fields(Self& timeline, F&& f) {
+  f("start_ns", timeline.start_ns);
+  f("duration_ns", timeline.duration_ns);
+  f("series", timeline.series);
 }
 
 template <IsOne<FunctionFacts> Self, class F>
@@ -227,6 +263,20 @@ void visit_fields(Self& site, F&& f) {
   f("frames", site.frames);
   visit_fields(site.totals, f);
   f("parts", site.parts);
+  f("temporary_count", site.temporary_count);
+  f("lifetimes", site.lifetimes);
+  f("sizes", site.sizes);
+  f("live_by_age", site.live_by_age);
+}
+
+template <IsOne<AxisEntry> Self, class F>
+void visit_fields(Self& entry, F&& f) {
+  f("axis", entry.axis);
+  f("value", entry.value);
+  f("device", Ordinal{entry.device});
+  f("kind", entry.kind);
+  f("own_peak_bytes", entry.own_peak_bytes);
+  visit_fields(entry.totals, f);
 }
 
 template <IsOne<Report> Self, class F>
@@ -239,11 +289,14 @@ void visit_fields(Self& report, F&& f) {
   f.elements("devices", report.devices);
   f("host", report.host);
   f.elements("ledger", report.ledger);
+  f.elements("kinds", report.kinds);
+  f.elements("axes", report.axes);
   f.elements("functions", report.functions);
   f.elements("modules", report.modules);
   f.elements("frames", report.frames);
   f.elements("sites", report.sites);
-  f.fixed("timeline", "{}");
+  f("timeline", report.timeline);
+  f("range_marks", report.range_marks);
   f("unrecorded_calls", report.unrecorded_calls);
   f("warnings", report.warnings);
 }

@@ -146,6 +146,9 @@ class JsonReader {
   static void get(const Json& json, const std::string& path, Kind& kind) {
     kind = static_cast<Kind>(name_among(json, path, kKindNames));
   }
+  static void get(const Json& json, const std::string& path, Axis& axis) {
+    axis = static_cast<Axis>(name_among(json, path, kAxisNames));
+  }
   static void get(const Json& json, const std::string& path, BlockState& state) {
     state = static_cast<BlockState>(name_among(json, path, kBlockStateNames));
   }

@@ -57,6 +57,12 @@ void check_references(const Report& report) {
   }
   check_segments(report.host.segments, "host.segments", report.sites.size());
   check_segments(report.host.registrations, "host.registrations", report.sites.size());
+  for (std::size_t i = 0; i < report.kinds.size(); ++i) {
+    const std::int64_t site = report.kinds[i].peak_site;
+    if (site < 0) continue;
+    check_index(static_cast<std::uint64_t>(site), report.sites.size(),
+                element("kinds", i) + ".peak_site", "sites");
+  }
   for (std::size_t i = 0; i < report.frames.size(); ++i) {
     if (report.frames[i].module == kNoModule) continue;
     check_index(report.frames[i].module, report.modules.size(), element("frames", i) + ".module",

@@ -6,10 +6,13 @@
 #include <map>
 #include <tuple>
 
+#include "reporter/report/attribution.h"
+
 namespace vramscope {
 
 namespace {
 
+constexpr std::size_t kMaxSizeClass = 64;
 constexpr std::uint32_t kUnknownSite = 0;  // of the recorder: tag 0, and stacks without frames
 
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
@@ -34,6 +37,22 @@ SiteTotals totals_of(const TagTotals& tag, std::uint64_t total_ns) {
           .total_ns = total_ns};
 }
 
+template <class Count>
+void add_at(std::vector<std::uint64_t>& counts, std::size_t index, Count count) {
+  if (count == 0) return;
+  counts.resize(std::max(counts.size(), index + 1));
+  counts[index] += count;
+}
+
+void add_history(Site& site, const TagTotals& totals, const TagFact& fact) {
+  site.temporary_count += fact.temporary;
+  for (std::size_t i = 0; i < totals.lifetimes.size(); ++i) {
+    add_at(site.lifetimes, i, totals.lifetimes[i]);
+  }
+  const std::uint32_t size_class = fact.values[static_cast<std::size_t>(Axis::size_class)];
+  add_at(site.sizes, std::min<std::size_t>(size_class, kMaxSizeClass), totals.total_count);
+}
+
 // Sites by the recorder's index, then in the report's order.
 class SiteList {
  public:
@@ -46,8 +65,13 @@ class SiteList {
     if (sum.total_count == 0 && sum.live_count == 0 && sum.total_ns == 0) return;
     Site& site = sites_[fact.site < sites_.size() ? fact.site : kUnknownSite];
     add(site.totals, sum);
+    add_history(site, totals, fact);
     // The unknown tag belongs to no one kind or device.
     if (tag == 0) return;
+    const auto part = std::find_if(site.parts.begin(), site.parts.end(), [&](const SitePart& p) {
+      return p.kind == fact.place.kind && p.device == fact.place.device;
+    });
+    if (part != site.parts.end()) return add(part->totals, sum);
     site.parts.push_back({.kind = fact.place.kind, .device = fact.place.device, .totals = sum});
   }
 
@@ -126,11 +150,11 @@ DeviceReport& device_at(Devices& devices, std::uint16_t index) {
   return device;
 }
 
-Devices describe_devices(ReportParts& parts) {
+Devices describe_devices(const ReportParts& parts) {
   Devices devices;
-  for (DeviceFacts& facts : parts.devices) {
+  for (const DeviceFacts& facts : parts.devices) {
     DeviceReport& device = devices[facts.index];
-    device.facts = std::move(facts);
+    device.facts = facts;
   }
   for (const DeviceSnapshot& snapshot : parts.memory.devices) {
     DeviceReport& device = device_at(devices, snapshot.device);
@@ -177,22 +201,6 @@ std::vector<SegmentFacts>& list_for(Kind kind, std::uint16_t device, Devices& de
   return kind == Kind::pinned ? host.segments : host.registrations;
 }
 
-std::vector<LedgerEntry> make_ledger(const std::vector<KindTotals>& kinds) {
-  std::vector<LedgerEntry> ledger;
-  for (const KindTotals& totals : kinds) {
-    ledger.push_back({.device = totals.device,
-                      .kind = totals.kind,
-                      .owner = "program",
-                      .current_bytes = totals.current_bytes,
-                      .peak_bytes = totals.peak_bytes,
-                      .calls = totals.allocations});
-  }
-  std::sort(ledger.begin(), ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
-    return std::tie(a.device, a.kind) < std::tie(b.device, b.kind);
-  });
-  return ledger;
-}
-
 std::vector<FunctionFacts> called_functions(const ReportParts& parts) {
   std::vector<FunctionFacts> called;
   const auto& totals = parts.recorder.functions;
@@ -228,7 +236,12 @@ Report assemble(ReportParts parts) {
   }
   for (auto& [index, device] : devices) report.devices.push_back(std::move(device));
 
-  report.ledger = make_ledger(parts.memory.kinds);
+  report.kinds = make_kinds(parts, site_of_tag);
+  report.axes = make_axes(parts);
+  report.ledger = make_ledger(parts, report.axes);
+  report.timeline = make_timeline(parts);
+  add_ages(parts, site_of_tag, report.sites);
+  report.range_marks = parts.recorder.range_marks;
   report.functions = called_functions(parts);
   report.modules = std::move(parts.recorder.modules);
   report.unrecorded_calls = parts.recorder.unrecorded_calls;

@@ -41,6 +41,11 @@ struct DeviceFacts {
   std::uint64_t free_bytes_age_ns = 0;  // how old that sample is
   std::uint64_t limit_bytes = 0;        // that it seemed to have for the program; 0: no limit
   std::uint64_t limit_refusals = 0;     // requests refused because of that
+  // At that sample: used, and not by anything recorded. Of this, what was measured as the
+  // difference that making contexts and loading modules made.
+  std::uint64_t outside_bytes = 0;
+  std::uint64_t context_bytes = 0;
+  std::uint64_t module_bytes = 0;
 };
 
 struct BlockFacts {
@@ -86,11 +91,39 @@ struct HostReport {
 // Bytes by kind and owner.
 struct LedgerEntry {
   std::uint16_t device = 0;
-  Kind kind = Kind::device;
-  std::string owner;  // "program" until owners are told apart
+  std::string kind;   // a kind of memory; "cached", "unaccounted", "others"
+  std::string owner;  // whose code asked, or what the driver keeps it for
   std::uint64_t current_bytes = 0;
   std::uint64_t peak_bytes = 0;
   std::uint64_t calls = 0;
+  std::uint64_t device_bytes = 0;  // of the device's used bytes
+};
+
+// One kind of memory on one device.
+struct KindFacts {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t current_bytes = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t peak_ns = 0;    // when, after the timeline's start
+  std::int64_t peak_site = -1;  // whose allocation made it; -1: unknown
+  std::string peak_thread = {};
+  std::string peak_range = {};
+  std::uint64_t allocations = 0;
+  std::uint64_t frees = 0;
+};
+
+struct TimelineSeries {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t bucket_ns = 0;
+  std::vector<std::uint64_t> highest = {};
+  std::vector<std::uint64_t> last = {};
+};
+struct TimelineFacts {
+  std::uint64_t start_ns = 0;  // since the epoch: the first recorded call
+  std::uint64_t duration_ns = 0;
+  std::vector<TimelineSeries> series;
 };
 
 struct FunctionFacts {
@@ -118,6 +151,21 @@ struct Site {
   std::vector<std::uint32_t> frames;  // indices into Report::frames, innermost first
   SiteTotals totals;
   std::vector<SitePart> parts;
+  std::uint64_t temporary_count = 0;            // freed before the thread allocated again
+  std::vector<std::uint64_t> lifetimes = {};    // of what was freed, in decades from under 1 us on
+  std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
+  std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run; empty: nothing
+};
+
+// What one value of an axis holds of one kind on one device. totals.peak_bytes: at the peak of
+// that kind and device; own_peak_bytes: the most that this value ever held of it.
+struct AxisEntry {
+  Axis axis = Axis::owner;
+  std::string value;
+  std::uint16_t device = 0;
+  Kind kind = Kind::device;
+  std::uint64_t own_peak_bytes = 0;
+  SiteTotals totals;
 };
 
 // One report. Reading a written report gives an equal value.
@@ -129,10 +177,14 @@ struct Report {
   std::vector<DeviceReport> devices;
   HostReport host;
   std::vector<LedgerEntry> ledger;
+  std::vector<KindFacts> kinds;
+  std::vector<AxisEntry> axes;
   std::vector<FunctionFacts> functions;  // those called at least once
   std::vector<ModuleFact> modules;
   std::vector<FrameFact> frames;
   std::vector<Site> sites;
+  TimelineFacts timeline;
+  std::uint64_t range_marks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
 };

@@ -58,7 +58,8 @@ class Symbols {
   std::unique_ptr<State> state_;
 };
 
-// "f(int)" of "_Z1fi"; anything that is no mangled name as it is.
+// "f(int)" of "_Z1fi", "core::fmt::write" of a legacy name of Rust's; anything that is no mangled
+// name as it is.
 [[nodiscard]] std::string demangle(const std::string& name);
 
 // A C++ name without result type and parameters, and with template arguments cut to "<...>":

@@ -134,11 +134,11 @@ Savings pinned_savings(const Report& report) {
 
 KindBytes bytes_of(const Report& report, Kind kind) {
   KindBytes result;
-  for (const LedgerEntry& entry : report.ledger) {
-    if (entry.kind != kind) continue;
-    result.current += entry.current_bytes;
-    result.peak += entry.peak_bytes;
-    result.calls += entry.calls;
+  for (const KindFacts& facts : report.kinds) {
+    if (facts.kind != kind) continue;
+    result.current += facts.current_bytes;
+    result.peak += facts.peak_bytes;
+    result.calls += facts.allocations;
   }
   return result;
 }

@@ -47,7 +47,7 @@ struct Savings {
 // The driver's time for pinned allocations, as used there.
 [[nodiscard]] Duration pinned_driver_time(const Report& report);
 
-// Bytes of one kind by the ledger, all owners and devices.
+// Bytes of one kind, all owners and devices.
 struct KindBytes {
   std::uint64_t current = 0;
   std::uint64_t peak = 0;

@@ -6,9 +6,11 @@
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "reporter/view/format.h"
+#include "reporter/view/perf_map.h"
 
 namespace vramscope {
 namespace {
@@ -111,8 +113,14 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
 
 NameFrame names_from_symbols() {
   auto symbols = std::make_shared<Symbols>();
-  return [symbols](const Report& report, const FrameFact& frame) {
-    return symbols->resolve(report, frame).functions;
+  auto generated = std::make_shared<std::optional<PerfMap>>();
+  return [symbols, generated](const Report& report,
+                              const FrameFact& frame) -> std::vector<SourceFrame> {
+    if (frame.module < report.modules.size()) return symbols->resolve(report, frame).functions;
+    if (!*generated) generated->emplace(report.process.pid);
+    SourceFrame named{.function = (*generated)->name_of(frame.offset), .file = ""};
+    if (named.function.empty()) return {};
+    return {named};
   };
 }
 

@@ -58,9 +58,11 @@ void ledger_json(JsonText& json, const Report& report) {
   json.key("ledger").array();
   for (const LedgerEntry& entry : report.ledger) {
     json.object().field("device", entry.device);
-    json.field("kind", kKindNames[static_cast<std::size_t>(entry.kind)]);
-    json.field("owner", entry.owner).field("current_bytes", entry.current_bytes);
-    json.field("peak_bytes", entry.peak_bytes).field("calls", entry.calls).end();
+    json.field("kind", entry.kind)
+        .field("owner", entry.owner)
+        .field("current_bytes", entry.current_bytes);
+    json.field("peak_bytes", entry.peak_bytes).field("calls", entry.calls);
+    json.field("device_bytes", entry.device_bytes).end();
   }
   json.end();
 }

@@ -19,6 +19,7 @@
 #include "reporter/view/installation.h"
 #include "reporter/view/launch.h"
 #include "reporter/view/note_file.h"
+#include "reporter/view/nvml.h"
 #include "reporter/view/verb.h"
 
 namespace vramscope {
@@ -50,6 +51,25 @@ void simulate(const std::string& memory) {
   setenv("VRAMSCOPE_SIM", settings.c_str(), 1);
 }
 
+// NVTX loads one injection library: ours, which passes on to the user's own.
+void inject_into_nvtx(const std::string& library) {
+  constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
+  if (const char* present = std::getenv(kVariable); present != nullptr && library != present) {
+    setenv("VRAMSCOPE_NVTX_INJECTION", present, 1);
+  }
+  setenv(kVariable, library.c_str(), 1);
+}
+
+// What is free of the GPUs before the program has a context on any: with it the library tells what
+// the first one takes. NVML may be missing; then that counts with what others use.
+void tell_what_is_free(const std::string& nvml) {
+  std::string text;
+  for (const GpuUse& gpu : ask_nvml(nvml)) {
+    text += (text.empty() ? "" : ",") + gpu.uuid + "=" + std::to_string(gpu.free_bytes);
+  }
+  if (!text.empty()) setenv("VRAMSCOPE_FREE_BEFORE", text.c_str(), 1);
+}
+
 // "" or why the program cannot be started.
 std::string set_environment(const Arguments& arguments) {
   const Found library = find_library();
@@ -59,14 +79,19 @@ std::string set_environment(const Arguments& arguments) {
     return "cannot preload '" + library.path + "': the path has a space or a colon";
   }
   prepend("LD_PRELOAD", preload_name(library.path));
+  inject_into_nvtx(library.path);
   for (const auto& [row, value] : arguments.options) {
     if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
   }
-  if (!arguments.simulate) return "";
+  if (!arguments.simulate) {
+    tell_what_is_free(kNvml);
+    return "";
+  }
   const Found simulator = find_simulator();
   if (!simulator.error.empty()) return simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
   simulate(arguments.simulated_memory);
+  tell_what_is_free(simulator.path + "/" + kNvml);
   return "";
 }
 

@@ -43,6 +43,10 @@ struct Verb {
 [[nodiscard]] Verb add_snapshot(CLI::App& app);
 [[nodiscard]] Verb add_report(CLI::App& app);
 [[nodiscard]] Verb add_stats(CLI::App& app);
+[[nodiscard]] Verb add_sites(CLI::App& app);
+[[nodiscard]] Verb add_peak(CLI::App& app);
+[[nodiscard]] Verb add_owners(CLI::App& app);
+[[nodiscard]] Verb add_timeline(CLI::App& app);
 [[nodiscard]] Verb add_functions(CLI::App& app);
 
 // Checks of an argument: "", or why it is none.

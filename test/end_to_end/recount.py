@@ -111,6 +111,6 @@ def check_sums(case, report):
     )
     in_ledger = sum(row["current_bytes"] for row in report["ledger"] if row["kind"] == "device")
     case.assertEqual(requested, in_ledger, "the ledger's device bytes")
-    case.assertEqual(live_bytes(report), sum(row["current_bytes"] for row in report["ledger"]))
+    case.assertEqual(live_bytes(report), sum(row["current_bytes"] for row in report["kinds"]))
     case.assertEqual(live_bytes(report), sum(site["live_bytes"] for site in report["sites"]))
     case.assertEqual(0, report["unrecorded_calls"])

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 
 #include "reporter/report/memory_stats.h"
 #include "test/reporter/sample.h"
@@ -82,7 +85,7 @@ TEST(Report, SumsSitesToWhatIsLive) {
   std::uint64_t sites = 0;
   std::uint64_t ledger = 0;
   for (const Site& site : report.sites) sites += site.totals.live_bytes;
-  for (const LedgerEntry& entry : report.ledger) ledger += entry.current_bytes;
+  for (const KindFacts& kind : report.kinds) ledger += kind.current_bytes;
 
   EXPECT_EQ(sites, ledger);
 }
@@ -107,10 +110,82 @@ TEST(Report, ListsFunctionsThatWereCalled) {
 TEST(Report, HasALedgerEntryForEachKindAndDevice) {
   const Report report = assemble(sample_parts());
 
-  ASSERT_EQ(report.ledger.size(), 3U);
-  EXPECT_EQ(report.ledger[0].kind, Kind::device);
-  EXPECT_EQ(report.ledger[0].owner, "program");
-  EXPECT_EQ(report.ledger[0].calls, 2U);
+  ASSERT_EQ(report.ledger.size(), 8U);
+  EXPECT_EQ(report.ledger[0].kind, "device");
+  EXPECT_EQ(report.ledger[0].owner, "PyTorch");
+  EXPECT_EQ(report.ledger[0].peak_bytes, 20U << 20);
+  EXPECT_EQ(report.ledger[1].owner, "program");
+  EXPECT_EQ(report.ledger[3].owner, "unknown");  // no tag tells whose the registration is
+  EXPECT_EQ(report.ledger[3].current_bytes, 8192U);
+}
+
+TEST(Report, HasALedgerThatAddsUpToTheDevice) {
+  const Report report = assemble(sample_parts());
+  std::uint64_t used = 0;
+  for (const LedgerEntry& entry : report.ledger) used += entry.device_bytes;
+
+  const DeviceFacts& facts = report.devices[0].facts;
+  std::uint64_t reserved = 0;
+  for (const SegmentFacts& segment : report.devices[0].segments) reserved += segment.total_size;
+  EXPECT_EQ(used, reserved + facts.outside_bytes);
+  EXPECT_EQ(report.ledger[4].kind, "cached");
+  EXPECT_EQ(report.ledger[5].device_bytes, facts.context_bytes);
+  EXPECT_EQ(report.ledger[6].device_bytes, facts.module_bytes);
+}
+
+TEST(Report, MeasuresNoMorePartsThanThereIs) {
+  ReportParts parts = sample_parts();
+  parts.devices[1].outside_bytes = 100;  // device 0
+
+  const Report report = assemble(std::move(parts));
+
+  ASSERT_EQ(report.ledger.size(), 6U);
+  EXPECT_EQ(report.ledger[5].owner, "contexts");
+  EXPECT_EQ(report.ledger[5].device_bytes, 100U);
+}
+
+TEST(Report, EachAxisAddsUpToItsKind) {
+  const Report report = assemble(sample_parts());
+  for (const KindFacts& kind : report.kinds) {
+    if (kind.kind == Kind::registered) continue;  // of unknown origin
+    std::map<Axis, std::uint64_t> live;
+    for (const AxisEntry& entry : report.axes) {
+      if (entry.kind == kind.kind) live[entry.axis] += entry.totals.live_bytes;
+    }
+    ASSERT_EQ(live.size(), kAxes);
+    for (const auto& [axis, bytes] : live) EXPECT_EQ(bytes, kind.current_bytes);
+  }
+}
+
+TEST(Report, NamesTheValuesOfItsAxes) {
+  const Report report = assemble(sample_parts());
+  std::set<std::string> names;
+  for (const AxisEntry& entry : report.axes) names.insert(entry.value);
+
+  for (const char* name : {"PyTorch", "program", "train 4711", "others", "default", "none", "step",
+                           "step/nccl:reduce", "cuMemAlloc_v2", "cuMemHostAlloc", "512"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+TEST(Report, TellsWhoMadeThePeakAndWhen) {
+  const Report report = assemble(sample_parts());
+
+  EXPECT_EQ(report.kinds[0].peak_ns, 500'000'000U);
+  EXPECT_EQ(report.kinds[0].peak_site, 0);
+  EXPECT_EQ(report.kinds[0].peak_thread, "others");
+  EXPECT_EQ(report.kinds[0].peak_range, "step/nccl:reduce");
+  EXPECT_EQ(report.kinds[1].peak_site, -1);
+}
+
+TEST(Report, TellsTheAgesOfWhatIsLive) {
+  const Report report = assemble(sample_parts());
+
+  ASSERT_EQ(report.sites[0].live_by_age.size(), 10U);
+  EXPECT_EQ(report.sites[0].live_by_age[0], 20U * (1 << 20) - 10 + 4000);
+  std::uint64_t last = 0;
+  for (const Site& site : report.sites) last += site.live_by_age.empty() ? 0 : site.live_by_age[9];
+  EXPECT_EQ(last, 1000U);
 }
 
 TEST(Report, SurvivesTagsThatTheRecorderDoesNotKnow) {

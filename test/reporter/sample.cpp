@@ -7,6 +7,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kStart = 77'000'000'000;  // of a clock that began with the machine
 
 Duration duration(std::uint64_t count, std::uint64_t each_ns, std::size_t bucket) {
   Duration time{.count = count,
@@ -95,6 +96,20 @@ Snapshot memory() {
                    {0x7e0000000000, 4096, 4000, 3, kLive},
                    {0x7e0000100000, 8192, 8192, 0, kLive}};
   memory.tags = {tag_totals(8192), tag_totals(1000), tag_totals(20 * kMiB - 10), tag_totals(4000)};
+  memory.tags[1].lifetimes = {0, 2, 0, 1};
+  memory.group_peaks = {0,    1000, 1000, 1000, 1000, 1500, 1000, 20 * kMiB, 20 * kMiB,
+                        4000, 4000, 4000, 4000, 4000, 4000, 4000, 4000,      4000};
+  memory.kinds[0].peak_ns = kStart + 500'000'000;
+  memory.kinds[0].peak_tag = 2;
+  memory.timelines = {{.kind = Kind::device,
+                       .device = 0,
+                       .bucket_ns = 1 << 29,
+                       .highest = {20 * kMiB + 990, 20 * kMiB + 990},
+                       .last = {1000, 20 * kMiB + 990}}};
+  memory.start_ns = kStart;
+  memory.taken_ns = kStart + 1'000'000'000;
+  memory.blocks[0].born_ns = kStart + 950'000'000;
+  memory.blocks[2].born_ns = kStart;
   return memory;
 }
 
@@ -114,11 +129,17 @@ RecorderFacts recorder() {
   facts.sites = {{}, {{0, 1}}, {{2, 1}}, {{3}}, {{4}}};
   const Place device_place{.kind = Kind::device, .device = 0, .context = 0};
   const Place pinned_place{.kind = Kind::pinned, .device = 0, .context = 0};
+  // By owner, thread, stream, range, function and size class: values, and groups of them.
   facts.tags = {{},
-                {1, device_place, 1500},
-                {2, device_place, 3000},
-                {2, pinned_place, 90000},
-                {4, device_place, 0}};
+                {1, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 1500, 1},
+                {2, device_place, {1, kOtherValue, 1, 2, 0, 25}, {7, 8, 9, 10, 5, 11}, 3000, 0},
+                {2, pinned_place, {1, 1, 0, 1, 2, 12}, {12, 13, 14, 15, 16, 17}, 90000, 0},
+                {4, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 0, 0}};
+  facts.owners = {"program", "PyTorch"};
+  facts.threads = {{}, {4711, "train"}};
+  facts.streams = {{}, {0}};
+  facts.ranges = {{}, {0, "", "step", 3}, {1, "nccl", "reduce", 6}};
+  facts.range_marks = 2;
   facts.unrecorded_calls = 1;
   facts.warnings = {"libunwind is missing: stacks by frame pointers"};
   return facts;
@@ -159,7 +180,10 @@ ReportParts sample_parts() {
                     .free_bytes = 84000000000,
                     .free_bytes_age_ns = 7000,
                     .limit_bytes = 42949672960,
-                    .limit_refusals = 3}};
+                    .limit_refusals = 3,
+                    .outside_bytes = 600 * kMiB,
+                    .context_bytes = 400 * kMiB,
+                    .module_bytes = 50 * kMiB}};
   parts.function_names = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc"};
   parts.memory = memory();
   parts.recorder = recorder();

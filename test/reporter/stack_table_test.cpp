@@ -16,8 +16,8 @@ constexpr std::array<std::uintptr_t, 3> kFrames{1, 2, 3};
 
 TEST(StackTable, TellsTheSameAddressesApartAfterAnUnload) {
   StackTable table;
-  const StackKey before{.frames = kFrames, .place = {}, .epoch = 1};
-  const StackKey after{.frames = kFrames, .place = {}, .epoch = 2};
+  const StackKey before{.frames = kFrames, .origin = {}, .epoch = 1};
+  const StackKey after{.frames = kFrames, .origin = {}, .epoch = 2};
   table.insert(before, StackTable::hash(before), 7);
 
   EXPECT_EQ(table.find(before, StackTable::hash(before)), 7U);
@@ -26,10 +26,9 @@ TEST(StackTable, TellsTheSameAddressesApartAfterAnUnload) {
 
 TEST(StackTable, ComparesStacksAndNotOnlyTheirHashes) {
   StackTable table;
-  const StackKey one{.frames = kFrames, .place = {}, .epoch = 1};
-  const StackKey shorter{.frames = std::span(kFrames).first(2), .place = {}, .epoch = 1};
-  const StackKey pinned{
-      .frames = kFrames, .place = {.kind = Kind::pinned, .device = 0, .context = 0}, .epoch = 1};
+  const StackKey one{.frames = kFrames, .origin = {}, .epoch = 1};
+  const StackKey shorter{.frames = std::span(kFrames).first(2), .origin = {}, .epoch = 1};
+  const StackKey pinned{.frames = kFrames, .origin = {.place = {.kind = Kind::pinned}}, .epoch = 1};
   table.insert(one, 5, 1);
   table.insert(shorter, 5, 2);
   table.insert(pinned, 5, 3);
@@ -41,7 +40,7 @@ TEST(StackTable, ComparesStacksAndNotOnlyTheirHashes) {
 
 TEST(StackTable, KeepsTheFirstTagOfAStack) {
   StackTable table;
-  const StackKey key{.frames = kFrames, .place = {}, .epoch = 1};
+  const StackKey key{.frames = kFrames, .origin = {}, .epoch = 1};
   table.insert(key, 5, 1);
   table.insert(key, 5, 2);
 
@@ -53,7 +52,7 @@ TEST(StackTable, IsReadWhileItIsWritten) {
   StackTable table;
   std::atomic<bool> wrong = false;
   const auto key_of = [](const std::uintptr_t& frame) {
-    return StackKey{.frames = {&frame, 1}, .place = {}, .epoch = 1};
+    return StackKey{.frames = {&frame, 1}, .origin = {}, .epoch = 1};
   };
   const auto work = [&] {
     for (std::uintptr_t frame = 1; frame <= kStacks; ++frame) {

@@ -139,6 +139,11 @@ TEST(Symbols, SayThatGeneratedCodeHasNone) {
 TEST(Names, AreDemangled) {
   EXPECT_EQ(demangle("_Z1fi"), "f(int)");
   EXPECT_EQ(demangle("main"), "main");
+  EXPECT_EQ(demangle("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
+  EXPECT_EQ(
+      demangle("_ZN47_$LT$gpu..Buffer$u20$as$u20$core..ops..Drop$GT$4drop17h0123456789abcdefE"),
+      "<gpu::Buffer as core::ops::Drop>::drop");
+  EXPECT_EQ(demangle("_ZN4core17h012345678zabcdefE"), "core::h012345678zabcdef");
   EXPECT_EQ(demangle("_Znonsense"), "_Znonsense");
   EXPECT_EQ(demangle(""), "");
 }

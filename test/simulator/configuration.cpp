@@ -81,6 +81,8 @@ constexpr std::uint64_t kMostMicroseconds = 60'000'000;
 
 bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "capacity") return set(c.capacity, byte_count(value), 1 << 21, kMostCapacity);
+  if (key == "context_bytes") return set(c.context_bytes, byte_count(value), 0, kMostCapacity);
+  if (key == "module_bytes") return set(c.module_bytes, byte_count(value), 0, kMostCapacity);
   if (key == "devices") return set(c.devices, number(value), 1, 16);
   if (key == "fail_alloc") return set(c.fail_alloc, number(value), 0, kMost);
   if (key == "sticky") return set_sticky(c, value);

@@ -30,6 +30,7 @@ struct CUctx_st {
   const std::uint64_t id;
   std::atomic<unsigned> flags;
   std::atomic<bool> alive{true};
+  std::atomic<std::uint64_t> kept{0};  // bytes that the driver keeps for it and its code
   unsigned retains = 0;  // of a primary one, else attachments; guarded by Driver::mutex
   vramscope::simulator::StreamSet streams;
 };
@@ -74,6 +75,10 @@ struct Driver {
   std::atomic<std::uint64_t> next_id{1};
   std::atomic<std::uint64_t> launches{0};
 };
+
+// The driver keeps so many bytes for the context, until it ends or needs less. False: no room.
+[[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);
+void keep_less_for(CUcontext context, std::uint64_t bytes);
 
 enum class Needs : std::uint8_t { nothing, driver, context };
 enum class Flavour : std::uint8_t { legacy, per_thread };

@@ -43,8 +43,11 @@ CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal) {
   if (context == nullptr || !good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::uint64_t kept = driver().configuration.context_bytes;
+  if (!driver().device(ordinal)->accounts.keep(kept)) return CUDA_ERROR_OUT_OF_MEMORY;
   auto* made = new CUctx_st(ordinal, false, flags, driver().next_id++);
   made->retains = 1;
+  made->kept = kept;
   {
     const std::lock_guard lock(driver().mutex);
     driver().contexts.insert(made);
@@ -67,6 +70,7 @@ void end(CUcontext context) {
   for (const Allocation& allocation : driver().memory.take_all_of(context)) {
     driver().give_back(allocation);
   }
+  driver().device_of(context).accounts.keep_less(context->kept.exchange(0));
 }
 
 }  // namespace
@@ -74,6 +78,17 @@ void end(CUcontext context) {
 CUresult check_context(CUcontext context) {
   if (!known(context)) return CUDA_ERROR_INVALID_CONTEXT;
   return context->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+bool keep_for(CUcontext context, std::uint64_t bytes) {
+  if (!driver().device_of(context).accounts.keep(bytes)) return false;
+  context->kept += bytes;
+  return true;
+}
+
+void keep_less_for(CUcontext context, std::uint64_t bytes) {
+  driver().device_of(context).accounts.keep_less(bytes);
+  context->kept -= bytes;
 }
 
 CUcontext current_context() { return stack().empty() ? nullptr : stack().back(); }
@@ -170,6 +185,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
   Device* device = driver().device(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock(driver().mutex);
+  if (!device->primary.alive && !keep_for(&device->primary, driver().configuration.context_bytes)) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   ++device->primary.retains;
   device->primary.alive = true;
   *context = &device->primary;

@@ -6,7 +6,8 @@
 
 // A name is all that is known about code.
 struct CUmod_st {
-  std::mutex mutex;  // guards functions
+  std::mutex mutex;             // guards functions
+  CUcontext context = nullptr;  // that it was loaded into; null: none
   std::map<std::string, std::shared_ptr<CUfunc_st>> functions;
 };
 struct CUfunc_st {
@@ -35,7 +36,12 @@ Handles<CUfunc_st>& functions() {
 
 CUresult load(CUmodule* module, const void* image) {
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *module = modules().add(std::make_shared<CUmod_st>());
+  const auto made = std::make_shared<CUmod_st>();
+  made->context = current_context();
+  if (made->context != nullptr && !keep_for(made->context, driver().configuration.module_bytes)) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *module = modules().add(made);
   return CUDA_SUCCESS;
 }
 
@@ -119,7 +125,13 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load(module, image); }
 
 CUresult cuModuleUnload(CUmodule module) {
-  if (!modules().remove(module)) return CUDA_ERROR_INVALID_HANDLE;
+  const auto leaving = modules().find(module);
+  if (!leaving || !modules().remove(module)) return CUDA_ERROR_INVALID_HANDLE;
+  const std::uint64_t bytes = driver().configuration.module_bytes;
+  // What was loaded into a context that has ended went with it.
+  if (leaving->context != nullptr && leaving->context->kept >= bytes) {
+    keep_less_for(leaving->context, bytes);
+  }
   functions().remove_if([module](const CUfunc_st& f) { return f.module == module; });
   return CUDA_SUCCESS;
 }

@@ -85,11 +85,18 @@ SharedUse::~SharedUse() {
 
 std::uint64_t SharedUse::used_by_others(int device) const {
   std::uint64_t sum = 0;
+  each_other(device, [&sum](std::uint32_t, std::uint64_t bytes) { sum += bytes; });
+  return sum;
+}
+
+void SharedUse::each_other(int device,
+                           const std::function<void(std::uint32_t, std::uint64_t)>& visit) const {
   for (const Row& row : table_->rows) {
     const std::uint64_t bytes = row.bytes[device];
-    if (&row != mine_ && bytes != 0 && is_alive(row.process)) sum += bytes;
+    const std::uint64_t process = row.process;
+    if (&row == mine_ || bytes == 0 || !is_alive(process)) continue;
+    visit(static_cast<std::uint32_t>(process & ((std::uint64_t{1} << kPidBits) - 1)), bytes);
   }
-  return sum;
 }
 
 SharedUse::Table* SharedUse::map(const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,8 @@ class SharedUse {
   [[nodiscard]] bool ok() const { return mine_ != nullptr; }
   void tell(int device, std::uint64_t bytes) { mine_->bytes[device].store(bytes); }
   [[nodiscard]] std::uint64_t used_by_others(int device) const;
+  // Each of them: visit(process, bytes).
+  void each_other(int device, const std::function<void(std::uint32_t, std::uint64_t)>& visit) const;
 
  private:
   struct Row {

@@ -57,6 +57,23 @@ Status SimulatedDevice::release(Address address) noexcept {
   return {};
 }
 
+bool SimulatedDevice::keep(std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t others = model_.neighbours == nullptr ? 0 : model_.neighbours->used_bytes();
+  if (others > model_.capacity ||
+      used() + others > model_.capacity - std::min(bytes, model_.capacity))
+    return false;
+  kept_ += bytes;
+  if (model_.neighbours != nullptr && bytes != 0) model_.neighbours->tell(used());
+  return true;
+}
+
+void SimulatedDevice::keep_less(std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  kept_ -= bytes;
+  if (model_.neighbours != nullptr && bytes != 0) model_.neighbours->tell(used());
+}
+
 void SimulatedDevice::fail_call(std::uint64_t k) noexcept {
   const std::lock_guard lock(mutex_);
   fail_in_ = k;
@@ -114,7 +131,7 @@ bool SimulatedDevice::fault_is_due() noexcept {
 }
 
 std::uint64_t SimulatedDevice::used() const noexcept {
-  return model_.reuse_addresses ? granules_.used_bytes() : counters_.live_bytes;
+  return kept_ + (model_.reuse_addresses ? granules_.used_bytes() : counters_.live_bytes);
 }
 
 std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes) {
@@ -131,9 +148,10 @@ std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes) {
 std::optional<Address> SimulatedDevice::place_beside_neighbours(Memory kind, std::size_t bytes) {
   const std::uint64_t before = used();
   const auto address = place(kind, bytes);
-  if (!address || model_.neighbours == nullptr || used() == before) return address;
-  model_.neighbours->tell(used());
-  if (model_.neighbours->used_bytes() + used() <= model_.capacity) return address;
+  if (!address || used() == before) return address;
+  if (model_.neighbours != nullptr) model_.neighbours->tell(used());
+  const std::uint64_t others = model_.neighbours == nullptr ? 0 : model_.neighbours->used_bytes();
+  if (others + used() <= model_.capacity) return address;
   take_back(kind, *address, bytes);
   return std::nullopt;
 }

@@ -70,6 +70,11 @@ class SimulatedDevice {
   // `address` must be the start of a live allocation, else Result::invalid with code 1.
   [[nodiscard]] Status release(Address address) noexcept;
 
+  // What the driver keeps for itself from now on: more, or less by what was kept before. False: no
+  // room, and nothing changed.
+  [[nodiscard]] bool keep(std::uint64_t bytes) noexcept;
+  void keep_less(std::uint64_t bytes) noexcept;
+
   // The k-th following allocation call fails (1: the next). 0 cancels; a new number replaces.
   void fail_call(std::uint64_t k) noexcept;
   // The same for a release: it answers `status` and changes nothing.
@@ -103,7 +108,8 @@ class SimulatedDevice {
   const DeviceModel model_;
   mutable std::mutex mutex_;  // guards everything below
   std::map<Address, Live> live_;
-  Granules granules_;  // used only when addresses are reused
+  std::uint64_t kept_ = 0;  // by the driver
+  Granules granules_;       // used only when addresses are reused
   Address next_device_;
   Address next_pinned_ = kPinnedBase;
   Counters counters_;

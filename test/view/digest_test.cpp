@@ -90,7 +90,7 @@ TEST(Digest, RegistrationsAreNoMeasureOfWhatPinningCosts) {
 
 TEST(Digest, BytesOfAKindAddOwners) {
   Report report = sample_report();
-  report.ledger.push_back(report.ledger[1]);
+  report.kinds.push_back(report.kinds[1]);
 
   EXPECT_EQ(bytes_of(report, Kind::pinned).peak, 128 * kMiB);
   EXPECT_EQ(bytes_of(report, Kind::managed).calls, 0u);

@@ -123,8 +123,8 @@ TEST(ReportText, FitsOneScreen) {
     report.warnings.emplace_back(300, 'w');
   }
   for (const Kind kind : {Kind::registered, Kind::managed, Kind::stream_ordered}) {
-    report.ledger.push_back(report.ledger[1]);
-    report.ledger.back().kind = kind;
+    report.kinds.push_back(report.kinds[1]);
+    report.kinds.back().kind = kind;
   }
   report.process.arguments.assign(200, "argument");
 

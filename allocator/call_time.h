@@ -1,0 +1,13 @@
+// When the call began in which this thread is: told by whoever has a clock, read under the lock.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace vramscope {
+
+// Nanoseconds of one steady clock; 0 where nobody tells. A variable of the thread, not a parameter:
+// whatever a call sets in motion has happened then. initial-exec: read at each allocation.
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local std::uint64_t call_time_ns;
+
+}  // namespace vramscope

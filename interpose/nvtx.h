@@ -1,0 +1,17 @@
+// NVTX: the ranges and marks that programs and libraries name. We are the injection library that
+// NVTX loads, and pass every call on to another one if the user has one.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reporter/record/range_table.h"
+
+namespace vramscope {
+
+// The ranges of this process; null while no part of it uses NVTX, and in a forked child.
+// Threads: any.
+[[nodiscard]] RangeTable* ranges() noexcept;
+
+// In a forked child: its locks may be held by threads that it does not have.
+void abandon_ranges() noexcept;
+
+}  // namespace vramscope

@@ -1,0 +1,57 @@
+// By what allocations are told apart besides their call stack and kind of memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "allocator/place.h"
+
+namespace vramscope {
+
+// Each has a table of values; a value is an index into it. What size_class counts is
+// std::bit_width(bytes): class i holds requests of 2^(i-1) up to, but not including, 2^i bytes.
+enum class Axis : std::uint8_t { owner, thread, stream, range, function, size_class };
+inline constexpr std::size_t kAxes = 6;
+static_assert(kAxes == kGroupsOfTag);
+using AxisValues = std::array<std::uint32_t, kAxes>;
+
+// The value of what a full table could not name.
+inline constexpr std::uint32_t kOtherValue = 0xffffffffU;
+
+[[nodiscard]] constexpr std::uint8_t size_class_of(std::uint64_t bytes) {
+  return static_cast<std::uint8_t>(std::bit_width(bytes));
+}
+
+// Who asks, for what. `caller` is where the driver was called from: all that is known without
+// stacks.
+struct Origin {
+  Place place;  // kind and device only
+  std::uint16_t function = 0;
+  std::uint8_t size_class = 0;
+  std::uint32_t thread = 0;  // 0: nobody asked which
+  std::uint32_t stream = 0;  // 0: the call takes none
+  std::uint32_t range = 0;   // 0: outside every range
+  std::uintptr_t caller = 0;
+};
+
+struct ThreadFact {
+  std::int64_t id = 0;  // the system's, 0: unknown
+  std::string name;
+};
+
+struct StreamFact {
+  std::uint64_t handle = 0;  // as the program has it; two streams may have had the same in turn
+};
+
+struct RangeFact {
+  std::uint32_t parent = 0;  // the range around it, 0: none
+  std::string domain;        // "" is the default one
+  std::string name;
+  std::uint64_t entered = 0;  // times
+};
+
+}  // namespace vramscope

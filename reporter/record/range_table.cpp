@@ -1,0 +1,106 @@
+// Paths of ranges.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/range_table.h"
+
+#include <algorithm>
+
+namespace vramscope {
+
+constinit thread_local RangeTable::Thread RangeTable::thread{};
+
+RangeTable::RangeTable() { ranges_.emplace_back(); }  // number 0: outside every range
+
+std::uint32_t RangeTable::domain_number(std::string_view domain) {
+  const auto known = domains_.find(domain);
+  if (known != domains_.end()) return known->second;
+  const auto number = static_cast<std::uint32_t>(domains_.size());
+  domains_.emplace(domain, number);
+  return number;
+}
+
+std::uint32_t RangeTable::number_of(std::uint32_t parent, std::string_view domain,
+                                    std::string_view name) {
+  name = name.substr(0, kMaxName);
+  domain = domain.substr(0, kMaxName);
+  std::tuple key(parent, std::string(domain), std::string(name));
+  const auto known = numbers_.find(key);
+  if (known != numbers_.end()) {
+    ++ranges_[known->second].entered;
+    return known->second;
+  }
+  if (ranges_.size() > kMax) return kOtherValue;
+  const auto number = static_cast<std::uint32_t>(ranges_.size());
+  ranges_.push_back({parent, std::string(domain), std::string(name), 1});
+  numbers_.emplace(std::move(key), number);
+  return number;
+}
+
+int RangeTable::push(std::string_view domain, std::string_view name) noexcept {
+  const std::uint32_t parent = current();
+  const std::size_t depth = thread.depth++;
+  if (depth >= kMaxDepth) return static_cast<int>(depth);
+  Open& open = thread.open[depth];
+  open = {kOtherValue, 0, newest_start_.load(std::memory_order_relaxed)};
+  try {
+    const SystemLock guard(lock_);
+    open.domain = domain_number(domain);
+    if (parent != kOtherValue) open.range = number_of(parent, domain, name);
+  } catch (...) {  // no memory for the name: one of the others
+  }
+  return static_cast<int>(depth);
+}
+
+// Domains are stacks of their own that interleave: the last of this domain goes.
+int RangeTable::pop(std::string_view domain) noexcept {
+  if (thread.depth == 0) return -1;
+  if (thread.depth > kMaxDepth) return static_cast<int>(--thread.depth);
+  std::uint32_t number = 0;
+  {
+    const SystemLock guard(lock_);
+    const auto known = domains_.find(domain);
+    if (known == domains_.end()) return -1;
+    number = known->second;
+  }
+  std::size_t at = thread.depth;
+  while (at != 0 && thread.open[at - 1].domain != number) --at;
+  if (at == 0) return -1;
+  std::copy(thread.open + at, thread.open + thread.depth, thread.open + at - 1);
+  --thread.depth;
+  return static_cast<int>(at - 1);
+}
+
+std::uint64_t RangeTable::start(std::string_view domain, std::string_view name) noexcept {
+  const SystemLock guard(lock_);
+  const std::uint64_t id = ++last_id_;
+  try {
+    started_.push_back({id, kOtherValue});
+    started_.back().range = number_of(0, domain, name);
+  } catch (...) {  // no memory for the name: one of the others, or nobody's
+  }
+  newest_range_.store(started_.empty() ? 0 : started_.back().range, std::memory_order_relaxed);
+  newest_start_.store(id, std::memory_order_release);
+  return id;
+}
+
+void RangeTable::end(std::uint64_t id) noexcept {
+  const SystemLock guard(lock_);
+  std::erase_if(started_, [id](const Started& open) { return open.id == id; });
+  newest_range_.store(started_.empty() ? 0 : started_.back().range, std::memory_order_relaxed);
+  newest_start_.store(started_.empty() ? 0 : started_.back().id, std::memory_order_release);
+}
+
+std::uint32_t RangeTable::current() const noexcept {
+  const std::uint64_t newest = newest_start_.load(std::memory_order_acquire);
+  const std::size_t depth = std::min(thread.depth, kMaxDepth);
+  if (depth != 0 && newest <= thread.open[depth - 1].after_start) {
+    return thread.open[depth - 1].range;
+  }
+  return newest != 0 ? newest_range_.load(std::memory_order_relaxed) : 0;
+}
+
+std::vector<RangeFact> RangeTable::facts() const {
+  const SystemLock guard(lock_);
+  return ranges_;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,77 @@
+// The named ranges that the program opened (NVTX), as paths; and which one a thread is in.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "allocator/capability.h"
+#include "reporter/record/axes.h"
+
+namespace vramscope {
+
+// A thread pushes and pops; the process starts and ends. What is allocated belongs to the range
+// that was opened last, of the thread's and of those of the process that are still open. Names of
+// further ranges than kMax are not kept: they are "others". Threads: any.
+class RangeTable {
+ public:
+  static constexpr std::size_t kMax = 4096;
+  static constexpr std::size_t kMaxDepth = 32;  // pushes below that are counted, not kept apart
+  static constexpr std::size_t kMaxName = 256;  // bytes kept of a name
+
+  RangeTable();  // may throw bad_alloc
+
+  // The depth of the range, from 0 on.
+  int push(std::string_view domain, std::string_view name) noexcept;
+  // The depth of the range that ended; -1: there was none.
+  int pop(std::string_view domain) noexcept;
+  // Gives what end() takes; never 0.
+  [[nodiscard]] std::uint64_t start(std::string_view domain, std::string_view name) noexcept;
+  void end(std::uint64_t id) noexcept;
+  void mark() noexcept { marks_.fetch_add(1, std::memory_order_relaxed); }
+
+  // The calling thread's: 0 outside every range, or kOtherValue.
+  [[nodiscard]] std::uint32_t current() const noexcept;
+  [[nodiscard]] std::vector<RangeFact> facts() const;  // by number; may throw bad_alloc
+  [[nodiscard]] std::uint64_t marks() const noexcept {
+    return marks_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Open {  // of a thread
+    std::uint32_t range;
+    std::uint32_t domain;       // number of its name
+    std::uint64_t after_start;  // starts of the process before it
+  };
+  struct Thread {
+    std::size_t depth;
+    Open open[kMaxDepth];
+  };
+  struct Started {
+    std::uint64_t id;
+    std::uint32_t range;
+  };
+  [[nodiscard]] std::uint32_t domain_number(std::string_view domain) VRAMSCOPE_REQUIRES(lock_);
+  [[nodiscard]] std::uint32_t number_of(std::uint32_t parent, std::string_view domain,
+                                        std::string_view name) VRAMSCOPE_REQUIRES(lock_);
+
+  __attribute__((tls_model("initial-exec"))) static constinit thread_local Thread thread;
+  mutable SystemMutex lock_;
+  std::vector<RangeFact> ranges_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> numbers_
+      VRAMSCOPE_GUARDED_BY(lock_);
+  std::map<std::string, std::uint32_t, std::less<>> domains_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::vector<Started> started_ VRAMSCOPE_GUARDED_BY(lock_);  // open ones, in their order
+  std::uint64_t last_id_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
+  // The last of `started_`: its number among the starts, and its range.
+  std::atomic<std::uint64_t> newest_start_{0};
+  std::atomic<std::uint32_t> newest_range_{0};
+  std::atomic<std::uint64_t> marks_{0};
+};
+
+}  // namespace vramscope

@@ -1,0 +1,68 @@
+// Numbers threads and reads their names.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/thread_table.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::size_t kNameBytes = 16;  // TASK_COMM_LEN
+
+// "" when that thread has ended.
+std::string name_of(std::int64_t id) {
+  char path[48];
+  std::snprintf(path, sizeof path, "/proc/self/task/%lld/comm", static_cast<long long>(id));
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  char text[kNameBytes + 1];
+  ssize_t length = read(file, text, sizeof text);
+  close(file);
+  if (length > 0 && text[length - 1] == '\n') --length;
+  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+}
+
+}  // namespace
+
+constinit thread_local ThreadTable::Slot ThreadTable::slot{nullptr, 0};
+
+ThreadTable::ThreadTable() { threads_.emplace_back(); }  // number 0 is nobody's
+
+std::uint32_t ThreadTable::enter() noexcept {
+  const int kept = errno;
+  char name[kNameBytes + 1] = {};
+  prctl(PR_GET_NAME, name);
+  slot = {this, kOtherValue};
+  const SystemLock guard(lock_);
+  if (threads_.size() <= kMax) {
+    try {
+      threads_.push_back({static_cast<std::int64_t>(syscall(SYS_gettid)), name});
+      slot.number = static_cast<std::uint32_t>(threads_.size() - 1);
+    } catch (...) {  // no memory for a name: it is one of the others
+    }
+  }
+  errno = kept;
+  return slot.number;
+}
+
+std::vector<ThreadFact> ThreadTable::facts() const {
+  std::vector<ThreadFact> facts;
+  {
+    const SystemLock guard(lock_);
+    facts = threads_;
+  }
+  for (ThreadFact& thread : facts) {
+    if (thread.id == 0) continue;
+    if (std::string now = name_of(thread.id); !now.empty()) thread.name = std::move(now);
+  }
+  return facts;
+}
+
+}  // namespace vramscope

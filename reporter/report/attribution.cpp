@@ -1,0 +1,257 @@
+// Tells by axis and by kind what was counted by tag.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/attribution.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "reporter/report/fields.h"
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::size_t kTenths = 10;
+
+std::string stream_text(const std::vector<StreamFact>& streams, std::uint32_t value) {
+  constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD
+  const std::uint64_t handle = streams[value].handle;
+  if (handle == 0) return "default";
+  if (handle == kPerThread) return "default of the thread";
+  return "stream " + std::to_string(value);
+}
+
+std::string thread_text(const ThreadFact& thread) {
+  return thread.name.empty() ? std::to_string(thread.id)
+                             : thread.name + " " + std::to_string(thread.id);
+}
+
+// "epoch/forward"; of another domain than the default one "nccl:ncclAllReduce".
+std::string range_text(const std::vector<RangeFact>& ranges, std::uint32_t value) {
+  std::string text;
+  for (std::uint32_t at = value; at != 0 && at < ranges.size(); at = ranges[at].parent) {
+    const RangeFact& range = ranges[at];
+    const std::string name = range.domain.empty() ? range.name : range.domain + ":" + range.name;
+    text = text.empty() ? name : name + "/" + text;
+    if (range.parent >= at) break;  // parents come first
+  }
+  return text;
+}
+
+// What a value of an axis is called.
+std::string value_text(const ReportParts& parts, Axis axis, std::uint32_t value) {
+  const RecorderFacts& facts = parts.recorder;
+  if (value == kOtherValue) return "others";
+  switch (axis) {
+    case Axis::owner:
+      if (value < facts.owners.size()) return facts.owners[value];
+      break;
+    case Axis::thread:
+      if (value != 0 && value < facts.threads.size()) return thread_text(facts.threads[value]);
+      break;
+    case Axis::stream:
+      if (value == 0) return "none";
+      if (value < facts.streams.size()) return stream_text(facts.streams, value);
+      break;
+    case Axis::range:
+      if (value == 0) return "none";
+      if (value < facts.ranges.size()) return range_text(facts.ranges, value);
+      break;
+    case Axis::function:
+      if (value < parts.function_names.size()) return parts.function_names[value];
+      break;
+    case Axis::size_class:
+      if (value != 0 && value <= 64) return std::to_string(std::uint64_t{1} << (value - 1));
+      break;
+  }
+  return "unknown";
+}
+
+void add(AxisEntry& sum, const TagTotals& tag, const TagFact& fact) {
+  sum.totals.live_bytes += tag.live_bytes;
+  sum.totals.live_count += tag.live_count;
+  sum.totals.peak_bytes += tag.peak_bytes;
+  sum.totals.peak_count += tag.peak_count;
+  sum.totals.total_bytes += tag.total_bytes;
+  sum.totals.total_count += tag.total_count;
+  sum.totals.total_ns += fact.total_ns;
+}
+
+}  // namespace
+
+std::vector<AxisEntry> make_axes(const ReportParts& parts) {
+  const Snapshot& memory = parts.memory;
+  using Key = std::tuple<std::size_t, std::uint16_t, Kind, std::uint32_t>;
+  std::map<Key, AxisEntry> entries;
+  const std::size_t tags = std::min(memory.tags.size(), parts.recorder.tags.size());
+  for (std::size_t tag = 1; tag < tags; ++tag) {
+    const TagTotals& totals = memory.tags[tag];
+    const TagFact& fact = parts.recorder.tags[tag];
+    if (totals.total_count == 0 && fact.total_ns == 0) continue;
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      const Group group = fact.groups[axis];
+      const auto [entry, is_new] =
+          entries.try_emplace(Key{axis, fact.place.device, fact.place.kind, fact.values[axis]});
+      if (is_new) {
+        entry->second.axis = static_cast<Axis>(axis);
+        entry->second.value = value_text(parts, entry->second.axis, fact.values[axis]);
+        entry->second.device = fact.place.device;
+        entry->second.kind = fact.place.kind;
+        if (group < memory.group_peaks.size()) {
+          entry->second.own_peak_bytes = memory.group_peaks[group];
+        }
+      }
+      add(entry->second, totals, fact);
+      if (group == 0) entry->second.own_peak_bytes = entry->second.totals.peak_bytes;
+    }
+  }
+  std::vector<AxisEntry> axes;
+  axes.reserve(entries.size());
+  for (auto& [key, entry] : entries) axes.push_back(std::move(entry));
+  std::stable_sort(axes.begin(), axes.end(), [](const AxisEntry& a, const AxisEntry& b) {
+    return std::tie(a.axis, a.device, a.kind, b.totals.peak_bytes, b.totals.total_bytes, a.value) <
+           std::tie(b.axis, b.device, b.kind, a.totals.peak_bytes, a.totals.total_bytes, b.value);
+  });
+  return axes;
+}
+
+std::vector<KindFacts> make_kinds(const ReportParts& parts,
+                                  const std::vector<std::int64_t>& site_of_tag) {
+  const Snapshot& memory = parts.memory;
+  std::vector<KindFacts> kinds;
+  for (const KindTotals& totals : memory.kinds) {
+    KindFacts facts{.kind = totals.kind,
+                    .device = totals.device,
+                    .current_bytes = totals.current_bytes,
+                    .peak_bytes = totals.peak_bytes,
+                    .peak_ns = totals.peak_ns - std::min(totals.peak_ns, memory.start_ns),
+                    .allocations = totals.allocations,
+                    .frees = totals.frees};
+    if (totals.peak_tag < site_of_tag.size()) facts.peak_site = site_of_tag[totals.peak_tag];
+    const auto& tags = parts.recorder.tags;
+    if (totals.peak_tag != 0 && totals.peak_tag < tags.size()) {
+      const AxisValues& values = tags[totals.peak_tag].values;
+      const auto text = [&](Axis axis) {
+        return value_text(parts, axis, values[static_cast<std::size_t>(axis)]);
+      };
+      facts.peak_thread = text(Axis::thread);
+      facts.peak_range = text(Axis::range);
+    }
+    kinds.push_back(std::move(facts));
+  }
+  return kinds;
+}
+
+TimelineFacts make_timeline(const ReportParts& parts) {
+  const Snapshot& memory = parts.memory;
+  TimelineFacts timeline;
+  timeline.duration_ns = memory.taken_ns - std::min(memory.start_ns, memory.taken_ns);
+  timeline.start_ns =
+      parts.process.report_time_ns - std::min(timeline.duration_ns, parts.process.report_time_ns);
+  for (const TimelineSnapshot& series : memory.timelines) {
+    if (series.highest.empty()) continue;
+    timeline.series.push_back({.kind = series.kind,
+                               .device = series.device,
+                               .bucket_ns = series.bucket_ns,
+                               .highest = series.highest,
+                               .last = series.last});
+  }
+  return timeline;
+}
+
+namespace {
+
+std::string kind_name(Kind kind) { return std::string(kKindNames[static_cast<std::size_t>(kind)]); }
+
+// What is on the device besides the blocks that the program holds.
+void add_rest(const DeviceFacts& facts, const Snapshot& memory, std::vector<LedgerEntry>& ledger) {
+  std::uint64_t reserved = 0;
+  for (const SegmentSnapshot& segment : memory.segments) {
+    const bool counts = segment.place.kind == Kind::device && segment.place.device == facts.index;
+    if (counts) reserved += segment.total_size;
+  }
+  std::uint64_t live = 0;
+  for (const KindTotals& totals : memory.kinds) {
+    if (totals.kind == Kind::device && totals.device == facts.index) live = totals.current_bytes;
+  }
+  const auto add = [&](const char* kind, const char* owner, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    ledger.push_back({.device = facts.index,
+                      .kind = kind,
+                      .owner = owner,
+                      .current_bytes = bytes,
+                      .peak_bytes = bytes,
+                      .calls = 0,
+                      .device_bytes = bytes});
+  };
+  add("cached", "vramscope", reserved - std::min(live, reserved));
+  std::uint64_t outside = facts.outside_bytes;
+  const std::uint64_t contexts = std::min(facts.context_bytes, outside);
+  add("unaccounted", "contexts", contexts);
+  outside -= contexts;
+  const std::uint64_t modules = std::min(facts.module_bytes, outside);
+  add("unaccounted", "modules", modules);
+  add("others", "others", outside - modules);
+}
+
+}  // namespace
+
+// What the tags do not tell: memory whose origin is unknown, and what nobody asked for by a call.
+std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector<AxisEntry>& axes) {
+  std::vector<LedgerEntry> ledger;
+  for (const KindTotals& totals : parts.memory.kinds) {
+    LedgerEntry unknown{.device = totals.device,
+                        .kind = kind_name(totals.kind),
+                        .owner = "unknown",
+                        .current_bytes = totals.current_bytes,
+                        .peak_bytes = totals.peak_bytes,
+                        .calls = totals.allocations};
+    const bool on_device = takes_device_memory(totals.kind);
+    for (const AxisEntry& entry : axes) {
+      const bool is_part = entry.axis == Axis::owner && entry.kind == totals.kind &&
+                           entry.device == totals.device && entry.totals.total_count != 0;
+      if (!is_part) continue;
+      const SiteTotals& sum = entry.totals;
+      ledger.push_back({.device = entry.device,
+                        .kind = kind_name(entry.kind),
+                        .owner = entry.value,
+                        .current_bytes = sum.live_bytes,
+                        .peak_bytes = entry.own_peak_bytes,
+                        .calls = sum.total_count,
+                        .device_bytes = on_device ? sum.live_bytes : 0});
+      unknown.current_bytes -= std::min(unknown.current_bytes, sum.live_bytes);
+      unknown.peak_bytes -= std::min(unknown.peak_bytes, sum.peak_bytes);
+      unknown.calls -= std::min(unknown.calls, sum.total_count);
+    }
+    if (unknown.calls == 0) continue;
+    unknown.device_bytes = on_device ? unknown.current_bytes : 0;
+    ledger.push_back(unknown);
+  }
+  std::stable_sort(ledger.begin(), ledger.end(),
+                   [](const LedgerEntry& a, const LedgerEntry& b) { return a.device < b.device; });
+  for (const DeviceFacts& facts : parts.devices) add_rest(facts, parts.memory, ledger);
+  std::stable_sort(ledger.begin(), ledger.end(),
+                   [](const LedgerEntry& a, const LedgerEntry& b) { return a.device < b.device; });
+  return ledger;
+}
+
+void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
+              std::vector<Site>& sites) {
+  const Snapshot& memory = parts.memory;
+  const std::uint64_t whole = memory.taken_ns - std::min(memory.start_ns, memory.taken_ns);
+  if (whole == 0) return;
+  for (const BlockSnapshot& block : memory.blocks) {
+    if (block.state != BlockState::active_allocated || block.tag >= site_of_tag.size()) continue;
+    const std::int64_t site = site_of_tag[block.tag];
+    if (site < 0) continue;
+    auto& ages = sites[static_cast<std::size_t>(site)].live_by_age;
+    ages.resize(kTenths);
+    const std::uint64_t after = block.born_ns - std::min(memory.start_ns, block.born_ns);
+    const std::size_t tenth = static_cast<std::size_t>(
+        static_cast<double>(after) / static_cast<double>(whole) * double{kTenths});
+    ages[std::min(tenth, kTenths - 1)] += block.requested_size;
+  }
+}
+
+}  // namespace vramscope

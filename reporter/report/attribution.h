@@ -1,0 +1,30 @@
+// Who, where and when: what the allocator counted by tag, told by owner, thread, stream, range,
+// function and size; each kind's peak; the ledger that adds up to the device.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// By axis, device and kind, then the largest at the peak first. May throw bad_alloc, as all here.
+[[nodiscard]] std::vector<AxisEntry> make_axes(const ReportParts& parts);
+
+// site_of_tag: index into the report's sites, -1: none.
+[[nodiscard]] std::vector<KindFacts> make_kinds(const ReportParts& parts,
+                                                const std::vector<std::int64_t>& site_of_tag);
+
+[[nodiscard]] TimelineFacts make_timeline(const ReportParts& parts);
+
+// Sorted by device; first what was recorded, by kind and owner, then what is known of the rest.
+[[nodiscard]] std::vector<LedgerEntry> make_ledger(const ReportParts& parts,
+                                                   const std::vector<AxisEntry>& axes);
+
+// The bytes of live blocks by the tenth of the run in which they were allocated, by site.
+void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
+              std::vector<Site>& sites);
+
+}  // namespace vramscope

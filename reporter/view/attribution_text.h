@@ -1,0 +1,43 @@
+// Who, where and when, as a person reads it: sites, the peak, owners and other axes, the timeline.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "reporter/report/report.h"
+#include "reporter/view/format.h"
+#include "reporter/view/frames.h"
+
+namespace vramscope {
+
+// By what sites are ordered. Names: "peak", "live", "total", "count", "time", "temporary",
+// "growth".
+enum class SiteOrder : std::uint8_t { peak, live, total, count, time, temporary, growth };
+[[nodiscard]] std::optional<SiteOrder> site_order(std::string_view name);
+// "owner", "thread", "stream", "range", "function", "size".
+[[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
+
+// In how many tenths of the run the site allocated bytes that are still there: what leaks grows in
+// all of them, what is replaced all the time only in the last.
+[[nodiscard]] std::size_t tenths_of_growth(const Site& site);
+
+// Each text and JSON ends with a newline. most: rows, 0 for all.
+[[nodiscard]] std::string all_sites_text(const Report& report, SiteOrder order,
+                                         const NameFrame& name, const Page& page, std::size_t most);
+[[nodiscard]] std::string all_sites_json(const Report& report, SiteOrder order,
+                                         const NameFrame& name, std::size_t most);
+[[nodiscard]] std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
+                                    std::size_t most);
+[[nodiscard]] std::string peak_json(const Report& report, const NameFrame& name, std::size_t most);
+[[nodiscard]] std::string owners_text(const Report& report, const Page& page, std::size_t most);
+[[nodiscard]] std::string owners_json(const Report& report, std::size_t most);
+[[nodiscard]] std::string axis_text(const Report& report, Axis axis, const Page& page,
+                                    std::size_t most);
+[[nodiscard]] std::string axis_json(const Report& report, Axis axis, std::size_t most);
+[[nodiscard]] std::string timeline_text(const Report& report, const Page& page, std::size_t most);
+[[nodiscard]] std::string timeline_json(const Report& report, std::size_t most);
+
+}  // namespace vramscope

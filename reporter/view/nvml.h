@@ -1,0 +1,34 @@
+// What NVML says of the GPUs' use, all processes together and each. The tool's alone: the program
+// never meets NVML through us.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+struct GpuProcess {
+  std::uint32_t pid = 0;
+  std::uint64_t bytes = 0;
+};
+struct GpuUse {
+  std::string uuid;
+  std::uint64_t free_bytes = 0;  // as the driver tells programs; what it calls used may be more
+  std::vector<GpuProcess> processes;  // those that NVML sees from here
+};
+
+inline constexpr const char* kNvml = "libnvidia-ml.so.1";
+
+// Opens `library` for the call; empty where it is not there or has nothing to say.
+[[nodiscard]] std::vector<GpuUse> ask_nvml(const std::string& library);
+
+// Takes the bytes of other processes that still run out of the ledger's "others", each as an entry
+// with the owner "PID (name)", and what is left of this process's own into "unaccounted". Only
+// while the report's process lives on this machine, and only as far as "others" reaches.
+void name_others(Report& report, const std::vector<GpuUse>& gpus);
+
+}  // namespace vramscope

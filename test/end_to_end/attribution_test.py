@@ -1,0 +1,219 @@
+"""Who, where and when: owners, axes, peaks and time, and a ledger that adds up to the device."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import signal
+import subprocess
+import tempfile
+
+import harness
+import recount
+
+MIB = 1 << 20
+RECORDING = ("cache", "dedicated", "observe")
+CONTEXT, MODULE = 300 * MIB, 10 * MIB
+COSTS = "context_bytes=300MiB,module_bytes=10MiB"
+
+
+def rows(report, axis, kind="device"):
+    """Value -> entry of one axis; a process has one device here."""
+    return {row["value"]: row for row in report["axes"] if (row["axis"], row["kind"]) == (axis, kind)}
+
+
+class Attribution(harness.Case):
+    def report(self, command, mode="cache", simulator="", **variables):
+        command = [harness.program(command[0]), *command[1:]]
+        outcome = self.run_program(command, mode, simulator, **variables)
+        report = self.only_report(outcome)
+        recount.check(self, report)
+        self.check_axes(report)
+        return report
+
+    def check_axes(self, report):
+        """The values of each axis add up to their kind, as the owners of the ledger do."""
+        for kind in report["kinds"]:
+            of_kind = [row for row in report["axes"] if row["kind"] == kind["kind"] and row["device"] == kind["device"]]
+            owners = [row for row in report["ledger"] if row["kind"] == kind["kind"] and row["device"] == kind["device"]]
+            self.assertEqual(kind["current_bytes"], sum(row["current_bytes"] for row in owners))
+            self.assertEqual(kind["allocations"], sum(row["calls"] for row in owners))
+            for axis in ("owner", "thread", "stream", "range", "function", "size_class"):
+                values = [row for row in of_kind if row["axis"] == axis]
+                self.assertEqual(kind["current_bytes"], sum(row["live_bytes"] for row in values), axis)
+                self.assertEqual(kind["peak_bytes"], sum(row["peak_bytes"] for row in values), axis)
+                self.assertEqual(kind["allocations"], sum(row["total_count"] for row in values), axis)
+                for row in values:
+                    self.assertGreaterEqual(row["own_peak_bytes"], max(row["live_bytes"], row["peak_bytes"]))
+            (series,) = [
+                s for s in report["timeline"]["series"] if (s["kind"], s["device"]) == (kind["kind"], kind["device"])
+            ]
+            self.assertEqual(kind["peak_bytes"], max(series["highest"]))
+            self.assertEqual(kind["current_bytes"], series["last"][-1])
+            self.assertLessEqual(kind["peak_ns"], report["timeline"]["duration_ns"])
+        for site in report["sites"]:
+            self.assertEqual(site["total_count"], sum(site["sizes"]))
+            self.assertEqual(site["total_count"] - site["live_count"], sum(site["lifetimes"]))
+            self.assertLessEqual(site["temporary_count"], site["total_count"] - site["live_count"])
+
+    def test_memory_belongs_to_the_library_that_asked(self):
+        for mode in RECORDING:
+            for stacks in ("unwind", "none"):
+                owners = rows(self.report(["exporter"], mode, VRAMSCOPE_STACKS=stacks), "owner")
+                self.assertEqual({"UCX", "program"}, set(owners), (mode, stacks))
+
+    def test_each_thread_has_its_own_numbers(self):
+        for mode in RECORDING:
+            threads = rows(self.report(["threads_alloc"], mode, VRAMSCOPE_SIGNAL="none"), "thread")
+            self.assertEqual([400] * 4, [row["total_count"] for row in threads.values()], threads)
+            self.assertTrue(all(name.startswith("threads_alloc ") for name in threads))
+
+    def test_ranges_of_threads_of_the_process_and_of_domains_are_told_apart(self):
+        for mode in RECORDING:
+            report = self.report(["nvtx_ranges"], mode, NVTX_INJECTION64_PATH=str(harness.LIBRARY))
+            ranges = {value: row["live_bytes"] // MIB for value, row in rows(report, "range").items()}
+            deep = "/".join(["deep"] * 32)
+            self.assertEqual(
+                {"early": 1, "none": 10, "step/vorwärts": 3, "step/net:reduce": 4, "epoch": 11, "epoch/inner": 7, deep: 9},
+                ranges,
+            )
+            self.assertEqual(1, report["range_marks"])
+
+    def test_ranges_are_passed_on_to_the_users_own_tool(self):
+        other = harness.PROGRAMS / "libnvtx_listener.so"
+        native = self.run_program([harness.program("nvtx_ranges")], NVTX_INJECTION64_PATH=str(other))
+        self.assertIn("push early\n", native.stdout)
+        self.assertIn("domain net\n", native.stdout)
+        for mode in harness.MODES:
+            both = self.run_program(
+                [harness.program("nvtx_ranges")],
+                mode,
+                NVTX_INJECTION64_PATH=str(harness.LIBRARY),
+                VRAMSCOPE_NVTX_INJECTION=str(other),
+            )
+            self.assertEqual(native.behaviour(), both.behaviour(), mode)
+            for report in both.reports:
+                self.assertIn("step/net:reduce", rows(report, "range"))
+
+    def test_streams_are_told_apart_where_calls_take_one(self):
+        for mode in RECORDING:
+            report = self.report(["kinds"], mode)
+            streams = rows(report, "stream", "stream_ordered")
+            self.assertNotIn("none", streams)
+            self.assertEqual({"none"}, set(rows(report, "stream")))
+
+    def test_the_peak_names_who_made_it(self):
+        (peak,) = [kind for kind in self.report(["train"])["kinds"] if kind["kind"] == "device"]
+        self.assertTrue(peak["peak_thread"].startswith("train "))
+        self.assertIsNotNone(peak["peak_site"])
+        self.assertEqual("none", peak["peak_range"])
+
+    def test_what_is_left_at_the_end_has_an_age(self):
+        report = self.report(["train"])
+        (left,) = [site for site in report["sites"] if site["live_bytes"]]
+        self.assertEqual(left["live_bytes"], sum(left["live_by_age"]))
+
+    def used(self, report):
+        return sum(row["device_bytes"] for row in report["ledger"])
+
+    def test_the_ledger_adds_up_to_a_device_that_two_processes_share(self):
+        with tempfile.TemporaryDirectory() as place:
+            simulator = f"{COSTS},shared={place}/device"
+            for mode in ("cache", "dedicated", "observe"):
+                self.check_two_processes(mode, simulator)
+
+    def check_two_processes(self, mode, simulator):
+        variables = {**harness.environment(simulator=simulator), "VRAMSCOPE_MODE": mode}
+        first = self.start(["beside", "100"], variables)
+        second = self.start(["beside", "30"], variables)
+        used = int(self.finish(second))
+        (report,) = [r for r in harness.read_reports(self.folder) if r["process"]["arguments"][1] == "30"]
+        recount.check(self, report)
+        # The program sees what we could give back as free.
+        cached = 20 * MIB if mode == "cache" else 8 * MIB if mode == "dedicated" else 0
+        self.assertEqual(used + cached, self.used(report))
+        (device,) = report["devices"]
+        self.assertEqual(device["total_bytes"] - device["free_bytes"], self.used(report))
+        parts = {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"]}
+        self.assertEqual(CONTEXT, parts["unaccounted", "contexts"])
+        self.assertEqual(MODULE, parts["unaccounted", "modules"])
+        self.assertEqual(30 * MIB, parts["device", "program"])
+        self.assertEqual(4 * MIB, parts["managed", "program"])
+        # The other process holds its context, its code, 100 MiB and 4 MiB, and what it caches.
+        self.assertEqual(CONTEXT + MODULE + 104 * MIB + cached, parts["others", "others"])
+        self.finish(first)
+        for path in harness.pathlib.Path(self.folder).glob("*.json"):
+            path.unlink()
+
+    def start(self, command, variables):
+        process = subprocess.Popen(
+            [harness.TOOL, "run", "--sim", "--quiet", harness.program(command[0]), *command[1:]],
+            cwd=self.folder, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.addCleanup(self.end_program, process)
+        self.assertEqual("ready\n", process.stdout.readline())
+        return process
+
+    def finish(self, process):
+        out, _ = process.communicate("\n", timeout=harness.DEADLINE_S)
+        self.assertEqual(0, process.returncode)
+        return out
+
+    def test_other_processes_are_named_while_they_run(self):
+        with tempfile.TemporaryDirectory() as place:
+            simulator = f"{COSTS},shared={place}/device"
+            variables = harness.environment(simulator=simulator)
+            first = self.start(["beside", "100"], variables)
+            second = self.start(["beside", "30"], variables)
+            (pid,) = [p for p in self.children_of(second) if p]
+            os.kill(pid, signal.SIGUSR1)
+            harness.wait_for_reports(self.folder, 1)
+            (path,) = harness.pathlib.Path(self.folder).glob("*.json")
+            listing = subprocess.run(
+                [harness.TOOL, "owners", "--json", path], env=variables, capture_output=True, text=True, check=True
+            )
+            owners = {row["owner"]: row["device_bytes"] for row in json.loads(listing.stdout)["ledger"]}
+            (other,) = [name for name in owners if name.endswith("(beside)")]
+            self.assertEqual(f"{self.children_of(first)[0]} (beside)", other)
+            self.assertGreaterEqual(owners[other], CONTEXT + MODULE + 104 * MIB)
+            self.finish(first)
+            self.finish(second)
+
+    @staticmethod
+    def children_of(process):
+        path = f"/proc/{process.pid}/task/{process.pid}/children"
+        return [int(word) for word in harness.pathlib.Path(path).read_text().split()]
+
+    def test_stacks_that_cannot_be_walked_are_short(self):
+        for where in ("coroutine", "frames", "generated", "signal", "tables"):
+            for stacks in ("unwind", "frame-pointers", "none"):
+                report = self.report(["odd_stacks", where], VRAMSCOPE_STACKS=stacks)
+                (kind,) = [kind for kind in report["kinds"] if kind["kind"] == "device"]
+                self.assertEqual(3 * MIB, kind["peak_bytes"], (where, stacks))
+                self.assertEqual([], report["warnings"], (where, stacks))
+
+    def test_generated_code_has_the_name_that_its_compiler_left(self):
+        self.run_tool("run", "--sim", "-q", "--stacks", "frame-pointers", harness.program("odd_stacks"), "generated", "keep")
+        (path,) = harness.pathlib.Path(self.folder).glob("*.json")
+        pid = json.loads(path.read_text())["process"]["pid"]
+        names = harness.pathlib.Path(f"/tmp/perf-{pid}.map")
+        self.addCleanup(names.unlink)
+        self.assertIn("generated_kernel", self.run_tool("sites", "--json", path).stdout)
+        names.write_text("nonsense\n-1 zz\nffffffffffffffff ffffffffffffffff x\n\n12 4 \n")
+        self.assertEqual(0, self.run_tool("sites", path).returncode)
+
+    def test_every_listing_says_the_same_as_text_and_as_json(self):
+        self.run_tool("run", "--sim", "--quiet", harness.program("nvtx_ranges"))
+        (path,) = harness.pathlib.Path(self.folder).glob("*.json")
+        for verb in (["sites"], ["peak"], ["owners"], ["owners", "--by", "range"], ["timeline"]):
+            text = self.run_tool(*verb, path)
+            self.assertEqual((0, ""), (text.returncode, text.stderr), verb)
+            self.assertLess(len(text.stdout.splitlines()), 45, verb)
+            listing = self.run_tool(*verb, "--json", path)
+            self.assertEqual(0, listing.returncode, verb)
+            json.loads(listing.stdout)
+        self.assertIn("step/net:reduce", self.run_tool("owners", "--by", "range", path).stdout)
+        self.assertIn("allocate (driver.h:", self.run_tool("sites", "-n", "3", path).stdout)
+        self.assertEqual(2, self.run_tool("owners", "--by", "colour", path).returncode)
+
+
+if __name__ == "__main__":
+    harness.main()
