@@ -121,7 +121,7 @@ void CachingAllocator::State::forget_direct(Directs::iterator it, Ended how) {
   }
   if (takes_device_memory(direct.where.kind)) rooms[direct.where.device].direct -= direct.bytes;
   ledger.count_free(direct.where, direct.tag, direct.bytes);
-  if (how == Ended::freed) ledger.count_lifetime(direct.tag, born_ns(direct.serial));
+  if (how == Ended::freed) note_lifetime(direct.tag, direct.serial);
 }
 
 void CachingAllocator::State::forget_overlapping(Space space, Address address,

@@ -109,7 +109,7 @@ void CachingAllocator::State::describe_free(const PlaceMemory& place, BlockIndex
   out.requested = b.requested;
   out.tag = b.tag;
   out.where = place.place;
-  ledger.count_lifetime(b.tag, born_ns(blocks.life(block).serial()));
+  note_lifetime(b.tag, blocks.life(block).serial());
 }
 
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,

@@ -19,6 +19,7 @@ void Ledger::join(Tag tag, const Groups& groups) noexcept {
   const Group highest = *std::max_element(groups.begin(), groups.end());
   if (!prepare(tag) || !groups_.grow_to(std::size_t{highest} + 1)) return;
   details_[tag].groups = groups;
+  keeps_details_ = true;
 }
 
 std::size_t Ledger::decade_of(std::uint64_t ns) noexcept {
@@ -59,15 +60,13 @@ void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) no
   touch(account, tag).total += Amount{bytes, 1};
   ++account.allocations;
   account.below -= static_cast<std::int64_t>(bytes);
-  for (const Group group : details_[tag].groups) {
-    if (group == 0) continue;
-    GroupTotals& totals = groups_[group];
-    totals.live_bytes += bytes;
-    totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
-  }
-  note(account, account.current_bytes() - bytes);
-  if (account.below >= 0) [[likely]]
-    return;
+  if (keeps_details_) [[unlikely]]
+    detail_allocation(account, tag, bytes);
+  if (account.below < 0) [[unlikely]]
+    raise(account, tag);
+}
+
+void Ledger::raise(Account& account, Tag tag) noexcept {
   account.set_peak();
   account.peak_ns = call_time_ns;
   account.peak_tag = tag;
@@ -78,6 +77,21 @@ void Ledger::count_call_of_free(Account& account) noexcept { ++account.frees; }
 void Ledger::count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
   touch(account, tag).gone += Amount{bytes, 1};
   account.below += static_cast<std::int64_t>(bytes);
+  if (keeps_details_) [[unlikely]]
+    detail_completion(account, tag, bytes);
+}
+
+void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  for (const Group group : details_[tag].groups) {
+    if (group == 0) continue;
+    GroupTotals& totals = groups_[group];
+    totals.live_bytes += bytes;
+    totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
+  }
+  note(account, account.current_bytes() - bytes);
+}
+
+void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
   for (const Group group : details_[tag].groups) {
     if (group != 0) groups_[group].live_bytes -= bytes;
   }

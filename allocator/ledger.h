@@ -91,6 +91,10 @@ class Ledger {
     count_completion(account_of(where), tag, bytes);
   }
 
+  // Has any tag joined groups? Else nobody asks for more than totals and their peaks, and nothing
+  // more is kept.
+  [[nodiscard]] bool keeps_details() const { return keeps_details_; }
+
   // The program gives up, at call_time_ns, what it got at `born_ns`.
   void count_lifetime(Tag tag, std::uint64_t born_ns) noexcept {
     ++details_[tag].lifetimes[decade_of(call_time_ns - std::min(born_ns, call_time_ns))];
@@ -120,6 +124,9 @@ class Ledger {
     if (account.timeline) account.timeline->note(now(), before, account.current_bytes());
   }
   [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
+  [[gnu::noinline]] static void raise(Account& account, Tag tag) noexcept;
+  [[gnu::noinline]] void detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+  [[gnu::noinline]] void detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
   [[nodiscard]] Holding& touch(Account& account, Tag tag);
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
   static void add(TagTotals& totals, const Holding& holding);
@@ -127,6 +134,7 @@ class Ledger {
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
   MappedArray<Details> details_;
+  bool keeps_details_ = false;
   std::size_t prepared_ = 0;         // tags that both have room for
   MappedArray<GroupTotals> groups_;  // [0] stays empty
   std::size_t tag_count_ = 1;        // highest tag seen + 1

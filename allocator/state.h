@@ -151,8 +151,20 @@ struct CachingAllocator::State {
   [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
     last_serial.store(serial, std::memory_order_relaxed);
-    births.note(serial, call_time_ns);
+    if (ledger.keeps_details()) [[unlikely]]
+      note_birth(serial);
     return serial;
+  }
+  [[gnu::noinline]] void note_birth(std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex) {
+    births.note(serial, call_time_ns);
+  }
+  // The program gives up, now, what has this tag and number.
+  void note_lifetime(Tag tag, std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex) {
+    if (ledger.keeps_details()) [[unlikely]]
+      count_lifetime(tag, serial);
+  }
+  [[gnu::noinline]] void count_lifetime(Tag tag, std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex) {
+    ledger.count_lifetime(tag, born_ns(serial));
   }
   [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
     return births.time_of(serial, last_serial.load(std::memory_order_relaxed));

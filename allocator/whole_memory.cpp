@@ -82,7 +82,7 @@ bool CachingAllocator::State::free_whole(Kind kind, Address address, Wait when,
 void CachingAllocator::State::begin_free_whole(WholeBlock& block) {
   block.state = BlockState::active_pending_free;
   wholes(block.where.kind).add_pending(block);
-  ledger.count_lifetime(block.tag, born_ns(block.serial));
+  note_lifetime(block.tag, block.serial);
   count_whole_release(block);
 }
 

@@ -53,6 +53,7 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
 bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
 
 Origin Call::origin(Place place, std::size_t bytes) const noexcept {
+  if (!profiler_->attributes()) return {.place = place};
   Recorder& recorder = profiler_->recorder();
   const RangeTable* const named = ranges();
   return {.place = place,

@@ -92,7 +92,7 @@ Profiler::Profiler(const Options& options)
     static_cast<CachingAllocator*>(allocator)->join(tag, groups);
   };
   backend_.tell(use_);
-  recorder_.tell({.told = join, .who = &allocator_});
+  if (options_.attribution) recorder_.tell({.told = join, .who = &allocator_});
   limit_devices();
 }
 

@@ -41,6 +41,7 @@ class Profiler {
   [[nodiscard]] bool routes_device_memory() const noexcept {
     return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
   }
+  [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
   [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
   [[nodiscard]] bool limits_devices() const noexcept { return limits_devices_; }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }

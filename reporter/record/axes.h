@@ -36,6 +36,11 @@ struct Origin {
   std::uint32_t stream = 0;  // 0: the call takes none
   std::uint32_t range = 0;   // 0: outside every range
   std::uintptr_t caller = 0;
+
+  // Nothing but a place is known.
+  [[nodiscard]] bool is_plain() const {
+    return (function | size_class | thread | stream | range) == 0 && caller == 0;
+  }
 };
 
 struct ThreadFact {

@@ -3,6 +3,7 @@
 #include "reporter/record/recorder.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <utility>
@@ -66,6 +67,12 @@ struct Recorder::State {
   TagTimes tag_times;
   ThreadTable threads;
   StreamTable streams;
+  // Of origins of which nothing but the (kind, device) is known, without a stack; 0: not yet.
+  std::array<std::atomic<Tag>, kKinds * kMaxDevices> plain_tags{};
+  std::atomic<Tag>& plain_tag(Place place) {
+    return plain_tags[static_cast<std::size_t>(place.kind) * kMaxDevices +
+                      place.device % kMaxDevices];
+  }
   std::atomic<std::uint64_t> unrecorded{0};
   SystemMutex warnings_lock;
   std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
@@ -149,6 +156,11 @@ Recorder::~Recorder() = default;
 Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
   const KeptErrno kept;
   try {
+    const bool is_plain = stack.view().empty() && origin.is_plain();
+    std::atomic<Tag>& plain = state_->plain_tag(origin.place);
+    if (is_plain) {
+      if (const Tag tag = plain.load(std::memory_order_acquire)) return tag;
+    }
     StackKey key{.frames = stack.view(), .origin = origin};
     if (key.frames.empty() && origin.caller != 0) key.frames = {&key.origin.caller, 1};
     if (const Tag tag = state_->find(key)) return tag;
@@ -160,6 +172,7 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     if (tag.tag == 0) return 0;
     if (listener_.told != nullptr) listener_.told(listener_.who, tag.tag, tag.groups);
     state_->stacks.insert(key, StackTable::hash(key), tag.tag);
+    if (is_plain) plain.store(tag.tag, std::memory_order_release);
     return tag.tag;
   } catch (...) {
     warn("out of memory for call sites: some are counted as unknown");
@@ -172,7 +185,7 @@ void Recorder::record(const Event& event) noexcept {
   try {
     state_->counters.record(event);
     if (event.tag != 0 && is_allocating(event)) state_->tag_times.add(event.tag, event.total_ns);
-    state_->count_temporary(event);
+    if (listener_.told != nullptr) state_->count_temporary(event);
   } catch (...) {
     count_unrecorded();
   }
