@@ -93,10 +93,15 @@ CUcontext Contexts::memory_owner(CUcontext context) noexcept {
   return context;
 }
 
+// A context that has ended may still be current: the driver refuses to be called in it.
 CUresult Contexts::check_current() noexcept {
   CUcontext context = nullptr;
-  const CUresult code = real().cuCtxGetCurrent(&context);
-  return code == CUDA_SUCCESS && context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : code;
+  if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) return code;
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (remembered.context == context && remembered.generation == generation) return CUDA_SUCCESS;
+  CUdevice device = 0;
+  return real().cuCtxGetDevice(&device);
 }
 
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
@@ -155,10 +160,9 @@ Within::Within(CUcontext context) noexcept {
   CUcontext current = nullptr;
   code_ = real().cuCtxGetCurrent(&current);
   if (code_ != CUDA_SUCCESS || current == context) return;
-  if (current == nullptr) {
-    code_ = CUDA_ERROR_INVALID_CONTEXT;
-    return;
-  }
+  CUdevice device = 0;  // of no use: the question tells whether the current context has ended
+  code_ = current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : real().cuCtxGetDevice(&device);
+  if (code_ != CUDA_SUCCESS) return;
   code_ = real().cuCtxPushCurrent_v2(context);
   pushed_ = code_ == CUDA_SUCCESS;
 }

@@ -47,8 +47,8 @@ class Contexts {
   };
   // The calling thread's current context.
   [[nodiscard]] Current current() noexcept;
-  // Only whether there is one, as a code of the driver's.
-  [[nodiscard]] static CUresult check_current() noexcept;
+  // Only whether there is one that has not ended, as a code of the driver's.
+  [[nodiscard]] CUresult check_current() noexcept;
 
   // Handle of the context of a place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
@@ -131,8 +131,8 @@ class Contexts {
 };
 
 // Makes the context of a place current for one scope, when it is not already. A thread without any
-// context gets none: code() is INVALID_CONTEXT then, what the driver says to the program's own
-// call.
+// context, or with one that has ended, gets none: code() is what the driver says to the program's
+// own call.
 class Within {
  public:
   explicit Within(CUcontext context) noexcept;

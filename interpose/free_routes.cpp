@@ -14,10 +14,13 @@ using Wait = CachingAllocator::Wait;
 template <class Refuse>
 CUresult free_ours(Call& call, Address address, Wait when, Refuse refuse) {
   Profiler& profiler = call.profiler();
-  if (profiler.waits_at_reuse()) {  // nothing else asks the driver whether it may be called
-    if (const CUresult code = Contexts::check_current(); code != CUDA_SUCCESS) return code;
-    when = Wait::now;
+  // Without a wait nothing else asks the driver whether it may be called.
+  if (profiler.waits_at_reuse() || profiler.captures().any()) {
+    if (const CUresult code = profiler.contexts().check_current(); code != CUDA_SUCCESS) {
+      return code;
+    }
   }
+  if (profiler.waits_at_reuse()) when = Wait::now;
   const Outcome outcome = profiler.allocator().free(address, when);
   if (outcome.status.result == Result::invalid) return refuse();
   call.note(outcome);

@@ -150,15 +150,25 @@ CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bo
   return code;
 }
 
-// Also after most failures: an invalidated capture has ended.
+// Whether a capture goes on after an answer to its end: an invalidated one does not.
+bool goes_on(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
                      bool per_thread) {
   const Captures::Key key = Captures::key(stream, per_thread);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
-  const bool goes_on =
-      code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || code == CUDA_ERROR_INVALID_VALUE;
-  if (!goes_on) call.profiler().captures().ended(key);
+  if (!goes_on(code)) call.profiler().captures().ended(key);
   return code;
 }
 
@@ -185,10 +195,15 @@ CUresult cuCtxAttach(Call& call, const DirectCall& direct, CUcontext* pctx, unsi
   return code;
 }
 CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  CUdevice device = 0;
+  const bool is_primary = ctx != nullptr && real().cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+                          primary_context(device) == ctx;
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS && !call.profiler().contexts().detached(ctx)) {
-    forget_context(call.profiler(), ctx);
-  }
+  if (code != CUDA_SUCCESS) return code;
+  bool is_held = call.profiler().contexts().detached(ctx);
+  if (is_primary)
+    is_held = primary_context(device) != nullptr;  // those who retained it hold it too
+  if (!is_held) forget_context(call.profiler(), ctx);
   return code;
 }
 

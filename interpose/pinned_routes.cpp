@@ -53,6 +53,12 @@ CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
   return allocate_pinned(call, direct, pp, bytesize, 0);
 }
 
+// Registered memory is the program's own; pinned memory of ours that is free is nobody's.
+CUresult cuMemHostUnregister(Call& call, const DirectCall& direct, void* p) noexcept {
+  void* const known = as_program_knows(call, p);
+  return known == p ? direct() : real().cuMemHostUnregister(known);
+}
+
 CUresult cuMemHostGetFlags(Call& call, const DirectCall&, unsigned int* pFlags, void* p) noexcept {
   return real().cuMemHostGetFlags(pFlags, as_program_knows(call, p));
 }
