@@ -14,6 +14,7 @@ enum class Result : std::uint8_t {
   out_of_memory,  // no room; asking again after giving memory back may succeed
   invalid,        // not the start of a live block of ours
   failed,         // the backend refused for another reason, told by `code`
+  forbidden,      // a stream capture forbids it now: the backend did nothing
 };
 
 // What became of a call. `code` is the backend's own number (a CUresult for the real driver, 0 when
@@ -48,7 +49,8 @@ class Backend {
   // Gives back a segment that came from reserve(where). A refusal is reported, not repeated.
   virtual Reply release(Place where, Address segment) noexcept = 0;
 
-  // Returns when everything submitted so far has finished, in every context that can reach `where`.
+  // Returns when everything submitted so far has finished, in every context that can reach `where`;
+  // Result::forbidden at once while may_wait() is false.
   virtual Reply wait(Place where) noexcept = 0;
 
   // A sticky error of `where` that nobody has been told of, without waiting for the device.

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/block_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 namespace vramscope {
 namespace {
@@ -15,18 +17,36 @@ constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: F
 }  // namespace
 
 bool BlockTable::grow() noexcept {
-  if (count_ + 3 > kMostBlocks) return false;
-  if (!blocks_.grow_to(count_ + 3 < kFirstBlocks ? kFirstBlocks : count_ + 3)) return false;
-  return (used_ + 1) * kSpread <= map_.size() || grow_map();
+  const std::size_t wanted = count_ + 3 < kFirstBlocks ? kFirstBlocks : count_ + 3;
+  if (wanted > kMostBlocks || !blocks_.grow_to(wanted) || !lives_.grow_to(wanted)) return false;
+  most_blocks_ = std::min(blocks_.size(), lives_.size()) - 2;
+  return (used_ + 1) * kSpread <= map_.entries.size() || grow_map();
+}
+
+bool BlockTable::Map::open(std::size_t size) noexcept {
+  if (!entries.grow_to(size)) return false;
+  mask = entries.size() - 1;
+  shift = 64 - std::countr_zero(entries.size());
+  return true;
+}
+
+inline std::size_t BlockTable::Map::home(Address address) const {
+  return (address / kUnit * kGolden) >> shift;
 }
 
 bool BlockTable::grow_map() noexcept {
-  move_some(outgrown_.size());  // seldom: the last growth is not finished
+  move_some(outgrown_.entries.size());  // seldom: the last growth is not finished
   Map wider;
-  if (!wider.grow_to(map_.size() ? 2 * map_.size() : kFirstEntries)) return false;
-  outgrown_.swap(map_);
-  map_.swap(wider);
-  unmoved_ = outgrown_.size();
+  const std::size_t size = map_.entries.size();
+  if (!wider.open(size ? 2 * size : kFirstEntries)) return false;
+  outgrown_.entries.swap(map_.entries);
+  std::swap(outgrown_.mask, map_.mask);
+  std::swap(outgrown_.shift, map_.shift);
+  map_.entries.swap(wider.entries);
+  map_.mask = wider.mask;
+  map_.shift = wider.shift;
+  most_used_ = map_.entries.size() / kSpread;
+  unmoved_ = outgrown_.entries.size();
   cursor_ = 0;
   if (unmoved_ == 0) return true;
   while (outgrown_[cursor_] != kNoBlock) ++cursor_;  // runs move whole: begin between two
@@ -35,7 +55,7 @@ bool BlockTable::grow_map() noexcept {
 
 // Empties runs of the outgrown map until `entries` were looked at and a run has ended.
 void BlockTable::move_some(std::size_t entries) noexcept {
-  const std::size_t mask = outgrown_.size() - 1;
+  const std::size_t mask = outgrown_.mask;
   bool inside_run = false;
   while (unmoved_ > 0 && (entries > 0 || inside_run)) {
     const BlockIndex i = outgrown_[cursor_];
@@ -45,37 +65,33 @@ void BlockTable::move_some(std::size_t entries) noexcept {
     cursor_ = (cursor_ + 1) & mask;
     --unmoved_;
     // All at once at the end would be 0.6 ms for a table of a million blocks.
-    if (cursor_ % kDiscarded == 0 && outgrown_.size() - unmoved_ >= kDiscarded) {
-      outgrown_.discard((cursor_ - kDiscarded) & mask, kDiscarded);
+    if (cursor_ % kDiscarded == 0 && outgrown_.entries.size() - unmoved_ >= kDiscarded) {
+      outgrown_.entries.discard((cursor_ - kDiscarded) & mask, kDiscarded);
     }
     if (entries > 0) --entries;
   }
-  if (unmoved_ == 0) outgrown_.clear();
-}
-
-std::size_t BlockTable::home(const Map& map, Address address) const {
-  return (address / kUnit * kGolden) >> (64 - std::countr_zero(map.size()));
+  if (unmoved_ == 0) outgrown_.entries.clear();
 }
 
 void BlockTable::put(Map& map, BlockIndex i) {
-  const std::size_t mask = map.size() - 1;
-  std::size_t at = home(map, blocks_[i].address);
-  while (map[at] != kNoBlock) at = (at + 1) & mask;
+  std::size_t at = map.home(blocks_[i].where);
+  while (map[at] != kNoBlock) at = (at + 1) & map.mask;
   map[at] = i;
 }
 
 std::size_t BlockTable::search(const Map& map, Address address) const {
-  const std::size_t mask = map.size() - 1;
-  std::size_t at = home(map, address);
-  while (map[at] != kNoBlock && blocks_[map[at]].address != address) at = (at + 1) & mask;
+  std::size_t at = map.home(address);
+  while (map[at] != kNoBlock && (blocks_[map[at]].where ^ address) >= kUnit) {
+    at = (at + 1) & map.mask;
+  }
   return at;
 }
 
 // An entry behind the gap moves up unless it sits between its home and the gap already.
 void BlockTable::close_gap(Map& map, std::size_t gap) {
-  const std::size_t mask = map.size() - 1;
+  const std::size_t mask = map.mask;
   for (std::size_t at = (gap + 1) & mask; map[at] != kNoBlock; at = (at + 1) & mask) {
-    const std::size_t distance = (at - home(map, blocks_[map[at]].address)) & mask;
+    const std::size_t distance = (at - map.home(blocks_[map[at]].where)) & mask;
     if (distance < ((at - gap) & mask)) continue;
     map[gap] = map[at];
     gap = at;
@@ -85,13 +101,14 @@ void BlockTable::close_gap(Map& map, std::size_t gap) {
 
 void BlockTable::insert(BlockIndex i) noexcept {
   ++used_;
+  blocks_[i].where |= Block::kMapped;
   put(map_, i);
   if (unmoved_ > 0) [[unlikely]]
     move_some(kMovedPerInsert);
 }
 
 BlockTable::Entry BlockTable::find_entry(Address address) const noexcept {
-  if (map_.size() == 0) return {};
+  if (address % kUnit != 0) return {};
   const std::size_t at = search(map_, address);
   if (map_[at] != kNoBlock || unmoved_ == 0) [[likely]]
     return {map_[at], false, at};
@@ -101,11 +118,14 @@ BlockTable::Entry BlockTable::find_entry(Address address) const noexcept {
 
 void BlockTable::erase(Entry entry) noexcept {
   --used_;
+  blocks_[entry.block].where &= ~Block::kMapped;
   close_gap(entry.outgrown ? outgrown_ : map_, entry.at);
 }
 
-void BlockTable::erase(BlockIndex i) noexcept { erase(find_entry(blocks_[i].address)); }
+void BlockTable::erase(BlockIndex i) noexcept { erase(find_entry(blocks_[i].address())); }
 
-BlockIndex BlockTable::find(Address address) const noexcept { return find_entry(address).block; }
+BlockIndex BlockTable::find(Address address) const noexcept {
+  return map_.mask == 0 ? kNoBlock : find_entry(address).block;
+}
 
 }  // namespace vramscope

@@ -24,33 +24,52 @@ inline constexpr std::uint64_t kMaxBlockBytes = (std::uint64_t{1} << 32) * kUnit
   return static_cast<Units>(bytes / kUnit);
 }
 
-// A part of a segment. Zero bytes are record 0, "no block": it counts as live, so that nobody
-// merges with it, and takes the writes to a neighbour that does not exist.
+// A part of a segment, what every step looks at. Zero bytes are record 0, "no block": it counts as
+// live, so that nobody merges with it, and takes the writes to a neighbour that does not exist.
 struct Block {
-  Address address;
+  // Below the address, a multiple of kUnit, are the state and what the block belongs to.
+  static constexpr std::uint64_t kStates = 3;
+  static constexpr std::uint64_t kSmall = 4;   // of the small pool
+  static constexpr std::uint64_t kMapped = 8;  // found by its address
+  static constexpr std::uint64_t kFlags = kUnit - 1;
+
+  std::uint64_t where;      // address | flags
   std::uint64_t requested;  // of this life; a free block keeps what its last life asked for
   Units size;
   BlockIndex prev, next;  // neighbours in the segment
   Tag tag;                // while live; free: searches of its pool when it became free
-  std::uint16_t place;    // slot of the place it belongs to
-  BlockState state;
-  PoolClass pool;
-  std::uint32_t left, right;  // free: children in a tree of FreeBlocks; pending: next, number
-  Waits::Number freed;        // when it was freed: what must have finished before it is reused
 
-  [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
-  [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }
+  [[nodiscard]] Address address() const { return where & ~kFlags; }
+  [[nodiscard]] BlockState state() const { return static_cast<BlockState>(where & kStates); }
+  void set_state(BlockState s) { where = (where & ~kStates) | static_cast<std::uint64_t>(s); }
+  [[nodiscard]] PoolClass pool() const {
+    return where & kSmall ? PoolClass::small : PoolClass::large;
+  }
+  [[nodiscard]] bool is_mapped() const { return where & kMapped; }
+  [[nodiscard]] bool is_free() const { return where & kFree; }
+  [[nodiscard]] bool is_live() const { return (where & kStates) == 0; }
   [[nodiscard]] bool is_part() const { return (prev | next) != 0; }  // of a split segment
 
-  // While live the links hold the number of the allocation.
+  static constexpr std::uint64_t kFree = static_cast<std::uint64_t>(BlockState::inactive);
+};
+static_assert(sizeof(Block) == 32);
+static_assert(BlockState{} == BlockState::active_allocated);
+static_assert(Block::kFree == 2 && static_cast<int>(BlockState::active_pending_free) == 1);
+
+// The rest of what is known of a block, apart from its record so that more records share a line.
+struct BlockLife {
+  // Live: number of the allocation. Free: children in a tree of FreeBlocks. Pending: next, number.
+  std::uint32_t left, right;
+  Waits::Number freed;  // when it was freed: what must have finished before it is reused
+  std::uint16_t place;  // slot of the place it belongs to
+
   [[nodiscard]] std::uint64_t serial() const { return std::uint64_t{right} << 32 | left; }
   void set_serial(std::uint64_t serial) {
     left = static_cast<std::uint32_t>(serial);
     right = static_cast<std::uint32_t>(serial >> 32);
   }
 };
-static_assert(sizeof(Block) == 48);
-static_assert(BlockState{} == BlockState::active_allocated);
+static_assert(sizeof(BlockLife) == 16);
 
 // Threads: one at a time.
 class BlockTable {
@@ -61,13 +80,16 @@ class BlockTable {
 
   // Makes room for two more records and one more address. False: out of memory. Moves records.
   [[nodiscard]] bool prepare() noexcept {
-    if (count_ + 3 <= blocks_.size() && (used_ + 1) * kSpread <= map_.size()) [[likely]]
+    if (is_prepared()) [[likely]]
       return true;
     return grow();
   }
+  [[nodiscard]] bool is_prepared() const { return count_ < most_blocks_ && used_ < most_used_; }
 
   [[nodiscard]] Block& operator[](BlockIndex i) { return blocks_[i]; }
   [[nodiscard]] const Block& operator[](BlockIndex i) const { return blocks_[i]; }
+  [[nodiscard]] BlockLife& life(BlockIndex i) { return lives_[i]; }
+  [[nodiscard]] const BlockLife& life(BlockIndex i) const { return lives_[i]; }
 
   // A record with any content; after prepare().
   [[nodiscard]] BlockIndex create() noexcept {
@@ -79,7 +101,7 @@ class BlockTable {
   }
   void destroy(BlockIndex i) noexcept {
     --count_;
-    blocks_[i].state = BlockState::inactive;  // whoever still knows the index sees no live block
+    blocks_[i].where = Block::kFree;  // whoever still knows the index sees no live block
     blocks_[i].next = spare_;
     spare_ = i;
   }
@@ -89,7 +111,8 @@ class BlockTable {
   void erase(BlockIndex i) noexcept;                              // an inserted one
   [[nodiscard]] BlockIndex find(Address address) const noexcept;  // exact; kNoBlock: none
 
-  // The same in two steps that look only once. Valid until the next insert or erase.
+  // The same in two steps that look only once, after prepare(). Valid until the next insert or
+  // erase.
   struct Entry {
     BlockIndex block = kNoBlock;
     bool outgrown = false;  // in the map that is being emptied
@@ -109,19 +132,30 @@ class BlockTable {
   static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
   static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back
 
-  using Map = MappedArray<BlockIndex>;
+  struct Map {
+    MappedArray<BlockIndex> entries;
+    std::size_t mask = 0;
+    int shift = 0;  // of a hash, to an entry
+
+    [[nodiscard]] bool open(std::size_t size) noexcept;
+    [[nodiscard]] std::size_t home(Address address) const;
+    [[nodiscard]] BlockIndex& operator[](std::size_t at) { return entries[at]; }
+    [[nodiscard]] BlockIndex operator[](std::size_t at) const { return entries[at]; }
+  };
 
   [[nodiscard]] bool grow() noexcept;
   [[nodiscard]] bool grow_map() noexcept;
-  void move_some(std::size_t entries) noexcept;
-  [[nodiscard]] std::size_t home(const Map& map, Address address) const;
+  [[gnu::noinline]] void move_some(std::size_t entries) noexcept;
   void put(Map& map, BlockIndex i);
   void close_gap(Map& map, std::size_t gap);
   [[nodiscard]] std::size_t search(const Map& map, Address address) const;  // where, or a free one
 
   MappedArray<Block> blocks_;
-  BlockIndex top_ = 0;    // highest record ever used
-  BlockIndex spare_ = 0;  // records given back, linked by next
+  MappedArray<BlockLife> lives_;
+  std::size_t most_blocks_ = 0;  // count_ below which two more records are there
+  std::size_t most_used_ = 0;    // used_ below which one more address is
+  BlockIndex top_ = 0;           // highest record ever used
+  BlockIndex spare_ = 0;         // records given back, linked by next
   std::size_t count_ = 0;
 
   Map map_;

@@ -7,13 +7,6 @@
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
-#ifdef VRAMSCOPE_CHECK_INVARIANTS
-#include <cassert>
-#define VRAMSCOPE_ASSERT_INVARIANTS(state) assert((state).check_invariants().empty())
-#else
-#define VRAMSCOPE_ASSERT_INVARIANTS(state) static_cast<void>(0)
-#endif
-
 namespace vramscope {
 namespace {
 
@@ -35,22 +28,17 @@ CachingAllocator::CachingAllocator(Backend& backend, Limits limits)
 
 CachingAllocator::~CachingAllocator() = default;
 
-Outcome CachingAllocator::allocate(const Request& request) noexcept {
-  Outcome out{.status = refuse(request),
-              .requested = request.bytes,
-              .tag = request.tag,
-              .where = request.where};
-  if (!out.status.ok()) return out;
-  MutexLock lock(state_->mutex);
-  if (request.where.kind == Kind::pinned) [[unlikely]] {
-    state_->allocate_pinned(request, out);
-  } else if (request.whole) [[unlikely]] {
-    state_->allocate_whole(request, out);
+void CachingAllocator::State::allocate_otherwise(const Request& request, Outcome& out) {
+  out.status = refuse(request);
+  if (!out.status.ok()) return;
+  MutexLock lock(mutex);
+  if (request.where.kind == Kind::pinned) {
+    allocate_pinned(request, out);
+  } else if (request.whole) {
+    allocate_whole(request, out);
   } else {
-    state_->allocate(request, out);
+    allocate(request, out);
   }
-  VRAMSCOPE_ASSERT_INVARIANTS(*state_);
-  return out;
 }
 
 void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
@@ -63,111 +51,69 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     out.status = kOutOfOwnMemory;
     return;
   }
-  std::uint64_t rounded = round_request(request.bytes);
-  BlockIndex block = kNoBlock;
-  if (!plain_hits) [[unlikely]] {
-    rounded = round_request(request.bytes, limits);
-    block = find_within_limits(place->pool(pool_class(rounded)), rounded);
-  } else if (rounded <= kMaxBlockBytes) {
-    block = place->pool(pool_class(rounded)).find(to_units(rounded));
-  }
+  const std::uint64_t rounded = round_request(request.bytes, limits);
+  const Pools::Found found = find_within_limits(place->pools, rounded);
   out.source = Source::hit;
-  if (block != kNoBlock) {
-    hand_out(*place, block, rounded, out);
-    if (is_proved(place->waits, blocks[block].freed) || prove(block, out)) return;
-  }
-  block = obtain(request.where, rounded, out);
-  if (block != kNoBlock) hand_out(*places[blocks[block].place], block, rounded, out);
+  if (found.block == kNoBlock) return serve_new(rounded, out);
+  hand_out_within_limits(*place, found, rounded, out);
+  if (!is_proved(place->waits, blocks.life(found.block).freed)) settle(found.block, rounded, out);
 }
 
 // The free block for `rounded` bytes when an option has a say in it.
-BlockIndex CachingAllocator::State::find_within_limits(Pool& pool, std::uint64_t rounded) {
-  if (limits.collects_garbage()) pool.count_search();
-  if (rounded > kMaxBlockBytes) return kNoBlock;
-  const BlockIndex block = pool.find(to_units(rounded));
-  if (block == kNoBlock) return kNoBlock;
-  return may_serve(to_bytes(blocks[block].size), rounded, limits) ? block : kNoBlock;
+Pools::Found CachingAllocator::State::find_within_limits(Pools& pools, std::uint64_t rounded) {
+  const PoolClass pool = pool_class(rounded);
+  if (limits.collects_garbage()) pools.count_search(pool);
+  if (rounded > kMaxBlockBytes) return {};
+  const Pools::Found found = pools.find(pool, to_units(rounded));
+  if (found.block == kNoBlock) return {};
+  return may_serve(to_bytes(found.size), rounded, limits) ? found : Pools::Found{};
 }
 
-// `block` is free and large enough; one record and the tag's total are prepared.
-void CachingAllocator::State::hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded,
-                                       Outcome& out) {
-  Pool& pool = place.pool(blocks[block].pool);
+void CachingAllocator::State::settle(BlockIndex block, std::uint64_t rounded, Outcome& out) {
+  if (!prove(block, out)) serve_new(rounded, out);
+}
+
+void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
+  const BlockIndex block = obtain(out.where, rounded, out);
+  if (block == kNoBlock) return;
+  PlaceMemory& place = *places[blocks.life(block).place];
+  const PoolClass pool = pool_class(rounded);
+  hand_out_within_limits(place, place.pools.found(pool, block), rounded, out);
+}
+
+void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const Pools::Found& found,
+                                                     std::uint64_t rounded, Outcome& out) {
+  const PoolClass pool = pool_class(rounded);
   const Units size = to_units(rounded);
-  const std::uint64_t rest = to_bytes(blocks[block].size - size);
-  const bool cut = worth_splitting(pool.kind(), rounded, rest, limits);
-  const SplitChange split = pool.take(block, size, cut ? Pool::Cut::yes : Pool::Cut::no);
-  Block& b = blocks[block];
-  b.tag = out.tag;
-  b.requested = out.requested;
-  b.set_serial(next_serial());
-  blocks.insert(block);
-  out.address = b.address;
-  out.rounded = to_bytes(b.size);
-  DeviceCounters& counters = device_of(place.place).counters;
-  counters.count_allocation(pool.kind(), out.rounded, out.requested, split);
-  if (is_oversize(out.rounded, limits)) counters.rare().oversize_allocations.increase(1);
-  ledger.count_allocation(place.place, out.tag, out.requested);
+  const std::uint64_t rest = to_bytes(found.size - size);
+  hand_out(place, pool, found, worth_splitting(pool, rounded, rest, limits) ? size : found.size,
+           out);
+  if (!is_oversize(out.rounded, limits)) return;
+  place.device.counters.rare().oversize_allocations.increase(1);
 }
 
-Outcome CachingAllocator::free(Address address, Wait when) noexcept {
-  Outcome out{.status = {Result::invalid, 0}, .address = address};
-  if (state_->pinned_range.contains(address) && state_->free_pinned(address, out)) return out;
-  if (state_->whole_range.contains(address) && state_->free_whole(address, when, out)) {
-    return out;
-  }
-  if (when == Wait::later || !state_->free_in_sole_place(address, out)) {
-    state_->free(address, when, out);
-  }
+void CachingAllocator::State::free_otherwise(Address address, Wait when, Outcome& out) noexcept {
+  if (pinned_range.contains(address) && free_pinned(address, out)) return;
+  if (whole_range.contains(address) && free_whole(address, when, out)) return;
+  free(address, when, out);
   // It may have been set apart between the two steps of the free (note_export).
-  if (out.status.result == Result::invalid && state_->whole_range.contains(address)) [[unlikely]] {
-    static_cast<void>(state_->free_whole(address, when, out));
+  if (out.status.result == Result::invalid && whole_range.contains(address)) [[unlikely]] {
+    static_cast<void>(free_whole(address, when, out));
   }
-  return out;
 }
 
 // True: the device may be used now, and what was submitted has finished (at_reuse: that is proved
 // later) or `out` tells why not.
 bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
-  if (!backend.may_wait(where)) return false;
-  if (reuse == Reuse::at_reuse) {
+  if (reuse == Reuse::at_reuse) [[unlikely]] {
+    if (!backend.may_wait(where)) return false;
     out.status = {};
     return true;
   }
   const Reply waited = backend.wait(where);
+  if (waited.status.result == Result::forbidden) return false;
   out.wait_ns += waited.ns;
   out.status = waited.status;
-  return true;
-}
-
-// The usual free: the place is known before the block is, so one critical section is enough. A
-// block that began its life after the wait did is not the one that the program meant. False: not
-// decided here.
-bool CachingAllocator::State::free_in_sole_place(Address address, Outcome& out) noexcept {
-  const std::uint64_t packed = sole_place.load(std::memory_order_acquire);
-  if (packed == kSeveralPlaces || !device_range.contains(address)) return false;
-  const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
-  if (!wait_for(unpack(packed), out)) return false;
-  const Status waited = out.status;
-  out.status = {Result::invalid, 0};
-  MutexLock lock(mutex);
-  const BlockTable::Entry entry = blocks.find_entry(address);
-  const BlockIndex block = entry.block;
-  if (block == kNoBlock || !blocks[block].is_live()) return true;
-  if (!waited.ok()) [[unlikely]] {
-    out.status = waited;
-    return true;
-  }
-  PlaceMemory& place = *places[blocks[block].place];
-  if (pack(place.place) != packed) return false;
-  if (blocks[block].serial() > newest) return true;
-  describe_free(place, block, out);
-  if (is_held(blocks[block].serial())) [[unlikely]] {
-    add_pending(place, block);
-  } else {
-    release(place, entry, number_of_free(place.waits));
-  }
-  VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return true;
 }
 
@@ -181,8 +127,8 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
     MutexLock lock(mutex);
     block = blocks.find(address);
     if (block == kNoBlock || !blocks[block].is_live()) return;
-    serial = blocks[block].serial();
-    const PlaceMemory& place = *places[blocks[block].place];
+    serial = blocks.life(block).serial();
+    const PlaceMemory& place = *places[blocks.life(block).place];
     newest_pending = place.newest_pending;
     out.where = place.place;
   }
@@ -190,8 +136,8 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
   if (waited && !out.status.ok()) return;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
-  if (!blocks[block].is_live() || blocks[block].serial() != serial) return;
-  PlaceMemory& place = *places[blocks[block].place];
+  if (!blocks[block].is_live() || blocks.life(block).serial() != serial) return;
+  PlaceMemory& place = *places[blocks.life(block).place];
   describe_free(place, block, out);
   if (waited && held_up_to == 0 && place.first_pending != kNoBlock) {
     complete_pending(place, newest_pending);
@@ -201,32 +147,6 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
   } else {
     add_pending(place, block);
   }
-  VRAMSCOPE_ASSERT_INVARIANTS(*this);
-}
-
-// What the outcome of a free that succeeds tells about its block.
-void CachingAllocator::State::describe_free(PlaceMemory& place, BlockIndex block, Outcome& out) {
-  const Block& b = blocks[block];
-  out.status = {};
-  out.rounded = to_bytes(b.size);
-  out.requested = b.requested;
-  out.tag = b.tag;
-  out.where = place.place;
-}
-
-void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
-                                      Waits::Number freed) {
-  const Block& b = blocks[entry.block];
-  const PoolClass pool = b.pool;
-  const std::uint64_t bytes = to_bytes(b.size);
-  const std::uint64_t requested = b.requested;
-  const Tag tag = b.tag;
-  blocks.erase(entry);
-  const SplitChange split = place.pool(pool).give_back(entry.block, freed);
-  DeviceCounters& counters = device_of(place.place).counters;
-  counters.count_free(pool, bytes, requested, split);
-  if (is_oversize(bytes, limits)) counters.rare().oversize_allocations.decrease(1);
-  ledger.count_free(place.place, tag, requested);
 }
 
 void CachingAllocator::open(Place where) noexcept {
@@ -288,6 +208,7 @@ void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
+  state_->note_usual_places();
 }
 
 void CachingAllocator::hold_blocks() noexcept {

@@ -13,23 +13,26 @@ Stat& of_pool(PooledStat& stat, PoolClass pool) {
 
 }  // namespace
 
-// Each event is one net change of a lane: growth counts as added, the rest follows when read.
-// Blocks and requested bytes only grow with an allocation and are added there.
-inline void DeviceCounters::change(PoolClass pool, Pair blocks, Pair requested, Pair splits) {
-  Level& own = pools_[static_cast<std::size_t>(pool)];
-  own.below.blocks -= blocks;
-  own.below.requested -= requested;
+// Does any lane lie below zero?
+inline bool DeviceCounters::is_raised(Pair lanes) {
+  return __builtin_ia32_movmskpd(reinterpret_cast<__attribute__((vector_size(16))) double>(lanes));
+}
+
+// Each event is one net change of a lane: growth counts as added, the rest follows when read. What
+// only drops cannot raise a peak.
+inline void DeviceCounters::drop(Level& own, Pair blocks, Pair requested) {
+  own.below.blocks += blocks;
+  own.below.requested += requested;
+  all_.below.blocks += blocks;
+  all_.below.requested += requested;
+}
+
+inline void DeviceCounters::change_splits(Level& own, Pair splits) {
   own.below.splits -= splits;
-  all_.below.blocks -= blocks;
-  all_.below.requested -= requested;
   all_.below.splits -= splits;
-  own.added.splits += splits & (splits > 0);
-  const Pair sign = own.below.blocks | own.below.requested | own.below.splits | all_.below.blocks |
-                    all_.below.requested | all_.below.splits;
-  if ((sign[0] | sign[1]) >= 0) [[likely]]
-    return;
-  raise(own);
-  raise(all_);
+  own.added.splits += splits & ~(splits >> 63);
+  if (is_raised(own.below.splits | all_.below.splits)) [[unlikely]]
+    raise(own);
 }
 
 void DeviceCounters::change_active(PoolClass pool, Pair active) {
@@ -38,7 +41,6 @@ void DeviceCounters::change_active(PoolClass pool, Pair active) {
   all_.below.active -= active;
   own.added.active += active & (active > 0);
   raise(own);
-  raise(all_);
 }
 
 // Until now every value of the active lanes was that of the blocks' lanes.
@@ -52,7 +54,12 @@ void DeviceCounters::separate_active() {
   }
 }
 
-void DeviceCounters::raise(Level& level) {
+void DeviceCounters::raise(Level& own) {
+  raise_one(own);
+  raise_one(all_);
+}
+
+void DeviceCounters::raise_one(Level& level) {
   for (Pair Lanes::*pair : kPairs) {
     const Pair excess = level.below.*pair & (level.below.*pair < 0);
     level.peak.*pair -= excess;
@@ -64,29 +71,44 @@ void DeviceCounters::count_allocation(PoolClass pool, std::uint64_t bytes, std::
                                       SplitChange split) {
   const Pair blocks{1, to_signed(bytes)};
   const Pair requested{to_signed(asked), 0};
+  const Pair splits{split.count, split.bytes};
   Level& own = pools_[static_cast<std::size_t>(pool)];
   own.added.blocks += blocks;
   own.added.requested += requested;
-  change(pool, blocks, requested, Pair{split.count, split.bytes});
-  if (active_apart_) change_active(pool, blocks);
+  if (split.count > 0) own.added.splits += splits;  // else they only shrink
+  own.below.blocks -= blocks;
+  own.below.requested -= requested;
+  own.below.splits -= splits;
+  all_.below.blocks -= blocks;
+  all_.below.requested -= requested;
+  all_.below.splits -= splits;
+  if (is_raised(own.below.blocks | own.below.requested | own.below.splits | all_.below.blocks |
+                all_.below.requested | all_.below.splits)) [[unlikely]]
+    raise(own);
+  if (active_apart_) [[unlikely]]
+    change_active(pool, blocks);
 }
 
 void DeviceCounters::count_release(PoolClass pool, std::uint64_t bytes) {
   separate_active();
-  change(pool, Pair{-1, -to_signed(bytes)}, Pair{}, Pair{});
+  drop(pools_[static_cast<std::size_t>(pool)], Pair{1, to_signed(bytes)}, Pair{});
 }
 
 void DeviceCounters::count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
                                       SplitChange split) {
-  change(pool, Pair{}, Pair{-to_signed(asked), 0}, Pair{split.count, split.bytes});
+  Level& own = pools_[static_cast<std::size_t>(pool)];
+  drop(own, Pair{}, Pair{to_signed(asked), 0});
+  change_splits(own, Pair{split.count, split.bytes});
   change_active(pool, Pair{-1, -to_signed(bytes)});
 }
 
 void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
                                 SplitChange split) {
-  const Pair blocks{-1, -to_signed(bytes)};
-  change(pool, blocks, Pair{-to_signed(asked), 0}, Pair{split.count, split.bytes});
-  if (active_apart_) change_active(pool, blocks);
+  Level& own = pools_[static_cast<std::size_t>(pool)];
+  drop(own, Pair{1, to_signed(bytes)}, Pair{to_signed(asked), 0});
+  change_splits(own, Pair{split.count, split.bytes});
+  if (active_apart_) [[unlikely]]
+    change_active(pool, Pair{-1, -to_signed(bytes)});
 }
 
 void DeviceCounters::count_segment(PoolClass pool, std::uint64_t bytes) {

@@ -21,6 +21,7 @@ namespace vramscope {
 // Threads: one at a time.
 class DeviceCounters {
  public:
+  // An allocation makes one more split block with its bytes, or takes from those that there are.
   void count_allocation(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
                         SplitChange split);
   // The program gives the block up: allocation and allocated_bytes drop.
@@ -55,16 +56,19 @@ class DeviceCounters {
   static constexpr Pair Lanes::*kPairs[] = {&Lanes::blocks, &Lanes::requested, &Lanes::splits,
                                             &Lanes::active};
   struct Level {
-    Lanes below{};  // peak - current; negative only inside change()
+    Lanes below{};  // peak - current; negative only until raise()
     Lanes peak{};
     Lanes added{};  // pools only: `all` is their sum
     Lanes base{};   // pools only: current at the last reset_accumulated
   };
 
-  void change(PoolClass pool, Pair blocks, Pair requested, Pair splits);
-  void change_active(PoolClass pool, Pair active);
+  void drop(Level& own, Pair blocks, Pair requested);
+  void change_splits(Level& own, Pair splits);
+  [[gnu::noinline]] void change_active(PoolClass pool, Pair active);
   void separate_active();
-  static void raise(Level& level);
+  [[nodiscard]] static bool is_raised(Pair lanes);
+  [[gnu::noinline]] void raise(Level& own);
+  static void raise_one(Level& level);
   static void rebase(Level& level);
   [[nodiscard]] PooledStat read(Pair Lanes::*pair, int lane) const;
   [[nodiscard]] static Stat read(const Level& level, Pair Lanes::*pair, int lane);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/free_blocks.h"
 
-#include <bit>
 #include <cassert>
 
 namespace vramscope {
@@ -17,23 +16,29 @@ constexpr std::uint32_t priority(BlockIndex block) {
 
 }  // namespace
 
-std::size_t FreeBlocks::bin_of(Units size) {
-  if (size < kExactSizes) return size;
-  const unsigned log = 31 - static_cast<unsigned>(std::countl_zero(size));
-  const Units sub = (size >> (log - kSubBits)) & ((1u << kSubBits) - 1);
-  return kExactSizes + ((log - kExactBits) << kSubBits) + sub;
-}
-
-FreeBlocks::Key FreeBlocks::key_of(Units size, Address address) {
+inline FreeBlocks::Slot FreeBlocks::slot_of(PoolClass pool, Units size, Address address) {
   const Key where = address / kUnit;
-  if (size < kExactSizes) return ~where;
-  const unsigned log = 31 - static_cast<unsigned>(std::countl_zero(size));
-  const Key within = size & ((1u << (log - kSubBits)) - 1);
-  return ~(within << kAddressBits | where);
+  if (pool == PoolClass::small) return {size - 1, ~where};
+  const int log = 31 ^ __builtin_clz(size);  // one instruction; size > 0
+  const int shift = log - kSubBits;
+  const Units sub = (size >> shift) & ((1U << kSubBits) - 1);
+  const Key within = size & ((1U << shift) - 1);
+  return {kSmallBins + (static_cast<std::uint32_t>(log - kFirstLog) << kSubBits) + sub,
+          ~(within << kAddressBits | where)};
 }
 
-FreeBlocks::Key FreeBlocks::key_of(BlockIndex block) const {
-  return key_of(blocks_[block].size, blocks_[block].address);
+inline FreeBlocks::Key FreeBlocks::key_of(BlockIndex block) const {
+  const Block& b = blocks_[block];
+  return slot_of(b.pool(), b.size, b.address()).key;
+}
+
+inline Units FreeBlocks::size_of(PoolClass pool, std::uint32_t bin, Key key) {
+  if (pool == PoolClass::small) return static_cast<Units>(bin + 1);
+  // The bits of a size: 1, those of its bin, those of its key.
+  const std::size_t above = bin - kSmallBins;
+  const std::size_t shift = (above >> kSubBits) + (kFirstLog - kSubBits);
+  const auto leading = static_cast<Units>((above & ((1U << kSubBits) - 1)) | (1U << kSubBits));
+  return (leading << shift) + static_cast<Units>(~key >> kAddressBits);
 }
 
 std::uint32_t FreeBlocks::rank(const Bin& bin, Key key) {
@@ -42,41 +47,56 @@ std::uint32_t FreeBlocks::rank(const Bin& bin, Key key) {
   return better;
 }
 
-BlockIndex FreeBlocks::find(Units size) const noexcept {
-  std::size_t at = bin_of(size);
-  if (size >= kExactSizes && (used_[at / 64] >> (at % 64) & 1)) {
-    const BlockIndex block = find_in(bins_[at], key_of(size, 0));
-    if (block != kNoBlock) return block;
+inline FreeBlocks::Found FreeBlocks::found_at(PoolClass pool, std::uint32_t bin,
+                                              std::uint32_t position) const {
+  const Bin& b = bins_[bin];
+  return {b.blocks[position], size_of(pool, bin, b.keys[position]), {bin, b.keys[position]}};
+}
+
+FreeBlocks::Found FreeBlocks::found(PoolClass pool, BlockIndex block) const noexcept {
+  const Block& b = blocks_[block];
+  return {block, b.size, slot_of(pool, b.size, b.address())};
+}
+
+FreeBlocks::Found FreeBlocks::find(PoolClass pool, Units size) const noexcept {
+  const Slot least = slot_of(pool, size, 0);
+  std::uint32_t at = least.bin;
+  if (pool == PoolClass::large && (used_[at / 64] >> (at % 64) & 1)) {
+    const std::uint32_t position = rank(bins_[at], least.key);
+    if (position < bins_[at].count) return found_at(pool, at, position);
+    if (bins_[at].root != kNoBlock) {
+      const Found found = find_in_tree(least);
+      if (found.block != kNoBlock) return found;
+    }
     ++at;  // the request's own bin has only smaller blocks
   }
-  at = next_used(at);
-  return at == kBins ? kNoBlock : bins_[at].blocks[0];
+  at = next_used(pool, at);
+  return at == kBins ? Found{} : found_at(pool, at, 0);
 }
 
-BlockIndex FreeBlocks::find_in(const Bin& bin, Key limit) const {
-  const std::uint32_t at = rank(bin, limit);
-  if (at < bin.count) return bin.blocks[at];
-  BlockIndex best = kNoBlock;
-  for (BlockIndex i = bin.root; i != kNoBlock;) {
-    const bool fits = key_of(i) <= limit;
-    if (fits) best = i;
-    i = fits ? blocks_[i].left : blocks_[i].right;
+FreeBlocks::Found FreeBlocks::find_in_tree(Slot limit) const {
+  Found found;
+  for (BlockIndex i = bins_[limit.bin].root; i != kNoBlock;) {
+    const Key key = key_of(i);
+    const bool fits = key <= limit.key;
+    if (fits) found = {i, blocks_[i].size, {limit.bin, key}};
+    i = fits ? blocks_.life(i).left : blocks_.life(i).right;
   }
-  return best;
+  return found;
 }
 
-std::size_t FreeBlocks::next_used(std::size_t from) const {
-  std::size_t word = from / 64;
-  if (word >= kWords) return kBins;
-  const std::uint64_t here = used_[word] & (~std::uint64_t{0} << (from % 64));
-  if (here) return word * 64 + static_cast<std::size_t>(std::countr_zero(here));
-  if (++word >= kWords) return kBins;
-  std::size_t group = word / 64;
-  std::uint64_t words = summary_[group] & (~std::uint64_t{0} << (word % 64));
-  while (!words && ++group < summary_.size()) words = summary_[group];
-  if (!words) return kBins;
-  word = group * 64 + static_cast<std::size_t>(std::countr_zero(words));
-  return word * 64 + static_cast<std::size_t>(std::countr_zero(used_[word]));
+inline std::uint32_t FreeBlocks::next_used(PoolClass pool, std::uint32_t from) const {
+  std::uint32_t word = from / 64;
+  std::uint64_t bins = used_[word] & (~std::uint64_t{0} << (from % 64));
+  if (!bins) {
+    const std::uint64_t later =
+        summary_[static_cast<std::size_t>(pool)] & (~std::uint64_t{1} << (word % 64));
+    if (!later) return kBins;
+    const std::uint32_t first = pool == PoolClass::small ? 0 : kSmallBins / 64;
+    word = first + static_cast<std::uint32_t>(__builtin_ctzll(later));
+    bins = used_[word];
+  }
+  return word * 64 + static_cast<std::uint32_t>(__builtin_ctzll(bins));
 }
 
 // Both without branches or calls: four entries are moved or kept in a few cycles.
@@ -98,15 +118,13 @@ void FreeBlocks::cut(Bin& bin, std::uint32_t at) {
   --bin.count;
 }
 
-void FreeBlocks::insert(BlockIndex block) noexcept {
-  const Block& b = blocks_[block];
-  const std::size_t at = bin_of(b.size);
-  const Key key = key_of(b.size, b.address);
-  Bin& bin = bins_[at];
-  if (bin.count > 0) return push(bin, key, block);
-  used_[at / 64] |= std::uint64_t{1} << (at % 64);
-  summary_[at / 4096] |= std::uint64_t{1} << (at / 64 % 64);
-  bin.keys[0] = key;
+void FreeBlocks::insert(PoolClass pool, BlockIndex block, Units size, Address address) noexcept {
+  const Slot slot = slot_of(pool, size, address);
+  Bin& bin = bins_[slot.bin];
+  if (bin.count > 0) return push(bin, slot.key, block);
+  used_[slot.bin / 64] |= std::uint64_t{1} << (slot.bin % 64);
+  summary_[static_cast<std::size_t>(pool)] |= std::uint64_t{1} << (slot.bin / 64 % 64);
+  bin.keys[0] = slot.key;
   bin.blocks[0] = block;
   bin.count = 1;
 }
@@ -124,30 +142,34 @@ void FreeBlocks::push(Bin& bin, Key key, BlockIndex block) {
   put(bin, at, key, block);
 }
 
-void FreeBlocks::erase(BlockIndex block) noexcept {
-  const Block& b = blocks_[block];
-  const std::size_t at = bin_of(b.size);
+void FreeBlocks::erase(PoolClass pool, BlockIndex block, Units size, Address address) noexcept {
+  erase(pool, {block, size, slot_of(pool, size, address)});
+}
+
+void FreeBlocks::erase(PoolClass pool, const Found& found) noexcept {
+  const auto [at, key] = found.slot;
   Bin& bin = bins_[at];
-  if (bin.count == 1 && bin.root == kNoBlock) return remove_last(at);
-  const std::uint32_t position = rank(bin, key_of(b.size, b.address));
+  if (bin.count + bin.root != 1) return pull(bin, key, found.block);
+  bin.count = 0;
+  bin.keys[0] = 0;
+  const std::uint64_t left = used_[at / 64] & ~(std::uint64_t{1} << (at % 64));
+  used_[at / 64] = left;
+  if (left == 0) summary_[static_cast<std::size_t>(pool)] &= ~(std::uint64_t{1} << (at / 64 % 64));
+}
+
+void FreeBlocks::pull(Bin& bin, Key key, BlockIndex block) {
+  const std::uint32_t position = rank(bin, key);
   if (position == bin.count) return tree_erase(bin.root, block);
   assert(bin.blocks[position] == block);
   cut(bin, position);
   if (bin.count == 0) refill(bin);
 }
 
-void FreeBlocks::remove_last(std::size_t at) {
-  bins_[at].count = 0;
-  bins_[at].keys[0] = 0;
-  used_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
-  if (!used_[at / 64]) summary_[at / 4096] &= ~(std::uint64_t{1} << (at / 64 % 64));
-}
-
 // Three of four: the next insertion of a good block then finds room.
 void FreeBlocks::refill(Bin& bin) {
   while (bin.root != kNoBlock && bin.count < kBest - 1) {
     BlockIndex first = bin.root;
-    while (blocks_[first].left != kNoBlock) first = blocks_[first].left;
+    while (blocks_.life(first).left != kNoBlock) first = blocks_.life(first).left;
     tree_erase(bin.root, first);
     bin.keys[bin.count] = key_of(first);
     bin.blocks[bin.count++] = first;
@@ -158,17 +180,17 @@ void FreeBlocks::tree_insert(BlockIndex& root, BlockIndex block) {
   const Key key = key_of(block);
   BlockIndex* link = &root;
   while (*link != kNoBlock && priority(*link) >= priority(block)) {
-    Block& b = blocks_[*link];
+    BlockLife& b = blocks_.life(*link);
     link = key_of(*link) > key ? &b.right : &b.left;
   }
   BlockIndex rest = *link;  // this subtree is split around the new node
   *link = block;
-  BlockIndex* better = &blocks_[block].left;
-  BlockIndex* worse = &blocks_[block].right;
+  BlockIndex* better = &blocks_.life(block).left;
+  BlockIndex* worse = &blocks_.life(block).right;
   while (rest != kNoBlock) {
     BlockIndex*& side = key_of(rest) > key ? better : worse;
     *side = rest;
-    side = &side == &better ? &blocks_[rest].right : &blocks_[rest].left;
+    side = &side == &better ? &blocks_.life(rest).right : &blocks_.life(rest).left;
     rest = *side;
   }
   *better = *worse = kNoBlock;
@@ -179,15 +201,15 @@ void FreeBlocks::tree_erase(BlockIndex& root, BlockIndex block) {
   BlockIndex* link = &root;
   while (*link != block) {
     assert(*link != kNoBlock);
-    Block& b = blocks_[*link];
+    BlockLife& b = blocks_.life(*link);
     link = key_of(*link) > key ? &b.right : &b.left;
   }
-  BlockIndex low = blocks_[block].left;
-  BlockIndex high = blocks_[block].right;
+  BlockIndex low = blocks_.life(block).left;
+  BlockIndex high = blocks_.life(block).right;
   while (low != kNoBlock && high != kNoBlock) {
     BlockIndex& upper = priority(low) > priority(high) ? low : high;
     *link = upper;
-    link = &upper == &low ? &blocks_[low].right : &blocks_[high].left;
+    link = &upper == &low ? &blocks_.life(low).right : &blocks_.life(high).left;
     upper = *link;
   }
   *link = low != kNoBlock ? low : high;

@@ -11,11 +11,12 @@
 
 namespace vramscope {
 
-// Bins under a two-level bitmap. Below kExactSizes units a bin holds one size; above it 128 bins
-// share a power of two. A bin holds its best four blocks (smallest, then lowest address) in its
-// own cache line and the others in a treap of block records. So the usual case touches one line,
-// and the worst case (everything in one bin) is logarithmic.
-// Threads: one at a time.
+// Bins under a two-level bitmap: of the small pool one for each size, of the large pool 128 for
+// each power of two. A bin holds its best four blocks (smallest, then lowest address) in its own
+// cache line and the others in a treap of block records. So the usual case touches one line, and
+// the worst case (everything in one bin) is logarithmic. Small blocks are at most a small segment,
+// large ones at least kSmallRequest. The pool is an argument so that code for one of them, inlined,
+// has no branch in it for the other. Threads: one at a time.
 class FreeBlocks {
  public:
   explicit FreeBlocks(BlockTable& blocks) : blocks_(blocks) {}
@@ -23,25 +24,37 @@ class FreeBlocks {
   // Pages for the bins, once, before anything else. False: out of memory.
   [[nodiscard]] bool prepare() noexcept { return bins_.grow_to(kBins); }
 
+  // Orders the blocks of a bin: the greater key is the better block. Size within the bin, then
+  // address in units, complemented, so that an entry of zero bytes is worse than any block.
+  using Key = std::uint64_t;
+  struct Slot {
+    std::uint32_t bin = 0;
+    Key key = 0;
+  };
+  // A block and where it lies here: valid until the next change.
+  struct Found {
+    BlockIndex block = kNoBlock;
+    Units size = 0;
+    Slot slot;
+  };
   // The smallest block of at least `size` units, the lowest address among equals; kNoBlock: none.
-  [[nodiscard]] BlockIndex find(Units size) const noexcept;
-  void insert(BlockIndex block) noexcept;
-  void erase(BlockIndex block) noexcept;  // an inserted one, with size and address unchanged
+  [[nodiscard]] Found find(PoolClass pool, Units size) const noexcept;
+  [[nodiscard]] Found found(PoolClass pool, BlockIndex block) const noexcept;  // an inserted one
+  void insert(PoolClass pool, BlockIndex block, Units size, Address address) noexcept;
+  // An inserted one, with the size and address of then.
+  void erase(PoolClass pool, BlockIndex block, Units size, Address address) noexcept;
+  void erase(PoolClass pool, const Found& found) noexcept;
 
   // Addresses beyond this do not fit into a key; drivers give 47 bits, the hardware has 49.
   static constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 49;
 
  private:
-  static constexpr Units kExactSizes = 4096;  // a small segment has 4096 units
-  static constexpr unsigned kExactBits = 12;
-  static constexpr unsigned kSubBits = 7;  // 128 bins a power of two
-  static constexpr std::size_t kBins = kExactSizes + ((32 - kExactBits) << kSubBits);
-  static constexpr unsigned kAddressBits = 40;  // of kMaxAddress / kUnit
+  static constexpr std::uint32_t kSmallBins = kSmallSegment / kUnit;
+  static constexpr int kFirstLog = 11;  // of kSmallRequest in units
+  static constexpr int kSubBits = 7;    // 128 bins a power of two
+  static constexpr std::uint32_t kBins = kSmallBins + ((32 - kFirstLog) << kSubBits);
+  static constexpr int kAddressBits = 40;  // of kMaxAddress / kUnit
   static constexpr std::uint32_t kBest = 4;
-
-  // Orders the blocks of a bin: the greater key is the better block. Size within the bin, then
-  // address in units, complemented, so that an entry of zero bytes is worse than any block.
-  using Key = std::uint64_t;
 
   struct Bin {
     Key keys[kBest];  // descending; 0 where unused
@@ -52,16 +65,19 @@ class FreeBlocks {
   };
   static_assert(sizeof(Bin) == 64);
 
-  [[nodiscard]] static std::size_t bin_of(Units size);
-  [[nodiscard]] static Key key_of(Units size, Address address);
+  [[nodiscard]] static Slot slot_of(PoolClass pool, Units size, Address address);
+  [[nodiscard]] static Units size_of(PoolClass pool, std::uint32_t bin, Key key);
   [[nodiscard]] Key key_of(BlockIndex block) const;
-  [[nodiscard]] static std::uint32_t rank(const Bin& bin, Key key);   // entries better than `key`
-  [[nodiscard]] BlockIndex find_in(const Bin& bin, Key limit) const;  // best that is no better
-  [[nodiscard]] std::size_t next_used(std::size_t from) const;        // kBins: none
+  [[nodiscard]] static std::uint32_t rank(const Bin& bin, Key key);  // entries better than `key`
+  [[nodiscard]] Found found_at(PoolClass pool, std::uint32_t bin, std::uint32_t position) const;
+  // The best of the large pool in a bin's tree that is no better than the limit.
+  [[gnu::noinline]] [[nodiscard]] Found find_in_tree(Slot limit) const;
+  [[nodiscard]] std::uint32_t next_used(PoolClass pool, std::uint32_t from) const;  // kBins: none
   static void put(Bin& bin, std::uint32_t at, Key key, BlockIndex block);
   static void cut(Bin& bin, std::uint32_t at);
-  void push(Bin& bin, Key key, BlockIndex block);
-  void remove_last(std::size_t at);
+  // The hot path inlines what happens to a bin of one block, and calls for the others.
+  [[gnu::noinline]] void push(Bin& bin, Key key, BlockIndex block);
+  [[gnu::noinline]] void pull(Bin& bin, Key key, BlockIndex block);
   void refill(Bin& bin);
 
   // Treap: best block leftmost, heap by a number mixed from the index.
@@ -70,9 +86,11 @@ class FreeBlocks {
 
   BlockTable& blocks_;
   MappedArray<Bin> bins_;
-  static constexpr std::size_t kWords = kBins / 64;
-  std::array<std::uint64_t, kWords> used_{};                 // a bit for each bin
-  std::array<std::uint64_t, (kWords + 63) / 64> summary_{};  // a bit for each word of used_
+  // A bit for each bin, and for each pool a bit for each of its words; a bin that follows the last
+  // has its bit too, always 0.
+  static_assert(kSmallBins == 64 * 64 && kBins - kSmallBins < 64 * 64);
+  std::array<std::uint64_t, kBins / 64 + 1> used_{};
+  std::array<std::uint64_t, 2> summary_{};  // by PoolClass
 };
 
 }  // namespace vramscope

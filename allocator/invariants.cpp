@@ -138,12 +138,15 @@ std::string CachingAllocator::State::check_invariants() const {
   std::size_t reachable = 0;
   for (const auto& [address, segment] : segments) {
     for (BlockIndex i = segment.first; i != kNoBlock; i = blocks[i].next) {
-      if (blocks[i].is_free()) continue;
+      const Block& block = blocks[i];
+      if (block.is_free() && block.is_part() && block.is_mapped()) return "a free part is mapped";
+      if (!block.is_free() && !block.is_mapped()) return "a live block is not mapped";
+      if (!block.is_mapped()) continue;
       ++reachable;
-      if (blocks.find(blocks[i].address) != i) return "a live block cannot be found by its address";
+      if (blocks.find(block.address()) != i) return "a block cannot be found by its address";
     }
   }
-  if (reachable != blocks.address_count()) return "addresses are mapped that no live block has";
+  if (reachable != blocks.address_count()) return "addresses are mapped that no block has";
   const std::size_t of_one_block = direct_count() + pinned.all().size() + whole.all().size();
   if (now.blocks.size() - of_one_block != blocks.block_count()) return "records are lost";
   std::map<std::uint16_t, std::uint64_t> idle_whole;

@@ -5,65 +5,59 @@
 #include <algorithm>
 
 namespace vramscope {
-// Memory of no device has one account a kind, whatever device its place names.
-std::uint32_t Ledger::account_of(Kind kind, std::uint16_t device) {
-  return static_cast<std::uint32_t>(kind) * kMaxDevices + (has_device(kind) ? device : 0U);
-}
 
 // The tag's holding, with what it held at the present peak put aside.
-inline Ledger::Holding& Ledger::touch(std::uint32_t account, Tag tag) {
-  Account& owner = accounts_[account];
-  Holding& holding = tag == 0 ? owner.unknown : tags_[tag];
-  if (holding.peak == owner.peak) [[likely]]
-    return holding;
-  holding.account = account;  // also the first time: no peak has the number 0
-  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
-  holding.peak_bytes = holding.live_bytes;
-  holding.peak_count = holding.live_count;
-  holding.peak = owner.peak;
+inline Ledger::Holding& Ledger::touch(Account& account, Tag tag) {
+  Holding& holding = tag == 0 ? account.unknown : tags_[tag];
+  if (holding.peak != account.peak) [[unlikely]]
+    set_peak_aside(holding, account, tag);
   return holding;
 }
 
-void Ledger::count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept {
-  const std::uint32_t account = account_of(where.kind, where.device);
-  Holding& holding = touch(account, tag);
-  holding.live_bytes += bytes;
-  holding.total_bytes += bytes;
-  ++holding.live_count;
-  ++holding.total_count;
-  Account& owner = accounts_[account];
-  ++owner.allocations;
-  owner.current_bytes += bytes;
-  if (owner.current_bytes <= owner.peak_bytes) return;
-  owner.peak_bytes = owner.current_bytes;
-  ++owner.peak;
+void Ledger::set_peak_aside(Holding& holding, Account& account, Tag tag) {
+  holding.account = &account;  // also the first time: no peak has the number 0
+  holding.peak = account.peak;
+  holding.at_peak = holding.total - holding.gone;
+  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
 }
 
-void Ledger::count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept {
-  const std::uint32_t account = account_of(where.kind, where.device);
-  Holding& holding = touch(account, tag);
-  holding.live_bytes -= bytes;
-  --holding.live_count;
-  Account& owner = accounts_[account];
-  owner.current_bytes -= bytes;
+void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  touch(account, tag).total += Amount{bytes, 1};
+  ++account.allocations;
+  account.below -= static_cast<std::int64_t>(bytes);
+  if (account.below < 0) [[unlikely]]
+    account.set_peak();
+}
+
+void Ledger::count_call_of_free(Account& account) noexcept { ++account.frees; }
+
+void Ledger::count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  touch(account, tag).gone += Amount{bytes, 1};
+  account.below += static_cast<std::int64_t>(bytes);
+}
+
+void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  count_call_of_free(account);
+  count_completion(account, tag, bytes);
 }
 
 void Ledger::reset_peaks() noexcept {
-  for (Account& account : accounts_) account.reset_peak();
+  for (Account& account : accounts_) account.set_peak();
 }
 
 void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
-  accounts_[account_of(kind, device)].reset_peak();
+  account_of({.kind = kind, .device = device}).set_peak();
 }
 
-void Ledger::add(TagTotals& totals, const Holding& holding) const {
-  const bool changed_since = holding.peak == accounts_[holding.account].peak;
-  totals.live_bytes += holding.live_bytes;
-  totals.live_count += holding.live_count;
-  totals.peak_bytes += changed_since ? holding.peak_bytes : holding.live_bytes;
-  totals.peak_count += changed_since ? holding.peak_count : holding.live_count;
-  totals.total_bytes += holding.total_bytes;
-  totals.total_count += holding.total_count;
+void Ledger::add(TagTotals& totals, const Holding& holding) {
+  const Amount live = holding.total - holding.gone;
+  const Amount at_peak = holding.peak == holding.account->peak ? holding.at_peak : live;
+  totals.live_bytes += live[0];
+  totals.live_count += live[1];
+  totals.peak_bytes += at_peak[0];
+  totals.peak_count += at_peak[1];
+  totals.total_bytes += holding.total[0];
+  totals.total_count += holding.total[1];
 }
 
 void Ledger::describe(Snapshot& snapshot) const {
@@ -73,14 +67,14 @@ void Ledger::describe(Snapshot& snapshot) const {
     if (account.allocations == 0) continue;
     snapshot.kinds.push_back({.kind = static_cast<Kind>(i / kMaxDevices),
                               .device = static_cast<std::uint16_t>(i % kMaxDevices),
-                              .current_bytes = account.current_bytes,
+                              .current_bytes = account.current_bytes(),
                               .peak_bytes = account.peak_bytes,
                               .allocations = account.allocations,
                               .frees = account.frees});
-    if (account.unknown.total_count > 0) add(snapshot.tags[0], account.unknown);
+    if (account.unknown.total[1] > 0) add(snapshot.tags[0], account.unknown);
   }
   for (std::size_t tag = 1; tag < tag_count_; ++tag) {
-    if (tags_[tag].total_count > 0) add(snapshot.tags[tag], tags_[tag]);
+    if (tags_[tag].total[1] > 0) add(snapshot.tags[tag], tags_[tag]);
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,7 +17,7 @@ using Tag = std::uint32_t;
 
 // Kinds of memory. `device` is what memory_stats counts; `pinned` and `registered` are what
 // host_memory_stats counts; the others appear in the ledger only.
-enum class Kind : std::uint8_t {
+enum class Kind : std::uint16_t {
   device,
   pinned,
   registered,
@@ -87,7 +88,16 @@ struct Place {
   Kind kind = Kind::device;
   std::uint16_t device = 0;   // device ordinal, below kMaxDevices; 0 unless has_device(kind)
   std::uint32_t context = 0;  // the backend's id of (context, epoch), with host flags when pinned
-  friend bool operator==(const Place&, const Place&) = default;
+
+  // As one number, without gaps: to be compared and published at once.
+  [[nodiscard]] constexpr std::uint64_t packed() const;
+  [[nodiscard]] static constexpr Place unpack(std::uint64_t packed) {
+    return std::bit_cast<Place>(packed);
+  }
+  friend constexpr bool operator==(const Place& a, const Place& b) {
+    return a.packed() == b.packed();
+  }
 };
+constexpr std::uint64_t Place::packed() const { return std::bit_cast<std::uint64_t>(*this); }
 
 }  // namespace vramscope

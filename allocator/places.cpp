@@ -17,6 +17,7 @@ PlaceMemory* CachingAllocator::State::find_place(Place where) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!places[i] || places[i]->place != where) continue;
     last_place = i;
+    note_usual_places();
     return places[i].get();
   }
   return nullptr;
@@ -38,26 +39,29 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
-  const std::uint64_t total = std::min(total_bytes, rooms[where.device].limit);
-  auto place =
-      std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot), total);
-  if (!place->large.prepare() || !place->small.prepare()) return nullptr;
+  auto place = std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot),
+                                             device_of(where), ledger.account_of(where));
+  place->total_bytes = std::min(total_bytes, rooms[where.device].limit);
+  if (!place->pools.prepare()) return nullptr;
   places[slot] = std::move(place);
-  note_sole_place();
+  note_usual_places();
   return places[slot].get();
 } catch (const std::bad_alloc&) {
   return nullptr;
 }
 
-void CachingAllocator::State::note_sole_place() {
-  const PlaceMemory* sole = nullptr;
+void CachingAllocator::State::note_usual_places() {
+  PlaceMemory* sole = nullptr;
   bool several = false;
   for (const auto& place : places) {
     several |= place && sole;
     if (place) sole = place.get();
   }
   const bool usable = sole && !several && sole->first_pending == kNoBlock;
-  sole_place.store(usable ? pack(sole->place) : kSeveralPlaces, std::memory_order_release);
+  sole_place.store(usable ? sole->place.packed() : kSeveralPlaces, std::memory_order_release);
+  sole_memory = usable ? sole : nullptr;
+  PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
+  usual_place = last && plain_hits && last->first_pending == kNoBlock ? last : nullptr;
 }
 
 bool CachingAllocator::State::open_device(std::uint16_t device) {
@@ -91,7 +95,7 @@ void CachingAllocator::State::forget_place(Place where) {
     it = next;
   }
   places[place->slot].reset();
-  note_sole_place();
+  note_usual_places();
 }
 
 void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& segment) {
@@ -100,7 +104,7 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
     BlockIndex next = blocks[i].next;
     if (blocks[next].is_free()) next = blocks[next].next;
     if (blocks[i].is_live()) {
-      release(place, blocks.find_entry(blocks[i].address), place.waits.now());
+      release(place, blocks.find_entry(blocks[i].address()), place.waits.now());
     }
     i = next;
   }
@@ -108,31 +112,34 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
 
 void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) {
   Block& b = blocks[block];
-  b.state = BlockState::active_pending_free;
-  b.left = kNoBlock;
-  b.right = ++place.newest_pending;
-  (place.last_pending == kNoBlock ? place.first_pending : blocks[place.last_pending].left) = block;
+  BlockLife& life = blocks.life(block);
+  b.set_state(BlockState::active_pending_free);
+  life.left = kNoBlock;
+  life.right = ++place.newest_pending;
+  (place.last_pending == kNoBlock ? place.first_pending : blocks.life(place.last_pending).left) =
+      block;
   place.last_pending = block;
-  note_sole_place();
-  DeviceCounters& counters = device_of(place.place).counters;
-  counters.count_release(b.pool, to_bytes(b.size));
+  note_usual_places();
+  DeviceCounters& counters = place.device.counters;
+  counters.count_release(b.pool(), to_bytes(b.size));
   if (is_oversize(to_bytes(b.size), limits)) counters.rare().oversize_allocations.decrease(1);
-  ledger.count_call_of_free(place.place);
+  ledger.count_call_of_free(place.account);
 }
 
 void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t newest) {
   while (place.first_pending != kNoBlock) {
     const BlockIndex block = place.first_pending;
     const Block b = blocks[block];
-    if (static_cast<std::int32_t>(newest - b.right) < 0) break;  // freed after the wait began
-    place.first_pending = b.left;
-    if (b.left == kNoBlock) place.last_pending = kNoBlock;
-    blocks.erase(block);
-    const SplitChange split = place.pool(b.pool).give_back(block, number_of_free(place.waits));
-    device_of(place.place).counters.count_completion(b.pool, to_bytes(b.size), b.requested, split);
-    ledger.count_completion(place.place, b.tag, b.requested);
+    const BlockLife life = blocks.life(block);
+    if (static_cast<std::int32_t>(newest - life.right) < 0) break;  // freed after the wait began
+    place.first_pending = life.left;
+    if (life.left == kNoBlock) place.last_pending = kNoBlock;
+    const SplitChange split = place.pools.give_back(b.pool(), blocks.find_entry(b.address()),
+                                                    number_of_free(place.waits));
+    place.device.counters.count_completion(b.pool(), to_bytes(b.size), b.requested, split);
+    ledger.count_completion(place.account, b.tag, b.requested);
   }
-  note_sole_place();
+  note_usual_places();
 }
 
 void CachingAllocator::State::drain_pending(Place where, Outcome& out) {

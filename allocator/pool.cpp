@@ -11,109 +11,114 @@ std::int64_t signed_bytes(Units size) { return static_cast<std::int64_t>(to_byte
 
 }  // namespace
 
-void Pool::add_free(BlockIndex block) noexcept {
-  Block& b = blocks_[block];
-  b.state = BlockState::inactive;
-  b.tag = searches_;
-  if (!b.is_part()) idle_bytes_ += to_bytes(b.size);
-  free_.insert(block);
-}
-
-void Pool::remove_free(BlockIndex block) noexcept {
-  const Block& b = blocks_[block];
-  if (!b.is_part()) idle_bytes_ -= to_bytes(b.size);
-  free_.erase(block);
-}
-
-BlockIndex Pool::add_segment(Address address, Units size, Waits::Number freed) noexcept {
+BlockIndex Pools::add_segment(PoolClass pool, Address address, Units size,
+                              Waits::Number freed) noexcept {
   const BlockIndex block = blocks_.create();
-  blocks_[block] = Block{.address = address,
+  const std::uint64_t flags = (pool == PoolClass::small ? Block::kSmall : 0) | Block::kFree;
+  blocks_[block] = Block{.where = address | flags,
                          .requested = 0,
                          .size = size,
                          .prev = kNoBlock,
                          .next = kNoBlock,
-                         .tag = 0,
-                         .place = place_,
-                         .state = BlockState::inactive,
-                         .pool = kind_,
-                         .left = 0,
-                         .right = 0,
-                         .freed = freed};
-  add_free(block);
+                         .tag = searches(pool)};
+  blocks_.life(block) = {.left = 0, .right = 0, .freed = freed, .place = place_};
+  idle_units_ += size;
+  free_.insert(pool, block, size, address);
   return block;
 }
 
-void Pool::remove_segment(BlockIndex block) noexcept {
-  assert(blocks_[block].is_free() && !blocks_[block].is_part());
-  remove_free(block);
+void Pools::remove_segment(BlockIndex block) noexcept {
+  const Block& b = blocks_[block];
+  assert(b.is_free() && !b.is_part());
+  idle_units_ -= b.size;
+  free_.erase(b.pool(), block, b.size, b.address());
+  if (b.is_mapped()) blocks_.erase(block);
   blocks_.destroy(block);
 }
 
 // The lower part keeps the record, so a segment's first block is one record all its life. The
 // rest inherits requested_size: PyTorch's snapshots show that of the last life.
-void Pool::cut_off(BlockIndex block, Units size) noexcept {
-  const BlockIndex rest = blocks_.create();
+void Pools::cut_off(PoolClass pool, BlockIndex block, Units size, Units rest) noexcept {
+  const BlockIndex above = blocks_.create();
   Block& lower = blocks_[block];
-  Block& upper = blocks_[rest];
-  upper.address = lower.address + to_bytes(size);  // field by field: a copy of the record as a
-  upper.requested = lower.requested;               // whole would wait for its latest stores
-  upper.size = lower.size - size;
+  Block& upper = blocks_[above];
+  const std::uint64_t where = (lower.where & ~Block::kMapped) + to_bytes(size);
+  const BlockIndex next = lower.next;
+  upper.where = where;
+  upper.requested = lower.requested;
+  upper.size = rest;
   upper.prev = block;
-  upper.next = lower.next;
-  upper.place = place_;
-  upper.pool = kind_;
-  upper.freed = lower.freed;
+  upper.next = next;
+  upper.tag = searches(pool);
+  blocks_[next].prev = above;
+  lower.next = above;
   lower.size = size;
-  lower.next = rest;
-  blocks_[upper.next].prev = rest;
-  add_free(rest);
+  BlockLife& life = blocks_.life(above);
+  life.freed = blocks_.life(block).freed;
+  life.place = place_;
+  free_.insert(pool, above, rest, where & ~Block::kFlags);
 }
 
-SplitChange Pool::take(BlockIndex block, Units size, Cut cut) noexcept {
-  assert(blocks_[block].is_free() && blocks_[block].size >= size);
-  remove_free(block);
+SplitChange Pools::take(PoolClass pool, const Found& found, Units size) noexcept {
+  const BlockIndex block = found.block;
+  assert(blocks_[block].is_free() && blocks_[block].size == found.size && found.size >= size);
+  free_.erase(pool, found);
+  const bool was_part = blocks_[block].is_part();
+  const Units rest = found.size - size;
+  if (rest > 0) cut_off(pool, block, size, rest);
   Block& b = blocks_[block];
-  const bool was_part = b.is_part();
-  const Units rest = b.size - size;
-  if (cut == Cut::yes && rest > 0) cut_off(block, size);
-  b.state = BlockState::active_allocated;
-  if (was_part)
-    return {.count = b.size == size && rest > 0 ? 0 : -1, .bytes = -signed_bytes(b.size)};
-  if (b.is_part()) return {.count = 1, .bytes = signed_bytes(rest)};
-  return {};
+  b.where &= ~Block::kStates;
+  if (!b.is_mapped()) blocks_.insert(block);
+  if (was_part) return {.count = rest > 0 ? 0 : -1, .bytes = -signed_bytes(size)};
+  idle_units_ -= found.size;
+  return {.count = rest > 0, .bytes = signed_bytes(rest)};
 }
 
-SplitChange Pool::give_back(BlockIndex block, Waits::Number freed) noexcept {
+SplitChange Pools::give_back(PoolClass pool, BlockTable::Entry entry,
+                             Waits::Number freed) noexcept {
+  BlockIndex block = entry.block;
   assert(!blocks_[block].is_free());
-  const Units own = blocks_[block].size;
   const std::uint64_t requested = blocks_[block].requested;
+  const Units own = blocks_[block].size;
+  const BlockIndex prev = blocks_[block].prev;
+  Units size = own;
   std::int64_t merged = 0;
   if (const BlockIndex next = blocks_[block].next; blocks_[next].is_free()) {
-    remove_free(next);
-    blocks_[block].size += blocks_[next].size;
-    freed = Waits::newer(freed, blocks_[next].freed);
-    blocks_[block].next = blocks_[next].next;
-    blocks_[blocks_[next].next].prev = block;
-    blocks_.destroy(next);
+    const Block& n = blocks_[next];
+    const BlockIndex after = n.next;
+    size += n.size;
     ++merged;
+    freed = Waits::newer(freed, blocks_.life(next).freed);
+    free_.erase(pool, next, n.size, n.address());
+    blocks_[after].prev = block;
+    blocks_[block].next = after;
+    blocks_.destroy(next);
   }
-  if (const BlockIndex prev = blocks_[block].prev; blocks_[prev].is_free()) {
-    remove_free(prev);
-    blocks_[prev].size += blocks_[block].size;
-    freed = Waits::newer(freed, blocks_[prev].freed);
-    blocks_[prev].next = blocks_[block].next;
-    blocks_[blocks_[block].next].prev = prev;
+  if (blocks_[prev].is_free()) {
+    const BlockIndex after = blocks_[block].next;
+    Block& p = blocks_[prev];
+    size += p.size;
+    ++merged;
+    freed = Waits::newer(freed, blocks_.life(prev).freed);
+    free_.erase(pool, prev, p.size, p.address());
+    p.next = after;
+    p.requested = requested;
+    blocks_[after].prev = prev;
+    blocks_.erase(entry);
     blocks_.destroy(block);
     block = prev;
-    ++merged;
+  } else if (blocks_[block].is_part()) {
+    blocks_.erase(entry);
   }
   Block& b = blocks_[block];
-  b.requested = requested;
-  b.freed = freed;
-  add_free(block);
-  const bool is_part = b.is_part();
-  return {.count = is_part - merged,
-          .bytes = is_part ? signed_bytes(own) : signed_bytes(own) - signed_bytes(b.size)};
+  b.where = (b.where & ~Block::kStates) | Block::kFree;
+  b.size = size;
+  b.tag = searches(pool);
+  blocks_.life(block).freed = freed;
+  free_.insert(pool, block, size, b.address());
+  if (b.is_part()) return {.count = 1 - merged, .bytes = signed_bytes(own)};
+  idle_units_ += size;
+  return {.count = -merged, .bytes = signed_bytes(own) - signed_bytes(size)};
 }
 
 }  // namespace vramscope

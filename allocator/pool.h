@@ -1,7 +1,9 @@
-// A pool: the segments and blocks of one place and size class. Best fit, split, merge.
+// The two pools of a place: their segments and blocks. Best fit, split, merge.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "allocator/block_table.h"
@@ -16,52 +18,61 @@ struct SplitChange {
   std::int64_t bytes = 0;
 };
 
-// Mechanism only: it never asks whether, it does. Its blocks live in the shared table, but whether
-// an address can be found there is the caller's business.
+// Mechanism only: it never asks whether, it does. Its blocks live in the shared table. Those that
+// are not free can be found there by their addresses; a segment that is one free block keeps its
+// entry, so that whoever takes and frees it again and again never writes the map.
+// The pool is an argument for the reason that free_blocks.h gives.
 // Threads: one at a time.
-class Pool {
+class Pools {
  public:
-  Pool(BlockTable& blocks, PoolClass kind, std::uint16_t place)
-      : blocks_(blocks), free_(blocks), kind_(kind), place_(place) {}
+  Pools(BlockTable& blocks, std::uint16_t place) : blocks_(blocks), free_(blocks), place_(place) {}
 
   // Before the first segment. False: out of memory.
   [[nodiscard]] bool prepare() noexcept { return free_.prepare(); }
 
   // The smallest free block of at least `size`, lowest address among equals; kNoBlock: none.
-  [[nodiscard]] BlockIndex find(Units size) const noexcept { return free_.find(size); }
+  using Found = FreeBlocks::Found;
+  [[nodiscard]] Found find(PoolClass pool, Units size) const noexcept {
+    return free_.find(pool, size);
+  }
+  // A free block of the pool.
+  [[nodiscard]] Found found(PoolClass pool, BlockIndex block) const noexcept {
+    return free_.found(pool, block);
+  }
 
-  // Ages of free blocks are counted in searches: garbage collection asks for them.
-  void count_search() noexcept { ++searches_; }
-  [[nodiscard]] std::uint32_t age(BlockIndex block) const { return searches_ - blocks_[block].tag; }
+  // Ages of free blocks are counted in searches of their pool: garbage collection asks for them.
+  void count_search(PoolClass pool) noexcept { ++searches_[static_cast<std::size_t>(pool)]; }
+  [[nodiscard]] std::uint32_t age(BlockIndex block) const {
+    return searches(blocks_[block].pool()) - blocks_[block].tag;
+  }
 
   // A new segment: one free block, which nothing has used since the wait numbered `freed`. Needs
   // one record (BlockTable::prepare).
-  BlockIndex add_segment(Address address, Units size, Waits::Number freed = 0) noexcept;
+  BlockIndex add_segment(PoolClass pool, Address address, Units size,
+                         Waits::Number freed = 0) noexcept;
   // The end of a segment that is one free block.
   void remove_segment(BlockIndex block) noexcept;
 
-  enum class Cut : bool { no, yes };
-  // Makes a free block live. With Cut::yes its lower `size` units; the rest becomes a free block,
-  // which needs one record.
-  SplitChange take(BlockIndex block, Units size, Cut cut) noexcept;
+  // Makes the lower `size` units of a free block live; the rest, if any, becomes a free block.
+  // Needs one record and one address (BlockTable::prepare).
+  SplitChange take(PoolClass pool, const Found& found, Units size) noexcept;
   // Makes a live or pending block free and merges it with its free neighbours: together they carry
   // the newest of their numbers. Its record may go.
-  SplitChange give_back(BlockIndex block, Waits::Number freed) noexcept;
+  SplitChange give_back(PoolClass pool, BlockTable::Entry entry, Waits::Number freed) noexcept;
 
   // Bytes of segments that are one free block.
-  [[nodiscard]] std::uint64_t idle_bytes() const { return idle_bytes_; }
-  [[nodiscard]] PoolClass kind() const { return kind_; }
+  [[nodiscard]] std::uint64_t idle_bytes() const { return to_bytes(1) * idle_units_; }
 
  private:
-  void add_free(BlockIndex block) noexcept;
-  void remove_free(BlockIndex block) noexcept;
-  void cut_off(BlockIndex block, Units size) noexcept;
+  [[nodiscard]] std::uint32_t searches(PoolClass pool) const {
+    return searches_[static_cast<std::size_t>(pool)];
+  }
+  void cut_off(PoolClass pool, BlockIndex block, Units size, Units rest) noexcept;
 
   BlockTable& blocks_;
   FreeBlocks free_;
-  std::uint64_t idle_bytes_ = 0;
-  std::uint32_t searches_ = 0;
-  PoolClass kind_;
+  std::uint64_t idle_units_ = 0;
+  std::array<std::uint32_t, 2> searches_{};  // by PoolClass
   std::uint16_t place_;
 };
 

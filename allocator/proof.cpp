@@ -33,18 +33,18 @@ void take_back(Outcome& out) {
 // The block is live already, so nobody else gets it meanwhile, and every total includes it. When it
 // is no longer ours after that, its context has ended: the driver may answer.
 bool CachingAllocator::State::prove(BlockIndex block, Outcome& out) {
-  PlaceMemory& before = *places[blocks[block].place];
-  const std::uint64_t serial = blocks[block].serial();
-  const Waits::Number freed = blocks[block].freed;
+  PlaceMemory& before = *places[blocks.life(block).place];
+  const std::uint64_t serial = blocks.life(block).serial();
+  const Waits::Number freed = blocks.life(block).freed;
   const bool must_wait = !before.waits.cover(freed);
   const Waits::Number number = must_wait ? before.waits.begin() : 0;
   const Answer answer = ask(out.where, must_wait, out);
-  const bool is_ours = blocks[block].is_live() && blocks[block].serial() == serial;
+  const bool is_ours = blocks[block].is_live() && blocks.life(block).serial() == serial;
   if (is_ours && answer == Answer::fine) {
-    if (must_wait) places[blocks[block].place]->waits.end(number);
+    if (must_wait) places[blocks.life(block).place]->waits.end(number);
     return true;
   }
-  if (is_ours) release(*places[blocks[block].place], blocks.find_entry(out.address), freed);
+  if (is_ours) release(*places[blocks.life(block).place], blocks.find_entry(out.address), freed);
   if (!is_ours) out.status = {Result::failed, 0};
   take_back(out);
   return !is_ours || answer == Answer::error;

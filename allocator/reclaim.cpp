@@ -146,7 +146,7 @@ void CachingAllocator::State::collect_garbage(Place where, Outcome& out) {
 }
 
 std::uint32_t CachingAllocator::State::age(const Segment& segment) const {
-  return places[segment.slot]->pool(segment.pool).age(segment.first);
+  return places[segment.slot]->pools.age(segment.first);
 }
 
 }  // namespace vramscope

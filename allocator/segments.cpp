@@ -117,7 +117,7 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
     if (place && blocks.prepare()) {
       Segment& segment = segments[address];
       segment = {bytes,
-                 place->pool(pool).add_segment(address, to_units(bytes), place->waits.settled()),
+                 place->pools.add_segment(pool, address, to_units(bytes), place->waits.settled()),
                  place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
@@ -164,7 +164,7 @@ void CachingAllocator::State::remove_segment(std::map<Address, Segment>::iterato
   const Segment& segment = it->second;
   PlaceMemory& place = *places[segment.slot];
   DeviceMemory& device = device_of(place.place);
-  place.pool(segment.pool).remove_segment(segment.first);
+  place.pools.remove_segment(segment.first);
   device.reserved -= segment.bytes;
   count_segment_end(device.counters, segment.pool, segment.bytes);
   segments.erase(it);

@@ -83,10 +83,13 @@ enum class PoolClass : std::uint8_t { large, small };
 }
 
 // Is a block cut for a request when `rest` bytes of it would remain?
+[[nodiscard]] constexpr bool worth_splitting(PoolClass pool, std::uint64_t rest) {
+  return pool == PoolClass::small ? rest >= kUnit : rest > kLargeRestAtMost;
+}
 [[nodiscard]] constexpr bool worth_splitting(PoolClass pool, std::uint64_t rounded,
                                              std::uint64_t rest, const Limits& limits) {
-  if (pool == PoolClass::small) return rest >= kUnit;
-  return rest > kLargeRestAtMost && !is_oversize(rounded, limits);
+  if (pool == PoolClass::large && is_oversize(rounded, limits)) return false;
+  return worth_splitting(pool, rest);
 }
 
 // Size of the pinned segment for a request: a power of two, so that blocks fit again.

@@ -12,11 +12,11 @@ namespace vramscope {
 namespace {
 
 BlockSnapshot describe(const Block& b) {
-  return {.address = b.address,
+  return {.address = b.address(),
           .size = to_bytes(b.size),
           .requested_size = b.requested,
           .tag = b.is_free() ? Tag{0} : b.tag,
-          .state = b.state};
+          .state = b.state()};
 }
 
 BlockSnapshot describe(const WholeBlock& b) {
@@ -92,7 +92,7 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   BlockIndex i = blocks.find(address);  // the usual question; else the segment is walked
   if (i == kNoBlock) {
     i = segment.first;
-    while (address - blocks[i].address >= to_bytes(blocks[i].size)) i = blocks[i].next;
+    while (address - blocks[i].address() >= to_bytes(blocks[i].size)) i = blocks[i].next;
   }
   const Block& b = blocks[i];
   found.owned = true;
@@ -102,7 +102,7 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   found.segment = start;
   found.segment_bytes = segment.bytes;
   found.block = describe(b);
-  found.serial = b.is_live() ? b.serial() : 0;
+  found.serial = b.is_live() ? blocks.life(i).serial() : 0;
   return true;
 }
 
@@ -152,7 +152,7 @@ std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device)
   std::uint64_t bytes = 0;
   for (const auto& place : places) {
     if (!place || place->place.device != device) continue;
-    bytes += place->large.idle_bytes() + place->small.idle_bytes();
+    bytes += place->pools.idle_bytes();
   }
   return bytes;
 }

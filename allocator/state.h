@@ -22,6 +22,14 @@
 #include "allocator/waits.h"
 #include "allocator/whole_blocks.h"
 
+#ifdef VRAMSCOPE_CHECK_INVARIANTS
+#include <cassert>
+// After each change, in builds that look for mistakes of ours.
+#define VRAMSCOPE_ASSERT_INVARIANTS(state) assert((state).check_invariants().empty())
+#else
+#define VRAMSCOPE_ASSERT_INVARIANTS(state) static_cast<void>(0)
+#endif
+
 namespace vramscope {
 
 // One device: statistics for all its places, and what its limit is compared with.
@@ -43,22 +51,19 @@ struct RoomCounts {
 // One place: its two pools, and the blocks that were freed while the device could not be waited
 // for.
 struct PlaceMemory {
-  PlaceMemory(BlockTable& blocks, Place where, std::uint16_t at, std::uint64_t total)
-      : place(where),
-        slot(at),
-        total_bytes(total),
-        large(blocks, PoolClass::large, at),
-        small(blocks, PoolClass::small, at) {}
-
-  [[nodiscard]] Pool& pool(PoolClass kind) { return kind == PoolClass::small ? small : large; }
+  PlaceMemory(BlockTable& blocks, Place where, std::uint16_t at, DeviceMemory& memory,
+              Ledger::Account& of_device)
+      : place(where), slot(at), account(of_device), device(memory), pools(blocks, at) {}
 
   Place place;
-  std::uint16_t slot;         // index into State::places
-  std::uint64_t total_bytes;  // of the device
-  Pool large, small;
-  BlockIndex first_pending = kNoBlock;  // in the order of their frees: Block::left is the next one
+  std::uint16_t slot;  // index into State::places
+  Ledger::Account& account;
+  DeviceMemory& device;  // devices stay while their places come and go
+  Pools pools;
+  std::uint64_t total_bytes = 0;        // of the device
+  BlockIndex first_pending = kNoBlock;  // in the order of their frees: `left` is the next one
   BlockIndex last_pending = kNoBlock;
-  std::uint32_t newest_pending = 0;  // number of the newest; Block::right is a block's own
+  std::uint32_t newest_pending = 0;  // number of the newest; `right` is a block's own
   Waits waits;
 };
 
@@ -92,16 +97,7 @@ struct AddressRange {
   void widen(Address address, std::uint64_t bytes) noexcept;
 };
 
-// A device place as one number, for an atomic.
-[[nodiscard]] constexpr std::uint64_t pack(Place where) {
-  return std::uint64_t{where.device} << 32 | where.context;
-}
-[[nodiscard]] constexpr Place unpack(std::uint64_t packed) {
-  return {.kind = Kind::device,
-          .device = static_cast<std::uint16_t>(packed >> 32),
-          .context = static_cast<std::uint32_t>(packed)};
-}
-inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none
+inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; no place's number
 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
   return out.status.result == Result::out_of_memory;
@@ -120,23 +116,39 @@ struct CachingAllocator::State {
         plain_hits(settings.has_plain_hits()),
         max_split_size_at_start(static_cast<std::int64_t>(settings.max_split_size)) {}
 
+  // hot_path.cpp
+  [[nodiscard]] bool allocate_hit(const Request& request, Outcome& out);
+  [[nodiscard]] bool serve_hit(PlaceMemory& place, PoolClass pool, std::uint64_t rounded,
+                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool free_hit(Address address, Outcome& out) noexcept;
+  void hand_out(PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size,
+                Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void describe_free(const PlaceMemory& place, BlockIndex block, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  void release(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
+      VRAMSCOPE_REQUIRES(mutex);
+  void release(PlaceMemory& place, PoolClass pool, BlockTable::Entry entry, Waits::Number freed)
+      VRAMSCOPE_REQUIRES(mutex);
+
   // caching_allocator.cpp
+  [[gnu::noinline]] void allocate_otherwise(const Request& request, Outcome& out);
+  [[gnu::noinline]] void free_otherwise(Address address, Wait when, Outcome& out) noexcept;
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] BlockIndex find_within_limits(Pool& pool, std::uint64_t rounded)
+  [[nodiscard]] Pools::Found find_within_limits(Pools& pools, std::uint64_t rounded)
       VRAMSCOPE_REQUIRES(mutex);
-  void hand_out(PlaceMemory& place, BlockIndex block, std::uint64_t rounded, Outcome& out)
+  void hand_out_within_limits(PlaceMemory& place, const Pools::Found& found, std::uint64_t rounded,
+                              Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  // After a hit that nothing proves finished: waits, else takes new memory. Unlocks.
+  [[gnu::noinline]] void settle(BlockIndex block, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
+  void serve_new(std::uint64_t rounded, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void free(Address address, Wait when, Outcome& out) noexcept;
   [[nodiscard]] bool wait_for(Place where, Outcome& out) noexcept;
-  [[nodiscard]] bool free_in_sole_place(Address address, Outcome& out) noexcept;
-  void describe_free(PlaceMemory& place, BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
   }
-  void release(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
-      VRAMSCOPE_REQUIRES(mutex);
 
   // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
   // false means that nothing may be asked now and the block was put back.
@@ -158,13 +170,14 @@ struct CachingAllocator::State {
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   // Unlocks when the place is new. nullptr: out of memory.
   [[nodiscard]] PlaceMemory* open_place(Place where) VRAMSCOPE_REQUIRES(mutex);
-  // To be called when places or pending frees have come or gone.
-  void note_sole_place() VRAMSCOPE_REQUIRES(mutex);
+  // To be called when places or pending frees have come or gone, or settings have changed.
+  [[gnu::noinline]] void note_usual_places() VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
       VRAMSCOPE_REQUIRES(mutex);
   void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
-  void add_pending(PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(mutex);
+  [[gnu::noinline]] void add_pending(PlaceMemory& place, BlockIndex block)
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_held(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
     return serial <= held_up_to;
   }
@@ -306,7 +319,10 @@ struct CachingAllocator::State {
   const std::int64_t max_split_size_at_start;   // what the statistics name; unlimited is -1
   BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
-  std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;  // slot that was asked for last
+  std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;          // slot that was asked for last
+  PlaceMemory* sole_memory VRAMSCOPE_GUARDED_BY(mutex) = nullptr;  // of sole_place
+  // The last place, when allocate_hit() may serve from it.
+  PlaceMemory* usual_place VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
   std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
   std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   Directs::node_type spare VRAMSCOPE_GUARDED_BY(mutex);  // of the last one that ended: no malloc

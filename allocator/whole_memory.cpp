@@ -245,9 +245,9 @@ WholeBlock* CachingAllocator::State::set_apart(Address segment) {
   WholeBlock* block = whole.add(places[it->second.slot]->place, segment, it->second.bytes);
   if (!block) return nullptr;
   block->requested = b.requested;
-  block->serial = b.serial();
+  block->serial = blocks.life(index).serial();
   block->tag = b.tag;
-  block->state = b.state;
+  block->state = b.state();
   block->pool = it->second.pool;
   whole_range.widen(segment, it->second.bytes);
   blocks.erase(index);

@@ -13,6 +13,7 @@ CUresult to_code(const Status& status) noexcept {
     case Result::out_of_memory:
       return CUDA_ERROR_OUT_OF_MEMORY;
     case Result::failed:
+    case Result::forbidden:
       break;
   }
   return status.code != 0 ? static_cast<CUresult>(status.code) : CUDA_ERROR_UNKNOWN;

@@ -86,6 +86,7 @@ CUresult CudaBackend::wait_in_others(CUcontext own, Place where) noexcept {
 }
 
 Reply CudaBackend::wait(Place where) noexcept {
+  if (captures_.any()) return {{Result::forbidden, 0}};
   const std::uint64_t start = now_ns();
   const CUcontext own = contexts_.handle(where);
   if (own == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};

@@ -16,7 +16,7 @@ BlockIndex add(BlockTable& table, Address address) {
   EXPECT_TRUE(table.prepare());
   const BlockIndex block = table.create();
   table[block] = Block{};
-  table[block].address = address;
+  table[block].where = address;
   table.insert(block);
   return block;
 }

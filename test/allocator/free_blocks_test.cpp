@@ -14,78 +14,92 @@
 namespace vramscope {
 namespace {
 
+constexpr PoolClass kSmall = PoolClass::small;
+constexpr PoolClass kLarge = PoolClass::large;
+
 class FreeBlocksTest : public testing::Test {
  protected:
   FreeBlocksTest() { EXPECT_TRUE(free_.prepare()); }
 
-  BlockIndex add(Units size, Address address) {
+  BlockIndex add(PoolClass pool, Units size, Address address) {
     EXPECT_TRUE(table_.prepare());
     const BlockIndex block = table_.create();
     table_[block] = Block{};
     table_[block].size = size;
-    table_[block].address = address;
-    free_.insert(block);
+    table_[block].where = address | (pool == PoolClass::small ? Block::kSmall : 0);
+    free_.insert(pool, block, size, address);
     return block;
   }
+
+  void erase(BlockIndex block) {
+    const Block& b = table_[block];
+    free_.erase(b.pool(), block, b.size, b.address());
+  }
+
+  BlockIndex find(PoolClass pool, Units size) const { return free_.find(pool, size).block; }
 
   BlockTable table_;
   FreeBlocks free_{table_};
 };
 
 TEST_F(FreeBlocksTest, FindsNothingWhenEmpty) {
-  EXPECT_EQ(free_.find(1), kNoBlock);
-  EXPECT_EQ(free_.find(0xFFFFFFFF), kNoBlock);
+  EXPECT_EQ(find(kSmall, 1), kNoBlock);
+  EXPECT_EQ(find(kSmall, 2048), kNoBlock);
+  EXPECT_EQ(find(kLarge, 2049), kNoBlock);
+  EXPECT_EQ(find(kLarge, 0xFFFFFFFF), kNoBlock);
 }
 
 TEST_F(FreeBlocksTest, PrefersTheSmallestBlockThatFits) {
-  add(9, 0x1000);
-  const BlockIndex best = add(7, 0x200000);
-  add(5, 0x400000);
+  add(kSmall, 9, 0x1000);
+  const BlockIndex best = add(kSmall, 7, 0x200000);
+  add(kSmall, 5, 0x400000);
 
-  EXPECT_EQ(free_.find(6), best);
+  EXPECT_EQ(find(kSmall, 6), best);
 }
 
 TEST_F(FreeBlocksTest, PrefersTheLowestAddressAmongEquals) {
-  add(7, 0x3000);
-  const BlockIndex lowest = add(7, 0x1000);
-  add(7, 0x2000);
+  add(kSmall, 7, 0x3000);
+  const BlockIndex lowest = add(kSmall, 7, 0x1000);
+  add(kSmall, 7, 0x2000);
 
-  EXPECT_EQ(free_.find(7), lowest);
+  EXPECT_EQ(find(kSmall, 7), lowest);
 }
 
 TEST_F(FreeBlocksTest, ComparesExactSizesInsideASharedBin) {
-  add(1'000'001, 0x2000);
-  const BlockIndex best = add(1'000'003, 0x1000);
+  add(kLarge, 1'000'001, 0x2000);
+  const BlockIndex best = add(kLarge, 1'000'003, 0x1000);
 
-  EXPECT_EQ(free_.find(1'000'002), best);
+  EXPECT_EQ(find(kLarge, 1'000'002), best);
 }
 
 TEST_F(FreeBlocksTest, LooksFurtherWhenTheRequestsOwnBinHasOnlySmallerBlocks) {
-  add(1'000'001, 0x2000);
-  const BlockIndex larger = add(0xFFFFFFFF, 0x1000);
+  add(kLarge, 1'000'001, 0x2000);
+  const BlockIndex larger = add(kLarge, 0xFFFFFFFF, 0x1000);
 
-  EXPECT_EQ(free_.find(1'000'002), larger);
+  EXPECT_EQ(find(kLarge, 1'000'002), larger);
 }
 
 TEST_F(FreeBlocksTest, FindsNoErasedBlock) {
-  const BlockIndex block = add(7, 0x1000);
+  const BlockIndex block = add(kSmall, 7, 0x1000);
 
-  free_.erase(block);
+  erase(block);
 
-  EXPECT_EQ(free_.find(1), kNoBlock);
+  EXPECT_EQ(find(kSmall, 1), kNoBlock);
 }
 
 struct Mix {
   const char* name;
+  PoolClass pool;
   Units lowest, highest;
 };
 
 class FreeBlocksMix : public FreeBlocksTest, public testing::WithParamInterface<Mix> {};
 // One size; sizes that share one bin; every bin.
 INSTANTIATE_TEST_SUITE_P(Sizes, FreeBlocksMix,
-                         testing::Values(Mix{"one", 8, 8}, Mix{"exact", 1, 4095},
-                                         Mix{"bin", 1 << 22, (1 << 22) + 30'000},
-                                         Mix{"border", 4000, 5000}, Mix{"all", 1, 0xFFFFFFFF}),
+                         testing::Values(Mix{"one", kSmall, 8, 8}, Mix{"small", kSmall, 1, 4096},
+                                         Mix{"bin", kLarge, 1 << 22, (1 << 22) + 30'000},
+                                         Mix{"border", kLarge, 2049, 5000},
+                                         Mix{"large", kLarge, 2049, 0xFFFFFFFF}),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(FreeBlocksMix, AgreesWithAnOrderedSet) {
@@ -99,23 +113,24 @@ TEST_P(FreeBlocksMix, AgreesWithAnOrderedSet) {
       const Units size = sizes(random);
       const Address address = 0x7f0000000000 + static_cast<Address>(i) * 7919 % 65536 * kUnit;
       if (!expected.emplace(size, address).second) continue;
-      held.push_back(add(size, address));
+      held.push_back(add(GetParam().pool, size, address));
     } else {
       const std::size_t at = random() % held.size();
       const Block& block = table_[held[at]];
-      expected.erase({block.size, block.address});
-      free_.erase(held[at]);
+      expected.erase({block.size, block.address()});
+      erase(held[at]);
       table_.destroy(held[at]);
       held[at] = held.back();
       held.pop_back();
     }
     const Units wanted = sizes(random);
     const auto best = expected.lower_bound({wanted, 0});
-    const BlockIndex found = free_.find(wanted);
-    ASSERT_EQ(found == kNoBlock, best == expected.end()) << "step " << i;
-    if (found == kNoBlock) continue;
-    ASSERT_EQ(table_[found].size, best->first) << "step " << i;
-    ASSERT_EQ(table_[found].address, best->second) << "step " << i;
+    const FreeBlocks::Found found = free_.find(GetParam().pool, wanted);
+    ASSERT_EQ(found.block == kNoBlock, best == expected.end()) << "step " << i;
+    if (found.block == kNoBlock) continue;
+    ASSERT_EQ(table_[found.block].size, best->first) << "step " << i;
+    ASSERT_EQ(table_[found.block].address(), best->second) << "step " << i;
+    ASSERT_EQ(found.size, best->first) << "step " << i;
   }
 }
 

@@ -9,20 +9,25 @@ namespace {
 
 constexpr Address kSegment = 0x7f0000000000;
 constexpr Units kSize = 4096;
+constexpr PoolClass kPool = PoolClass::small;
 
 class PoolTest : public testing::Test {
  protected:
   PoolTest() {
-    EXPECT_TRUE(pool_.prepare());
+    EXPECT_TRUE(pools_.prepare());
     EXPECT_TRUE(table_.prepare());
-    first_ = pool_.add_segment(kSegment, kSize);
+    first_ = pools_.add_segment(kPool, kSegment, kSize);
   }
 
   BlockIndex take(Units size) {
     EXPECT_TRUE(table_.prepare());
-    const BlockIndex block = pool_.find(size);
-    last_ = pool_.take(block, size, Pool::Cut::yes);
-    return block;
+    const Pools::Found found = pools_.find(kPool, size);
+    last_ = pools_.take(kPool, found, size);
+    return found.block;
+  }
+
+  SplitChange give_back(BlockIndex block) {
+    return pools_.give_back(kPool, table_.find_entry(table_[block].address()), 0);
   }
 
   void expect_last(std::int64_t count, std::int64_t units) const {
@@ -31,7 +36,7 @@ class PoolTest : public testing::Test {
   }
 
   BlockTable table_;
-  Pool pool_{table_, PoolClass::small, 0};
+  Pools pools_{table_, 0};
   BlockIndex first_ = kNoBlock;
   SplitChange last_;
 };
@@ -39,7 +44,7 @@ class PoolTest : public testing::Test {
 TEST_F(PoolTest, HandsOutTheLowerPart) {
   const BlockIndex block = take(10);
 
-  EXPECT_EQ(table_[block].address, kSegment);
+  EXPECT_EQ(table_[block].address(), kSegment);
   EXPECT_EQ(table_[block].size, 10u);
 }
 
@@ -63,8 +68,8 @@ TEST_F(PoolTest, CountsASplitBlockThatIsConsumedWhole) {
   expect_last(-1, -static_cast<std::int64_t>(kSize - 10));
 }
 
-TEST_F(PoolTest, LeavesTheRestWithItsBlockWhenToldNotToCut) {
-  const SplitChange change = pool_.take(first_, 10, Pool::Cut::no);
+TEST_F(PoolTest, CountsNothingWhenAWholeSegmentIsTaken) {
+  const SplitChange change = pools_.take(kPool, pools_.find(kPool, 10), kSize);
 
   EXPECT_EQ(table_[first_].size, kSize);
   EXPECT_EQ(change.count, 0);
@@ -75,7 +80,7 @@ TEST_F(PoolTest, KeepsAFreedBlockBetweenLiveOnesAsSplit) {
   const BlockIndex middle = take(20);
   take(30);
 
-  last_ = pool_.give_back(middle, 0);
+  last_ = give_back(middle);
 
   expect_last(1, 20);
 }
@@ -84,7 +89,7 @@ TEST_F(PoolTest, MergesWithTheFreeNeighbourAbove) {
   take(10);
   const BlockIndex block = take(20);
 
-  last_ = pool_.give_back(block, 0);
+  last_ = give_back(block);
 
   EXPECT_EQ(table_[block].size, kSize - 10);
   expect_last(0, 20);
@@ -95,14 +100,14 @@ TEST_F(PoolTest, MergesWithBothFreeNeighbours) {
   const BlockIndex middle = take(20);
   take(30);
   const BlockIndex high = take(40);
-  last_ = pool_.give_back(low, 0);
-  last_ = pool_.give_back(high, 0);
+  last_ = give_back(low);
+  last_ = give_back(high);
   const BlockIndex third = table_[middle].next;
-  last_ = pool_.give_back(third, 0);
+  last_ = give_back(third);
 
-  last_ = pool_.give_back(middle, 0);
+  last_ = give_back(middle);
 
-  EXPECT_EQ(pool_.find(kSize), first_);
+  EXPECT_EQ(pools_.find(kPool, kSize).block, first_);
   EXPECT_EQ(table_.block_count(), 1u);
   expect_last(-2, 20 - static_cast<std::int64_t>(kSize));
 }
@@ -110,9 +115,9 @@ TEST_F(PoolTest, MergesWithBothFreeNeighbours) {
 TEST_F(PoolTest, NeverMergesWithAPendingBlock) {
   const BlockIndex low = take(10);
   const BlockIndex high = take(20);
-  table_[low].state = BlockState::active_pending_free;
+  table_[low].set_state(BlockState::active_pending_free);
 
-  last_ = pool_.give_back(high, 0);
+  last_ = give_back(high);
 
   EXPECT_EQ(table_[low].size, 10u);
 }
@@ -121,7 +126,7 @@ TEST_F(PoolTest, NeverMergesWithAPendingBlock) {
 TEST_F(PoolTest, TheRestKeepsTheRequestedSizeOfItsLastLife) {
   const BlockIndex block = take(10);
   table_[block].requested = 5000;
-  last_ = pool_.give_back(block, 0);
+  last_ = give_back(block);
 
   const BlockIndex again = take(3);
 
@@ -129,21 +134,40 @@ TEST_F(PoolTest, TheRestKeepsTheRequestedSizeOfItsLastLife) {
 }
 
 TEST_F(PoolTest, CountsAWholeFreeSegmentAsIdle) {
-  EXPECT_EQ(pool_.idle_bytes(), to_bytes(kSize));
+  EXPECT_EQ(pools_.idle_bytes(), to_bytes(kSize));
   const BlockIndex block = take(10);
-  EXPECT_EQ(pool_.idle_bytes(), 0u);
+  EXPECT_EQ(pools_.idle_bytes(), 0u);
 
-  last_ = pool_.give_back(block, 0);
+  last_ = give_back(block);
 
-  EXPECT_EQ(pool_.idle_bytes(), to_bytes(kSize));
+  EXPECT_EQ(pools_.idle_bytes(), to_bytes(kSize));
+}
+
+TEST_F(PoolTest, FindsNoFreePartByItsAddress) {
+  const BlockIndex low = take(10);
+  take(20);
+
+  last_ = give_back(low);
+
+  EXPECT_EQ(table_.find(kSegment), kNoBlock);
+}
+
+TEST_F(PoolTest, AFreeWholeSegmentKeepsItsEntry) {
+  const BlockIndex block = take(10);
+
+  last_ = give_back(block);
+
+  EXPECT_EQ(table_.find(kSegment), first_);
+  EXPECT_FALSE(table_[first_].is_live());
 }
 
 TEST_F(PoolTest, ForgetsARemovedSegment) {
-  pool_.remove_segment(first_);
+  pools_.remove_segment(first_);
 
-  EXPECT_EQ(pool_.find(1), kNoBlock);
-  EXPECT_EQ(pool_.idle_bytes(), 0u);
+  EXPECT_EQ(pools_.find(kPool, 1).block, kNoBlock);
+  EXPECT_EQ(pools_.idle_bytes(), 0u);
   EXPECT_EQ(table_.block_count(), 0u);
+  EXPECT_EQ(table_.address_count(), 0u);
 }
 
 }  // namespace

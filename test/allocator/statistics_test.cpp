@@ -111,6 +111,10 @@ TEST(DeviceCounters, AgreeWithPlainCounters) {
     const std::uint64_t requested = bytes - random() % 512;
     const SplitChange split{static_cast<std::int64_t>(random() % 4) - 2,
                             (static_cast<std::int64_t>(random() % 100) - 50) * 512};
+    const std::int64_t rest = static_cast<std::int64_t>(random() % 50) * 512;
+    const SplitChange cut = random() % 2
+                                ? SplitChange{1, rest}
+                                : SplitChange{-static_cast<std::int64_t>(random() % 2), -rest};
     const auto b = static_cast<std::int64_t>(bytes);
     const auto r = static_cast<std::int64_t>(requested);
     switch (random() % 10) {
@@ -135,8 +139,8 @@ TEST(DeviceCounters, AgreeWithPlainCounters) {
         plain.completion(pool, b, r, split);
         break;
       default:
-        counters.count_allocation(pool, bytes, requested, split);
-        plain.allocation(pool, b, r, split);
+        counters.count_allocation(pool, bytes, requested, cut);
+        plain.allocation(pool, b, r, cut);
     }
     ASSERT_EQ(test::values_of(counters.read()), test::values_of(plain.statistics)) << "step " << i;
   }

@@ -20,6 +20,7 @@ Reply SimulatedBackend::release(Place where, Address segment) noexcept {
 }
 
 Reply SimulatedBackend::wait(Place where) noexcept {
+  if (!may_wait_) return {.status = {Result::forbidden, 0}};
   if (on_wait_) on_wait_(where);
   ++waits_;
   if (const std::int32_t code = fail_wait_.exchange(0); code != 0) device_.set_sticky(code);
