@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "allocator/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -110,7 +111,7 @@ bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
     out.status = {};
     return true;
   }
-  const Reply waited = backend.wait(where);
+  const Reply waited = fault(Fault::reuse_without_waiting) ? Reply{} : backend.wait(where);
   if (waited.status.result == Result::forbidden) return false;
   out.wait_ns += waited.ns;
   out.status = waited.status;
@@ -212,6 +213,7 @@ void CachingAllocator::set_limits(Limits limits) noexcept {
 }
 
 void CachingAllocator::hold_blocks() noexcept {
+  if (fault(Fault::graph_blocks_reused)) return;
   MutexLock lock(state_->mutex);
   state_->held_up_to = state_->last_serial.load(std::memory_order_relaxed);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ledger.h"
 
+#include "allocator/fault.h"
+
 #include <algorithm>
 
 namespace vramscope {
@@ -25,7 +27,7 @@ void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) no
   touch(account, tag).total += Amount{bytes, 1};
   ++account.allocations;
   account.below -= static_cast<std::int64_t>(bytes);
-  if (account.below < 0) [[unlikely]]
+  if (account.below < 0 && !fault(Fault::peak_missed)) [[unlikely]]
     account.set_peak();
 }
 

@@ -1,5 +1,6 @@
 // Pinned host memory: allocating, freeing, giving back. Policy of PyTorch's caching host allocator.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -104,7 +105,7 @@ bool CachingAllocator::State::free_pinned(Address address, Outcome& out) noexcep
     newest_pending = pinned.newest_pending();
     out.where = block->where;
   }
-  const bool waited = wait_for(out.where, out);
+  const bool waited = fault(Fault::pinned_reuse_without_waiting) || wait_for(out.where, out);
   if (waited && !out.status.ok()) return true;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);

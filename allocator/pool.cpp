@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/pool.h"
 
+#include "allocator/fault.h"
+
 #include <cassert>
 
 namespace vramscope {
@@ -46,7 +48,7 @@ void Pools::cut_off(PoolClass pool, BlockIndex block, Units size, Units rest) no
   const BlockIndex next = lower.next;
   upper.where = where;
   upper.requested = lower.requested;
-  upper.size = rest;
+  upper.size = fault(Fault::split_loses_bytes) && rest > 1 ? rest - 1 : rest;
   upper.prev = block;
   upper.next = next;
   upper.tag = searches(pool);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cassert>
 
+#include "allocator/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -161,7 +162,7 @@ Status CachingAllocator::State::complete_pending_whole(Place where, std::uint32_
   Status of_own;
   while (WholeBlock* block = whole.take_pending(where, newest, own)) {
     complete_free_whole(*block);
-    if (!block->exported) {
+    if (!block->exported || fault(Fault::exported_recycled)) {
       device_of(where).idle_whole_bytes += block->bytes;
       whole.put(*block);
       continue;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call.h"
 
+#include "allocator/fault.h"
 #include "interpose/nested.h"
 
 namespace vramscope {
@@ -109,15 +110,16 @@ Found Call::find(Kind kind, Address address) noexcept {
 }
 
 void Call::forget(const Found& found) noexcept {
-  if (!found.direct) return;
+  if (!found.direct || fault(Fault::release_unrecorded)) return;
   (void)profiler_->allocator().forget(found.where.kind, found.segment, found.serial);
 }
 
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
-  event_.failed = code != CUDA_SUCCESS;
+  event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
   event_.total_ns = elapsed_ns(event_.start_ns);
   profiler_->recorder().record(event_);
+  if (fault(Fault::double_record)) profiler_->recorder().record(event_);
   return code;
 }
 

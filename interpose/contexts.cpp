@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "allocator/fault.h"
 #include "interpose/real.h"
 
 namespace vramscope {
@@ -27,7 +28,8 @@ Contexts::Current Contexts::current() noexcept {
   }
   if (context == nullptr) return {.code = CUDA_ERROR_INVALID_CONTEXT, .place = {}};
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-  if (remembered.context == context && remembered.generation == generation) {
+  const bool is_same = remembered.context == context || fault(Fault::stale_place);
+  if (is_same && remembered.generation == generation) {
     return {.code = CUDA_SUCCESS, .place = remembered.place};
   }
   CUdevice device = 0;

@@ -1,5 +1,6 @@
 // Frees: memory of ours goes back to the allocator, all other memory to the driver.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/fault.h"
 #include "interpose/answers.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
@@ -52,6 +53,7 @@ CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) no
   if (!found.owned) return direct();
   const auto refuse = [] { return real().cuMemFree_v2(unknown_address()); };
   if (found.where.kind == Kind::pinned) return refuse();  // cuMemFreeHost's
+  if (fault(Fault::interior_free)) dptr = found.live ? found.block.address : dptr;
   return free_ours(call, dptr, Wait::now, refuse);
 }
 

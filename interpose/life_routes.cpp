@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "allocator/fault.h"
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
@@ -76,6 +77,7 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
   const bool found = code == CUDA_SUCCESS && pfn != nullptr && *pfn != nullptr;
   if (!found || switched_off()) return code;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  if (per_thread && fault(Fault::missed_flavour)) return code;
   const FunctionRow* newest = newest_row(symbol, version, per_thread);
   if (newest == nullptr) return code;
   if (const FunctionRow* known = row_of(*newest, version, flags, *pfn)) {
@@ -104,6 +106,7 @@ void forget_context(Profiler& profiler, CUcontext context) {
   profiler.captures().context_ended(context);
   profiler.graphs().context_ended(context);
   profiler.contexts().forget_attachments(context);
+  if (fault(Fault::wrong_epoch)) return;
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));

@@ -16,6 +16,9 @@ constexpr std::string_view kPrefix = "VRAMSCOPE_";
 // Variables of the same family that are not settings of the library.
 constexpr std::string_view kOthers[] = {
     "VRAMSCOPE_SIM",        // the simulated device's own settings
+#ifdef VRAMSCOPE_FAULTS
+    "VRAMSCOPE_FAULT",  // allocator/fault.h
+#endif
     "VRAMSCOPE_NOTE_FILE",  // where the library notes the reports it wrote, for run
     "VRAMSCOPE_LIBRARY",    // where run finds the library
 };

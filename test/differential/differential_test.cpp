@@ -75,6 +75,7 @@ class Session {
     for (std::thread& thread : threads) thread.join();
     std::filesystem::remove_all(folder_);
     std::printf("1..%llu\n# %.1f seconds\n", static_cast<unsigned long long>(printed_), elapsed());
+    if (!found_.empty()) std::printf("%s\n", found_.c_str());
     return failed_ == 0 ? 0 : 1;
   }
 
@@ -131,7 +132,21 @@ class Session {
       notes.insert(notes.end(), verdict.differences.begin(), verdict.differences.end());
       if (!arguments_.keep.empty()) notes.push_back(keep(judge, chosen, verdict));
     }
+    if (!verdict.differences.empty() && arguments_.until_found) note_found(chosen, verdict);
     print(verdict.differences.empty(), chosen.name, notes);
+    calls_ += chosen.sequence.lines.size();
+  }
+
+  // The smallest seed of those that run at the time.
+  void note_found(const Case& chosen, const Verdict& verdict) {
+    const std::lock_guard lock(mutex_);
+    if (found_seed_ != 0 && found_seed_ < chosen.seed) return;
+    found_seed_ = chosen.seed;
+    std::string first = verdict.differences.front();
+    first = first.substr(0, first.find('\n'));
+    found_ = "found: seed " + std::to_string(chosen.seed) + ", " +
+             std::to_string(calls_ + chosen.sequence.lines.size()) + " calls, " +
+             std::to_string(elapsed()) + " seconds, in " + verdict.configuration + ": " + first;
   }
 
   // What a difference is about, without its numbers and names: it stays that one while it shrinks.
@@ -196,6 +211,9 @@ class Session {
   std::atomic<std::uint64_t> failed_{0};
   std::mutex mutex_;
   std::uint64_t printed_ = 0;
+  std::atomic<std::uint64_t> calls_{0};
+  std::uint64_t found_seed_ = 0;
+  std::string found_;
 };
 
 int usage() {

@@ -271,7 +271,27 @@ void Generator::share() {
   };
   const std::string shelf = name("k", 4);
   const std::string import = name("i", 4);
-  switch (below(8)) {
+  const auto look = [&] { other("check", {import, chance(50) ? "head" : "tail"}); };
+  const auto open = [&] {
+    other("ipc_open", chance(70) ? std::vector<std::string>{import, shelf}
+                                 : std::vector<std::string>{import, shelf, "old"});
+  };
+  switch (below(9)) {
+    case 8: {  // freed while another process has it, and asked for again
+      const std::string memory = name("a", slots_);
+      if (memories_.contains(memory)) return;
+      const std::string bytes = std::to_string((1 + below(3)) << 20);
+      emit("alloc", {memory, bytes});
+      emit("set", {memory, "head", std::to_string(1 + below(255)), "now"});
+      emit("ipc_get", {shelf, memory});
+      open();
+      emit("free", {memory});
+      emit("alloc", {memory, bytes});
+      emit("set", {memory, "head", std::to_string(1 + below(255)), "now"});
+      memories_.insert(memory);
+      written_.insert(memory);
+      return other("check", {import, "head"});
+    }
     case 0:
     case 1:
     case 2: {
@@ -282,10 +302,8 @@ void Generator::share() {
       emit("check", {memory, "head"});
       emit("check", {memory, "tail"});
       emit("ipc_get", {shelf, memory});
-      other("ipc_open", chance(70) ? std::vector<std::string>{import, shelf}
-                                   : std::vector<std::string>{import, shelf, "old"});
-      other("check", {import, chance(50) ? "head" : "tail"});
-      return;
+      open();
+      return look();
     }
     case 3:
       return other("check", {import, "head"});

@@ -3,6 +3,7 @@
 // player FILE          plays one sequence
 // player --serve DIR   reads names of sequences, a line each, and answers with their exit status
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,15 +49,23 @@ void redirect(const std::string& path, int descriptor) {
   close(file);
 }
 
-// Children of children are waited for too: their reports belong to the sequence.
+// Children of children are waited for too: their reports belong to the sequence. One that hangs is
+// killed with its group a while after the program has ended.
 int wait_for_all(pid_t program) {
+  constexpr unsigned kMostSeconds = 5;
   int status = 0;
+  struct sigaction interrupting {};
+  interrupting.sa_handler = [](int) {};
+  sigaction(SIGALRM, &interrupting, nullptr);
   for (;;) {
     int one = 0;
     const pid_t ended = waitpid(-1, &one, 0);
-    if (ended == program) status = one;
-    if (ended < 0 && errno != EINTR) return status;
+    if (ended == program) status = one, alarm(kMostSeconds);
+    if (ended < 0 && errno == EINTR) kill(-program, SIGKILL);
+    if (ended < 0 && errno != EINTR) break;
   }
+  alarm(0);
+  return status;
 }
 
 }  // namespace
@@ -71,6 +80,8 @@ int main(int argc, char** argv) {
   while (std::getline(std::cin, path)) {
     const pid_t child = fork();
     if (child == 0) {
+      setpgid(0, 0);
+      signal(SIGALRM, SIG_DFL);
       redirect(folder + "/out", STDOUT_FILENO);
       redirect(folder + "/err", STDERR_FILENO);
       redirect("/dev/null", STDIN_FILENO);
