@@ -118,7 +118,20 @@ void forget_context(Profiler& profiler, CUcontext context) {
   });
 }
 
+// The driver's own free of what ends now with `context` has waited for whoever used it, in any
+// context; with at-reuse nobody has yet. A thread without a context is in this one meanwhile.
+void finish_frees(Profiler& profiler, CUcontext context) {
+  Place place;
+  if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return;
+  CUcontext current = nullptr;
+  real().cuCtxGetCurrent(&current);
+  const bool pushed = current == nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+  static_cast<void>(profiler.backend().wait(in_context(Kind::pinned, place.device, place.context)));
+  if (pushed) real().cuCtxPopCurrent_v2(&current);
+}
+
 CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {
+  finish_frees(call.profiler(), context);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) forget_context(call.profiler(), context);
   return code;
@@ -140,6 +153,7 @@ CUcontext primary_context(CUdevice device) {
 
 CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice device) {
   const CUcontext context = primary_context(device);
+  finish_frees(call.profiler(), context);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr && primary_context(device) == nullptr) {
     forget_context(call.profiler(), context);
@@ -201,6 +215,7 @@ CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexce
   CUdevice device = 0;
   const bool is_primary = ctx != nullptr && real().cuCtxGetDevice(&device) == CUDA_SUCCESS &&
                           primary_context(device) == ctx;
+  finish_frees(call.profiler(), ctx);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   bool is_held = call.profiler().contexts().detached(ctx);
@@ -223,6 +238,7 @@ CUresult cuDevicePrimaryCtxReset(Call& call, const DirectCall& direct, CUdevice 
 }
 CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
   const CUcontext context = primary_context(dev);
+  finish_frees(call.profiler(), context);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr) forget_context(call.profiler(), context);
   return code;

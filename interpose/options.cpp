@@ -15,7 +15,7 @@ constexpr std::string_view kPrefix = "VRAMSCOPE_";
 
 // Variables of the same family that are not settings of the library.
 constexpr std::string_view kOthers[] = {
-    "VRAMSCOPE_SIM",        // the simulated device's own settings
+    "VRAMSCOPE_SIM",  // the simulated device's own settings
 #ifdef VRAMSCOPE_FAULTS
     "VRAMSCOPE_FAULT",  // allocator/fault.h
 #endif

@@ -39,6 +39,7 @@ int primary_of(const World& world, int device) {
 // release DEVICE [old]
 void release(Turn& turn) {
   const auto device = static_cast<CUdevice>(turn.number(0));
+  if (!settle_context(turn.world, primary_of(turn.world, device))) return turn.skip("busy");
   const CUresult code = turn.has(1) ? CU(cuDevicePrimaryCtxRelease, turn.way(), device)
                                     : CU(cuDevicePrimaryCtxRelease_v2, turn.way(), device);
   turn.code(code);
@@ -52,6 +53,7 @@ void release(Turn& turn) {
 // reset DEVICE [old]
 void reset(Turn& turn) {
   const auto device = static_cast<CUdevice>(turn.number(0));
+  if (!settle_context(turn.world, primary_of(turn.world, device))) return turn.skip("busy");
   const CUresult code = turn.has(1) ? CU(cuDevicePrimaryCtxReset, turn.way(), device)
                                     : CU(cuDevicePrimaryCtxReset_v2, turn.way(), device);
   turn.code(code);
@@ -78,6 +80,7 @@ void context_end(Turn& turn) {
   const Context& context = context_of(turn, 0);
   if (context.handle == nullptr) return turn.skip("no context");
   if (!context.alive) return turn.skip("ended");
+  if (!settle_context(turn.world, static_cast<int>(turn.index(0)))) return turn.skip("busy");
   const CUresult code = turn.has(1) ? CU(cuCtxDestroy, turn.way(), context.handle)
                                     : CU(cuCtxDestroy_v2, turn.way(), context.handle);
   turn.code(code);
@@ -132,6 +135,7 @@ void detach(Turn& turn) {
   Context& context = context_of(turn, 0);
   if (!context.alive) return turn.skip("no context");
   if (current_context() != context.handle) return turn.skip("not current");
+  if (!settle_context(turn.world, static_cast<int>(turn.index(0)))) return turn.skip("busy");
   const CUresult code = CU(cuCtxDetach, turn.way(), context.handle);
   turn.code(code);
   if (code == CUDA_SUCCESS && --context.attached == 0) {

@@ -9,7 +9,8 @@
 //   --keep DIR           writes what fails there, made small
 //   --file FILE          plays only this one; --print SEED prints one
 //   --until-found        stops at the first difference, prints its seed, does not shrink
-//   --readme FILE        looks the rules of comparison up there
+//   --quiet              prints only what differs, and at the end how many there were
+//   --readme FILE        looks the rules of comparison up there, and the faults of --faults FILE
 #include <signal.h>
 #include <unistd.h>
 
@@ -39,11 +40,12 @@ constexpr int kMostShrinkingRuns = 600;
 
 struct Arguments {
   Installation installation;
-  std::string kept, keep, file, readme;
+  std::string kept, keep, file, readme, faults;
   std::uint64_t first = 1, count = 0;
   std::size_t calls = 200;
   double seconds = 1e9;
   bool until_found = false;
+  bool quiet = false;
 };
 
 struct Case {
@@ -66,7 +68,8 @@ class Session {
   }
 
   int run() {
-    const unsigned workers = std::max(1U, std::thread::hardware_concurrency()) * 3 / 2;
+    unsigned workers = std::max(1U, std::thread::hardware_concurrency()) * 3 / 2;
+    if (arguments_.until_found) workers = 1;  // the first seed is the same each time
     std::string pattern = std::filesystem::temp_directory_path() / "vramscope-differential-XXXXXX";
     folder_ = mkdtemp(pattern.data());
     check_readme();
@@ -74,7 +77,10 @@ class Session {
     for (unsigned i = 0; i < workers; ++i) threads.emplace_back([this, i] { work(i); });
     for (std::thread& thread : threads) thread.join();
     std::filesystem::remove_all(folder_);
-    std::printf("1..%llu\n# %.1f seconds\n", static_cast<unsigned long long>(printed_), elapsed());
+    std::printf("1..%llu\n# %llu calls, %.1f seconds, %llu differ\n",
+                static_cast<unsigned long long>(printed_),
+                static_cast<unsigned long long>(calls_.load()), elapsed(),
+                static_cast<unsigned long long>(failed_.load()));
     if (!found_.empty()) std::printf("%s\n", found_.c_str());
     return failed_ == 0 ? 0 : 1;
   }
@@ -137,11 +143,7 @@ class Session {
     calls_ += chosen.sequence.lines.size();
   }
 
-  // The smallest seed of those that run at the time.
   void note_found(const Case& chosen, const Verdict& verdict) {
-    const std::lock_guard lock(mutex_);
-    if (found_seed_ != 0 && found_seed_ < chosen.seed) return;
-    found_seed_ = chosen.seed;
     std::string first = verdict.differences.front();
     first = first.substr(0, first.find('\n'));
     found_ = "found: seed " + std::to_string(chosen.seed) + ", " +
@@ -189,11 +191,22 @@ class Session {
     for (const Rule& rule : kRules) {
       print(text.find(rule.readme) != text.npos, std::string("README says why: ") + rule.name, {});
     }
+    std::ifstream faults(arguments_.faults);
+    for (std::string line; std::getline(faults, line);) {
+      if (!line.starts_with("FAULT(")) continue;
+      const std::string name = line.substr(6, line.find(',') - 6);
+      const bool is_there = text.find("`" + name + "`") != text.npos;
+      if (!is_there) print(false, "README's table has the fault " + name, {});
+    }
   }
 
   void print(bool ok, const std::string& name, const std::vector<std::string>& notes) {
     const std::lock_guard lock(mutex_);
     if (!ok) ++failed_;
+    if (ok && arguments_.quiet) {
+      ++printed_;
+      return;
+    }
     std::printf("%s %llu %s\n", ok ? "ok" : "not ok", static_cast<unsigned long long>(++printed_),
                 name.c_str());
     for (const std::string& note : notes) {
@@ -212,7 +225,6 @@ class Session {
   std::mutex mutex_;
   std::uint64_t printed_ = 0;
   std::atomic<std::uint64_t> calls_{0};
-  std::uint64_t found_seed_ = 0;
   std::string found_;
 };
 
@@ -237,6 +249,8 @@ int main(int argc, char** argv) {
     if (option == "--readme") arguments.readme = value();
     if (option == "--calls") arguments.calls = std::stoull(value());
     if (option == "--seconds") arguments.seconds = std::stod(value());
+    if (option == "--faults") arguments.faults = value();
+    if (option == "--quiet") arguments.quiet = true;
     if (option == "--until-found") arguments.until_found = true;
     if (option == "--seeds") {
       arguments.first = std::stoull(value());

@@ -111,15 +111,15 @@ void World::end(Memory& memory) {
   memory.live = false;
   memory.written = {};
   memory.pending.clear();
-  if (memory.shelf != kNone) note_end_of_shared(memory);
+  const bool may_be_kept = is_capturing() || graph_count() > 0;
+  if (memory.shelf != kNone) note_end_of_shared(memory, may_be_kept);
   count_end(memory);
   const bool is_named = !memory.direct && memory.life <= held_lives && graph_count() > 0;
   if (memory.kind == MemoryKind::device && is_named) {
     held.push_back({memory.address, memory.bytes, memory.context});
   }
   const bool may_be_held = memory.kind == MemoryKind::device || memory.kind == MemoryKind::pinned;
-  if (may_be_held && !memory.direct && (is_capturing() || graph_count() > 0))
-    held_bytes += memory.bytes;
+  if (may_be_held && !memory.direct && may_be_kept) held_bytes += memory.bytes;
 }
 
 void World::end_context(int context) {
@@ -175,6 +175,14 @@ bool settle(World& world, Memory& memory, const Queue* queue) {
     } else {
       finished(world, first);
     }
+  }
+  return true;
+}
+
+bool settle_context(World& world, int context) {
+  for (auto& [name, memory] : world.memories) {
+    const bool ends = memory.live && context != kNone && memory.context == context;
+    if (ends && !settle(world, memory, nullptr)) return false;
   }
   return true;
 }

@@ -177,12 +177,15 @@ struct World {
 // Waits for the work that may not have finished in another queue than `queue`. False: it may not
 // be waited for now (a capture), so nothing must touch the memory.
 [[nodiscard]] bool settle(World& world, Memory& memory, const Queue* queue);
+// The same for everything that ends with a context: what other contexts do with it must be over.
+[[nodiscard]] bool settle_context(World& world, int context);
 void finished(World& world, const Queue& queue);
 void finished_context(World& world, CUcontext context);
 void finished_all(World& world);
 // Other processes may look at what was given to them: true when no work with it is left.
 [[nodiscard]] bool settle_shared(World& world);
-// A memory that was given to other processes has ended (calls_sharing.cpp).
-void note_end_of_shared(const Memory& memory);
+// A memory that was given to other processes has ended (calls_sharing.cpp). `kept_back`: a graph
+// may use it, so with us it can be opened for longer.
+void note_end_of_shared(const Memory& memory, bool kept_back);
 
 }  // namespace vramscope::differential
