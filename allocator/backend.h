@@ -46,7 +46,9 @@ class Backend {
   // One segment of exactly `bytes` > 0 bytes. Fails as a value, never throws.
   [[nodiscard]] virtual Grant reserve(Place where, std::size_t bytes) noexcept = 0;
 
-  // Gives back a segment that came from reserve(where). A refusal is reported, not repeated.
+  // Gives back a segment that came from reserve(where). Result::invalid: there is none any more,
+  // its place has ended. Any other refusal: the segment is still there, and can be given back
+  // later.
   virtual Reply release(Place where, Address segment) noexcept = 0;
 
   // Returns when everything submitted so far has finished, in every context that can reach `where`;

@@ -10,14 +10,13 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kFirstBlocks = 4096;
 constexpr std::size_t kMostBlocks = std::numeric_limits<BlockIndex>::max();
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: Fibonacci hashing
 
 }  // namespace
 
 bool BlockTable::grow() noexcept {
-  const std::size_t wanted = count_ + 3 < kFirstBlocks ? kFirstBlocks : count_ + 3;
+  const std::size_t wanted = next_size();
   if (wanted > kMostBlocks || !blocks_.grow_to(wanted) || !lives_.grow_to(wanted)) return false;
   most_blocks_ = std::min(blocks_.size(), lives_.size()) - 2;
   return (used_ + 1) * kSpread <= map_.entries.size() || grow_map();

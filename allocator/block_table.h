@@ -58,7 +58,7 @@ static_assert(Block::kFree == 2 && static_cast<int>(BlockState::active_pending_f
 
 // The rest of what is known of a block, apart from its record so that more records share a line.
 struct BlockLife {
-  // Live: number of the allocation. Free: children in a tree of FreeBlocks. Pending: next, number.
+  // Live: number of the allocation. Pending: next, number.
   std::uint32_t left, right;
   Waits::Number freed;  // when it was freed: what must have finished before it is reused
   std::uint16_t place;  // slot of the place it belongs to
@@ -85,6 +85,12 @@ class BlockTable {
     return grow();
   }
   [[nodiscard]] bool is_prepared() const { return count_ < most_blocks_ && used_ < most_used_; }
+
+  // Records that there is room for, and will be after the next growth.
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+  [[nodiscard]] std::size_t next_size() const {
+    return count_ < most_blocks_ ? size() : size() == 0 ? kFirstBlocks : 2 * size();
+  }
 
   [[nodiscard]] Block& operator[](BlockIndex i) { return blocks_[i]; }
   [[nodiscard]] const Block& operator[](BlockIndex i) const { return blocks_[i]; }
@@ -129,6 +135,7 @@ class BlockTable {
   // outgrown is emptied a few runs at a time, so that no single call pays for all of it.
   static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
   static constexpr std::size_t kFirstEntries = 4096;
+  static constexpr std::size_t kFirstBlocks = 4096;
   static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
   static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back
 

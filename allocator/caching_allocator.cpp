@@ -33,9 +33,7 @@ void CachingAllocator::State::allocate_otherwise(const Request& request, Outcome
   out.status = refuse(request);
   if (!out.status.ok()) return;
   MutexLock lock(mutex);
-  if (request.where.kind == Kind::pinned) {
-    allocate_pinned(request, out);
-  } else if (request.whole) {
+  if (request.where.kind == Kind::pinned || request.whole) {
     allocate_whole(request, out);
   } else {
     allocate(request, out);
@@ -48,7 +46,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     drain_pending(request.where, out);
     place = open_place(request.where);
   }
-  if (!place || !blocks.prepare() || !ledger.prepare(request.tag)) [[unlikely]] {
+  if (!place || !prepare_blocks() || !ledger.prepare(request.tag)) [[unlikely]] {
     out.status = kOutOfOwnMemory;
     return;
   }
@@ -57,7 +55,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   out.source = Source::hit;
   if (found.block == kNoBlock) return serve_new(rounded, out);
   hand_out_within_limits(*place, found, rounded, out);
-  if (!is_proved(place->waits, blocks.life(found.block).freed)) settle(found.block, rounded, out);
+  if (!is_block_proved(place->waits, found.block)) settle(found.block, rounded, out);
 }
 
 // The free block for `rounded` bytes when an option has a say in it.
@@ -79,7 +77,7 @@ void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
   if (block == kNoBlock) return;
   PlaceMemory& place = *places[blocks.life(block).place];
   const PoolClass pool = pool_class(rounded);
-  hand_out_within_limits(place, place.pools.found(pool, block), rounded, out);
+  hand_out_within_limits(place, Pools::found(pool, blocks, block), rounded, out);
 }
 
 void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const Pools::Found& found,
@@ -93,25 +91,31 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
   place.device.counters.rare().oversize_allocations.increase(1);
 }
 
-void CachingAllocator::State::free_otherwise(Address address, Wait when, Outcome& out) noexcept {
-  if (pinned_range.contains(address) && free_pinned(address, out)) return;
-  if (whole_range.contains(address) && free_whole(address, when, out)) return;
+void CachingAllocator::State::free_otherwise(Address address, Wait when, Only only,
+                                             Outcome& out) noexcept {
+  if (only != Only::device && pinned_range.contains(address) &&
+      free_whole(Kind::pinned, address, when, out)) {
+    return;
+  }
+  if (only == Only::pinned) return;
+  if (whole_range.contains(address) && free_whole(Kind::device, address, when, out)) return;
   free(address, when, out);
   // It may have been set apart between the two steps of the free (note_export).
   if (out.status.result == Result::invalid && whole_range.contains(address)) [[unlikely]] {
-    static_cast<void>(free_whole(address, when, out));
+    static_cast<void>(free_whole(Kind::device, address, when, out));
   }
 }
 
-// True: the device may be used now, and what was submitted has finished (at_reuse: that is proved
-// later) or `out` tells why not.
+// Ok: what was submitted has finished; at_reuse: that is proved later.
+Reply CachingAllocator::State::wait_at_free(Place where) noexcept {
+  if (reuse == Reuse::at_free) [[likely]]
+    return backend.wait(where);
+  return {{backend.may_wait(where) ? Result::ok : Result::forbidden, 0}, 0};
+}
+
+// True: the device may be used now, and `out` tells what came of it.
 bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
-  if (reuse == Reuse::at_reuse) [[unlikely]] {
-    if (!backend.may_wait(where)) return false;
-    out.status = {};
-    return true;
-  }
-  const Reply waited = fault(Fault::reuse_without_waiting) ? Reply{} : backend.wait(where);
+  const Reply waited = fault(Fault::reuse_without_waiting) ? Reply{} : wait_at_free(where);
   if (waited.status.result == Result::forbidden) return false;
   out.wait_ns += waited.ns;
   out.status = waited.status;
@@ -165,10 +169,10 @@ void CachingAllocator::trim() noexcept {
   VRAMSCOPE_ASSERT_INVARIANTS(*state_);
 }
 
-void CachingAllocator::trim_pinned() noexcept {
+void CachingAllocator::trim_pinned(Place where) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  state_->release_all_idle_pinned(out);
+  if (state_->may_release(where)) state_->release_idle_whole(where, out);
 }
 
 void CachingAllocator::forget_place(Place where) noexcept {
@@ -203,6 +207,11 @@ void CachingAllocator::reset_peaks(std::uint16_t device) noexcept {
 void CachingAllocator::reset_accumulated(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
   if (state_->devices[device]) state_->devices[device]->counters.reset_accumulated();
+}
+
+void CachingAllocator::reset_host_accumulated() noexcept {
+  MutexLock lock(state_->mutex);
+  state_->host.reset_accumulated();
 }
 
 void CachingAllocator::set_limits(Limits limits) noexcept {

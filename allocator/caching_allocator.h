@@ -60,7 +60,7 @@ struct DeviceRoom {
 
 // What is known about one address.
 struct Found {
-  bool owned = false;  // inside one of our segments, live or free
+  bool owned = false;  // inside one of our segments, live or free: not the driver's business
   bool live = false;   // inside a block that the program holds
   bool direct = false;
   bool whole = false;     // its block is the whole segment
@@ -99,8 +99,11 @@ class CachingAllocator {
   // stays pending and is completed by a later call.
   // Wait::later: an order elsewhere (a stream's) says when the block may be reused; it stays
   // pending until a wait of another call proves it.
+  // Only: what the program's function may free. Other memory of ours is Result::invalid to it.
   enum class Wait : bool { now, later };
-  [[nodiscard]] Outcome free(Address address, Wait when = Wait::now) noexcept;
+  enum class Only : std::uint8_t { any, device, pinned };
+  [[nodiscard]] Outcome free(Address address, Wait when = Wait::now,
+                             Only only = Only::any) noexcept;
 
   // Memory that the program got directly: a segment with one block of exactly `bytes` > 0. What
   // was adopted there before, in the same space, is forgotten first: the driver hands out no
@@ -128,10 +131,8 @@ class CachingAllocator {
   [[nodiscard]] std::uint32_t begin_wait(Place where) noexcept;
   void end_wait(Place where, std::uint32_t number) noexcept;
 
-  // Inside one of our own segments, live or free (adopted memory is not ours: false).
-  // False: forward to the real function.
-  [[nodiscard]] bool owns(Address address) const noexcept;
-  // False: certainly not. Without the lock, also in a signal handler.
+  // False: certainly not inside one of our own segments, live or free. Without the lock, also in a
+  // signal handler.
   [[nodiscard]] bool may_own(Address address) const noexcept;
   [[nodiscard]] Found find(Address address) const noexcept;
   // The same for memory of ours, when the lock is free; false: not known. Also in a signal handler.
@@ -148,8 +149,8 @@ class CachingAllocator {
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;
   bool trim_device(std::uint16_t device) noexcept;
-  // The same for pinned host memory, which trim() leaves alone: pinning again is slow.
-  void trim_pinned() noexcept;
+  // The same for a place of pinned host memory, which trim() leaves alone: pinning again is slow.
+  void trim_pinned(Place where) noexcept;
   // A place that no longer exists (context reset or destroyed): drops its segments, blocks and
   // adopted memory without a backend call.
   void forget_place(Place where) noexcept;
@@ -168,6 +169,8 @@ class CachingAllocator {
   // Of one device's memory of Kind::device.
   void reset_peaks(std::uint16_t device) noexcept;
   void reset_accumulated(std::uint16_t device) noexcept;
+  // Of pinned and registered memory.
+  void reset_host_accumulated() noexcept;
   void set_limits(Limits limits) noexcept;
   // Bytes of segments on `device` that trim() would give back.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;

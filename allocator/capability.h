@@ -17,12 +17,23 @@
 
 namespace vramscope {
 
+// How many SystemMutexes the thread holds or waits for. Who left code of ours without returning
+// from it (longjmp from a signal handler) may hold them for ever.
+__attribute__((tls_model(
+    "initial-exec"))) inline constinit thread_local volatile unsigned system_locks_held = 0;
+
 // std::mutex for members that are off the fast path: waiters sleep at once. Mutex (mutex.h) is for
 // the others. Threads: any.
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) SystemMutex {
  public:
-  void lock() VRAMSCOPE_ACQUIRE() { mutex_.lock(); }
-  void unlock() VRAMSCOPE_RELEASE() { mutex_.unlock(); }
+  void lock() VRAMSCOPE_ACQUIRE() {
+    system_locks_held = system_locks_held + 1;
+    mutex_.lock();
+  }
+  void unlock() VRAMSCOPE_RELEASE() {
+    mutex_.unlock();
+    system_locks_held = system_locks_held - 1;
+  }
 
  private:
   std::mutex mutex_;

@@ -27,7 +27,9 @@ inline void DeviceCounters::drop(Level& own, Pair blocks, Pair requested) {
   all_.below.requested += requested;
 }
 
-inline void DeviceCounters::change_splits(Level& own, Pair splits) {
+void DeviceCounters::count_splits(PoolClass pool, SplitChange split) {
+  const Pair splits{split.count, split.bytes};
+  Level& own = pools_[static_cast<std::size_t>(pool)];
   own.below.splits -= splits;
   all_.below.splits -= splits;
   own.added.splits += splits & ~(splits >> 63);
@@ -96,17 +98,14 @@ void DeviceCounters::count_release(PoolClass pool, std::uint64_t bytes) {
 
 void DeviceCounters::count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
                                       SplitChange split) {
-  Level& own = pools_[static_cast<std::size_t>(pool)];
-  drop(own, Pair{}, Pair{to_signed(asked), 0});
-  change_splits(own, Pair{split.count, split.bytes});
+  drop(pools_[static_cast<std::size_t>(pool)], Pair{}, Pair{to_signed(asked), 0});
+  count_splits(pool, split);
   change_active(pool, Pair{-1, -to_signed(bytes)});
 }
 
-void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
-                                SplitChange split) {
-  Level& own = pools_[static_cast<std::size_t>(pool)];
-  drop(own, Pair{1, to_signed(bytes)}, Pair{to_signed(asked), 0});
-  change_splits(own, Pair{split.count, split.bytes});
+void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t asked) {
+  drop(pools_[static_cast<std::size_t>(pool)], Pair{1, to_signed(bytes)},
+       Pair{to_signed(asked), 0});
   if (active_apart_) [[unlikely]]
     change_active(pool, Pair{-1, -to_signed(bytes)});
 }
@@ -124,6 +123,13 @@ void DeviceCounters::count_segment_end(PoolClass pool, std::uint64_t bytes) {
   of_pool(rare_.segment, pool).decrease(1);
   rare_.reserved_bytes.all.decrease(to_signed(bytes));
   of_pool(rare_.reserved_bytes, pool).decrease(to_signed(bytes));
+}
+
+void DeviceCounters::count_segment_kept(PoolClass pool, std::uint64_t bytes) {
+  rare_.segment.all.take_back(1);
+  of_pool(rare_.segment, pool).take_back(1);
+  rare_.reserved_bytes.all.take_back(to_signed(bytes));
+  of_pool(rare_.reserved_bytes, pool).take_back(to_signed(bytes));
 }
 
 void DeviceCounters::reset_peaks() {

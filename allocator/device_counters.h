@@ -29,13 +29,16 @@ class DeviceCounters {
   // The block is reusable: active, active_bytes, requested_bytes drop, split blocks change.
   void count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
                         SplitChange split);
-  // Both at once, the usual free.
-  void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested, SplitChange split);
+  // Both at once, the usual free, but for the split blocks: count_splits().
+  void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
+  void count_splits(PoolClass pool, SplitChange split);
 
   void count_segment(PoolClass pool, std::uint64_t bytes);
   // The segment is there no longer; whether somebody gave it back (num_device_free) is another
   // matter: the segments of a lost context just vanish.
   void count_segment_end(PoolClass pool, std::uint64_t bytes);
+  // It is there still: takes the last back.
+  void count_segment_kept(PoolClass pool, std::uint64_t bytes);
 
   // The counters that change seldom, kept as they are read.
   DeviceStatistics& rare() { return rare_; }
@@ -63,7 +66,6 @@ class DeviceCounters {
   };
 
   void drop(Level& own, Pair blocks, Pair requested);
-  void change_splits(Level& own, Pair splits);
   [[gnu::noinline]] void change_active(PoolClass pool, Pair active);
   void separate_active();
   [[nodiscard]] static bool is_raised(Pair lanes);

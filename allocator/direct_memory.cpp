@@ -111,7 +111,7 @@ void CachingAllocator::State::forget_direct(Directs::iterator it, Ended how) {
   if (direct.where.kind == Kind::device) {
     DeviceCounters& counters = device_of(direct.where).counters;
     const PoolClass pool = pool_class(direct.bytes);
-    counters.count_free(pool, direct.bytes, direct.bytes, {});
+    counters.count_free(pool, direct.bytes, direct.bytes);
     if (is_oversize(direct.bytes, limits)) counters.rare().oversize_allocations.decrease(1);
     count_segment_end(counters, pool, direct.bytes);
     counters.rare().num_device_free += how == Ended::freed;

@@ -1,21 +1,10 @@
-// Free blocks: bins, their best four, and the treap behind them.
+// Free blocks: bins, their best four, and the tree behind them.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/free_blocks.h"
 
 #include <cassert>
 
 namespace vramscope {
-namespace {
-
-// Mixes the bits of an index: neighbours in the slab must not be neighbours in the heap order.
-constexpr std::uint32_t priority(BlockIndex block) {
-  std::uint32_t x = block * 0x9E3779B1u;
-  x ^= x >> 15;
-  return x * 0x85EBCA77u;
-}
-
-}  // namespace
-
 inline FreeBlocks::Slot FreeBlocks::slot_of(PoolClass pool, Units size, Address address) {
   const Key where = address / kUnit;
   if (pool == PoolClass::small) return {size - 1, ~where};
@@ -25,11 +14,6 @@ inline FreeBlocks::Slot FreeBlocks::slot_of(PoolClass pool, Units size, Address 
   const Key within = size & ((1U << shift) - 1);
   return {kSmallBins + (static_cast<std::uint32_t>(log - kFirstLog) << kSubBits) + sub,
           ~(within << kAddressBits | where)};
-}
-
-inline FreeBlocks::Key FreeBlocks::key_of(BlockIndex block) const {
-  const Block& b = blocks_[block];
-  return slot_of(b.pool(), b.size, b.address()).key;
 }
 
 inline Units FreeBlocks::size_of(PoolClass pool, std::uint32_t bin, Key key) {
@@ -53,11 +37,6 @@ inline FreeBlocks::Found FreeBlocks::found_at(PoolClass pool, std::uint32_t bin,
   return {b.blocks[position], size_of(pool, bin, b.keys[position]), {bin, b.keys[position]}};
 }
 
-FreeBlocks::Found FreeBlocks::found(PoolClass pool, BlockIndex block) const noexcept {
-  const Block& b = blocks_[block];
-  return {block, b.size, slot_of(pool, b.size, b.address())};
-}
-
 FreeBlocks::Found FreeBlocks::find(PoolClass pool, Units size) const noexcept {
   const Slot least = slot_of(pool, size, 0);
   std::uint32_t at = least.bin;
@@ -75,14 +54,9 @@ FreeBlocks::Found FreeBlocks::find(PoolClass pool, Units size) const noexcept {
 }
 
 FreeBlocks::Found FreeBlocks::find_in_tree(Slot limit) const {
-  Found found;
-  for (BlockIndex i = bins_[limit.bin].root; i != kNoBlock;) {
-    const Key key = key_of(i);
-    const bool fits = key <= limit.key;
-    if (fits) found = {i, blocks_[i].size, {limit.bin, key}};
-    i = fits ? blocks_.life(i).left : blocks_.life(i).right;
-  }
-  return found;
+  const KeyTrees::Entry found = trees_.find(bins_[limit.bin].root, limit.key);
+  if (found.block == kNoBlock) return {};
+  return {found.block, size_of(PoolClass::large, limit.bin, found.key), {limit.bin, found.key}};
 }
 
 inline std::uint32_t FreeBlocks::next_used(PoolClass pool, std::uint32_t from) const {
@@ -132,24 +106,24 @@ void FreeBlocks::insert(PoolClass pool, BlockIndex block, Units size, Address ad
 void FreeBlocks::push(Bin& bin, Key key, BlockIndex block) {
   const std::uint32_t at = rank(bin, key);
   if (at == bin.count && (at == kBest || bin.root != kNoBlock)) {
-    return tree_insert(bin.root, block);
+    return trees_.insert(bin.root, key, block);
   }
   if (bin.count == kBest) {
-    tree_insert(bin.root, bin.blocks[kBest - 1]);
+    trees_.insert(bin.root, bin.keys[kBest - 1], bin.blocks[kBest - 1]);
   } else {
     ++bin.count;
   }
   put(bin, at, key, block);
 }
 
-void FreeBlocks::erase(PoolClass pool, BlockIndex block, Units size, Address address) noexcept {
-  erase(pool, {block, size, slot_of(pool, size, address)});
+void FreeBlocks::erase(PoolClass pool, Units size, Address address) noexcept {
+  erase(pool, slot_of(pool, size, address));
 }
 
-void FreeBlocks::erase(PoolClass pool, const Found& found) noexcept {
-  const auto [at, key] = found.slot;
+void FreeBlocks::erase(PoolClass pool, const Slot& slot) noexcept {
+  const auto [at, key] = slot;
   Bin& bin = bins_[at];
-  if (bin.count + bin.root != 1) return pull(bin, key, found.block);
+  if (bin.count + bin.root != 1) return pull(bin, key);
   bin.count = 0;
   bin.keys[0] = 0;
   const std::uint64_t left = used_[at / 64] & ~(std::uint64_t{1} << (at % 64));
@@ -157,62 +131,21 @@ void FreeBlocks::erase(PoolClass pool, const Found& found) noexcept {
   if (left == 0) summary_[static_cast<std::size_t>(pool)] &= ~(std::uint64_t{1} << (at / 64 % 64));
 }
 
-void FreeBlocks::pull(Bin& bin, Key key, BlockIndex block) {
+void FreeBlocks::pull(Bin& bin, Key key) {
   const std::uint32_t position = rank(bin, key);
-  if (position == bin.count) return tree_erase(bin.root, block);
-  assert(bin.blocks[position] == block);
+  if (position == bin.count) return trees_.erase(bin.root, key);
+  assert(bin.keys[position] == key);
   cut(bin, position);
   if (bin.count == 0) refill(bin);
 }
 
 // Three of four: the next insertion of a good block then finds room.
 void FreeBlocks::refill(Bin& bin) {
-  while (bin.root != kNoBlock && bin.count < kBest - 1) {
-    BlockIndex first = bin.root;
-    while (blocks_.life(first).left != kNoBlock) first = blocks_.life(first).left;
-    tree_erase(bin.root, first);
-    bin.keys[bin.count] = key_of(first);
-    bin.blocks[bin.count++] = first;
+  while (bin.root != KeyTrees::kEmpty && bin.count < kBest - 1) {
+    const KeyTrees::Entry next = trees_.take_greatest(bin.root);
+    bin.keys[bin.count] = next.key;
+    bin.blocks[bin.count++] = next.block;
   }
-}
-
-void FreeBlocks::tree_insert(BlockIndex& root, BlockIndex block) {
-  const Key key = key_of(block);
-  BlockIndex* link = &root;
-  while (*link != kNoBlock && priority(*link) >= priority(block)) {
-    BlockLife& b = blocks_.life(*link);
-    link = key_of(*link) > key ? &b.right : &b.left;
-  }
-  BlockIndex rest = *link;  // this subtree is split around the new node
-  *link = block;
-  BlockIndex* better = &blocks_.life(block).left;
-  BlockIndex* worse = &blocks_.life(block).right;
-  while (rest != kNoBlock) {
-    BlockIndex*& side = key_of(rest) > key ? better : worse;
-    *side = rest;
-    side = &side == &better ? &blocks_.life(rest).right : &blocks_.life(rest).left;
-    rest = *side;
-  }
-  *better = *worse = kNoBlock;
-}
-
-void FreeBlocks::tree_erase(BlockIndex& root, BlockIndex block) {
-  const Key key = key_of(block);
-  BlockIndex* link = &root;
-  while (*link != block) {
-    assert(*link != kNoBlock);
-    BlockLife& b = blocks_.life(*link);
-    link = key_of(*link) > key ? &b.right : &b.left;
-  }
-  BlockIndex low = blocks_.life(block).left;
-  BlockIndex high = blocks_.life(block).right;
-  while (low != kNoBlock && high != kNoBlock) {
-    BlockIndex& upper = priority(low) > priority(high) ? low : high;
-    *link = upper;
-    link = &upper == &low ? &blocks_.life(low).right : &blocks_.life(high).left;
-    upper = *link;
-  }
-  *link = low != kNoBlock ? low : high;
 }
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "allocator/block_table.h"
+#include "allocator/key_trees.h"
 #include "allocator/mapped_array.h"
 
 namespace vramscope {
@@ -19,14 +20,14 @@ namespace vramscope {
 // has no branch in it for the other. Threads: one at a time.
 class FreeBlocks {
  public:
-  explicit FreeBlocks(BlockTable& blocks) : blocks_(blocks) {}
-
-  // Pages for the bins, once, before anything else. False: out of memory.
-  [[nodiscard]] bool prepare() noexcept { return bins_.grow_to(kBins); }
+  // Room for so many blocks, before anything else. False: out of memory.
+  [[nodiscard]] bool prepare(std::size_t blocks) noexcept {
+    return bins_.grow_to(kBins) && trees_.prepare(kBins, blocks);
+  }
 
   // Orders the blocks of a bin: the greater key is the better block. Size within the bin, then
   // address in units, complemented, so that an entry of zero bytes is worse than any block.
-  using Key = std::uint64_t;
+  using Key = KeyTrees::Key;
   struct Slot {
     std::uint32_t bin = 0;
     Key key = 0;
@@ -39,11 +40,14 @@ class FreeBlocks {
   };
   // The smallest block of at least `size` units, the lowest address among equals; kNoBlock: none.
   [[nodiscard]] Found find(PoolClass pool, Units size) const noexcept;
-  [[nodiscard]] Found found(PoolClass pool, BlockIndex block) const noexcept;  // an inserted one
+  // An inserted one.
+  [[nodiscard]] static Found found(PoolClass pool, BlockIndex block, Units size, Address address) {
+    return {block, size, slot_of(pool, size, address)};
+  }
   void insert(PoolClass pool, BlockIndex block, Units size, Address address) noexcept;
   // An inserted one, with the size and address of then.
-  void erase(PoolClass pool, BlockIndex block, Units size, Address address) noexcept;
-  void erase(PoolClass pool, const Found& found) noexcept;
+  void erase(PoolClass pool, Units size, Address address) noexcept;
+  void erase(PoolClass pool, const Slot& slot) noexcept;
 
   // Addresses beyond this do not fit into a key; drivers give 47 bits, the hardware has 49.
   static constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 49;
@@ -60,14 +64,13 @@ class FreeBlocks {
     Key keys[kBest];  // descending; 0 where unused
     BlockIndex blocks[kBest];
     std::uint32_t count;  // of the arrays; 0 only when the bin is empty
-    BlockIndex root;      // treap of the others, all behind the last of the arrays
+    KeyTrees::Root root;  // the others, all behind the last of the arrays
     std::uint64_t unused;
   };
   static_assert(sizeof(Bin) == 64);
 
   [[nodiscard]] static Slot slot_of(PoolClass pool, Units size, Address address);
   [[nodiscard]] static Units size_of(PoolClass pool, std::uint32_t bin, Key key);
-  [[nodiscard]] Key key_of(BlockIndex block) const;
   [[nodiscard]] static std::uint32_t rank(const Bin& bin, Key key);  // entries better than `key`
   [[nodiscard]] Found found_at(PoolClass pool, std::uint32_t bin, std::uint32_t position) const;
   // The best of the large pool in a bin's tree that is no better than the limit.
@@ -77,14 +80,10 @@ class FreeBlocks {
   static void cut(Bin& bin, std::uint32_t at);
   // The hot path inlines what happens to a bin of one block, and calls for the others.
   [[gnu::noinline]] void push(Bin& bin, Key key, BlockIndex block);
-  [[gnu::noinline]] void pull(Bin& bin, Key key, BlockIndex block);
+  [[gnu::noinline]] void pull(Bin& bin, Key key);
   void refill(Bin& bin);
 
-  // Treap: best block leftmost, heap by a number mixed from the index.
-  void tree_insert(BlockIndex& root, BlockIndex block);
-  void tree_erase(BlockIndex& root, BlockIndex block);
-
-  BlockTable& blocks_;
+  KeyTrees trees_;
   MappedArray<Bin> bins_;
   // A bit for each bin, and for each pool a bit for each of its words; a bin that follows the last
   // has its bit too, always 0.

@@ -16,10 +16,11 @@ namespace vramscope {
   return out;
 }
 
-[[gnu::flatten]] Outcome CachingAllocator::free(Address address, Wait when) noexcept {
+[[gnu::flatten]] Outcome CachingAllocator::free(Address address, Wait when, Only only) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
-  if (when == Wait::later || !state_->free_hit(address, out)) [[unlikely]]
-    state_->free_otherwise(address, when, out);
+  const bool is_usual = when == Wait::now && only != Only::pinned;
+  if (!is_usual || !state_->free_hit(address, out)) [[unlikely]]
+    state_->free_otherwise(address, when, only, out);
   VRAMSCOPE_ASSERT_INVARIANTS(*this);
   return out;
 }
@@ -49,7 +50,7 @@ inline bool CachingAllocator::State::serve_hit(PlaceMemory& place, PoolClass poo
   const bool cut = worth_splitting(pool, to_bytes(found.size - size));
   hand_out(place, pool, found, cut ? size : found.size, out);
   out.source = Source::hit;
-  if (!is_proved(place.waits, blocks.life(found.block).freed)) [[unlikely]]
+  if (!is_block_proved(place.waits, found.block)) [[unlikely]]
     settle(found.block, rounded, out);
   return true;
 }
@@ -62,9 +63,10 @@ inline bool CachingAllocator::State::free_hit(Address address, Outcome& out) noe
   if (whole_range.contains(address) || pinned_range.contains(address)) [[unlikely]]
     return false;
   const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
-  if (!wait_for(Place::unpack(packed), out)) return false;
-  const Status waited = out.status;
-  out.status = {Result::invalid, 0};
+  const Reply waited = wait_at_free(Place::unpack(packed));
+  if (waited.status.result == Result::forbidden) [[unlikely]]
+    return false;
+  out.wait_ns = waited.ns;
   MutexLock lock(mutex);
   if (sole_place.load(std::memory_order_relaxed) != packed) [[unlikely]]
     return false;
@@ -74,8 +76,8 @@ inline bool CachingAllocator::State::free_hit(Address address, Outcome& out) noe
   if (fault(Fault::double_free) && block == kNoBlock) out.status = {};
   if (block == kNoBlock || !blocks[block].is_live()) [[unlikely]]
     return !whole_range.contains(address);  // it may have been set apart since (note_export)
-  if (!waited.ok()) [[unlikely]] {
-    out.status = waited;
+  if (!waited.status.ok()) [[unlikely]] {
+    out.status = waited.status;
     return true;
   }
   const std::uint64_t serial = blocks.life(block).serial();
@@ -94,7 +96,7 @@ inline bool CachingAllocator::State::free_hit(Address address, Outcome& out) noe
 // `size` units of `found`; one record, one address and the tag's total are prepared.
 void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
                                        const Pools::Found& found, Units size, Outcome& out) {
-  const SplitChange split = place.pools.take(pool, found, size);
+  const SplitChange split = place.pools.take(pool, blocks, found, size);
   Block& b = blocks[found.block];
   if (!fault(Fault::tag_of_previous_owner)) b.tag = out.tag;
   b.requested = out.requested;
@@ -137,12 +139,12 @@ inline void CachingAllocator::State::release(PlaceMemory& place, PoolClass pool,
   const std::uint64_t bytes = to_bytes(b.size);
   const std::uint64_t requested = b.requested;
   const Tag tag = b.tag;
-  const SplitChange split = place.pools.give_back(pool, entry, freed);
   DeviceCounters& counters = place.device.counters;
-  counters.count_free(pool, bytes, requested, split);
+  counters.count_free(pool, bytes, requested);
   if (is_oversize(bytes, limits)) [[unlikely]]
     counters.rare().oversize_allocations.decrease(1);
   ledger.count_free(place.account, tag, requested);
+  counters.count_splits(pool, place.pools.give_back(pool, blocks, entry, freed));
 }
 
 }  // namespace vramscope

@@ -39,15 +39,23 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
-  auto place = std::make_unique<PlaceMemory>(blocks, where, static_cast<std::uint16_t>(slot),
+  auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot), reuse,
                                              device_of(where), ledger.account_of(where));
   place->total_bytes = std::min(total_bytes, rooms[where.device].limit);
-  if (!place->pools.prepare()) return nullptr;
+  if (!place->pools.prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
   note_usual_places();
   return places[slot].get();
 } catch (const std::bad_alloc&) {
   return nullptr;
+}
+
+bool CachingAllocator::State::prepare_blocks() {
+  if (blocks.is_prepared()) return true;
+  for (const auto& place : places) {
+    if (place && !place->pools.prepare(blocks.next_size())) return false;
+  }
+  return blocks.prepare();
 }
 
 void CachingAllocator::State::note_usual_places() {
@@ -75,14 +83,16 @@ bool CachingAllocator::State::open_device(std::uint16_t device) {
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
 // are there no longer.
 void CachingAllocator::State::forget_place(Place where) {
+  for (Departure* departure = departures; departure; departure = departure->next) {
+    departure->lost |= departure->where == where;
+  }
   Directs& adopted = directs_of(where.kind);
   for (auto it = adopted.begin(); it != adopted.end();) {
     const auto next = std::next(it);
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
   }
-  if (where.kind == Kind::pinned) forget_pinned(where);
-  if (where.kind == Kind::device) forget_whole(where);
+  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_whole(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);
@@ -90,7 +100,8 @@ void CachingAllocator::State::forget_place(Place where) {
     const auto next = std::next(it);
     if (it->second.slot == place->slot) {
       forget_blocks(*place, it->second);
-      remove_segment(it);  // no call was made: num_device_free stays
+      const BlockIndex first = set_aside(it).mapped().first;
+      blocks.destroy(first);  // no call was made: num_device_free stays
     }
     it = next;
   }
@@ -134,8 +145,8 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     if (static_cast<std::int32_t>(newest - life.right) < 0) break;  // freed after the wait began
     place.first_pending = life.left;
     if (life.left == kNoBlock) place.last_pending = kNoBlock;
-    const SplitChange split = place.pools.give_back(b.pool(), blocks.find_entry(b.address()),
-                                                    number_of_free(place.waits));
+    const SplitChange split = place.pools.give_back(
+        b.pool(), blocks, blocks.find_entry(b.address()), number_of_free(place.waits));
     place.device.counters.count_completion(b.pool(), to_bytes(b.size), b.requested, split);
     ledger.count_completion(place.account, b.tag, b.requested);
   }

@@ -13,37 +13,44 @@ std::int64_t signed_bytes(Units size) { return static_cast<std::int64_t>(to_byte
 
 }  // namespace
 
-BlockIndex Pools::add_segment(PoolClass pool, Address address, Units size,
+BlockIndex Pools::add_segment(PoolClass pool, BlockTable& blocks, Address address, Units size,
                               Waits::Number freed) noexcept {
-  const BlockIndex block = blocks_.create();
+  const BlockIndex block = blocks.create();
   const std::uint64_t flags = (pool == PoolClass::small ? Block::kSmall : 0) | Block::kFree;
-  blocks_[block] = Block{.where = address | flags,
-                         .requested = 0,
-                         .size = size,
-                         .prev = kNoBlock,
-                         .next = kNoBlock,
-                         .tag = searches(pool)};
-  blocks_.life(block) = {.left = 0, .right = 0, .freed = freed, .place = place_};
+  blocks[block] = Block{.where = address | flags,
+                        .requested = 0,
+                        .size = size,
+                        .prev = kNoBlock,
+                        .next = kNoBlock,
+                        .tag = searches(pool)};
+  blocks.life(block) = {.left = 0, .right = 0, .freed = freed, .place = place_};
   idle_units_ += size;
   free_.insert(pool, block, size, address);
   return block;
 }
 
-void Pools::remove_segment(BlockIndex block) noexcept {
-  const Block& b = blocks_[block];
+void Pools::set_aside(BlockTable& blocks, BlockIndex block) noexcept {
+  const Block& b = blocks[block];
   assert(b.is_free() && !b.is_part());
   idle_units_ -= b.size;
-  free_.erase(b.pool(), block, b.size, b.address());
-  if (b.is_mapped()) blocks_.erase(block);
-  blocks_.destroy(block);
+  free_.erase(b.pool(), b.size, b.address());
+  if (b.is_mapped()) blocks.erase(block);
+}
+
+void Pools::restore(const BlockTable& blocks, BlockIndex block) noexcept {
+  const Block& b = blocks[block];
+  assert(b.is_free() && !b.is_part() && !b.is_mapped());
+  idle_units_ += b.size;
+  free_.insert(b.pool(), block, b.size, b.address());
 }
 
 // The lower part keeps the record, so a segment's first block is one record all its life. The
 // rest inherits requested_size: PyTorch's snapshots show that of the last life.
-void Pools::cut_off(PoolClass pool, BlockIndex block, Units size, Units rest) noexcept {
-  const BlockIndex above = blocks_.create();
-  Block& lower = blocks_[block];
-  Block& upper = blocks_[above];
+void Pools::cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units size,
+                    Units rest) noexcept {
+  const BlockIndex above = blocks.create();
+  Block& lower = blocks[block];
+  Block& upper = blocks[above];
   const std::uint64_t where = (lower.where & ~Block::kMapped) + to_bytes(size);
   const BlockIndex next = lower.next;
   upper.where = where;
@@ -52,71 +59,82 @@ void Pools::cut_off(PoolClass pool, BlockIndex block, Units size, Units rest) no
   upper.prev = block;
   upper.next = next;
   upper.tag = searches(pool);
-  blocks_[next].prev = above;
+  blocks[next].prev = above;
   lower.next = above;
   lower.size = size;
-  BlockLife& life = blocks_.life(above);
-  life.freed = blocks_.life(block).freed;
+  BlockLife& life = blocks.life(above);
   life.place = place_;
+  if (reuse_ == Reuse::at_reuse) [[unlikely]]
+    life.freed = blocks.life(block).freed;
   free_.insert(pool, above, rest, where & ~Block::kFlags);
 }
 
-SplitChange Pools::take(PoolClass pool, const Found& found, Units size) noexcept {
+SplitChange Pools::take(PoolClass pool, BlockTable& blocks, const Found& found,
+                        Units size) noexcept {
   const BlockIndex block = found.block;
-  assert(blocks_[block].is_free() && blocks_[block].size == found.size && found.size >= size);
-  free_.erase(pool, found);
-  const bool was_part = blocks_[block].is_part();
+  assert(blocks[block].is_free() && blocks[block].size == found.size && found.size >= size);
+  free_.erase(pool, found.slot);
+  const bool was_part = blocks[block].is_part();
   const Units rest = found.size - size;
-  if (rest > 0) cut_off(pool, block, size, rest);
-  Block& b = blocks_[block];
+  if (rest > 0) cut_off(pool, blocks, block, size, rest);
+  Block& b = blocks[block];
   b.where &= ~Block::kStates;
-  if (!b.is_mapped()) blocks_.insert(block);
+  if (!b.is_mapped()) blocks.insert(block);
   if (was_part) return {.count = rest > 0 ? 0 : -1, .bytes = -signed_bytes(size)};
   idle_units_ -= found.size;
   return {.count = rest > 0, .bytes = signed_bytes(rest)};
 }
 
-SplitChange Pools::give_back(PoolClass pool, BlockTable::Entry entry,
+// Whichever of the records that merge now stays.
+void Pools::number(BlockTable& blocks, BlockIndex block, Waits::Number freed) noexcept {
+  const Block& b = blocks[block];
+  for (const BlockIndex neighbour : {b.prev, b.next}) {
+    if (blocks[neighbour].is_free()) freed = Waits::newer(freed, blocks.life(neighbour).freed);
+  }
+  blocks.life(block).freed = freed;
+  if (blocks[b.prev].is_free()) blocks.life(b.prev).freed = freed;
+}
+
+SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry,
                              Waits::Number freed) noexcept {
   BlockIndex block = entry.block;
-  assert(!blocks_[block].is_free());
-  const std::uint64_t requested = blocks_[block].requested;
-  const Units own = blocks_[block].size;
-  const BlockIndex prev = blocks_[block].prev;
+  assert(!blocks[block].is_free());
+  const std::uint64_t requested = blocks[block].requested;
+  const Units own = blocks[block].size;
+  const BlockIndex prev = blocks[block].prev;
   Units size = own;
   std::int64_t merged = 0;
-  if (const BlockIndex next = blocks_[block].next; blocks_[next].is_free()) {
-    const Block& n = blocks_[next];
+  if (reuse_ == Reuse::at_reuse) [[unlikely]]
+    number(blocks, block, freed);
+  if (const BlockIndex next = blocks[block].next; blocks[next].is_free()) {
+    const Block& n = blocks[next];
     const BlockIndex after = n.next;
     size += n.size;
     ++merged;
-    freed = Waits::newer(freed, blocks_.life(next).freed);
-    free_.erase(pool, next, n.size, n.address());
-    blocks_[after].prev = block;
-    blocks_[block].next = after;
-    blocks_.destroy(next);
+    free_.erase(pool, n.size, n.address());
+    blocks[after].prev = block;
+    blocks[block].next = after;
+    blocks.destroy(next);
   }
-  if (blocks_[prev].is_free()) {
-    const BlockIndex after = blocks_[block].next;
-    Block& p = blocks_[prev];
+  if (blocks[prev].is_free()) {
+    const BlockIndex after = blocks[block].next;
+    Block& p = blocks[prev];
     size += p.size;
     ++merged;
-    freed = Waits::newer(freed, blocks_.life(prev).freed);
-    free_.erase(pool, prev, p.size, p.address());
+    free_.erase(pool, p.size, p.address());
     p.next = after;
     p.requested = requested;
-    blocks_[after].prev = prev;
-    blocks_.erase(entry);
-    blocks_.destroy(block);
+    blocks[after].prev = prev;
+    blocks.erase(entry);
+    blocks.destroy(block);
     block = prev;
-  } else if (blocks_[block].is_part()) {
-    blocks_.erase(entry);
+  } else if (blocks[block].is_part()) {
+    blocks.erase(entry);
   }
-  Block& b = blocks_[block];
+  Block& b = blocks[block];
   b.where = (b.where & ~Block::kStates) | Block::kFree;
   b.size = size;
   b.tag = searches(pool);
-  blocks_.life(block).freed = freed;
   free_.insert(pool, block, size, b.address());
   if (b.is_part()) return {.count = 1 - merged, .bytes = signed_bytes(own)};
   idle_units_ += size;

@@ -8,6 +8,7 @@
 
 #include "allocator/block_table.h"
 #include "allocator/free_blocks.h"
+#include "allocator/limits.h"
 
 namespace vramscope {
 
@@ -18,17 +19,18 @@ struct SplitChange {
   std::int64_t bytes = 0;
 };
 
-// Mechanism only: it never asks whether, it does. Its blocks live in the shared table. Those that
+// Mechanism only: it never asks whether, it does. Its blocks live in the one table of all, given
+// with each call. Those that
 // are not free can be found there by their addresses; a segment that is one free block keeps its
 // entry, so that whoever takes and frees it again and again never writes the map.
 // The pool is an argument for the reason that free_blocks.h gives.
 // Threads: one at a time.
 class Pools {
  public:
-  Pools(BlockTable& blocks, std::uint16_t place) : blocks_(blocks), free_(blocks), place_(place) {}
+  Pools(std::uint16_t place, Reuse reuse) : place_(place), reuse_(reuse) {}
 
-  // Before the first segment. False: out of memory.
-  [[nodiscard]] bool prepare() noexcept { return free_.prepare(); }
+  // Room for so many free blocks, before there are. False: out of memory.
+  [[nodiscard]] bool prepare(std::size_t blocks) noexcept { return free_.prepare(blocks); }
 
   // The smallest free block of at least `size`, lowest address among equals; kNoBlock: none.
   using Found = FreeBlocks::Found;
@@ -36,29 +38,33 @@ class Pools {
     return free_.find(pool, size);
   }
   // A free block of the pool.
-  [[nodiscard]] Found found(PoolClass pool, BlockIndex block) const noexcept {
-    return free_.found(pool, block);
+  [[nodiscard]] static Found found(PoolClass pool, const BlockTable& blocks, BlockIndex block) {
+    return FreeBlocks::found(pool, block, blocks[block].size, blocks[block].address());
   }
 
   // Ages of free blocks are counted in searches of their pool: garbage collection asks for them.
   void count_search(PoolClass pool) noexcept { ++searches_[static_cast<std::size_t>(pool)]; }
-  [[nodiscard]] std::uint32_t age(BlockIndex block) const {
-    return searches(blocks_[block].pool()) - blocks_[block].tag;
+  [[nodiscard]] std::uint32_t age(const Block& block) const {
+    return searches(block.pool()) - block.tag;
   }
 
   // A new segment: one free block, which nothing has used since the wait numbered `freed`. Needs
   // one record (BlockTable::prepare).
-  BlockIndex add_segment(PoolClass pool, Address address, Units size,
+  BlockIndex add_segment(PoolClass pool, BlockTable& blocks, Address address, Units size,
                          Waits::Number freed = 0) noexcept;
-  // The end of a segment that is one free block.
-  void remove_segment(BlockIndex block) noexcept;
+  // A segment that is one free block leaves its pool and the map; its record stays, for restore()
+  // or BlockTable::destroy(), and so does the room for it.
+  void set_aside(BlockTable& blocks, BlockIndex block) noexcept;
+  // It is back, as if it had never left.
+  void restore(const BlockTable& blocks, BlockIndex block) noexcept;
 
   // Makes the lower `size` units of a free block live; the rest, if any, becomes a free block.
   // Needs one record and one address (BlockTable::prepare).
-  SplitChange take(PoolClass pool, const Found& found, Units size) noexcept;
-  // Makes a live or pending block free and merges it with its free neighbours: together they carry
-  // the newest of their numbers. Its record may go.
-  SplitChange give_back(PoolClass pool, BlockTable::Entry entry, Waits::Number freed) noexcept;
+  SplitChange take(PoolClass pool, BlockTable& blocks, const Found& found, Units size) noexcept;
+  // Makes a live or pending block free and merges it with its free neighbours. Its record may go.
+  // Reuse::at_reuse: together they carry the newest of their numbers.
+  SplitChange give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry,
+                        Waits::Number freed) noexcept;
 
   // Bytes of segments that are one free block.
   [[nodiscard]] std::uint64_t idle_bytes() const { return to_bytes(1) * idle_units_; }
@@ -67,13 +73,16 @@ class Pools {
   [[nodiscard]] std::uint32_t searches(PoolClass pool) const {
     return searches_[static_cast<std::size_t>(pool)];
   }
-  void cut_off(PoolClass pool, BlockIndex block, Units size, Units rest) noexcept;
+  [[gnu::noinline]] static void number(BlockTable& blocks, BlockIndex block,
+                                       Waits::Number freed) noexcept;
+  void cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units size,
+               Units rest) noexcept;
 
-  BlockTable& blocks_;
   FreeBlocks free_;
   std::uint64_t idle_units_ = 0;
   std::array<std::uint32_t, 2> searches_{};  // by PoolClass
   std::uint16_t place_;
+  Reuse reuse_;  // at_free: no free block is ever unproved, so numbers are not kept
 };
 
 }  // namespace vramscope

@@ -1,8 +1,7 @@
 // Idle segments go back to the backend: all, the oversize ones, or the old ones.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <iterator>
+#include <utility>
 
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
@@ -39,35 +38,69 @@ bool CachingAllocator::State::release_idle(std::uint16_t device, Outcome& out) {
   return counted;
 }
 
-// Idle segments of a place that `wanted` picks; tells their bytes. In batches: the list lives on
-// the stack, because this runs when memory is short. A segment leaves our books before it goes
-// back, so that the backend may grant its address again at once.
+// One call of the backend for a segment that is in nobody's reach: not in our books, so that the
+// backend may grant its address again at once. A capture may have begun since the caller asked.
+CachingAllocator::State::Returned CachingAllocator::State::give_back(Place where, Address address,
+                                                                     Outcome& out) {
+  Departure departure{.where = where, .next = departures};
+  departures = &departure;
+  mutex.unlock();
+  const bool may = backend.may_wait(where);
+  Reply reply;
+  if (may) reply = backend.release(where, address);
+  const bool refused = may && !reply.status.ok() && backend.may_wait(where);
+  mutex.lock();
+  Departure** link = &departures;
+  while (*link != &departure) link = &(*link)->next;
+  *link = departure.next;
+  out.backend_ns += reply.ns;
+  if (may && reply.status.ok()) return {Fate::taken, {}};
+  const bool is_gone = departure.lost || reply.status.result == Result::invalid;
+  // While a capture lasts a free succeeds and is completed later.
+  const Status answer = refused ? Status{Result::failed, reply.status.code} : Status{};
+  return {is_gone ? Fate::gone : Fate::kept, answer};
+}
+
+// An idle segment goes back, and stays what it was if the backend refuses.
+CachingAllocator::State::Fate CachingAllocator::State::release_segment(Segments::iterator it,
+                                                                       Outcome& out) {
+  Segments::node_type node = set_aside(it);
+  const Address address = node.key();
+  const Segment segment = node.mapped();
+  const Place where = places[segment.slot]->place;
+  ++records_aside;
+  const Fate fate = give_back(where, address, out).fate;
+  --records_aside;
+  if (fate == Fate::kept && is_fresh(Kind::device, address, segment.bytes)) {
+    segments.insert(std::move(node));
+    places[segment.slot]->pools.restore(blocks, segment.first);
+    device_of(where).reserved += segment.bytes;
+    count_segment_kept(device_of(where).counters, segment.pool, segment.bytes);
+    return fate;
+  }
+  blocks.destroy(segment.first);
+  if (fate == Fate::taken) count_given_back(where);
+  return fate;
+}
+
+// Idle segments of a place that `wanted` picks; tells the bytes of those that are there no longer.
+// What refuses one, a capture or a sticky error, refuses all: it ends with the first refusal.
 template <class Wanted>
 std::uint64_t CachingAllocator::State::release_where(Place where, Wanted wanted, Outcome& out) {
-  std::array<Address, 64> batch;
   std::uint64_t bytes = 0;
-  Address from = 0;
-  for (;;) {
-    const PlaceMemory* place = find_place(where);
-    std::size_t count = 0;
-    auto it = segments.lower_bound(from);
-    while (place && it != segments.end() && count < batch.size()) {
-      const auto next = std::next(it);
-      if (it->second.slot == place->slot && is_idle(it->second) &&
-          wanted(it->second, age(it->second))) {
-        bytes += it->second.bytes;
-        batch[count++] = it->first;
-        remove_segment(it);
-      }
-      it = next;
+  for (auto it = segments.begin(); it != segments.end();) {
+    const PlaceMemory* place = find_place(where);  // it may have ended while the lock was free
+    if (!place) break;
+    const auto [address, segment] = *it;
+    if (segment.slot != place->slot || !is_idle(segment) || !wanted(segment, age(segment))) {
+      ++it;
+      continue;
     }
-    if (count == 0) return bytes;
-    device_of(where).counters.rare().num_device_free += static_cast<std::int64_t>(count);
-    from = batch[count - 1];
-    mutex.unlock();
-    for (std::size_t i = 0; i < count; ++i) out.backend_ns += backend.release(where, batch[i]).ns;
-    mutex.lock();
+    if (release_segment(it, out) == Fate::kept) break;
+    bytes += segment.bytes;
+    it = segments.upper_bound(address);
   }
+  return bytes;
 }
 
 // What the idle segments of the large pool of a place are, seen together.
@@ -88,10 +121,10 @@ void CachingAllocator::State::each_idle_large(Place where, Look look) {
 bool CachingAllocator::State::release_oversize(Place where, PoolClass pool, std::uint64_t rounded,
                                                Outcome& out) {
   if (limits.max_split_size == Limits::kUnlimited || pool == PoolClass::small) return false;
-  if (!may_release(where)) return false;
   const std::uint64_t oversize = limits.max_split_size;
   const std::uint64_t target = std::max(rounded, oversize);
   for (std::uint64_t released = 0; released < target;) {
+    if (!may_release(where)) return false;
     Address smallest = 0, largest = 0;
     std::uint64_t smallest_bytes = Limits::kUnlimited, largest_bytes = 0;
     each_idle_large(where, [&](Address address, const Segment& segment, std::uint32_t) {
@@ -102,20 +135,12 @@ bool CachingAllocator::State::release_oversize(Place where, PoolClass pool, std:
     });
     const Address chosen = released == 0 && smallest != 0 ? smallest : largest;
     if (chosen == 0) return false;
-    released += release_one(where, chosen, out);
+    const auto it = segments.find(chosen);
+    const std::uint64_t bytes = it->second.bytes;
+    if (release_segment(it, out) == Fate::kept) return false;
+    released += bytes;
   }
   return true;
-}
-
-std::uint64_t CachingAllocator::State::release_one(Place where, Address address, Outcome& out) {
-  const auto it = segments.find(address);
-  const std::uint64_t bytes = it->second.bytes;
-  remove_segment(it);
-  ++device_of(where).counters.rare().num_device_free;
-  mutex.unlock();
-  out.backend_ns += backend.release(where, address).ns;
-  mutex.lock();
-  return bytes;
 }
 
 // Above the threshold, large segments that were idle for at least the mean number of searches go
@@ -146,7 +171,7 @@ void CachingAllocator::State::collect_garbage(Place where, Outcome& out) {
 }
 
 std::uint32_t CachingAllocator::State::age(const Segment& segment) const {
-  return places[segment.slot]->pools.age(segment.first);
+  return places[segment.slot]->pools.age(blocks[segment.first]);
 }
 
 }  // namespace vramscope

@@ -85,10 +85,15 @@ Address CachingAllocator::State::reserve(Place where, std::uint64_t bytes, Outco
   }
   DeviceMemory& device = device_of(where);  // devices stay while their places come and go
   device.promised += bytes;
+  const Address address = ask_backend(where, bytes, out);
+  device.promised -= bytes;
+  return address;
+}
+
+Address CachingAllocator::State::ask_backend(Place where, std::uint64_t bytes, Outcome& out) {
   mutex.unlock();
   const Grant grant = backend.reserve(where, bytes);
   mutex.lock();
-  device.promised -= bytes;
   out.backend_ns += grant.ns;
   out.status = grant.status;
   return grant.address;
@@ -108,17 +113,18 @@ bool CachingAllocator::State::fits(const PlaceMemory& place, std::uint64_t bytes
 // unused where giving it back could free memory that is in use.
 BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Address address,
                                                 std::uint64_t bytes) {
-  const bool fresh = is_fresh(address, bytes);
+  const bool fresh = is_fresh(Kind::device, address, bytes);
   const bool usable = fresh && address % kUnit == 0 && bytes <= kMaxBlockBytes &&
                       address <= FreeBlocks::kMaxAddress - bytes;
   assert(usable && "the backend granted an address that is misaligned, too high or in use");
   try {
     PlaceMemory* place = usable ? open_place(where) : nullptr;
-    if (place && blocks.prepare()) {
+    if (place && prepare_blocks()) {
       Segment& segment = segments[address];
-      segment = {bytes,
-                 place->pools.add_segment(pool, address, to_units(bytes), place->waits.settled()),
-                 place->slot, pool};
+      segment = {
+          bytes,
+          place->pools.add_segment(pool, blocks, address, to_units(bytes), place->waits.settled()),
+          place->slot, pool};
       DeviceMemory& device = device_of(where);
       device.reserved += bytes;
       count_segment(device.counters, pool, bytes);
@@ -135,8 +141,9 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
 }
 
 // Not null and clear of every segment that we have.
-bool CachingAllocator::State::is_fresh(Address address, std::uint64_t bytes) const {
+bool CachingAllocator::State::is_fresh(Kind kind, Address address, std::uint64_t bytes) const {
   if (address == 0 || address > ~Address{0} - bytes) return false;
+  if (kind == Kind::pinned) return !pinned.overlaps(address, bytes);
   if (whole.overlaps(address, bytes)) return false;
   const auto above = segments.lower_bound(address);
   if (above != segments.end() && above->first < address + bytes) return false;
@@ -159,15 +166,16 @@ bool CachingAllocator::State::is_idle(const Segment& segment) const {
   return first.is_free() && !first.is_part();
 }
 
-// The end of an idle segment in our books.
-void CachingAllocator::State::remove_segment(std::map<Address, Segment>::iterator it) {
+// An idle segment leaves our books. The record of its block stays, until it comes back or is
+// destroyed.
+Segments::node_type CachingAllocator::State::set_aside(Segments::iterator it) {
   const Segment& segment = it->second;
   PlaceMemory& place = *places[segment.slot];
   DeviceMemory& device = device_of(place.place);
-  place.pools.remove_segment(segment.first);
+  place.pools.set_aside(blocks, segment.first);
   device.reserved -= segment.bytes;
   count_segment_end(device.counters, segment.pool, segment.bytes);
-  segments.erase(it);
+  return segments.extract(it);
 }
 
 void CachingAllocator::State::count_segment(DeviceCounters& counters, PoolClass pool,
@@ -180,6 +188,12 @@ void CachingAllocator::State::count_segment_end(DeviceCounters& counters, PoolCl
                                                 std::uint64_t bytes) {
   counters.count_segment_end(pool, bytes);
   if (is_oversize(bytes, limits)) counters.rare().oversize_segments.decrease(1);
+}
+
+void CachingAllocator::State::count_segment_kept(DeviceCounters& counters, PoolClass pool,
+                                                 std::uint64_t bytes) {
+  counters.count_segment_kept(pool, bytes);
+  if (is_oversize(bytes, limits)) counters.rare().oversize_segments.take_back(1);
 }
 
 }  // namespace vramscope

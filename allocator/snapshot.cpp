@@ -56,17 +56,6 @@ bool CachingAllocator::may_own(Address address) const noexcept {
          state_->pinned_range.contains(address);
 }
 
-bool CachingAllocator::owns(Address address) const noexcept {
-  if (!may_own(address)) return false;
-  MutexLock lock(state_->mutex);
-  if (state_->pinned.find_around(address)) return true;
-  if (state_->whole.find_around(address)) return true;
-  const auto above = state_->segments.upper_bound(address);
-  if (above == state_->segments.begin()) return false;
-  const auto segment = std::prev(above);
-  return address - segment->first < segment->second.bytes;
-}
-
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);
@@ -113,7 +102,7 @@ bool describe(const WholeBlock* block, Found& found) {
   found.owned = true;
   found.live = block->is_live();
   found.whole = true;
-  found.exported = block->exported;
+  found.exported = found.live && block->exported;
   found.where = block->where;
   found.segment = block->address;
   found.segment_bytes = block->bytes;
@@ -159,8 +148,7 @@ std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device)
 
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  const auto& memory = state_->devices[device];
-  return state_->idle_bytes_of_pools(device) + (memory ? memory->idle_whole_bytes : 0);
+  return state_->idle_bytes_of_pools(device) + state_->whole.idle_bytes(device);
 }
 
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {

@@ -36,9 +36,8 @@ namespace vramscope {
 // One device: statistics for all its places, and what its limit is compared with.
 struct DeviceMemory {
   DeviceCounters counters;
-  std::uint64_t reserved = 0;          // bytes of our own segments
-  std::uint64_t promised = 0;          // asked of the backend and not answered yet
-  std::uint64_t idle_whole_bytes = 0;  // of free dedicated segments
+  std::uint64_t reserved = 0;  // bytes of our own segments
+  std::uint64_t promised = 0;  // asked of the backend and not answered yet
 };
 
 // What counts against a device's limit besides segments of ours.
@@ -52,9 +51,9 @@ struct RoomCounts {
 // One place: its two pools, and the blocks that were freed while the device could not be waited
 // for.
 struct PlaceMemory {
-  PlaceMemory(BlockTable& blocks, Place where, std::uint16_t at, DeviceMemory& memory,
+  PlaceMemory(Place where, std::uint16_t at, Reuse reuse, DeviceMemory& memory,
               Ledger::Account& of_device)
-      : place(where), slot(at), account(of_device), device(memory), pools(blocks, at) {}
+      : place(where), slot(at), account(of_device), device(memory), pools(at, reuse) {}
 
   Place place;
   std::uint16_t slot;  // index into State::places
@@ -73,6 +72,16 @@ struct Segment {
   BlockIndex first = kNoBlock;  // the same record all its life
   std::uint16_t slot = 0;
   PoolClass pool = PoolClass::large;
+};
+
+using Segments = std::map<Address, Segment>;
+
+// A segment that the backend is being asked to take back: it is in no book. Lives on the stack of
+// the thread that asks.
+struct Departure {
+  Place where;
+  bool lost = false;  // its place has ended meanwhile
+  Departure* next = nullptr;
 };
 
 // Memory that the program got from the driver itself.
@@ -133,7 +142,8 @@ struct CachingAllocator::State {
 
   // caching_allocator.cpp
   [[gnu::noinline]] void allocate_otherwise(const Request& request, Outcome& out);
-  [[gnu::noinline]] void free_otherwise(Address address, Wait when, Outcome& out) noexcept;
+  [[gnu::noinline]] void free_otherwise(Address address, Wait when, Only only,
+                                        Outcome& out) noexcept;
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Pools::Found find_within_limits(Pools& pools, std::uint64_t rounded)
       VRAMSCOPE_REQUIRES(mutex);
@@ -144,6 +154,7 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   void serve_new(std::uint64_t rounded, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void free(Address address, Wait when, Outcome& out) noexcept;
+  [[nodiscard]] Reply wait_at_free(Place where) noexcept;
   [[nodiscard]] bool wait_for(Place where, Outcome& out) noexcept;
   [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
@@ -158,9 +169,12 @@ struct CachingAllocator::State {
     return reuse == Reuse::at_free ? waits.settled() : waits.now();
   }
   [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
-    if (reuse == Reuse::at_free) return waits.cover(freed);
     if (fault(Fault::reuse_unproved)) return true;
-    return waits.cover(freed) && ++hits_unasked < kHitsPerProbe;
+    return reuse == Reuse::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
+  }
+  [[nodiscard]] bool is_block_proved(const Waits& waits, BlockIndex block)
+      VRAMSCOPE_REQUIRES(mutex) {
+    return reuse == Reuse::at_free || is_proved(waits, blocks.life(block).freed);
   }
   [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool prove_whole(const WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -176,6 +190,8 @@ struct CachingAllocator::State {
   [[gnu::noinline]] void note_usual_places() VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
       VRAMSCOPE_REQUIRES(mutex);
+  // Two more records, one more address, and room for all as free blocks. False: out of memory.
+  [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(mutex);
   void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
   [[gnu::noinline]] void add_pending(PlaceMemory& place, BlockIndex block)
@@ -190,12 +206,14 @@ struct CachingAllocator::State {
   // Waits and completes, if the device may be waited for. Unlocks.
   void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
-  // segments.cpp. The first three unlock.
+  // segments.cpp. The first four unlock.
   [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Address reserve(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Address ask_backend(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   void count_out_of_memory(Place where, const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
@@ -206,12 +224,15 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool is_fresh(Address address, std::uint64_t bytes) const VRAMSCOPE_REQUIRES(mutex);
-  void remove_segment(std::map<Address, Segment>::iterator it) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool is_fresh(Kind kind, Address address, std::uint64_t bytes) const
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Segments::node_type set_aside(Segments::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
   void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
   void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(mutex);
+  void count_segment_kept(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
 
   // device_room.cpp
@@ -219,13 +240,24 @@ struct CachingAllocator::State {
   [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const
       VRAMSCOPE_REQUIRES(mutex);
 
-  // reclaim.cpp. All but the last two unlock.
+  // reclaim.cpp. All but the last two unlock. What the backend refuses to take back stays free.
   [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
   // False: nothing may be released now.
   bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   template <class Wanted>
   std::uint64_t release_where(Place where, Wanted wanted, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  std::uint64_t release_one(Place where, Address address, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  enum class Fate : std::uint8_t {
+    taken,  // by the backend
+    gone,   // with its place
+    kept,   // the backend has it still, and so have we
+  };
+  struct Returned {
+    Fate fate;
+    Status status;  // what a free of the program's is to answer
+  };
+  [[nodiscard]] Returned give_back(Place where, Address address, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  Fate release_segment(Segments::iterator it, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   // False: there is no room that another attempt could use.
   [[nodiscard]] bool release_oversize(Place where, PoolClass pool, std::uint64_t rounded,
                                       Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -234,47 +266,38 @@ struct CachingAllocator::State {
   void each_idle_large(Place where, Look look) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] std::uint32_t age(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
 
-  // pinned_memory.cpp. Those that take an Outcome unlock.
-  void allocate_pinned(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void hand_out_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* obtain_pinned(const Request& request, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* attempt_pinned(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_pinned(Address address, Outcome& out) noexcept;
-  void put_back_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void begin_free_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void complete_free_pinned(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void complete_pending_pinned(Place where, std::uint32_t newest, std::uint32_t own, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  void drain_pending_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_pinned(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void count_pinned_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  // False: nothing may be released now.
-  bool release_idle_pinned(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_all_idle_pinned(Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void forget_pinned(Place where) VRAMSCOPE_REQUIRES(mutex);
-
   // whole_memory.cpp. Those that take an Outcome unlock.
   void allocate_whole(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* take_whole(Place where, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
   void hand_out_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void put_back_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* obtain_whole(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_whole(Address address, Wait when, Outcome& out) noexcept;
+  [[nodiscard]] bool free_whole(Kind kind, Address address, Wait when, Outcome& out) noexcept;
   void begin_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   void complete_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Status complete_pending_whole(Place where, std::uint32_t newest, std::uint32_t own,
                                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void drain_pending_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void end_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Status release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  Returned release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void release_idle_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void forget_whole(Place where) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] WholeBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
+
+  // whole_segments.cpp. All unlock.
+  [[nodiscard]] WholeBlock* obtain_dedicated(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* obtain_pinned(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+
+  // whole_counts.cpp
+  void count_whole_allocation(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_release(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_completion(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_free(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_segment(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_segment_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_whole_segment_kept(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void count_given_back(Place where) VRAMSCOPE_REQUIRES(mutex);
 
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
@@ -304,6 +327,10 @@ struct CachingAllocator::State {
     return *devices[where.device];
   }
 
+  [[nodiscard]] WholeBlocks& wholes(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
+    return kind == Kind::pinned ? pinned : whole;
+  }
+
   [[nodiscard]] Directs& directs_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
     return directs[static_cast<std::size_t>(space_of(kind))];
   }
@@ -325,7 +352,9 @@ struct CachingAllocator::State {
   PlaceMemory* sole_memory VRAMSCOPE_GUARDED_BY(mutex) = nullptr;  // of sole_place
   // The last place, when allocate_hit() may serve from it.
   PlaceMemory* usual_place VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
-  std::map<Address, Segment> segments VRAMSCOPE_GUARDED_BY(mutex);
+  Segments segments VRAMSCOPE_GUARDED_BY(mutex);
+  Departure* departures VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
+  std::size_t records_aside VRAMSCOPE_GUARDED_BY(mutex) = 0;  // of departing segments of pools
   std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   Directs::node_type spare VRAMSCOPE_GUARDED_BY(mutex);  // of the last one that ended: no malloc
   std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);

@@ -23,6 +23,12 @@ struct Stat {
     current -= amount;
     freed += amount;
   }
+  // What was decreased is there after all. There may have been a reset in between.
+  constexpr void take_back(std::int64_t amount) {
+    current += amount;
+    freed -= amount < freed ? amount : freed;
+    if (current > peak) peak = current;
+  }
   constexpr void reset_peak() { peak = current; }
   constexpr void reset_accumulated() { allocated = freed = 0; }
 

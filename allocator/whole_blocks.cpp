@@ -26,47 +26,71 @@ WholeBlock* WholeBlocks::add(Place where, Address address, std::uint64_t bytes) 
   return nullptr;  // at most an empty bucket was left behind
 }
 
-void WholeBlocks::remove(WholeBlock& block) noexcept {
+void WholeBlocks::remove(WholeBlock& block) noexcept { destroy(set_aside(block)); }
+
+WholeBlocks::Node WholeBlocks::set_aside(WholeBlock& block) noexcept {
+  return blocks_.extract(blocks_.find(block.address));
+}
+
+void WholeBlocks::destroy(Node node) noexcept {
+  const WholeBlock& block = node.mapped();
   const auto bucket = buckets_.find(key_of(block.where, block.bytes));
   if (--bucket->second.blocks == 0) buckets_.erase(bucket);
-  blocks_.erase(blocks_.find(block.address));
+}
+
+bool WholeBlocks::restore(Node& node) noexcept {
+  WholeBlock& block = node.mapped();
+  if (overlaps(block.address, block.bytes)) return false;
+  put_first(buckets_.find(key_of(block.where, block.bytes))->second, block);
+  blocks_.insert(std::move(node));
+  return true;
 }
 
 WholeBlock* WholeBlocks::take(Place where, std::uint64_t bytes) noexcept {
   const auto bucket = buckets_.find(key_of(where, bytes));
-  return bucket == buckets_.end() ? nullptr : take_first(bucket->second, bytes);
+  if (bucket == buckets_.end()) return nullptr;
+  return take_first(bucket->second, [=](const WholeBlock& block) {
+    return block.bytes >= bytes && !block.exported;
+  });
 }
 
 WholeBlock* WholeBlocks::take_any(Place where) noexcept {
   for (auto it = buckets_.lower_bound({where.context, 0});
        it != buckets_.end() && it->first.first == where.context; ++it) {
-    if (WholeBlock* block = take_first(it->second, 0)) return block;
+    const auto any = [](const WholeBlock&) { return true; };
+    if (WholeBlock* block = take_first(it->second, any)) return block;
   }
   return nullptr;
 }
 
-// Only pinned sizes that were not rounded need a second look.
-WholeBlock* WholeBlocks::take_first(Bucket& bucket, std::uint64_t bytes) noexcept {
+// Only pinned sizes that were not rounded, and exported segments that could not go back, need a
+// second look.
+template <class Wanted>
+WholeBlock* WholeBlocks::take_first(Bucket& bucket, Wanted wanted) noexcept {
   WholeBlock* before = nullptr;
   WholeBlock* block = bucket.first;
-  while (block && block->bytes < bytes) before = std::exchange(block, block->next);
+  while (block && !wanted(*block)) before = std::exchange(block, block->next);
   if (!block) return nullptr;
   (before ? before->next : bucket.first) = block->next;
   if (bucket.last == block) bucket.last = before;
   block->next = nullptr;
+  idle_[block->where.device] -= block->bytes;
   return block;
 }
 
 void WholeBlocks::put(WholeBlock& block) noexcept {
   Bucket& bucket = buckets_.find(key_of(block.where, block.bytes))->second;
-  if (block.where.kind == Kind::pinned || !bucket.first) {
-    block.next = std::exchange(bucket.first, &block);
-    if (!bucket.last) bucket.last = &block;
-    return;
-  }
+  if (block.where.kind == Kind::pinned || !bucket.first) return put_first(bucket, block);
+  idle_[block.where.device] += block.bytes;
   block.next = nullptr;
   bucket.last->next = &block;
   bucket.last = &block;
+}
+
+void WholeBlocks::put_first(Bucket& bucket, WholeBlock& block) noexcept {
+  idle_[block.where.device] += block.bytes;
+  block.next = std::exchange(bucket.first, &block);
+  if (!bucket.last) bucket.last = &block;
 }
 
 WholeBlock* WholeBlocks::find(Address address) noexcept {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,7 +26,7 @@ struct WholeBlock {
   Tag tag = 0;                  // while live
   BlockState state = BlockState::inactive;
   PoolClass pool = PoolClass::large;  // what it counts as; device memory only
-  bool exported = false;              // others may reach it: goes back as soon as it is free
+  bool exported = false;              // others may reach it: never reused, goes back when free
   std::uint32_t number = 0;           // of its free, while that is pending
   Waits::Number freed = 0;            // when it was freed
   WholeBlock* next = nullptr;         // in its bucket, or in the order of pending frees
@@ -45,8 +46,14 @@ class WholeBlocks {
   [[nodiscard]] WholeBlock* add(Place where, Address address, std::uint64_t bytes) noexcept;
   // The end of a block that is in no bucket.
   void remove(WholeBlock& block) noexcept;
+  // The same in two steps: between them nobody finds it, and it can come back.
+  using Node = std::map<Address, WholeBlock>::node_type;
+  [[nodiscard]] Node set_aside(WholeBlock& block) noexcept;
+  void destroy(Node node) noexcept;
+  // It is the first that will be taken of its bucket. False: its range is another's by now.
+  [[nodiscard]] bool restore(Node& node) noexcept;
 
-  // The first block of the bucket for `bytes` that is large enough, taken out.
+  // The first block of the bucket for `bytes` that is large enough and not exported, taken out.
   [[nodiscard]] WholeBlock* take(Place where, std::uint64_t bytes) noexcept;
   // Any block from the buckets of a place; nullptr: they are empty.
   [[nodiscard]] WholeBlock* take_any(Place where) noexcept;
@@ -69,6 +76,8 @@ class WholeBlocks {
   // A number that is older than every free still pending.
   [[nodiscard]] std::uint32_t before_all() const { return newest_pending_ + (1U << 31); }
 
+  // Bytes of the blocks in buckets.
+  [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const { return idle_[device]; }
   // Granules of 2 MiB in which free blocks of a device lie, and no others.
   [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device) const noexcept;
 
@@ -82,11 +91,14 @@ class WholeBlocks {
     std::size_t blocks = 0;  // that belong here, live ones included: the last takes it along
   };
 
-  [[nodiscard]] static WholeBlock* take_first(Bucket& bucket, std::uint64_t bytes) noexcept;
+  template <class Wanted>
+  [[nodiscard]] WholeBlock* take_first(Bucket& bucket, Wanted wanted) noexcept;
+  void put_first(Bucket& bucket, WholeBlock& block) noexcept;
   [[nodiscard]] static Key key_of(Place where, std::uint64_t bytes);
 
   std::map<Address, WholeBlock> blocks_;
   std::map<Key, Bucket> buckets_;
+  std::array<std::uint64_t, kMaxDevices> idle_{};
   WholeBlock* first_pending_ = nullptr;
   WholeBlock* last_pending_ = nullptr;
   std::uint32_t newest_pending_ = 0;

@@ -3,19 +3,15 @@
 #include "interpose/call.h"
 
 #include "allocator/fault.h"
+#include "interpose/inside.h"
 #include "interpose/nested.h"
 
 namespace vramscope {
-namespace {
-
-constinit thread_local volatile bool inside = false;  // signal handlers ask too
-
-}  // namespace
 
 Call::Call(Function function, const void* caller) noexcept
-    : profiler_(inside ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
+    : profiler_(is_inside(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
   if (profiler_ == nullptr) return;
-  inside = true;
+  inside_mark = stack_address(this);
   event_.function = static_cast<std::uint16_t>(function);
   event_.effect = row(function).effect;
   event_.place.kind = row(function).kind;
@@ -25,12 +21,12 @@ Call::Call(Function function, const void* caller) noexcept
 Call::~Call() {
   if (profiler_ == nullptr) return;
   if (nested::any()) nested::complete(*profiler_);
-  inside = false;
+  inside_mark = 0;
   errno = errno_;
 }
 
 std::optional<CUresult> Call::keep_nested(Function function, Address address) noexcept {
-  Profiler* profiler = inside ? Profiler::active() : nullptr;
+  Profiler* profiler = inside_mark != 0 ? Profiler::active() : nullptr;
   if (profiler == nullptr) return std::nullopt;
   switch (nested::keep(*profiler, function, address)) {
     case nested::Answer::kept:
@@ -84,12 +80,17 @@ Place Call::place_of(Kind kind) const noexcept {
   return place;
 }
 
-void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+Tag Call::describe(Place where, Address address, std::size_t bytes) noexcept {
   event_.place = where;
   event_.address = address;
   event_.bytes = bytes;
+  if (bytes != 0) event_.tag = tag(where);
+  return event_.tag;
+}
+
+void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+  describe(where, address, bytes);
   if (bytes == 0) return;
-  event_.tag = tag(where);
   const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
   if (!outcome.status.ok()) count_unrecorded();
 }
@@ -117,7 +118,8 @@ void Call::forget(const Found& found) noexcept {
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
-  event_.total_ns = elapsed_ns(event_.start_ns);
+  const std::uint64_t end_ns = answered_ns_ != 0 ? answered_ns_ : now_ns();
+  event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
   profiler_->recorder().record(event_);
   if (fault(Fault::double_record)) profiler_->recorder().record(event_);
   return code;

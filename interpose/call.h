@@ -55,6 +55,8 @@ class Call {
   // For bodies that say themselves what came and went. adopt() takes the stack; without bytes
   // nothing is recorded.
   void adopt(Place where, Address address, std::size_t bytes) noexcept;
+  // What the event tells of the memory, without recording that it is there: the tag.
+  Tag describe(Place where, Address address, std::size_t bytes) noexcept;
   // Recorded memory that starts at this address of the kind's space; found.direct: there is some.
   [[nodiscard]] Found find(Kind kind, Address address) noexcept;
   // The end of what find() found, after the driver agreed. A failed call has changed no counter,
@@ -83,6 +85,12 @@ class Call {
     }
   }
 
+  // The real function, whatever the row's effect: the body says itself what came and went.
+  template <class RealFunction>
+  CUresult pass(RealFunction real_function) noexcept {
+    return timed(real_function);
+  }
+
   // Ends the call: the event goes to the recorder.
   CUresult finish(CUresult code) noexcept;
 
@@ -97,14 +105,20 @@ class Call {
     errno = errno_;
     const CUresult code = real_function();
     errno_ = errno;
-    event_.driver_ns += elapsed_ns(start);
+    answered_ns_ = now_ns();
+    event_.driver_ns += answered_ns_ > start ? answered_ns_ - start : 0;
     return code;
+  }
+
+  // Looking at the clock costs as much as what came before the first call of the driver did: that
+  // counts as the driver's.
+  [[nodiscard]] std::uint64_t start_of_driver() const noexcept {
+    return event_.driver_ns == 0 && promise_.bytes == 0 ? event_.start_ns : now_ns();
   }
 
   template <class RealFunction, class MemoryOf>
   CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) noexcept {
-    const bool is_first = event_.driver_ns == 0 && promise_.bytes == 0;  // nothing happened before
-    const CUresult code = timed(real_function, is_first ? event_.start_ns : now_ns());
+    const CUresult code = timed(real_function, start_of_driver());
     if (code == CUDA_SUCCESS) {
       const auto [address, bytes] = memory_of();
       if (address != 0) adopt(place_of(event_.place.kind), address, bytes);
@@ -117,7 +131,7 @@ class Call {
     const Address address = memory_of().first;
     Found leaving;
     if (address != 0) leaving = find(event_.place.kind, address);
-    const CUresult code = timed(real_function);
+    const CUresult code = timed(real_function, start_of_driver());
     if (code == CUDA_SUCCESS) forget(leaving);
     return code;
   }
@@ -126,7 +140,8 @@ class Call {
   Event event_;
   const void* caller_;
   Promise promise_;
-  int errno_;
+  std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the
+  int errno_;                      // function's time. 0: it was not called
 };
 
 }  // namespace vramscope

@@ -38,11 +38,11 @@ CUgraph Captures::graph_of(CUstream stream, bool per_thread) noexcept {
   return is_open ? graph : nullptr;
 }
 
-void Captures::began(const Key& key) noexcept {
+void Captures::began(const Key& key, CUgraph graph) noexcept {
   if (fault(Fault::capture_ignored)) return;
   const SystemLock lock(mutex_);
   try {
-    open_.push_back(key);
+    open_.push_back({key, graph});
   } catch (const std::bad_alloc&) {
     // Counted all the same: waiting too little is safe, waiting in a capture is not. The count then
     // stays above zero and frees stay pending.
@@ -50,16 +50,15 @@ void Captures::began(const Key& key) noexcept {
   count_.fetch_add(1, std::memory_order_release);
 }
 
-void Captures::ended(const Key& key) noexcept {
+CUgraph Captures::graph_of(const Key& key) noexcept {
   const SystemLock lock(mutex_);
-  const std::size_t gone = std::erase(open_, key);
-  count_.fetch_sub(gone, std::memory_order_release);
+  const auto it = std::ranges::find(open_, key, &Open::key);
+  return it != open_.end() ? it->graph : nullptr;
 }
 
-void Captures::context_ended(CUcontext context) noexcept {
+void Captures::ended(const Key& key) noexcept {
   const SystemLock lock(mutex_);
-  const std::size_t gone =
-      std::erase_if(open_, [&](const Key& key) { return key.context == context; });
+  const std::size_t gone = std::erase_if(open_, [&](const Open& one) { return one.key == key; });
   count_.fetch_sub(gone, std::memory_order_release);
 }
 

@@ -37,6 +37,21 @@ Grant pin(Place where, std::size_t bytes) {
   return {to_status(code), reinterpret_cast<std::uintptr_t>(segment), elapsed_ns(start)};
 }
 
+// No context, no segment: what it was has gone with it. Nor is there one that the driver does not
+// know.
+bool is_end_of_context(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 CUresult give_back(Place where, Address segment) {
   if (where.kind == Kind::pinned) return real().cuMemFreeHost(reinterpret_cast<void*>(segment));
   return real().cuMemFree_v2(segment);
@@ -58,11 +73,13 @@ Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
 Reply CudaBackend::release(Place where, Address segment) noexcept {
   const std::uint64_t start = now_ns();
   const CUcontext context = contexts_.handle(where);
-  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  if (context == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
   const Within within(context);
   CUresult code = within.code();
   if (code == CUDA_SUCCESS) code = give_back(where, segment);
-  return {to_status(code), elapsed_ns(start)};
+  Status status = to_status(code);
+  if (is_end_of_context(code)) status.result = Result::invalid;
+  return {status, elapsed_ns(start)};
 }
 
 CUresult CudaBackend::wait_in(CUcontext context) noexcept {

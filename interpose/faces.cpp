@@ -8,6 +8,7 @@
 #include <new>
 #include <optional>
 
+#include "interpose/inside.h"
 #include "interpose/profiler.h"
 #include "interpose/real.h"
 #include "reporter/report/fields.h"
@@ -20,7 +21,8 @@ namespace {
 template <class Body>
 int with_profiler(Body body) noexcept {
   Profiler* profiler = Profiler::active();
-  if (profiler == nullptr) return VRAMSCOPE_NOT_ACTIVE;
+  // Inside another call of ours this thread may hold a lock that the body wants.
+  if (profiler == nullptr || is_inside(&profiler)) return VRAMSCOPE_NOT_ACTIVE;
   try {
     return body(*profiler);
   } catch (const std::bad_alloc&) {
@@ -50,9 +52,23 @@ int with_device(int device, Body body) noexcept {
 }
 
 FlatStats device_stats(Profiler& profiler, std::uint16_t device) {
+  const Inside inside;
   DeviceReport report;
   report.used = profiler.allocator().read_statistics(device, report.statistics);
   return memory_stats(report);
+}
+
+FlatStats host_stats(Profiler& profiler) {
+  const Inside inside;
+  HostReport report;
+  report.used = profiler.allocator().read_host_statistics(report.statistics);
+  report.timing = profiler.recorder().host_timing();
+  return memory_stats(report);
+}
+
+Snapshot take_snapshot(Profiler& profiler) {
+  const Inside inside;
+  return profiler.allocator().snapshot();
 }
 
 int find_stat(const FlatStats& stats, std::string_view key, std::int64_t& value) {
@@ -142,16 +158,14 @@ int vramscope_v1_memory_stat(int device, const char* key, int64_t* value) {
 
 int vramscope_v1_host_memory_stats(vramscope_each_counter each, void* context) {
   return with_profiler([&](Profiler& profiler) {
-    HostReport report;
-    report.used = profiler.allocator().read_host_statistics(report.statistics);
-    report.timing = profiler.recorder().host_timing();
-    hand_out(memory_stats(report), each, context);
+    hand_out(host_stats(profiler), each, context);
     return VRAMSCOPE_OK;
   });
 }
 
 int vramscope_v1_reset_peak_memory_stats(int device) {
   return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
+    const Inside inside;
     profiler.allocator().reset_peaks(ordinal);
     return VRAMSCOPE_OK;
   });
@@ -159,7 +173,17 @@ int vramscope_v1_reset_peak_memory_stats(int device) {
 
 int vramscope_v1_reset_accumulated_memory_stats(int device) {
   return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
+    const Inside inside;
     profiler.allocator().reset_accumulated(ordinal);
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_reset_accumulated_host_memory_stats(void) {
+  return with_profiler([](Profiler& profiler) {
+    const Inside inside;
+    profiler.allocator().reset_host_accumulated();
+    profiler.recorder().reset_host_accumulated();
     return VRAMSCOPE_OK;
   });
 }
@@ -167,6 +191,7 @@ int vramscope_v1_reset_accumulated_memory_stats(int device) {
 int vramscope_v1_empty_cache(void) {
   return with_profiler([](Profiler& profiler) {
     if (!has_context()) return VRAMSCOPE_NO_CONTEXT;
+    const Inside inside;
     profiler.allocator().trim();
     return VRAMSCOPE_OK;
   });
@@ -189,7 +214,7 @@ int vramscope_v1_get_memory_info(int device, uint64_t* free_bytes, uint64_t* tot
 
 int vramscope_v1_memory_snapshot(vramscope_each_segment each, void* context) {
   return with_profiler([&](Profiler& profiler) {
-    hand_out(profiler.allocator().snapshot(), each, context);
+    hand_out(take_snapshot(profiler), each, context);
     return VRAMSCOPE_OK;
   });
 }

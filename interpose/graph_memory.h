@@ -1,76 +1,106 @@
-// Which graphs have memory nodes: their memory lives until the graph and every executable made from
-// it are destroyed.
+// The memory of graphs: what their allocation nodes ask for, and when it is there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "allocator/caching_allocator.h"
 #include "allocator/capability.h"
-#include "allocator/place.h"
 #include "interpose/functions.h"
 
 namespace vramscope {
 
-// Threads: any. Nothing here calls the driver. `end` is called as end(address) for each node's
-// memory, with the lock held: it may go to the allocator, not back to here.
+// The memory of one allocation node. Nodes of one graph may share an address, one after the other.
+struct GraphNodeMemory {
+  Place where;
+  Address address = 0;
+  std::uint64_t bytes = 0;
+  Tag tag = 0;
+};
+
+// A node takes nothing. Its memory is adopted when an executable that was made from its graph is
+// launched or uploaded, and stays until that executable is destroyed or, while it is idle, until
+// cuDeviceGraphMemTrim. What no node of the same graph frees a launch leaves behind: that lives on,
+// also without its graph, until the program frees it or launches a graph that does (cuda.h,
+// cuGraphAddMemAllocNode).
+// Threads: any. Nothing here calls the driver. What our own memory does not suffice for is left
+// out.
 class GraphMemory {
  public:
-  using Number = std::uint64_t;  // of the graphs with memory nodes; never given twice
-  static constexpr Number none = 0;
+  explicit GraphMemory(CachingAllocator& allocator) : allocator_(allocator) {}
 
-  // `graph` has a node that allocates at `address`. False: our own memory is exhausted.
-  [[nodiscard]] bool added(CUgraph graph, Address address) noexcept;
+  // Has any graph had memory nodes? Without the lock.
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_acquire); }
+
+  // A node of `graph` allocates, or frees what starts at `address`. False: out of memory.
+  [[nodiscard]] bool allocates(CUgraph graph, const GraphNodeMemory& memory) noexcept;
+  [[nodiscard]] bool frees(CUgraph graph, Address address) noexcept;
+  // `child` became a node of `parent`, which owns its memory now.
+  void moved(CUgraph child, CUgraph parent) noexcept;
   void instantiated(CUgraphExec executable, CUgraph graph) noexcept;
 
+  // Bytes by device.
+  using Bytes = std::array<std::uint64_t, kMaxDevices>;
+  // What a launch or upload takes that is not there yet.
+  [[nodiscard]] Bytes needs(CUgraph graph) const noexcept;
+  [[nodiscard]] Bytes needs(CUgraphExec executable) const noexcept;
+  // It succeeded. Room that was promised for it is given up.
+  void uploaded(CUgraphExec executable, Bytes promised) noexcept;
+  void launched(CUgraphExec executable, Bytes promised) noexcept;
+
+  // Of memory that a launch left behind: its number, which no other launch's has; else none. To be
+  // asked before the driver frees it, and told when it did.
+  using Number = std::uint64_t;
+  static constexpr Number none = 0;
+  [[nodiscard]] Number left_behind(Address address) const noexcept;
+  void freed(Address address, Number number) noexcept;
+
+  // The idle memory of a device went back to the driver, which counts `used` bytes still.
+  void trimmed(std::uint16_t device, std::uint64_t used) noexcept;
+
   // To be asked before the driver destroys it: another thread may get the handle at once.
-  [[nodiscard]] Number number_of(CUgraph graph) const noexcept {
-    const SystemLock lock(mutex_);
-    return find(graphs_, graph);
-  }
-  [[nodiscard]] Number number_of(CUgraphExec executable) const noexcept {
-    const SystemLock lock(mutex_);
-    return find(executables_, executable);
-  }
-  template <class End>
-  void ended(CUgraph graph, Number number, End end) noexcept {
-    const SystemLock lock(mutex_);
-    release(graphs_, graph, number, end);
-  }
-  template <class End>
-  void ended(CUgraphExec executable, Number number, End end) noexcept {
-    const SystemLock lock(mutex_);
-    release(executables_, executable, number, end);
-  }
+  [[nodiscard]] Number number_of(CUgraph graph) const noexcept;
+  [[nodiscard]] Number number_of(CUgraphExec executable) const noexcept;
+  void ended(CUgraph graph, Number number) noexcept;
+  void ended(CUgraphExec executable, Number number) noexcept;
 
  private:
   struct Memory {
-    std::uint64_t holders = 1;
-    std::vector<Address> addresses;
+    GraphNodeMemory node;
+    Number graph = none;        // that has the node, or an executable of it
+    bool freed_inside = false;  // by a node of the same graph
+    bool held = false;          // by an executable
+    Number left = none;         // behind, by which launch
+    [[nodiscard]] bool used() const noexcept { return held || left != none; }
   };
+  struct Graph {
+    std::uint64_t holders = 1;  // the graph itself and its executables
+    std::vector<Address> allocations;
+    std::vector<Address> frees;  // of other graphs' memory
+  };
+  using Memories = std::map<Address, Memory>;
 
-  template <class Handles, class Handle>
-  [[nodiscard]] static Number find(const Handles& handles, Handle handle) noexcept {
-    const auto it = handles.find(handle);
-    return it != handles.end() ? it->second : none;
-  }
-  template <class Handles, class Handle, class End>
-  void release(Handles& handles, Handle handle, Number number, End end) noexcept
-      VRAMSCOPE_REQUIRES(mutex_) {
-    const auto named = handles.find(handle);
-    if (named != handles.end() && named->second == number) handles.erase(named);
-    const auto it = memories_.find(number);
-    if (it == memories_.end() || --it->second.holders > 0) return;
-    for (const Address address : it->second.addresses) end(address);
-    memories_.erase(it);
-  }
+  Number number_for(CUgraph graph) VRAMSCOPE_REQUIRES(mutex_);
+  void replace(Memories::iterator it) VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] Bytes needs_of(Number graph) const VRAMSCOPE_REQUIRES(mutex_);
+  void take(const Graph& graph, Bytes& promised) VRAMSCOPE_REQUIRES(mutex_);
+  void end_promises(const Bytes& promised) noexcept;
+  template <class Change>
+  void change(Memories::iterator it, Change what) VRAMSCOPE_REQUIRES(mutex_);
+  void release(Number number) VRAMSCOPE_REQUIRES(mutex_);
 
-  mutable SystemMutex mutex_;
+  CachingAllocator& allocator_;
+  std::atomic<bool> any_{false};
+  mutable SystemMutex mutex_;  // taken before the allocator's
   Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
-  std::map<CUgraph, Number> graphs_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<CUgraph, Number> handles_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::map<CUgraphExec, Number> executables_ VRAMSCOPE_GUARDED_BY(mutex_);
-  std::map<Number, Memory> memories_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<Number, Graph> graphs_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Memories memories_ VRAMSCOPE_GUARDED_BY(mutex_);
 };
 
 }  // namespace vramscope

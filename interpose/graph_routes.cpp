@@ -1,5 +1,6 @@
 // Stream-ordered memory, which becomes a graph's while its stream is captured, and memory nodes.
 // SPDX-License-Identifier: Apache-2.0
+#include "interpose/memory_limit.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
 
@@ -7,8 +8,13 @@ namespace vramscope::routes {
 namespace {
 
 void add_node(Call& call, CUgraph graph, Place where, CUdeviceptr address, std::size_t bytes) {
-  if (!call.profiler().graph_memory().added(graph, address)) call.count_unrecorded();
-  call.adopt(where, address, bytes);
+  const Tag tag = call.describe(where, address, bytes);
+  const GraphNodeMemory memory{.where = where, .address = address, .bytes = bytes, .tag = tag};
+  if (!call.profiler().graph_memory().allocates(graph, memory)) call.count_unrecorded();
+}
+
+void add_free(Call& call, CUgraph graph, CUdeviceptr address) {
+  if (!call.profiler().graph_memory().frees(graph, address)) call.count_unrecorded();
 }
 
 // The device of memory that came from a pool, which need not be the current one.
@@ -50,12 +56,6 @@ void record_node(Call& call, CUgraph graph, const Parameters& node) {
   add_node(call, graph, where, node.dptr, node.bytesize);
 }
 
-auto forgetter(Call& call) {
-  return [&allocator = call.profiler().allocator()](Address address) {
-    (void)allocator.forget(Kind::graph, address, CachingAllocator::kAnySerial);
-  };
-}
-
 template <class Handle>
 CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
   GraphMemory& memory = call.profiler().graph_memory();
@@ -63,20 +63,74 @@ CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
   const Graphs::Number newest = call.profiler().graphs().newest();
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
-  if (number != GraphMemory::none) memory.ended(handle, number, forgetter(call));
+  if (number != GraphMemory::none) memory.ended(handle, number);
   call.profiler().graphs().ended(handle, newest);
   return code;
 }
 
-CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executable, CUgraph graph) {
-  const CUresult code = direct();
+enum class Uploads : bool { no, yes };
+
+CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executable, CUgraph graph,
+                     Uploads uploads = Uploads::no) {
+  GraphMemory& memory = call.profiler().graph_memory();
+  const bool takes = uploads == Uploads::yes && memory.any();
+  GraphMemory::Bytes promised{};
+  if (takes) promised = memory.needs(graph);
+  const CUresult code = takes ? bounded_graph(call, direct, promised) : direct();
   if (code != CUDA_SUCCESS) return code;
-  call.profiler().graph_memory().instantiated(*executable, graph);
+  memory.instantiated(*executable, graph);
+  if (takes) memory.uploaded(*executable, promised);
   CUcontext context = nullptr;
   real().cuCtxGetCurrent(&context);
   call.profiler().graphs().began(*executable, context);
   return code;
 }
+
+#if CUDA_VERSION >= 12000
+Uploads uploads_by(const CUDA_GRAPH_INSTANTIATE_PARAMS* how) {
+  const bool uploads = how != nullptr && (how->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0;
+  return uploads ? Uploads::yes : Uploads::no;
+}
+#endif
+
+// Into a stream that is captured a launch is a node, and takes nothing.
+template <class Taken>
+CUresult take_memory(Call& call, const DirectCall& direct, CUgraphExec executable, CUstream stream,
+                     bool per_thread, Taken taken) {
+  Profiler& profiler = call.profiler();
+  GraphMemory& memory = profiler.graph_memory();
+  const bool is_node =
+      profiler.captures().any() && Captures::graph_of(stream, per_thread) != nullptr;
+  if (is_node) return direct();
+  GraphMemory::Bytes promised{};
+  if (memory.any()) promised = memory.needs(executable);
+  const CUresult code = bounded_graph(call, direct, promised);
+  if (code == CUDA_SUCCESS && memory.any()) (memory.*taken)(executable, promised);
+  return code;
+}
+
+CUresult launch(Call& call, const DirectCall& direct, CUgraphExec executable, CUstream stream,
+                bool per_thread) {
+  return take_memory(call, direct, executable, stream, per_thread, &GraphMemory::launched);
+}
+
+CUresult upload(Call& call, const DirectCall& direct, CUgraphExec executable, CUstream stream,
+                bool per_thread) {
+  return take_memory(call, direct, executable, stream, per_thread, &GraphMemory::uploaded);
+}
+
+#if CUDA_VERSION >= 12020
+// Every type of node by one function.
+void record_any_node(Call& call, CUgraph graph, const CUgraphNodeParams& node) {
+  if (node.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) record_node(call, graph, node.alloc);
+  if (node.type == CU_GRAPH_NODE_TYPE_MEM_FREE) add_free(call, graph, node.free.dptr);
+#if CUDA_VERSION >= 12090
+  const bool moves = node.type == CU_GRAPH_NODE_TYPE_GRAPH &&
+                     node.graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+  if (moves) call.profiler().graph_memory().moved(node.graph.graph, graph);
+#endif
+}
+#endif
 
 }  // namespace
 
@@ -106,12 +160,18 @@ CUresult cuGraphAddMemAllocNode(Call& call, const DirectCall& direct, CUgraphNod
   return code;
 }
 
+CUresult cuGraphAddMemFreeNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,
+                               const CUgraphNode*, std::size_t, CUdeviceptr dptr) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) add_free(call, hGraph, dptr);
+  return code;
+}
+
 #if CUDA_VERSION >= 12020
 CUresult cuGraphAddNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,
                         const CUgraphNode*, std::size_t, CUgraphNodeParams* nodeParams) noexcept {
   const CUresult code = direct();
-  const bool allocates = code == CUDA_SUCCESS && nodeParams->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC;
-  if (allocates) record_node(call, hGraph, nodeParams->alloc);
+  if (code == CUDA_SUCCESS) record_any_node(call, hGraph, *nodeParams);
   return code;
 }
 #endif
@@ -139,15 +199,43 @@ CUresult cuGraphInstantiateWithFlags(Call& call, const DirectCall& direct, CUgra
 #if CUDA_VERSION >= 12000
 CUresult cuGraphInstantiateWithParams(Call& call, const DirectCall& direct,
                                       CUgraphExec* phGraphExec, CUgraph hGraph,
-                                      CUDA_GRAPH_INSTANTIATE_PARAMS*) noexcept {
-  return instantiate(call, direct, phGraphExec, hGraph);
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* how) noexcept {
+  return instantiate(call, direct, phGraphExec, hGraph, uploads_by(how));
 }
 CUresult cuGraphInstantiateWithParams_ptsz(Call& call, const DirectCall& direct,
                                            CUgraphExec* phGraphExec, CUgraph hGraph,
-                                           CUDA_GRAPH_INSTANTIATE_PARAMS*) noexcept {
-  return instantiate(call, direct, phGraphExec, hGraph);
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS* how) noexcept {
+  return instantiate(call, direct, phGraphExec, hGraph, uploads_by(how));
 }
 #endif
+
+CUresult cuGraphLaunch(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                       CUstream hStream) noexcept {
+  return launch(call, direct, hGraphExec, hStream, false);
+}
+CUresult cuGraphLaunch_ptsz(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                            CUstream hStream) noexcept {
+  return launch(call, direct, hGraphExec, hStream, true);
+}
+CUresult cuGraphUpload(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                       CUstream hStream) noexcept {
+  return upload(call, direct, hGraphExec, hStream, false);
+}
+CUresult cuGraphUpload_ptsz(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                            CUstream hStream) noexcept {
+  return upload(call, direct, hGraphExec, hStream, true);
+}
+
+CUresult cuDeviceGraphMemTrim(Call& call, const DirectCall& direct, CUdevice device) noexcept {
+  const CUresult code = direct();
+  GraphMemory& memory = call.profiler().graph_memory();
+  cuuint64_t used = 0;
+  const bool is_known = code == CUDA_SUCCESS && memory.any() &&
+                        real().cuDeviceGetGraphMemAttribute(
+                            device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS;
+  if (is_known) memory.trimmed(static_cast<std::uint16_t>(device), used);
+  return code;
+}
 
 CUresult cuGraphClone(Call& call, const DirectCall& direct, CUgraph* phGraphClone,
                       CUgraph) noexcept {

@@ -103,7 +103,10 @@ constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned, 
 
 // Everything of `context` is gone: nothing of it is given back to the driver.
 void forget_context(Profiler& profiler, CUcontext context) {
-  profiler.captures().context_ended(context);
+  GraphMemory& graph_memory = profiler.graph_memory();
+  profiler.captures().context_ended(context, [&graph_memory](CUgraph graph) {
+    graph_memory.ended(graph, graph_memory.number_of(graph));
+  });
   profiler.graphs().context_ended(context);
   profiler.contexts().forget_attachments(context);
   if (fault(Fault::wrong_epoch)) return;
@@ -161,9 +164,15 @@ CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice devi
   return code;
 }
 
-CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread) {
+enum class Into : bool { new_graph, given_graph };
+
+CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread,
+                       Into into = Into::new_graph) {
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().captures().began(Captures::key(stream, per_thread));
+  if (code != CUDA_SUCCESS) return code;
+  CUgraph own = nullptr;
+  if (into == Into::new_graph) own = Captures::graph_of(stream, per_thread);
+  call.profiler().captures().began(Captures::key(stream, per_thread), own);
   return code;
 }
 
@@ -180,19 +189,42 @@ bool goes_on(CUresult code) {
   }
 }
 
+// The graph of a capture that may fail: the driver destroys it then.
+class OwnGraph {
+ public:
+  OwnGraph(Profiler& profiler, const Captures::Key& key)
+      : memory_(profiler.graph_memory()), graph_(profiler.captures().graph_of(key)) {
+    if (graph_ != nullptr) number_ = memory_.number_of(graph_);
+  }
+  void failed() const {
+    if (number_ != GraphMemory::none) memory_.ended(graph_, number_);
+  }
+
+ private:
+  GraphMemory& memory_;
+  CUgraph graph_;
+  GraphMemory::Number number_ = GraphMemory::none;
+};
+
 CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
                      bool per_thread) {
   const Captures::Key key = Captures::key(stream, per_thread);
+  const OwnGraph own(call.profiler(), key);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
-  if (!goes_on(code)) call.profiler().captures().ended(key);
+  if (goes_on(code)) return code;
+  call.profiler().captures().ended(key);
+  if (code != CUDA_SUCCESS) own.failed();
   return code;
 }
 
 CUresult destroy_stream(Call& call, const DirectCall& direct, CUstream stream) {
   const Captures::Key key = Captures::key(stream, false);
+  const OwnGraph own(call.profiler(), key);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().captures().ended(key);
+  if (code != CUDA_SUCCESS) return code;
+  call.profiler().captures().ended(key);
+  own.failed();
   return code;
 }
 
@@ -290,12 +322,12 @@ CUresult cuStreamBeginCapture_v2_ptsz(Call& call, const DirectCall& direct, CUst
 CUresult cuStreamBeginCaptureToGraph(Call& call, const DirectCall& direct, CUstream stream, CUgraph,
                                      const CUgraphNode*, const CUgraphEdgeData*, std::size_t,
                                      CUstreamCaptureMode) noexcept {
-  return begin_capture(call, direct, stream, false);
+  return begin_capture(call, direct, stream, false, Into::given_graph);
 }
 CUresult cuStreamBeginCaptureToGraph_ptsz(Call& call, const DirectCall& direct, CUstream stream,
                                           CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
                                           std::size_t, CUstreamCaptureMode) noexcept {
-  return begin_capture(call, direct, stream, true);
+  return begin_capture(call, direct, stream, true, Into::given_graph);
 }
 #endif
 CUresult cuStreamEndCapture(Call& call, const DirectCall& direct, CUstream stream,

@@ -7,10 +7,39 @@
 #include <string>
 
 #include "interpose/memory_sizes.h"
+#include "interpose/real.h"
 
 namespace vramscope {
 
 namespace {
+
+// Memory behind a handle needs no context, giving segments back does: on a thread whose current
+// context is none, or has ended, one of the device's is current for one scope.
+class SomeContext {
+ public:
+  SomeContext(Profiler& profiler, std::uint16_t device) noexcept {
+    CUdevice unused = 0;
+    if (real().cuCtxGetDevice(&unused) == CUDA_SUCCESS) return;
+    CUcontext some = nullptr;
+    profiler.contexts().each_reaching({.kind = Kind::device, .device = device},
+                                      [&](CUcontext one) { some = one; });
+    pushed_ = some != nullptr && real().cuCtxPushCurrent_v2(some) == CUDA_SUCCESS;
+  }
+  ~SomeContext() {
+    CUcontext popped = nullptr;
+    if (pushed_) real().cuCtxPopCurrent_v2(&popped);
+  }
+  SomeContext(const SomeContext&) = delete;
+  SomeContext& operator=(const SomeContext&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
+bool trim_anywhere(Profiler& profiler, std::uint16_t device) noexcept {
+  const SomeContext context(profiler, device);
+  return profiler.allocator().trim_device(device);
+}
 
 // What lies idle with us gives way before the program hears that there is no memory.
 CUresult ask_twice(Call& call, const DirectCall& direct) {
@@ -51,12 +80,44 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
                            std::uint16_t device) noexcept {
   Profiler& profiler = call.profiler();
   if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
-  CachingAllocator& allocator = profiler.allocator();
+  const bool limited = profiler.limits_devices();
   const Promise promise{.device = device, .bytes = bytes};
-  if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (limited && !keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
-  if (code == CUDA_ERROR_OUT_OF_MEMORY && allocator.trim_device(device)) code = direct();
-  allocator.end_promise(promise);
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && trim_anywhere(profiler, device)) code = direct();
+  if (limited) profiler.allocator().end_promise(promise);
+  return code;
+}
+
+namespace {
+
+void end_promises(CachingAllocator& allocator, GraphMemory::Bytes& bytes, std::uint16_t devices) {
+  for (std::uint16_t device = 0; device < devices; ++device) {
+    if (bytes[device] != 0) allocator.end_promise({.device = device, .bytes = bytes[device]});
+  }
+  bytes = {};
+}
+
+bool keep_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    if (bytes[device] == 0 || keep_room(profiler, {.device = device, .bytes = bytes[device]})) {
+      continue;
+    }
+    end_promises(profiler.allocator(), bytes, device);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept {
+  Profiler& profiler = call.profiler();
+  if (profiler.captures().any()) return bytes = {}, direct();
+  if (!profiler.limits_devices()) return bytes = {}, ask_twice(call, direct);
+  if (!keep_room_on_all(profiler, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult code = ask_twice(call, direct);
+  if (code != CUDA_SUCCESS) end_promises(profiler.allocator(), bytes, kMaxDevices);
   return code;
 }
 

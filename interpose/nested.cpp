@@ -56,7 +56,7 @@ CUresult free_directly(const Kept& kept) {
   return real().cuMemFree_v2(kept.address);
 }
 
-void complete(Profiler& profiler, const Kept& kept) {
+void complete(Profiler& profiler, const Kept& kept, CachingAllocator::Wait when) {
   Event event;
   event.function = static_cast<std::uint16_t>(kept.function);
   event.effect = Effect::release;
@@ -66,7 +66,7 @@ void complete(Profiler& profiler, const Kept& kept) {
   if (!found.owned) {
     event.failed = free_directly(kept) != CUDA_SUCCESS;
   } else if (is_of_kind(kept.function, found)) {
-    const Outcome outcome = profiler.allocator().free(kept.address);
+    const Outcome outcome = profiler.allocator().free(kept.address, when);
     event.failed = !outcome.status.ok();
     event.served = Served::hit;
     event.place = outcome.where;
@@ -102,10 +102,11 @@ Answer keep(Profiler& profiler, Function function, Address address) noexcept {
 
 bool any() noexcept { return queue.count.load(std::memory_order_relaxed) != 0; }
 
-void complete(Profiler& profiler) noexcept {
+void complete(Profiler& profiler, CachingAllocator::Wait when) noexcept {
+  if (profiler.waits_at_reuse()) when = CachingAllocator::Wait::now;  // which does not wait then
   std::size_t done = 0;
   for (std::size_t count = queue.count.load(); done < count; count = queue.count.load()) {
-    complete(profiler, queue.frees[done]);
+    complete(profiler, queue.frees[done], when);
     queue.frees[done++].address = 0;
     // Empty when everything is done, unless a handler has just added to it.
     if (done == count && queue.count.compare_exchange_strong(count, 0)) return;

@@ -21,8 +21,10 @@ enum class Answer : std::uint8_t {
 
 // Has this thread kept any?
 [[nodiscard]] bool any() noexcept;
-// Frees what this thread has kept. Called as its outermost call ends.
-void complete(Profiler& profiler) noexcept;
+// Frees what this thread has kept. Called as its outermost call ends. Wait::later: on a thread that
+// must not wait for the device.
+void complete(Profiler& profiler,
+              CachingAllocator::Wait when = CachingAllocator::Wait::now) noexcept;
 
 }  // namespace nested
 }  // namespace vramscope

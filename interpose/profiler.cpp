@@ -16,6 +16,7 @@
 #include "interpose/clock.h"
 #include "interpose/device_facts.h"
 #include "interpose/fork_mark.h"
+#include "interpose/inside.h"
 #include "interpose/lookup.h"
 #include "interpose/message.h"
 #include "interpose/real.h"
@@ -229,6 +230,7 @@ void Profiler::end_process() noexcept {
 }
 
 void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noexcept {
+  const Inside inside(Inside::Ends::without_waiting);
   try {
     ReportParts parts = collect(trigger);
     writing.store(true, std::memory_order_release);

@@ -82,12 +82,12 @@ class Profiler {
   Contexts contexts_;
   Captures captures_;
   VirtualMemory virtual_memory_;
-  GraphMemory graph_memory_;
   OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;
   Exporters exporters_;
   Graphs graphs_{allocator_};
+  GraphMemory graph_memory_{allocator_};
   Recorder recorder_;
   Triggers triggers_;
   SystemMutex devices_mutex_;

@@ -14,7 +14,8 @@ namespace vramscope {
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
   X(cuDeviceGetCount) X(cuDevicePrimaryCtxGetState) X(cuDeviceGetName) X(cuDeviceGetUuid)        \
   X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
-  X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)
+  X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)        \
+  X(cuDeviceGetGraphMemAttribute)
 // clang-format on
 
 struct Real {

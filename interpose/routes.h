@@ -31,6 +31,10 @@ class DirectCall {
 CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t bytes,
                            std::uint16_t device) noexcept;
 
+// The same for memory on several devices. When the call succeeds the room stays promised, and
+// `bytes` says what of it: 0 without a limit.
+CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept;
+
 // Turn a parenthesised parameter list into that of a body, or into the rest of one.
 #define VRAMSCOPE_UNWRAP(...) __VA_ARGS__
 #define VRAMSCOPE_AND(...) __VA_OPT__(, ) __VA_ARGS__

@@ -21,6 +21,7 @@
 #include "allocator/fault.h"
 #include "interpose/clock.h"
 #include "interpose/profiler.h"
+#include "reporter/report/file_name.h"
 
 extern "C" {
 // Of the C library, and of the C++ ABI; no header declares them all.
@@ -93,6 +94,11 @@ Startup take() {
   ParseResult parsed = parse_options(collect_settings(environ));
   now.options = std::move(parsed.options);
   now.problems = std::move(parsed.problems);
+  if (const auto unknown = unknown_escape(now.options.output); !unknown.empty()) {
+    now.problems.push_back("VRAMSCOPE_OUTPUT='" + now.options.output + "': '" +
+                           std::string(unknown) + "' stays as it is; known are " +
+                           std::string(kEscapes));
+  }
   std::array<char, PATH_MAX> folder{};
   if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
   if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;

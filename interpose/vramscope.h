@@ -22,7 +22,7 @@ extern "C" {
 
 enum vramscope_result {
   VRAMSCOPE_OK = 0,
-  VRAMSCOPE_NOT_ACTIVE = 1,    /* the library is not loaded, off, or CUDA has not started */
+  VRAMSCOPE_NOT_ACTIVE = 1,    /* not loaded, off, before CUDA started, or inside its own call */
   VRAMSCOPE_BAD_DEVICE = 2,    /* there is no such device */
   VRAMSCOPE_BAD_KEY = 3,       /* no counter is called so */
   VRAMSCOPE_NO_CONTEXT = 4,    /* the calling thread has no current context, and one is needed */
@@ -74,6 +74,7 @@ VRAMSCOPE_EXPORT int vramscope_v1_memory_stat(int device, const char* key, int64
 VRAMSCOPE_EXPORT int vramscope_v1_host_memory_stats(vramscope_each_counter each, void* context);
 VRAMSCOPE_EXPORT int vramscope_v1_reset_peak_memory_stats(int device);
 VRAMSCOPE_EXPORT int vramscope_v1_reset_accumulated_memory_stats(int device);
+VRAMSCOPE_EXPORT int vramscope_v1_reset_accumulated_host_memory_stats(void);
 VRAMSCOPE_EXPORT int vramscope_v1_empty_cache(void);
 VRAMSCOPE_EXPORT int vramscope_v1_get_memory_info(int device, uint64_t* free_bytes,
                                                   uint64_t* total_bytes);
@@ -153,6 +154,14 @@ static inline int vramscope_reset_max_memory_cached(int device) {
 static inline int vramscope_reset_accumulated_memory_stats(int device) {
   return vramscope_v1_reset_accumulated_memory_stats
              ? vramscope_v1_reset_accumulated_memory_stats(device)
+             : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.reset_accumulated_host_memory_stats: the same for host memory, its times too: their
+   `total` and `count` become 0, `min` and `max` stay. */
+static inline int vramscope_reset_accumulated_host_memory_stats(void) {
+  return vramscope_v1_reset_accumulated_host_memory_stats
+             ? vramscope_v1_reset_accumulated_host_memory_stats()
              : VRAMSCOPE_NOT_ACTIVE;
 }
 

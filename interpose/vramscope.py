@@ -151,6 +151,12 @@ def reset_accumulated_memory_stats(device=None):
     _call("reset_accumulated_memory_stats", _ordinal(device))
 
 
+def reset_accumulated_host_memory_stats():
+    """Each `allocated` and `freed`, each count and the total of each time of host memory becomes 0
+    (torch.cuda.reset_accumulated_host_memory_stats)."""
+    _call("reset_accumulated_host_memory_stats")
+
+
 def empty_cache():
     """Gives the segments in which the program has nothing back to the driver, on every device;
     pinned memory stays (torch.cuda.empty_cache). A RuntimeError when the calling thread has no

@@ -36,7 +36,7 @@ struct Event {
   Address address = 0;          // 0 when none
   std::uint64_t bytes = 0;      // requested bytes
   std::uint64_t start_ns = 0;   // CLOCK_MONOTONIC
-  std::uint64_t total_ns = 0;   // whole call, ours and the driver's
+  std::uint64_t total_ns = 0;   // to the driver's last answer; served by us: the whole call
   std::uint64_t driver_ns = 0;  // share of it in the driver for memory
   std::uint64_t sync_ns = 0;    // share of it waiting for the device
 };

@@ -51,6 +51,7 @@ struct Recorder::State {
   Tag intern(const Stack& stack, Place place);
   Tag intern_new(const Stack& stack, Place place);
   void warn(const char* text);
+  Timing host() const;
 
   ThreadCounters counters;
   ModuleTable modules;
@@ -60,7 +61,32 @@ struct Recorder::State {
   std::atomic<std::uint64_t> unrecorded{0};
   SystemMutex warnings_lock;
   std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
+  mutable SystemMutex host_lock;
+  Timing host_before VRAMSCOPE_GUARDED_BY(host_lock);  // the last reset_host_accumulated()
 };
+
+namespace {
+
+void subtract(Duration& from, const Duration& before) {
+  from.count -= std::min(from.count, before.count);
+  from.total_ns -= std::min(from.total_ns, before.total_ns);
+  for (std::size_t i = 0; i < kHistogramBuckets; ++i) {
+    from.histogram[i] -= std::min(from.histogram[i], before.histogram[i]);
+  }
+}
+
+}  // namespace
+
+Timing Recorder::State::host() const {
+  Timing sum = counters.host();
+  const SystemLock guard(host_lock);
+  subtract(sum.alloc_hit, host_before.alloc_hit);
+  subtract(sum.alloc_driver, host_before.alloc_driver);
+  subtract(sum.free_hit, host_before.free_hit);
+  subtract(sum.free_driver, host_before.free_driver);
+  subtract(sum.sync, host_before.sync);
+  return sum;
+}
 
 Tag Recorder::State::intern(const Stack& stack, Place place) {
   if (++lookups % kLookupsBetweenChecks == 0) modules.refresh();
@@ -133,7 +159,7 @@ RecorderFacts Recorder::facts() const {
   RecorderFacts facts;
   facts.functions = state_->counters.functions();
   facts.devices = state_->counters.devices();
-  facts.host = state_->counters.host();
+  facts.host = state_->host();
   // Modules after sites: no frame may name a module that is not there.
   state_->sites.copy_to(facts);
   facts.modules = state_->modules.facts();
@@ -146,8 +172,18 @@ RecorderFacts Recorder::facts() const {
   return facts;
 }
 
-Timing Recorder::host_timing() const noexcept { return state_->counters.host(); }
+Timing Recorder::host_timing() const noexcept { return state_->host(); }
 
-void Recorder::reset_timing() noexcept { state_->counters.reset_timing(); }
+void Recorder::reset_timing() noexcept {
+  state_->counters.reset_timing();
+  const SystemLock guard(state_->host_lock);
+  state_->host_before = {};
+}
+
+void Recorder::reset_host_accumulated() noexcept {
+  const Timing now = state_->counters.host();
+  const SystemLock guard(state_->host_lock);
+  state_->host_before = now;
+}
 
 }  // namespace vramscope

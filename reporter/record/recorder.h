@@ -111,6 +111,9 @@ class Recorder {
   [[nodiscard]] Timing host_timing() const noexcept;
   // Zeroes counts and times (reset_accumulated) of device/host timing, not the functions.
   void reset_timing() noexcept;
+  // Zeroes counts and totals of host timing; shortest and longest stay (PyTorch's
+  // reset_accumulated_host_memory_stats).
+  void reset_host_accumulated() noexcept;
 
  private:
   struct State;

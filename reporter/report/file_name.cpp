@@ -99,7 +99,32 @@ class Expansion {
   bool numbered_ = false;
 };
 
+constexpr std::string_view kLetters = "pherntp%";
+
+// Of the escape at the front of `text`, which begins with a percent sign.
+std::size_t escape_length(std::string_view text) {
+  const bool is_variable = text.size() >= 2 && text[1] == '{';
+  const std::size_t length = is_variable ? text.find('}', 2) : 1;
+  return std::min(length, text.size() - 1) + 1;
+}
+
+bool is_known(std::string_view escape) {
+  if (escape.size() < 2) return false;
+  if (escape[1] == '{') return escape.back() == '}';
+  return kLetters.find(escape[1]) != kLetters.npos;
+}
+
 }  // namespace
+
+std::string_view unknown_escape(std::string_view pattern) noexcept {
+  while (true) {
+    pattern.remove_prefix(std::min(pattern.find('%'), pattern.size()));
+    if (pattern.empty()) return {};
+    const std::string_view escape = pattern.substr(0, escape_length(pattern));
+    if (!is_known(escape)) return escape;
+    pattern.remove_prefix(escape.size());
+  }
+}
 
 std::string expand_pattern(std::string_view pattern, const NameFacts& facts,
                            EnvironmentLookup environment) {

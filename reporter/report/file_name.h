@@ -29,4 +29,9 @@ using EnvironmentLookup = char* (*)(const char* name);
 [[nodiscard]] std::string expand_pattern(std::string_view pattern, const NameFacts& facts,
                                          EnvironmentLookup environment);
 
+// The first escape of `pattern` that expand_pattern() would leave as it is, "" when there is none.
+[[nodiscard]] std::string_view unknown_escape(std::string_view pattern) noexcept;
+// All escapes that it knows, for a person.
+inline constexpr std::string_view kEscapes = "%e, %p, %h, %r, %n, %t, %{VAR} and %%";
+
 }  // namespace vramscope

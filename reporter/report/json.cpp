@@ -229,15 +229,17 @@ std::variant<std::string, FileError> write_report(const Report& report,
   const HeldWriteSignals held;
   std::variant<std::string, FileError> result;
   try {
-    OutputFile file(path);
-    file.open();
-    if (file.error() == 0) write_json(report, file);
-    std::string name = file.publish();
-    if (file.error() == 0) {
-      result = std::move(name);
-    } else {
-      result = FileError{"cannot write '" + path +
-                         "': " + std::generic_category().message(file.error())};
+    constexpr int kAttempts = 3;
+    int error = EBADF;  // the program closed our descriptor: once more
+    for (int attempt = 0; attempt < kAttempts && error == EBADF; ++attempt) {
+      OutputFile file(path);
+      file.open();
+      if (file.error() == 0) write_json(report, file);
+      result = file.publish();
+      error = file.error();
+    }
+    if (error != 0) {
+      result = FileError{"cannot write '" + path + "': " + std::generic_category().message(error)};
     }
   } catch (...) {
     result = FileError{"out of memory while writing a report"};

@@ -90,6 +90,7 @@ OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), buffer_(std::make_unique<char[]>(kBufferBytes)) {}
 
 OutputFile::~OutputFile() {
+  drop_unless_ours();
   if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
@@ -107,7 +108,22 @@ void OutputFile::open() {
       break;
     }
   }
-  if (descriptor_ < 0) fail(errno);
+  struct stat opened {};
+  if (descriptor_ < 0 || fstat(descriptor_, &opened) != 0) return fail(errno);
+  device_ = opened.st_dev;
+  inode_ = opened.st_ino;
+}
+
+bool OutputFile::is_ours() const noexcept {
+  struct stat now {};
+  return fstat(descriptor_, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
+}
+
+// Programs close every descriptor that they do not know, as daemons do, at any moment.
+void OutputFile::drop_unless_ours() noexcept {
+  if (descriptor_ < 0 || is_ours()) return;
+  descriptor_ = -1;
+  fail(EBADF);
 }
 
 void OutputFile::fail(int error) noexcept {
@@ -116,6 +132,7 @@ void OutputFile::fail(int error) noexcept {
 
 void OutputFile::flush() noexcept {
   std::size_t done = 0;
+  drop_unless_ours();
   while (done < used_ && error_ == 0) {
     const ssize_t count = ::write(descriptor_, buffer_.get() + done, used_ - done);
     if (count >= 0) {
@@ -146,6 +163,7 @@ bool OutputFile::rename_to(const std::string& name) noexcept {
 
 std::string OutputFile::publish() {
   if (error_ == 0) flush();
+  drop_unless_ours();
   // Some file systems tell only now that the disk is full.
   if (descriptor_ >= 0 && close(std::exchange(descriptor_, -1)) != 0) fail(errno);
   for (int number = 0; number < kMaxNames && error_ == 0; ++number) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,7 +11,8 @@
 namespace vramscope {
 
 // Threads: one. Never throws but bad_alloc from open() and publish(). The first failure is kept;
-// what is written after it is dropped. Destroyed unpublished, it leaves nothing behind.
+// what is written after it is dropped; EBADF when the program closed the descriptor, and may have
+// opened something else under its number. Destroyed unpublished, it leaves nothing behind.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -40,6 +43,8 @@ class OutputFile {
   void write_large(std::string_view text) noexcept;
   void flush() noexcept;
   void fail(int error) noexcept;
+  [[nodiscard]] bool is_ours() const noexcept;
+  void drop_unless_ours() noexcept;
   [[nodiscard]] bool rename_to(const std::string& name) noexcept;
 
   std::string path_;
@@ -47,6 +52,8 @@ class OutputFile {
   std::unique_ptr<char[]> buffer_;
   std::size_t used_ = 0;
   int descriptor_ = -1;
+  dev_t device_ = 0;  // what the descriptor names, while it is ours
+  ino_t inode_ = 0;
   int error_ = 0;
 };
 

@@ -11,25 +11,49 @@
 namespace vramscope {
 namespace {
 
+// The largest first, each with the whole that it is a share of.
+void order(std::vector<Share>& shares) {
+  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
+  for (const Share& share : shares) whole[{share.kind, share.device}] += share.bytes;
+  for (Share& share : shares) share.whole = whole[{share.kind, share.device}];
+  std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
+    return std::tie(b.bytes, b.count, a.site, a.kind, a.device) <
+           std::tie(a.bytes, a.count, b.site, b.kind, b.device);
+  });
+}
+
 std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes,
                           std::uint64_t SiteTotals::*count) {
   std::vector<Share> result;
-  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     for (const SitePart& part : report.sites[i].parts) {
       if (!holds_memory(part.kind)) continue;  // views would count the same bytes again
       if (part.totals.*count == 0 && part.totals.*bytes == 0) continue;
       result.push_back(
           {i, part.kind, part.device, part.totals.*bytes, part.totals.*count, /*whole=*/0});
-      whole[{part.kind, part.device}] += part.totals.*bytes;
     }
   }
-  for (Share& share : result) share.whole = whole[{share.kind, share.device}];
-  std::sort(result.begin(), result.end(), [](const Share& a, const Share& b) {
-    return std::tie(b.bytes, b.count, a.site, a.kind, a.device) <
-           std::tie(a.bytes, a.count, b.site, b.kind, b.device);
-  });
+  order(result);
   return result;
+}
+
+// Blocks that wait for their free to be complete, by site, kind and device.
+struct PendingShare {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+};
+using PendingShares = std::map<std::tuple<std::size_t, Kind, std::uint16_t>, PendingShare>;
+
+void add_pending(const std::vector<SegmentFacts>& segments, PendingShares& pending) {
+  for (const SegmentFacts& segment : segments) {
+    for (const BlockFacts& block : segment.blocks) {
+      if (block.state != BlockState::active_pending_free || block.site < 0) continue;
+      const auto site = static_cast<std::size_t>(block.site);
+      PendingShare& share = pending[{site, segment.kind, segment.device}];
+      share.bytes += block.requested_size;
+      ++share.count;
+    }
+  }
 }
 
 }  // namespace
@@ -38,8 +62,22 @@ std::vector<Share> shares_of_peak(const Report& report) {
   return shares(report, &SiteTotals::peak_bytes, &SiteTotals::peak_count);
 }
 
+// What the program freed stays with its site until it can be handed out again, which after the last
+// call may be never.
 std::vector<Share> shares_alive(const Report& report) {
-  return shares(report, &SiteTotals::live_bytes, &SiteTotals::live_count);
+  std::vector<Share> alive = shares(report, &SiteTotals::live_bytes, &SiteTotals::live_count);
+  PendingShares pending;
+  for (const DeviceReport& device : report.devices) add_pending(device.segments, pending);
+  add_pending(report.host.segments, pending);
+  if (pending.empty()) return alive;
+  for (Share& share : alive) {
+    const PendingShare freed = pending[{share.site, share.kind, share.device}];
+    share.bytes -= std::min(share.bytes, freed.bytes);
+    share.count -= std::min(share.count, freed.count);
+  }
+  std::erase_if(alive, [](const Share& share) { return share.bytes == 0 && share.count == 0; });
+  order(alive);
+  return alive;
 }
 
 std::string memory_text(Kind kind, std::uint16_t device) {

@@ -128,7 +128,7 @@ class Player {
       case 'r':
         return allocator_->reset_accumulated();
       case 'e':
-        return place_ == kDevice0 ? allocator_->trim() : allocator_->trim_pinned();
+        return place_ == kDevice0 ? allocator_->trim() : allocator_->trim_pinned(place_);
       case 's':
         std::cout << test::values_line(values()) << '\n';
         return;

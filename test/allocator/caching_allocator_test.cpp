@@ -84,10 +84,10 @@ TEST_F(CachingAllocatorTest, RefusesInteriorForeignAndDoubleFrees) {
 TEST_F(CachingAllocatorTest, OwnsItsSegmentsWhetherLiveOrFree) {
   const Address address = address_of(4096);
 
-  EXPECT_TRUE(allocator_.owns(address));
-  EXPECT_TRUE(allocator_.owns(address + kSmallSegment - 1));
-  EXPECT_FALSE(allocator_.owns(address + kSmallSegment));
-  EXPECT_FALSE(allocator_.owns(address - 1));
+  EXPECT_TRUE(allocator_.find(address).owned);
+  EXPECT_TRUE(allocator_.find(address + kSmallSegment - 1).owned);
+  EXPECT_FALSE(allocator_.find(address + kSmallSegment).owned);
+  EXPECT_FALSE(allocator_.find(address - 1).owned);
 }
 
 TEST_F(CachingAllocatorTest, OwnsNothingAfterATrim) {
@@ -96,7 +96,7 @@ TEST_F(CachingAllocatorTest, OwnsNothingAfterATrim) {
 
   allocator_.trim();
 
-  EXPECT_FALSE(allocator_.owns(address));
+  EXPECT_FALSE(allocator_.find(address).owned);
   EXPECT_EQ(device_.counters().live_count, 0u);
 }
 
@@ -170,8 +170,8 @@ TEST_F(CachingAllocatorTest, ForgetsAPlaceWithoutAskingTheBackend) {
 
   allocator_.forget_place(kDevice0);
 
-  EXPECT_FALSE(allocator_.owns(live));
-  EXPECT_TRUE(allocator_.owns(other));
+  EXPECT_FALSE(allocator_.find(live).owned);
+  EXPECT_TRUE(allocator_.find(other).owned);
   EXPECT_EQ(device_.counters().frees, 0u);
   EXPECT_EQ(statistics().segment.all.current, 1);
   EXPECT_EQ(tag(1).live_bytes, 0u);

@@ -63,7 +63,7 @@ TEST_F(DirectMemoryTest, IsFoundAtInteriorAddressesButNotOwned) {
   EXPECT_TRUE(found.direct && found.live && !found.owned);
   EXPECT_EQ(found.block.address, kThere);
   EXPECT_EQ(found.where.kind, Kind::managed);
-  EXPECT_FALSE(allocator_.owns(kThere));
+  EXPECT_FALSE(allocator_.find(kThere).owned);
   EXPECT_FALSE(allocator_.find(kThere + 1000).direct);
   EXPECT_EQ(free(kThere), Result::invalid);
 }

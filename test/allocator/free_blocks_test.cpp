@@ -19,7 +19,7 @@ constexpr PoolClass kLarge = PoolClass::large;
 
 class FreeBlocksTest : public testing::Test {
  protected:
-  FreeBlocksTest() { EXPECT_TRUE(free_.prepare()); }
+  FreeBlocksTest() { EXPECT_TRUE(free_.prepare(60'000)); }
 
   BlockIndex add(PoolClass pool, Units size, Address address) {
     EXPECT_TRUE(table_.prepare());
@@ -33,13 +33,13 @@ class FreeBlocksTest : public testing::Test {
 
   void erase(BlockIndex block) {
     const Block& b = table_[block];
-    free_.erase(b.pool(), block, b.size, b.address());
+    free_.erase(b.pool(), b.size, b.address());
   }
 
   BlockIndex find(PoolClass pool, Units size) const { return free_.find(pool, size).block; }
 
   BlockTable table_;
-  FreeBlocks free_{table_};
+  FreeBlocks free_;
 };
 
 TEST_F(FreeBlocksTest, FindsNothingWhenEmpty) {

@@ -104,7 +104,7 @@ TEST_P(HeldBlocks, GoWithTheirContext) {
 
   allocator_.forget_place(kDevice0);
 
-  EXPECT_FALSE(allocator_.owns(address));
+  EXPECT_FALSE(allocator_.find(address).owned);
   EXPECT_EQ(statistics().active.all.current, 0);
 }
 

@@ -67,11 +67,11 @@ TEST_F(PinnedMemory, WrongAddressesAreRefused) {
   const Address address = pin(4096).address;
 
   EXPECT_EQ(free(address + 512), Result::invalid);
-  EXPECT_TRUE(allocator_.owns(address + 4095));
-  EXPECT_FALSE(allocator_.owns(address + 4096));
+  EXPECT_TRUE(allocator_.find(address + 4095).owned);
+  EXPECT_FALSE(allocator_.find(address + 4096).owned);
   ASSERT_EQ(free(address), Result::ok);
   EXPECT_EQ(free(address), Result::invalid);
-  EXPECT_TRUE(allocator_.owns(address));
+  EXPECT_TRUE(allocator_.find(address).owned);
   EXPECT_FALSE(allocator_.find(address).live);
 }
 
@@ -104,7 +104,9 @@ TEST_F(PinnedMemory, IsGivenBackByItsOwnTrimOnly) {
 
   allocator_.trim();
   EXPECT_EQ(device_.counters().frees, 0u);
-  allocator_.trim_pinned();
+  allocator_.trim_pinned(kPinned);
+  EXPECT_EQ(device_.counters().frees, 1u);
+  allocator_.trim_pinned(kOtherFlags);
 
   EXPECT_EQ(device_.counters().frees, 2u);
   EXPECT_EQ(host().num_host_free, 2);
@@ -122,8 +124,8 @@ TEST_F(PinnedMemory, ALostContextTakesItsBlocksWithoutACall) {
   EXPECT_EQ(device_.counters().frees, 0u);
   EXPECT_EQ(host().num_host_free, 0);
   EXPECT_EQ(host().segment.current, 1);
-  EXPECT_FALSE(allocator_.owns(live));
-  EXPECT_TRUE(allocator_.owns(other));
+  EXPECT_FALSE(allocator_.find(live).owned);
+  EXPECT_TRUE(allocator_.find(other).owned);
 }
 
 TEST_F(PinnedMemory, WithoutTheFallbackTheBackendIsAskedOnce) {

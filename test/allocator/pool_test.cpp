@@ -14,20 +14,20 @@ constexpr PoolClass kPool = PoolClass::small;
 class PoolTest : public testing::Test {
  protected:
   PoolTest() {
-    EXPECT_TRUE(pools_.prepare());
+    EXPECT_TRUE(pools_.prepare(100));
     EXPECT_TRUE(table_.prepare());
-    first_ = pools_.add_segment(kPool, kSegment, kSize);
+    first_ = pools_.add_segment(kPool, table_, kSegment, kSize);
   }
 
   BlockIndex take(Units size) {
     EXPECT_TRUE(table_.prepare());
     const Pools::Found found = pools_.find(kPool, size);
-    last_ = pools_.take(kPool, found, size);
+    last_ = pools_.take(kPool, table_, found, size);
     return found.block;
   }
 
   SplitChange give_back(BlockIndex block) {
-    return pools_.give_back(kPool, table_.find_entry(table_[block].address()), 0);
+    return pools_.give_back(kPool, table_, table_.find_entry(table_[block].address()), 0);
   }
 
   void expect_last(std::int64_t count, std::int64_t units) const {
@@ -36,7 +36,7 @@ class PoolTest : public testing::Test {
   }
 
   BlockTable table_;
-  Pools pools_{table_, 0};
+  Pools pools_{0, Reuse::at_free};
   BlockIndex first_ = kNoBlock;
   SplitChange last_;
 };
@@ -69,7 +69,7 @@ TEST_F(PoolTest, CountsASplitBlockThatIsConsumedWhole) {
 }
 
 TEST_F(PoolTest, CountsNothingWhenAWholeSegmentIsTaken) {
-  const SplitChange change = pools_.take(kPool, pools_.find(kPool, 10), kSize);
+  const SplitChange change = pools_.take(kPool, table_, pools_.find(kPool, 10), kSize);
 
   EXPECT_EQ(table_[first_].size, kSize);
   EXPECT_EQ(change.count, 0);
@@ -161,8 +161,23 @@ TEST_F(PoolTest, AFreeWholeSegmentKeepsItsEntry) {
   EXPECT_FALSE(table_[first_].is_live());
 }
 
+TEST_F(PoolTest, ASegmentThatComesBackIsAsOldAsBefore) {
+  last_ = give_back(take(10));
+  pools_.count_search(kPool);
+
+  pools_.set_aside(table_, first_);
+  EXPECT_EQ(pools_.find(kPool, 1).block, kNoBlock);
+  EXPECT_EQ(table_.address_count(), 0u);
+  pools_.restore(table_, first_);
+
+  EXPECT_EQ(pools_.find(kPool, 1).block, first_);
+  EXPECT_EQ(pools_.age(table_[first_]), 1u);
+  EXPECT_EQ(pools_.idle_bytes(), to_bytes(kSize));
+}
+
 TEST_F(PoolTest, ForgetsARemovedSegment) {
-  pools_.remove_segment(first_);
+  pools_.set_aside(table_, first_);
+  table_.destroy(first_);
 
   EXPECT_EQ(pools_.find(kPool, 1).block, kNoBlock);
   EXPECT_EQ(pools_.idle_bytes(), 0u);

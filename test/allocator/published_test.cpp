@@ -5,6 +5,8 @@
 //   a ID BYTES   allocate, must succeed     h ID BYTES   the same, pinned     x BYTES   must fail
 //   f ID  free    e  empty_cache    p  reset peaks    r  reset accumulated    k N  N-th call fails
 //   F FRACTION  memory limit        o SETTINGS  new settings string           = KEY VALUE
+//   b COUNT BYTES   COUNT blocks are allocated, then freed
+// After each step the signs of all changes are checked too: see check_signs().
 #include <gtest/gtest.h>
 
 #include <map>
@@ -32,6 +34,13 @@ constexpr Row kRows[] = {
      "a 1 1; = allocated_bytes.all.current 512; = requested_bytes.all.current 1; f 1;"
      "= allocated_bytes.all.current 0; = requested_bytes.all.current 0;"
      "= reserved_bytes.all.current 2097152"},
+    {"AMebibyteOfRawMemoryIsCountedAsAsked", 64,
+     "a 1 1048576; = requested_bytes.all.current 1048576; f 1; = requested_bytes.all.current 0"},
+    {"EverythingReturnsToItsStart", 256,
+     "a 1 1000; a 2 3000000; a 3 30000000; f 2; a 4 2000000; f 1; f 3; f 4; e; p; r;"
+     "= allocation.all.current 0; = active.all.current 0; = requested_bytes.all.current 0;"
+     "= reserved_bytes.all.current 0; = reserved_bytes.all.peak 0; = segment.all.current 0;"
+     "= inactive_split.all.current 0; = inactive_split_bytes.all.current 0"},
     {"ZeroBytesChangeNothing", 64,
      "x 0; = allocation.all.allocated 0; = num_ooms 0; = num_device_alloc 0"},
     {"AnExbibyteIsRefusedUncounted", 64,
@@ -75,10 +84,22 @@ constexpr Row kRows[] = {
     {"AFractionLimitsWithoutACall", 4096,
      "F 0.5; x 2147485696; = num_ooms 1; = num_device_alloc 0; a 1 2143289344; x 8388608;"
      "= num_ooms 2"},
+    {"AFractionIsASettingToo", 4096,
+     "o per_process_memory_fraction:0.5; x 2147485696; = num_ooms 1; a 1 2147483648;"
+     "o garbage_collection_threshold:0.5; x 512; = num_ooms 2; = num_device_alloc 1"},
     {"AFractionOfOneIsALimit", 4096, "F 1.0; x 4294969344; = num_ooms 1; a 1 4294967296"},
     {"CachedBlocksGoBackForALargeRequest", 32768,
      "a 1 9663676416; a 2 9663676416; a 3 9663676416; f 1; f 2; f 3;"
      "a 4 23622320128; = num_alloc_retries 1; = num_ooms 0; = num_device_free 3"},
+    {"ThirtySecondsOfTheMemoryGoBackForSevenTenths", 32768,
+     "b 27 1073741824; = reserved_bytes.all.current 28991029248; = num_alloc_retries 0;"
+     "a 1 24051816857; = num_alloc_retries 1; = num_ooms 0; = num_device_free 27"},
+    {"WhatIsTooLargeIsRefused", 1024,
+     "a 1 3000000; f 1; x 1073742336; = num_ooms 1; = num_alloc_retries 1;"
+     "= allocated_bytes.all.current 0; a 1 1048576; = num_ooms 1"},
+    {"WhatIsTooLargeIsRefusedWithASplitLimitToo", 1024,
+     "o max_split_size_mb:64; a 1 3000000; f 1; x 1073742336; = num_ooms 1; = num_alloc_retries 1;"
+     "= allocated_bytes.all.current 0; a 1 1048576; = num_ooms 1"},
     {"ARefusedCallIsRetried", 64, "k 1; a 1 512; = num_alloc_retries 1; = num_device_alloc 1"},
     {"APolicyRejectionTriesNothing", 1024,
      "o throw_on_cudamalloc_oom:True,per_process_memory_fraction:0.5; a 1 3000000; f 1;"
@@ -116,13 +137,27 @@ class Published : public testing::TestWithParam<Row> {
   void play(const std::string& step) {
     std::istringstream in(step);
     char op = 0;
-    std::uint64_t id = 0, bytes = 0;
     in >> op;
+    const Values before = values();
+    play(op, in, step);
+    check_signs(op, before, values());
+  }
+
+ private:
+  void play(char op, std::istringstream& in, const std::string& step) {
+    std::uint64_t id = 0, bytes = 0;
     switch (op) {
       case 'a':
       case 'h':
         in >> id >> bytes;
         return allocate(id, bytes, op == 'a' ? Kind::device : Kind::pinned);
+      case 'b':
+        in >> id >> bytes;
+        for (std::uint64_t i = 0; i < id; ++i) allocate(i, bytes, Kind::device);
+        for (std::uint64_t i = 0; i < id; ++i) {
+          EXPECT_TRUE(allocator_.free(addresses_.at(i)).status.ok()) << step;
+        }
+        return;
       case 'x':
         in >> bytes;
         EXPECT_FALSE(allocator_.allocate({.bytes = bytes}).status.ok()) << step;
@@ -141,7 +176,26 @@ class Published : public testing::TestWithParam<Row> {
     }
   }
 
- private:
+  // PyTorch's _test_memory_stats_generator: the direction of every change.
+  static void check_signs(char op, const Values& before, const Values& after) {
+    const auto change = [&](const std::string& key) { return after.at(key) - before.at(key); };
+    for (const auto& [key, value] : after) {
+      const std::string stem = key.substr(0, key.rfind('.'));
+      const bool is_count = key.starts_with("num_") || key.ends_with(".allocated");
+      const bool is_sum = is_count || key.ends_with(".freed");
+      EXPECT_TRUE(!is_sum || op == 'r' || change(key) >= 0) << key;
+      if (!key.ends_with(".peak")) continue;
+      EXPECT_LE(after.at(stem + ".current"), value) << key;
+      EXPECT_TRUE(op == 'p' || change(key) >= 0) << key;
+      EXPECT_TRUE(op != 'p' || after.at(stem + ".current") == value) << key;
+      EXPECT_TRUE(op != 'e' || change(key) == 0) << key;
+    }
+    EXPECT_EQ(change("allocation.all.allocated") > 0, op == 'a' || op == 'b');
+    EXPECT_TRUE(op != 'e' || change("num_sync_all_streams") == 1);
+    EXPECT_TRUE(op != 'e' || change("reserved_bytes.all.current") <= 0);
+    EXPECT_TRUE(op != 'f' || change("reserved_bytes.all.allocated") == 0);
+  }
+
   void allocate(std::uint64_t id, std::uint64_t bytes, Kind kind) {
     const Outcome out = allocator_.allocate({.where = {.kind = kind}, .bytes = bytes});
     EXPECT_TRUE(out.status.ok()) << bytes;
@@ -162,12 +216,17 @@ class Published : public testing::TestWithParam<Row> {
     std::string key;
     std::int64_t expected = 0;
     in >> key >> expected;
+    const Values now = values();
+    ASSERT_TRUE(now.contains(key)) << key;
+    EXPECT_EQ(now.at(key), expected) << key;
+  }
+
+  Values values() const {
     const Snapshot snapshot = allocator_.snapshot();
     Values values = values_of(snapshot.devices.front().statistics);
     values["num_oom_rejections"] = snapshot.devices.front().statistics.num_oom_rejections;
     for (const auto& [name, value] : values_of(snapshot.host)) values["host." + name] = value;
-    ASSERT_TRUE(values.contains(key)) << key;
-    EXPECT_EQ(values[key], expected) << key;
+    return values;
   }
 
   Limits limits_{.exact_fallback = false};

@@ -1,4 +1,4 @@
-// The out-of-memory ladder, trims and limits, and a backend that misbehaves.
+// The out-of-memory ladder, trims and limits.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -105,8 +105,8 @@ TEST_F(Ladder, ReturnsWhatOtherContextsOfTheDeviceCache) {
 TEST_F(Ladder, HoldsNoLockWhileTheBackendWorks) {
   cache_a_segment();
   int calls = 0;
-  backend_.on_reserve([&](Place, std::size_t) { calls += !allocator_.owns(1); });
-  backend_.on_release([&](Place, Address address) { calls += !allocator_.owns(address); });
+  backend_.on_reserve([&](Place, std::size_t) { calls += !allocator_.find(1).owned; });
+  backend_.on_release([&](Place, Address address) { calls += !allocator_.find(address).owned; });
   backend_.on_wait([&](Place) { calls += allocator_.idle_bytes(1) == 0; });
 
   ASSERT_EQ(free(address_of(90 * kMiB)), Result::ok);
@@ -185,56 +185,6 @@ TEST_F(Fraction, CountsWhatOtherThreadsAreAskingFor) {
   EXPECT_TRUE(out.status.ok());
   EXPECT_EQ(meanwhile.result, Result::out_of_memory);
 }
-
-// A backend that grants whatever address the test wants.
-class Misbehaving final : public Backend {
- public:
-  Grant reserve(Place, std::size_t) noexcept override { return {{}, next, 0}; }
-  Reply release(Place, Address) noexcept override {
-    ++releases;
-    return {};
-  }
-  Reply wait(Place) noexcept override { return {}; }
-  Reply probe(Place) noexcept override { return {}; }
-  bool may_wait(Place) noexcept override { return true; }
-  std::uint64_t total_bytes(Place) noexcept override { return 1024 * kMiB; }
-
-  Address next = 0x7f0000000000;
-  int releases = 0;
-};
-
-#ifdef NDEBUG
-TEST(BackendGrants, AMisalignedSegmentGoesBack) {
-  Misbehaving backend;
-  CachingAllocator allocator(backend, {});
-  backend.next += 100;
-
-  EXPECT_EQ(allocator.allocate({.bytes = 512}).status, (Status{Result::failed, 0}));
-
-  EXPECT_EQ(backend.releases, 1);
-}
-
-// Giving it back could free the segment that is in use.
-TEST(BackendGrants, ARepeatedSegmentIsLeftAlone) {
-  Misbehaving backend;
-  CachingAllocator allocator(backend, {});
-  ASSERT_TRUE(allocator.allocate({.bytes = kMiB}).status.ok());
-  ASSERT_TRUE(allocator.allocate({.bytes = kMiB}).status.ok());
-
-  EXPECT_EQ(allocator.allocate({.bytes = kMiB}).status, (Status{Result::failed, 0}));
-
-  EXPECT_EQ(backend.releases, 0);
-  EXPECT_EQ(allocator.check_invariants(), "");
-}
-#else
-TEST(BackendGrantsDeathTest, AMisalignedSegmentIsAsserted) {
-  Misbehaving backend;
-  CachingAllocator allocator(backend, {});
-  backend.next += 100;
-
-  EXPECT_DEATH(static_cast<void>(allocator.allocate({.bytes = 512})), "misaligned");
-}
-#endif
 
 }  // namespace
 }  // namespace vramscope::test

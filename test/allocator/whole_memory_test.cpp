@@ -84,13 +84,13 @@ TEST_F(WholeMemory, WrongAddressesAreRefused) {
   const Address address = whole(5000);
 
   EXPECT_EQ(free(address + 512), Result::invalid);
-  EXPECT_TRUE(allocator_.owns(address + 4999));
-  EXPECT_FALSE(allocator_.owns(address + 5000));
+  EXPECT_TRUE(allocator_.find(address + 4999).owned);
+  EXPECT_FALSE(allocator_.find(address + 5000).owned);
   EXPECT_FALSE(allocator_.find(address + 5000).owned);
   EXPECT_EQ(allocator_.find(address + 4999).block.address, address);
   ASSERT_EQ(free(address), Result::ok);
   EXPECT_EQ(free(address), Result::invalid);
-  EXPECT_TRUE(allocator_.owns(address));
+  EXPECT_TRUE(allocator_.find(address).owned);
   EXPECT_FALSE(allocator_.find(address).live);
 }
 
@@ -171,7 +171,7 @@ TEST_F(WholeMemory, GoesWithItsContext) {
 
   allocator_.forget_place(kDevice0);
 
-  EXPECT_FALSE(allocator_.owns(live));
+  EXPECT_FALSE(allocator_.find(live).owned);
   EXPECT_EQ(allocator_.idle_bytes(0), 0u);
   EXPECT_EQ(statistics().reserved_bytes.all.current, 0);
   EXPECT_EQ(statistics().num_device_free, 0);
@@ -185,7 +185,7 @@ TEST_F(WholeMemory, AnExportedSegmentGoesBackWhenItIsFreed) {
   ASSERT_EQ(free(address), Result::ok);
 
   EXPECT_FALSE(device_.find(address));
-  EXPECT_FALSE(allocator_.owns(address));
+  EXPECT_FALSE(allocator_.find(address).owned);
   EXPECT_EQ(statistics().num_device_free, 1);
   EXPECT_EQ(allocate_whole(4096).source, Source::new_segment);
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // routed_pair [BYTES [PAIRS [FRAMES]]]   One JSON object on stdout: time that passed, and time that
-// the thread ran (the two differ where a call waits for the device). FRAMES more frames are on the
-// stack below the calls. scripts/bench runs it with and without the preload library; the
-// difference is what routing costs.
+// the thread ran (the two differ where a call waits for the device), and the same for a wait alone.
+// FRAMES more frames are on the stack below the calls. scripts/bench runs it with and without the
+// preload library; the difference is what routing costs, less the wait that each free makes.
 #include <dlfcn.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +26,7 @@ using PrimaryCtxRetain = int (*)(void**, int);
 using CtxSetCurrent = int (*)(void*);
 using MemAlloc = int (*)(Pointer*, std::size_t);
 using MemFree = int (*)(Pointer);
+using CtxSynchronize = int (*)();
 
 constexpr int kRounds = 11;
 constexpr int kVersion = 12000;  // the version that this program speaks
@@ -53,6 +54,7 @@ double now_ns(clockid_t clock) {
 struct Work {
   MemAlloc allocate;
   MemFree release;
+  CtxSynchronize wait;
   std::size_t bytes;
   int pairs;
 };
@@ -74,6 +76,14 @@ Sample sample(const Work& work) {
           (now_ns(CLOCK_THREAD_CPUTIME_ID) - ran) / work.pairs};
 }
 
+double ran_ns_per_wait(const Work& work) {
+  const double ran = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < work.pairs; ++i) {
+    if (const int code = work.wait()) fail("cuCtxSynchronize", code);
+  }
+  return (now_ns(CLOCK_THREAD_CPUTIME_ID) - ran) / work.pairs;
+}
+
 __attribute__((noinline)) Sample sample_below(int frames, const Work& work) {
   const Sample found = frames > 0 ? sample_below(frames - 1, work) : sample(work);
   asm volatile("" ::: "memory");  // no tail call: each frame stays
@@ -92,7 +102,8 @@ Work prepare(GetProcAddress get, std::size_t bytes, int pairs) {
   if (const int code = retain(&context, 0)) fail("cuDevicePrimaryCtxRetain", code);
   const auto set_current = resolve<CtxSetCurrent>(get, "cuCtxSetCurrent");
   if (const int code = set_current(context)) fail("cuCtxSetCurrent", code);
-  return {resolve<MemAlloc>(get, "cuMemAlloc"), resolve<MemFree>(get, "cuMemFree"), bytes, pairs};
+  return {resolve<MemAlloc>(get, "cuMemAlloc"), resolve<MemFree>(get, "cuMemFree"),
+          resolve<CtxSynchronize>(get, "cuCtxSynchronize"), bytes, pairs};
 }
 
 }  // namespace
@@ -113,14 +124,16 @@ int main(int argc, char** argv) {
   std::thread([] { pause(); }).detach();  // glibc flatters processes that have one thread
   std::vector<double> passed;
   std::vector<double> ran;
+  std::vector<double> waited;
   sample_below(frames, work);
   for (int i = 0; i < kRounds; ++i) {
     const Sample found = sample_below(frames, work);
     passed.push_back(found.passed_ns);
     ran.push_back(found.ran_ns);
+    waited.push_back(ran_ns_per_wait(work));
   }
   std::printf(
       "{\"bytes\": %zu, \"pairs\": %d, \"frames\": %d, \"rounds\": %d, \"ns_per_pair\": %.1f, "
-      "\"ran_ns_per_pair\": %.1f}\n",
-      bytes, pairs, frames, kRounds, median(passed), median(ran));
+      "\"ran_ns_per_pair\": %.1f, \"ran_ns_per_wait\": %.1f}\n",
+      bytes, pairs, frames, kRounds, median(passed), median(ran), median(waited));
 }

@@ -106,7 +106,7 @@ void clone(Turn& turn) {
 }
 
 void note_end(World& world) {
-  if (world.graph_count() == 0 && !world.is_capturing()) world.held.clear();
+  if (world.graph_count() == 0) world.held.clear();
 }
 
 // graph_end g1

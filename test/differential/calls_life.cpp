@@ -128,6 +128,14 @@ void spawn(Turn& turn) {
   say_end(turn, child);
 }
 
+// trim: idle segments go back, as a program may ask by our face; natively there are none
+void trim(Turn& turn) {
+  using Trim = int (*)();
+  static const auto ask = reinterpret_cast<Trim>(dlsym(RTLD_DEFAULT, "vramscope_v1_empty_cache"));
+  if (ask != nullptr && turn.world.initialised) static_cast<void>(ask());
+  turn.say("asked for");
+}
+
 // fault fail DEVICE COUNT: that allocation call of the device, counted from now, fails
 // fault sticky DEVICE CODE: every call does
 void fault(Turn& turn) {
@@ -154,6 +162,7 @@ void add_life_verbs(Verbs& verbs) {
   verbs["vfork"] = vfork_child;
   verbs["spawn"] = spawn;
   verbs["fault"] = fault;
+  verbs["trim"] = trim;
 }
 
 }  // namespace vramscope::differential

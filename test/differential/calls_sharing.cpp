@@ -31,13 +31,13 @@ void ipc_get(Turn& turn) {
   CUipcMemHandle handle{};
   const CUresult code = CU(cuIpcGetMemHandle, turn.way(), &handle, memory.address);
   turn.code(code);
-  const bool is_new = memory.shelf != index;
+  const bool is_new = memory.shelf != index || memory.handle != shelf.number;
   memory.shelf = index;
+  if (is_new) memory.handle = ++shelf.number;  // also where a part of a segment stays here
   if (code != CUDA_SUCCESS) return;
   shelf.handle = handle;
   shelf.filled = true;
   for (std::size_t i = 0; i < memory.written.size(); ++i) shelf.written[i] = memory.written[i];
-  if (is_new || memory.handle != shelf.number) memory.handle = ++shelf.number;
 }
 
 // ipc_open i1 k1 [old]

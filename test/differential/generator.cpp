@@ -148,6 +148,7 @@ void Generator::choose_actions() {
   if (chance(20)) add(1, &Generator::child);
   if (threads_ > 1 && chance(60)) add(4, &Generator::together);
   if (chance(15)) add(2, &Generator::fault);
+  if (chance(25)) add(2, &Generator::trim);
   if (shares_) add(14, &Generator::share);
 }
 

@@ -84,6 +84,7 @@ class Generator {
   void child();
   void together();
   void fault();
+  void trim();
   void share();
   void refuse();
 

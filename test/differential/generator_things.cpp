@@ -255,6 +255,8 @@ void Generator::together() {
   for (std::size_t i = begin; i < sequence_.lines.size(); ++i) sequence_.lines[i].together = true;
 }
 
+void Generator::trim() { emit("trim", {}); }
+
 void Generator::fault() {
   emit(0, "fault", {"fail", std::to_string(below(devices_)), std::to_string(1 + below(3))});
 }

@@ -35,13 +35,13 @@ BEHAVIOURS = [
         "Work that was submitted before a free never meets the next owner",
         ("reuse_race", "second_context", "peers"),
     ),
-    Behaviour("Out of memory is an answer, not an end: after a free it goes on", ("oom",)),
+    Behaviour("Out of memory is an answer, not an end: after a free it goes on", ("oom", "graph_room")),
     Behaviour("After a device fault every call answers that error", ("sticky_error",)),
     Behaviour("The runtime's last error is the driver's code", ("last_error",)),
     Behaviour("Calls fail before `cuInit`, without a context, after its end", ("no_context",)),
     Behaviour(
         "Any thread frees, whatever context is current and whatever call it interrupts",
-        ("free_elsewhere", "threads_alloc", "nested_free"),
+        ("free_elsewhere", "threads_alloc", "nested_free", "malloc_hook", "longjmp"),
     ),
     Behaviour("Free memory falls with an allocation and comes back with its free", ("meminfo",)),
     Behaviour("Ranges, attributes and ids describe the allocation", ("ranges", "kinds")),
@@ -62,6 +62,7 @@ BEHAVIOURS = [
         "Memory that a graph uses keeps its address",
         (
             "graph_blocks",
+            "graph_ends",
             "transparency_test.py: memory_of_a_graph_is_not_handed_out_while_a_graph_exists",
         ),
     ),

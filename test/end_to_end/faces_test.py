@@ -58,6 +58,7 @@ class Faces(harness.Case):
         self.assertEqual(f"0, {3 * MIB}", used["max allocated"])  # asked again after the reset
         self.assertEqual(("0", "0 0", "0"), (used["reset"], used["old names"], used["accumulated"]))
         self.assertEqual("0, 0", used["allocations"])
+        self.assertEqual(("0", "0"), (used["host accumulated"], used["host counts"]))
         self.assertEqual("0", used["empty"])
         self.assertEqual(f"0, {20 * MIB}", used["reserved"])
 

@@ -51,6 +51,42 @@ class Life(harness.Case):
             if not outcome.reports:  # the handler interrupted a thread that held our lock
                 self.assertIn("could not be written in time", outcome.stderr)
 
+    def test_a_program_that_closes_our_file_gets_its_reports_all_the_same(self):
+        outcome = self.run_program([harness.program("close_all")], "cache")
+        self.assertEqual(["exec", "exit"], [report["trigger"] for report in outcome.reports])
+        for report in outcome.reports:
+            recount.check(self, report)
+        self.assertEqual("", outcome.stderr)
+
+    def test_memory_that_a_hook_of_malloc_frees_in_a_face_or_report_is_freed(self):
+        for mode in ("cache", "cache at-reuse", "dedicated", "observe"):
+            outcome = self.run_program([harness.program("malloc_hook"), "tell"], mode)
+            self.assertIn("freed by faces: 30, by a report: 30\n", outcome.stdout, mode)
+            for report in outcome.reports:
+                recount.check(self, report)
+            if mode != "observe":  # frees inside by the driver go unrecorded
+                self.assertEqual(0, recount.live_bytes(outcome.reports[-1]), mode)
+
+    def test_calls_after_a_jump_out_of_one_are_recorded(self):
+        for mode in ("cache", "observe"):
+            for way, frees in (("jump", 16), ("alternate", 17)):
+                command = [harness.program("longjmp"), way]
+                report = self.only_report(self.run_program(command, mode, "slow_free_us=10"))
+                recount.check(self, report)
+                calls = {row["name"]: row["calls"] for row in report["functions"]}
+                found = calls["cuMemAlloc_v2"], calls["cuMemFree_v2"]
+                self.assertEqual((15, frees), found, f"{mode}, {way}")
+
+    def test_an_escape_that_is_not_known_is_one_line_and_stays(self):
+        program = [harness.program("linked")]
+        outcome = self.run_program(program, "cache", VRAMSCOPE_OUTPUT="a%Z.json")
+        self.assertEqual(
+            "vramscope: VRAMSCOPE_OUTPUT='a%Z.json': '%Z' stays as it is; known are "
+            "%e, %p, %h, %r, %n, %t, %{VAR} and %%\n",
+            outcome.stderr,
+        )
+        self.only_report(outcome)
+
     def test_each_child_that_uses_cuda_has_its_own_report(self):
         for way in ("daemon", "early"):
             outcome = self.run_program([harness.program("forks"), way], "cache")

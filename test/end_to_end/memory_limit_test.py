@@ -36,6 +36,9 @@ class MemoryLimit(harness.Case):
     def test_memory_of_every_kind_counts(self):
         self.assert_meets(["small_device"], "1GiB")
 
+    def test_memory_of_graphs_counts_when_it_is_launched_or_uploaded(self):
+        self.assert_meets(["graph_room"], "1GiB")
+
     def test_the_report_names_the_limit_on_the_screen(self):
         command = [harness.program("oom")]
         process = self.start_program(command, "cache", **{LIMIT: "2GiB"})

@@ -186,10 +186,16 @@ class Reports(harness.Case):
             # the one that is left has 64 x 32 x 16 elements of 16 bytes; the sparse one has none
             self.assertEqual((MIB // 2, 4 * MIB, 5), self.ledger("arrays", mode)["array"])
 
-    def test_memory_of_graphs_lives_as_long_as_an_executable(self):
+    def test_memory_of_graphs_is_there_from_the_first_launch(self):
         for mode in RECORDING:
             rows = self.ledger("graph_memory", mode)
-            self.assertEqual((0, 7 * MIB, 4), rows["graph"])
+            self.assertEqual((0, 7 * MIB, 3), rows["graph"])
+            self.assertNotIn("stream_ordered", rows)
+
+    def test_memory_that_a_launch_left_behind_outlives_its_graph(self):
+        for mode in RECORDING:
+            rows = self.ledger("graph_ends", mode)
+            self.assertEqual((2 * MIB, 7 * MIB, 4), rows["graph"])
             self.assertNotIn("stream_ordered", rows)
 
     def test_memory_of_a_pool_of_the_programs_is_stream_ordered(self):

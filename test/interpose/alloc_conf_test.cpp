@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace vramscope {
 namespace {
@@ -32,6 +33,11 @@ TEST(AllocConf, IsTheDefaultWhenNothingIsSet) {
 TEST(AllocConf, EachSettingCanBeSet) {
   EXPECT_EQ(parsed("max_split_size_mb:21").max_split_size, 21 * kMiB);
   EXPECT_EQ(parsed("max_non_split_rounding_mb:32").max_non_split_rounding, 32 * kMiB);
+  EXPECT_EQ(parsed("max_non_split_rounding_mb:21").max_non_split_rounding, 21 * kMiB);
+  EXPECT_EQ(parsed("roundup_power2_divisions:1").roundup_power2_divisions[0], 1u);
+  EXPECT_EQ(parsed("per_process_memory_fraction:0").memory_fraction, 0.0);
+  EXPECT_FALSE(parsed("throw_on_cudamalloc_oom:False").throw_on_cudamalloc_oom);
+  EXPECT_EQ(parsed("pinned_max_round_threshold_mb:0").pinned_max_round_threshold, 0u);
   EXPECT_EQ(parsed("large_segment_size_mb:11").large_segment_size, 11 * kMiB);
   EXPECT_EQ(parsed("roundup_power2_divisions:8").roundup_power2_divisions[15], 8u);
   EXPECT_EQ(parsed("garbage_collection_threshold:0.25").garbage_collection_threshold, 0.25);
@@ -96,6 +102,13 @@ TEST(AllocConf, ABadValueIsToldWithItsRangeAndChangesNothing) {
                            "roundup_power2_divisions:[256:1",
                            "roundup_power2_divisions:4294967296",
                            "garbage_collection_threshold:0",
+                           "garbage_collection_threshold:1",
+                           "per_process_memory_fraction:-0.1",
+                           "pinned_max_round_threshold_mb:-1",
+                           "pinned_reserve_segment_size_mb:x",
+                           "pinned_num_register_threads:256",
+                           "pinned_free_catch_all:perhaps",
+                           "expandable_segments_reserve:",
                            "garbage_collection_threshold:1.2",
                            "garbage_collection_threshold:nan",
                            "per_process_memory_fraction:1.01",
@@ -121,12 +134,26 @@ TEST(AllocConf, AnUnknownNameGetsTheNearest) {
             "unknown allocator setting 'max_split_size' ignored; nearest is max_split_size_mb");
 }
 
+TEST(AllocConf, TheNearestIsFoundFromAnywhere) {
+  for (const auto& [wrong, nearest] :
+       {std::pair{"roundup_power_divisions:4", "roundup_power2_divisions"},
+        std::pair{"garbage_colection_treshold:0.5", "garbage_collection_threshold"},
+        std::pair{"expandable_segment:True", "expandable_segments"},
+        std::pair{"throw_on_cudamaloc_oom:True", "throw_on_cudamalloc_oom"},
+        std::pair{":", "backend"}}) {
+    EXPECT_TRUE(problem(wrong).ends_with(std::string("nearest is ") + nearest)) << problem(wrong);
+  }
+}
+
 TEST(AllocConf, WhatHasNoEffectHereIsAcceptedWithOneLine) {
   for (const char* text :
-       {"backend:native", "release_lock_on_cudamalloc:True", "pinned_use_background_threads:True",
+       {"backend:native", "backend:cudaMallocAsync", "release_lock_on_cudamalloc:True",
+        "release_lock_on_hipmalloc:False", "pinned_use_background_threads:True",
         "graph_capture_record_stream_reuse:True", "pinned_use_cuda_host_register:True",
-        "pinned_num_register_threads:8", "pinned_reserve_segment_size_mb:16",
-        "expandable_segments:True"}) {
+        "pinned_use_hip_host_register:True", "pinned_num_register_threads:8",
+        "pinned_num_register_threads:128", "pinned_reserve_segment_size_mb:16",
+        "pinned_free_catch_all:True", "expandable_segments:True", "expandable_segments_reserve:40G",
+        "expandable_segments_reserve_by_class:[a:1,b:2]"}) {
     const AllocConf conf = parse_alloc_conf(text, {});
     EXPECT_TRUE(conf.problems.empty()) << text;
     ASSERT_EQ(conf.notes.size(), 1u) << text;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "interpose/open_counts.h"
+#include "test/simulator/simulated_backend.h"
 
 namespace vramscope::test {
 namespace {
@@ -14,39 +15,163 @@ Handle handle(std::uintptr_t number) {
   return reinterpret_cast<Handle>(number);
 }
 
+constexpr Place kGraphMemory{.kind = Kind::graph};
+
 class GraphMemoryTest : public testing::Test {
  protected:
+  void add(CUgraph graph, Address address, std::uint64_t bytes = 0x100) {
+    EXPECT_TRUE(memory_.allocates(graph, {kGraphMemory, address, bytes, 0}));
+  }
   template <class Handle>
   void end(Handle handle) {
-    memory_.ended(handle, memory_.number_of(handle),
-                  [this](Address address) { ends_.push_back(address); });
+    memory_.ended(handle, memory_.number_of(handle));
   }
+  void launch(CUgraphExec executable) { memory_.launched(executable, {}); }
+  void free(Address address) { memory_.freed(address, memory_.left_behind(address)); }
+  [[nodiscard]] std::uint64_t held() const { return allocator_.room(0).held; }
 
   const CUgraph graph_ = handle<CUgraph>(1);
-  const CUgraphExec run_ = handle<CUgraphExec>(2);
-  GraphMemory memory_;
-  std::vector<Address> ends_;
+  const CUgraph other_ = handle<CUgraph>(2);
+  const CUgraphExec run_ = handle<CUgraphExec>(3);
+  const CUgraphExec other_run_ = handle<CUgraphExec>(4);
+  simulator::SimulatedDevice device_{{}};
+  simulator::SimulatedBackend backend_{device_};
+  CachingAllocator allocator_{backend_, {}};
+  GraphMemory memory_{allocator_};
 };
 
-TEST_F(GraphMemoryTest, EndsWithTheGraph) {
-  EXPECT_TRUE(memory_.added(graph_, 0x100));
-  EXPECT_TRUE(memory_.added(graph_, 0x200));
+TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToTheEndOfTheExecutable) {
+  add(graph_, 0x1000);
+  add(graph_, 0x2000);
+  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
+  EXPECT_TRUE(memory_.frees(graph_, 0x2000));
+  memory_.instantiated(run_, graph_);
+  EXPECT_EQ(held(), 0u);
+  EXPECT_EQ(memory_.needs(run_)[0], 0x200u);
 
+  launch(run_);
+  EXPECT_EQ(held(), 0x200u);
+  EXPECT_EQ(memory_.needs(run_)[0], 0u);
   end(graph_);
+  EXPECT_EQ(held(), 0x200u);
+  end(run_);
 
-  EXPECT_EQ(ends_, (std::vector<Address>{0x100, 0x200}));
+  EXPECT_EQ(held(), 0u);
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
 }
 
-TEST_F(GraphMemoryTest, AnExecutableKeepsItWhenTheGraphIsGone) {
-  EXPECT_TRUE(memory_.added(graph_, 0x100));
+TEST_F(GraphMemoryTest, WhatALaunchLeftBehindLivesUntilItIsFreed) {
+  add(graph_, 0x1000);
   memory_.instantiated(run_, graph_);
-
+  EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
+  launch(run_);
+  end(run_);
   end(graph_);
-  EXPECT_TRUE(ends_.empty());
+  EXPECT_EQ(held(), 0x100u);
+
+  free(0x1000);
+
+  EXPECT_EQ(held(), 0u);
+  EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
+}
+
+TEST_F(GraphMemoryTest, AnExecutableKeepsWhatIsFreedOutside) {
+  add(graph_, 0x1000);
+  memory_.instantiated(run_, graph_);
+  launch(run_);
+  free(0x1000);
+  EXPECT_EQ(held(), 0x100u);
+
   end(run_);
 
-  EXPECT_EQ(ends_, (std::vector<Address>{0x100}));
+  EXPECT_EQ(held(), 0u);
+}
+
+TEST_F(GraphMemoryTest, AFreeThatIsToldAfterTheNextLaunchChangesNothing) {
+  add(graph_, 0x1000);
+  memory_.instantiated(run_, graph_);
+  launch(run_);
+  const GraphMemory::Number first = memory_.left_behind(0x1000);
+  launch(run_);
+
+  memory_.freed(0x1000, first);
+
+  EXPECT_NE(memory_.left_behind(0x1000), GraphMemory::none);
+}
+
+TEST_F(GraphMemoryTest, AnotherGraphsLaunchFreesIt) {
+  add(graph_, 0x1000);
+  EXPECT_TRUE(memory_.frees(other_, 0x1000));
+  memory_.instantiated(run_, graph_);
+  memory_.instantiated(other_run_, other_);
+  launch(run_);
+  end(run_);
+  end(graph_);
+
+  launch(other_run_);
+
+  EXPECT_EQ(held(), 0u);
+}
+
+TEST_F(GraphMemoryTest, AnUploadHoldsAndATrimGivesBack) {
+  add(graph_, 0x1000, 0x400);
+  memory_.instantiated(run_, graph_);
+  memory_.uploaded(run_, {});
+  EXPECT_EQ(held(), 0x400u);
+  EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
+
+  memory_.trimmed(0, 512);  // the driver counts it still: it runs
+  EXPECT_EQ(held(), 0x400u);
+  memory_.trimmed(0, 0);
+  EXPECT_EQ(held(), 0u);
+
+  launch(run_);
+  memory_.trimmed(0, 1024);
+  EXPECT_EQ(held(), 0x400u);  // left behind
+}
+
+TEST_F(GraphMemoryTest, PromisedRoomIsGivenUp) {
+  allocator_.limit_device(0, 0x1000);
+  add(graph_, 0x1000, 0x400);
+  memory_.instantiated(run_, graph_);
+  ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));
+  EXPECT_EQ(held(), 0x400u);
+  memory_.launched(run_, {0x400});
+  EXPECT_EQ(held(), 0x400u);
+
+  ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));
+  memory_.launched(run_, {0x400});
+
+  EXPECT_EQ(held(), 0x400u);
+}
+
+TEST_F(GraphMemoryTest, NodesOfOneGraphMayShareAnAddress) {
+  add(graph_, 0x1000, 0x400);
+  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
+  add(graph_, 0x1000, 0x200);
+  memory_.instantiated(run_, graph_);
+
+  launch(run_);
+
+  EXPECT_EQ(held(), 0x400u);
+  EXPECT_NE(memory_.left_behind(0x1000), GraphMemory::none);
+}
+
+TEST_F(GraphMemoryTest, AChildThatMovesBringsItsMemory) {
+  add(graph_, 0x1000);
+  memory_.moved(graph_, other_);
+  add(graph_, 0x2000);
+  memory_.instantiated(run_, other_);
+
+  launch(run_);
+  EXPECT_EQ(held(), 0x200u);
+  free(0x1000);
+  free(0x2000);
+  end(run_);
+  end(other_);
+
+  EXPECT_EQ(held(), 0u);
+  EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
 }
 
 TEST_F(GraphMemoryTest, GraphsWithoutMemoryAreNotKept) {
@@ -54,18 +179,31 @@ TEST_F(GraphMemoryTest, GraphsWithoutMemoryAreNotKept) {
 
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
   EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
+  EXPECT_FALSE(memory_.any());
 }
 
 TEST_F(GraphMemoryTest, AHandleThatAnotherThreadGotMeanwhileStays) {
-  EXPECT_TRUE(memory_.added(graph_, 0x100));
+  add(graph_, 0x1000);
   const GraphMemory::Number old = memory_.number_of(graph_);
-  memory_.ended(graph_, old, [](Address) {});
-  EXPECT_TRUE(memory_.added(graph_, 0x300));
+  memory_.ended(graph_, old);
+  add(graph_, 0x3000);
 
-  memory_.ended(graph_, old, [this](Address address) { ends_.push_back(address); });
+  memory_.ended(graph_, old);
 
-  EXPECT_TRUE(ends_.empty());
   EXPECT_NE(memory_.number_of(graph_), GraphMemory::none);
+}
+
+TEST_F(GraphMemoryTest, AnAddressThatComesBackIsTheNewGraphs) {
+  add(graph_, 0x1000);
+  add(other_, 0x1000, 0x300);
+  memory_.instantiated(run_, graph_);
+  memory_.instantiated(other_run_, other_);
+
+  launch(run_);
+  EXPECT_EQ(held(), 0u);
+  launch(other_run_);
+
+  EXPECT_EQ(held(), 0x300u);
 }
 
 TEST(OpenCounts, TheLastCloseEnds) {

@@ -1,354 +1,131 @@
 // The allocator against the naive model: seeded random calls and faults, compared after each one.
 // SPDX-License-Identifier: Apache-2.0
 //
-// VRAMSCOPE_MODEL_OPERATIONS=N runs N operations (1,000,000; all scenarios together,
-// once for each time of waiting),
-// VRAMSCOPE_MODEL_SEED=N starts from another seed; a failure prints the seed and the shortest
-// sequence that still fails.
+// VRAMSCOPE_MODEL_OPERATIONS=N runs N operations in all scenarios together, and N in the grid of
+// settings and faults (1,000,000). VRAMSCOPE_MODEL_SEED=N starts from another seed. What fails is
+// shrunk, printed and written to a file of the current folder; moved to test/model/kept, it is
+// played by every run from then on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
-#include "allocator/caching_allocator.h"
-#include "interpose/alloc_conf.h"
-#include "test/model/comparison.h"
-#include "test/model/naive_model.h"
+#include "test/model/duel.h"
 #include "test/model/operations.h"
 #include "test/model/scenarios.h"
-#include "test/simulator/simulated_backend.h"
 
 namespace vramscope {
 namespace {
-
-const std::array<Place, 5> kPlaces = {Place{Kind::device, 0, 0}, Place{Kind::device, 0, 1},
-                                      Place{Kind::device, 1, 2}, Place{Kind::pinned, 0, 3},
-                                      Place{Kind::pinned, 0, 4}};
-// Places of memory that the program gets directly.
-const std::array<Place, 6> kDirect = {
-    Place{Kind::device, 0, 0},     Place{Kind::device, 1, 2},  Place{Kind::pinned, 0, 0},
-    Place{Kind::registered, 0, 0}, Place{Kind::managed, 0, 0}, Place{Kind::stream_ordered, 1, 2}};
-constexpr Address kFirstDirect = 0x500000000000;
-constexpr Address kDirectStep = 1ull << 32;
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-Tag tag_of(Place where, std::uint32_t slot) {
-  return 1 + account_index(where.kind, where.device) * kTagsPerAccount + slot % kTagsPerAccount;
+// What fails, as short as can be.
+void keep(const Scenario& scenario, std::vector<Operation> operations, const Failure& failure) {
+  operations.resize(std::min(operations.size(), failure.index + 1));
+  const Check check = [&](const std::vector<Operation>& o) { return run(scenario, o, 1); };
+  const std::vector<Operation> shortest = shrink(operations, check);
+  std::ostringstream text;
+  write_sequence(text, scenario, shortest);
+  const std::string file = std::string(scenario.name) + ".sequence";
+  std::ofstream(file) << text.str();
+  FAIL() << "seed " << scenario.seed << ", operation " << failure.index << ": " << failure.what
+         << "\nshortest sequence that fails (" << shortest.size()
+         << " operations): " << check(shortest).what << '\n'
+         << text.str() << "kept in " << std::filesystem::absolute(file);
 }
 
-std::string text_of(const Outcome& outcome) {
-  std::ostringstream out;
-  out << "result " << static_cast<int>(outcome.status.result) << " code " << outcome.status.code;
-  if (!outcome.status.ok()) return out.str();
-  out << " address 0x" << std::hex << outcome.address << std::dec << " rounded " << outcome.rounded
-      << " requested " << outcome.requested << " tag " << outcome.tag << " device "
-      << outcome.where.device << " context " << outcome.where.context;
-  return out.str();
+void play(Scenario scenario, std::uint64_t count) {
+  constexpr std::size_t kSnapshotEvery = 64;
+  scenario.seed += number_from("VRAMSCOPE_MODEL_SEED", 0);
+  const std::vector<Operation> operations = make_operations(scenario, count);
+
+  const Failure failure = run(scenario, operations, kSnapshotEvery);
+
+  if (!failure.what.empty()) keep(scenario, operations, failure);
 }
 
-simulator::DeviceModel model_of(const Scenario& scenario) {
-  simulator::DeviceModel model;
-  model.capacity = scenario.capacity;
-  model.reuse_addresses = scenario.reuse_addresses;
-  return model;
-}
+std::uint64_t total_operations() { return number_from("VRAMSCOPE_MODEL_OPERATIONS", 1000000); }
 
-// Both allocators, each over its own backend, driven in step.
-class Duel {
- public:
-  explicit Duel(const Scenario& scenario)
-      : our_device_(model_of(scenario)),
-        model_device_(model_of(scenario)),
-        limits_(
-            parse_alloc_conf(kSettings[scenario.settings],
-                             {.exact_fallback = scenario.exact_fallback, .reuse = scenario.reuse})
-                .limits),
-        ours_(our_backend_, limits_),
-        model_(model_backend_, limits_),
-        slots_(scenario.slots),
-        last_(scenario.slots),
-        direct_(kDirectSlots) {
-    // A backend call is an instant at which anybody may ask: the lock is free, all totals agree.
-    our_backend_.on_reserve([this](Place, std::size_t) { look_inside(); });
-    our_backend_.on_wait([this](Place) { look_inside(); });
-    our_backend_.on_release([this](Place, Address) { look_inside(); });
-  }
-
-  // What differs after this call, or nothing.
-  std::string perform(const Operation& operation) {
-    std::string found = act(operation);
-    if (found.empty()) found = inside_;
-    if (found.empty() && !(our_device_.counters() == model_device_.counters())) {
-      found = "the backends were called differently";
-    }
-    if (found.empty() && limits_.reuse == Reuse::at_reuse && !asked_alike()) {
-      found = "the devices were asked differently";
-    }
-    for (std::uint16_t device = 0; device < 2 && found.empty(); ++device) {
-      if (ours_.idle_bytes(device) != model_.idle_bytes(device)) found = "idle_bytes differ";
-    }
-    return found;
-  }
-
-  // What differs or does not add up in a full snapshot, or nothing.
-  [[nodiscard]] std::string compare() const {
-    const Snapshot snapshot = ours_.snapshot();
-    const std::string found = difference(snapshot, model_);
-    return found.empty() ? inconsistency(snapshot) : found;
-  }
-
- private:
-  static constexpr std::size_t kDirectSlots = 8;
-
-  // Not at_free: there a wait may come before it is clear that there is nothing to free.
-  [[nodiscard]] bool asked_alike() const {
-    return our_backend_.waits() == model_backend_.waits() &&
-           our_backend_.probes() == model_backend_.probes();
-  }
-
-  void look_inside() {
-    const std::string found = inconsistency(ours_.snapshot());
-    if (!found.empty() && inside_.empty()) inside_ = "during a backend call: " + found;
-  }
-
-  std::string act(const Operation& operation) {
-    switch (operation.action) {
-      case Action::allocate:
-      case Action::allocate_whole:
-        return allocate(operation);
-      case Action::note_export:
-        return note_export(operation);
-      case Action::free:
-        return free(operation.slot);
-      case Action::free_inside:
-        if (slots_[operation.slot] == 0) return {};
-        return refused(slots_[operation.slot] + operation.number);
-      case Action::free_again:
-        if (last_[operation.slot] == 0) return {};
-        return refused(last_[operation.slot]);
-      case Action::free_foreign:
-        return refused(operation.number);
-      case Action::adopt:
-        return adopt(operation);
-      case Action::forget:
-        return forget(operation.slot);
-      case Action::forget_inside:
-        return forget_wrong(operation);
-      default:
-        return other(operation);
-    }
-  }
-
-  std::string other(const Operation& operation) {
-    switch (operation.action) {
-      case Action::forget_place:
-        forget_place(kPlaces[operation.place]);
-        break;
-      case Action::trim:
-        ours_.trim(), model_.trim();
-        break;
-      case Action::trim_pinned:
-        ours_.trim_pinned(), model_.trim_pinned();
-        break;
-      case Action::change_settings:
-        limits_ = parse_alloc_conf(kSettings[operation.number], limits_).limits;
-        ours_.set_limits(limits_);
-        model_.set_limits(limits_);
-        break;
-      case Action::reset_peaks:
-        ours_.reset_peaks(), model_.reset_peaks();
-        break;
-      case Action::reset_accumulated:
-        ours_.reset_accumulated();
-        model_.reset_accumulated();
-        break;
-      case Action::set_fraction:
-        set_fraction(operation.number);
-        break;
-      case Action::fail_call:
-        our_device_.fail_call(operation.number);
-        model_device_.fail_call(operation.number);
-        break;
-      case Action::capture:
-        our_backend_.set_may_wait(operation.number == 0);
-        model_backend_.set_may_wait(operation.number == 0);
-        break;
-      case Action::sticky_error:
-        our_device_.set_sticky(static_cast<std::int32_t>(operation.number));
-        model_device_.set_sticky(static_cast<std::int32_t>(operation.number));
-        break;
-      default:
-        return "unknown action";
-    }
-    return {};
-  }
-
-  std::string allocate(const Operation& operation) {
-    if (slots_[operation.slot] != 0) return {};
-    const Place where = kPlaces[operation.place];
-    const Request request{.where = where,
-                          .bytes = operation.number,
-                          .tag = tag_of(where, operation.slot),
-                          .whole = operation.action == Action::allocate_whole};
-    const Outcome ours = ours_.allocate(request);
-    const Outcome expected = model_.allocate(request);
-    if (ours.status.ok()) slots_[operation.slot] = ours.address;
-    if (ours.source != expected.source) return "source differs: " + text_of(ours);
-    return compared(ours, expected);
-  }
-
-  std::string note_export(const Operation& operation) {
-    if (slots_[operation.slot] == 0) return {};
-    const Address address = slots_[operation.slot] + operation.number;
-    const bool ours = ours_.note_export(address).exported;
-    return ours == model_.note_export(address) ? "" : "note_export() differs";
-  }
-
-  std::string free(std::uint32_t slot) {
-    if (slots_[slot] == 0) return {};
-    const Outcome ours = ours_.free(slots_[slot]);
-    const Outcome expected = model_.free(slots_[slot]);
-    if (ours.status.ok()) last_[slot] = std::exchange(slots_[slot], 0);
-    return compared(ours, expected);
-  }
-
-  // An address that is most often not the start of a live block; the model knows when it is.
-  std::string refused(Address address) {
-    if (ours_.owns(address) != model_.owns(address)) return "owns() differs";
-    const Outcome ours = ours_.free(address);
-    const Outcome expected = model_.free(address);
-    for (std::size_t slot = 0; slot < slots_.size() && ours.status.ok(); ++slot) {
-      if (slots_[slot] == address) last_[slot] = std::exchange(slots_[slot], 0);
-    }
-    return compared(ours, expected);
-  }
-
-  std::string adopt(const Operation& operation) {
-    const std::uint32_t slot = operation.slot % kDirectSlots;
-    if (direct_[slot] != 0) return {};
-    const Place where = kDirect[operation.place];
-    const Address address = kFirstDirect + slot * kDirectStep;
-    direct_[slot] = address;
-    const Tag tag = tag_of(where, slot);
-    return compared(ours_.adopt(where, address, operation.number, tag),
-                    model_.adopt(where, address, operation.number, tag));
-  }
-
-  std::string forget(std::uint32_t slot) {
-    if (direct_[slot % kDirectSlots] == 0) return {};
-    const Address address = std::exchange(direct_[slot % kDirectSlots], 0);
-    return compared(ours_.forget(address), model_.forget(address));
-  }
-
-  // The middle of adopted memory and a block of ours: neither may be forgotten.
-  std::string forget_wrong(const Operation& operation) {
-    const Address direct = direct_[operation.slot % kDirectSlots];
-    for (const Address address : {slots_[operation.slot], direct ? direct + operation.number : 0}) {
-      if (address == 0) continue;
-      const std::string found = compared(ours_.forget(address), model_.forget(address));
-      if (!found.empty()) return found;
-    }
-    return {};
-  }
-
-  void forget_place(Place where) {
-    ours_.forget_place(where);
-    model_.forget_place(where);
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-      if (slots_[slot] != 0 && !model_.owns(slots_[slot])) slots_[slot] = 0;
-    }
-    for (Address& address : direct_) {
-      if (address != 0 && !is_adopted(address)) address = 0;
-    }
-  }
-
-  [[nodiscard]] bool is_adopted(Address address) const {
-    for (const ModelSegment& segment : model_.segments()) {
-      if (segment.is_direct && segment.address == address) return true;
-    }
-    return false;
-  }
-
-  void set_fraction(std::uint64_t thousandths) {
-    limits_.memory_fraction = thousandths > 1000 ? -1.0 : static_cast<double>(thousandths) / 1000;
-    ours_.set_limits(limits_);
-    model_.set_limits(limits_);
-  }
-
-  static std::string compared(const Outcome& ours, const Outcome& expected) {
-    if (text_of(ours) == text_of(expected)) return {};
-    return text_of(ours) + "\n  expected " + text_of(expected);
-  }
-
-  simulator::SimulatedDevice our_device_;
-  simulator::SimulatedDevice model_device_;
-  simulator::SimulatedBackend our_backend_{our_device_};
-  simulator::SimulatedBackend model_backend_{model_device_};
-  Limits limits_;
-  CachingAllocator ours_;
-  NaiveModel model_;
-  std::vector<Address> slots_;   // 0: empty
-  std::vector<Address> last_;    // what the slot held before
-  std::vector<Address> direct_;  // adopted memory
-  std::string inside_;           // what did not add up during a backend call
-};
-
-Failure run(const Scenario& scenario, const std::vector<Operation>& operations, std::size_t every) {
-  Duel duel(scenario);
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    std::string found = duel.perform(operations[i]);
-    if (found.empty() && (i + 1) % every == 0) found = duel.compare();
-    if (!found.empty()) return {i, found};
-  }
-  return {operations.size(), duel.compare()};
-}
-
-std::string listed(const std::vector<Operation>& operations) {
-  std::ostringstream out;
-  for (const Operation& operation : operations) out << "  " << operation << '\n';
-  return out.str();
-}
+const auto kBothReuses = testing::Values(Reuse::at_free, Reuse::at_reuse);
 
 class Model : public testing::TestWithParam<std::tuple<Scenario, Reuse>> {};
 
 TEST_P(Model, AgreesAfterEachOperation) {
-  constexpr std::size_t kSnapshotEvery = 64;
   Scenario scenario = std::get<Scenario>(GetParam());
   scenario.reuse = std::get<Reuse>(GetParam());
-  scenario.seed += number_from("VRAMSCOPE_MODEL_SEED", 0);
-  const std::uint64_t total = number_from("VRAMSCOPE_MODEL_OPERATIONS", 1000000);
-  std::vector<Operation> operations = make_operations(scenario, total / kScenarios.size());
 
-  const Failure failure = run(scenario, operations, kSnapshotEvery);
-
-  if (failure.what.empty()) return;
-  operations.resize(std::min(operations.size(), failure.index + 1));
-  const Check check = [&](const std::vector<Operation>& o) { return run(scenario, o, 1); };
-  const std::vector<Operation> shortest = shrink(operations, check);
-  FAIL() << "seed " << scenario.seed << ", operation " << failure.index << ": " << failure.what
-         << "\nshortest sequence that fails (" << shortest.size()
-         << " operations): " << check(shortest).what << '\n'
-         << listed(shortest);
+  play(scenario, total_operations() / (2 * kScenarios.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, Model,
-                         testing::Combine(testing::ValuesIn(kScenarios),
-                                          testing::Values(Reuse::at_free, Reuse::at_reuse)),
+                         testing::Combine(testing::ValuesIn(kScenarios), kBothReuses),
                          [](const auto& info) {
                            const bool at_free = std::get<Reuse>(info.param) == Reuse::at_free;
                            return std::string(std::get<Scenario>(info.param).name) +
                                   (at_free ? "" : "_at_reuse");
                          });
+
+// Every settings string with every pattern of faults; sizes and room go round.
+class Grid : public testing::TestWithParam<std::tuple<std::uint32_t, Faults>> {};
+
+std::string grid_name(const std::tuple<std::uint32_t, Faults>& point) {
+  std::ostringstream name;
+  name << "settings_" << std::get<0>(point) << '_' << std::get<1>(point);
+  return name.str();
+}
+
+TEST_P(Grid, AgreesAfterEachOperation) {
+  const auto [settings, faults] = GetParam();
+  const auto turn = settings + static_cast<std::uint32_t>(faults);
+  const std::string name = grid_name(GetParam());
+
+  play({.name = name.c_str(),
+        .seed = 1000 + 10 * settings + static_cast<std::uint32_t>(faults),
+        .sizes = static_cast<Sizes>(turn % kSizes),
+        .slots = 60 + 20 * (turn % 4),
+        .places = 5,
+        .home = turn % 5,
+        .settings = settings,
+        .capacity = (turn % 3 == 0 ? 2000 : 400) * kScenarioMiB,
+        .exact_fallback = turn % 2 == 0,
+        .reuse = turn % 4 < 2 ? Reuse::at_free : Reuse::at_reuse,
+        .reuse_addresses = turn % 7 < 3,
+        .whole = turn % 5 == 0 ? 30U : 0U,
+        .faults = faults},
+       total_operations() / (kSettings.size() * kFaults.size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(SettingsByFaults, Grid,
+                         testing::Combine(testing::Range<std::uint32_t>(0, kSettings.size()),
+                                          testing::ValuesIn(kFaults)),
+                         [](const auto& info) { return grid_name(info.param); });
+
+TEST(Kept, WhatFailedOnceAgreesNow) {
+  const char* folder = std::getenv("VRAMSCOPE_KEPT");
+  ASSERT_NE(folder, nullptr);
+  std::size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(file.path());
+    Scenario scenario;
+    std::vector<Operation> operations;
+    ASSERT_TRUE(read_sequence(in, scenario, operations)) << file.path();
+
+    const Failure failure = run(scenario, operations, 1);
+
+    EXPECT_EQ(failure.what, "") << file.path() << ", operation " << failure.index;
+    ++count;
+  }
+  EXPECT_GT(count, 0u);
+}
 
 }  // namespace
 }  // namespace vramscope

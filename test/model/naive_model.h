@@ -81,7 +81,7 @@ class NaiveModel {
   Outcome forget(Address address);
   [[nodiscard]] bool owns(Address address) const;
   void trim();
-  void trim_pinned();
+  void trim_pinned(Place where);
   void forget_place(Place where);
   void reset_peaks();
   void reset_accumulated();
@@ -121,11 +121,14 @@ class NaiveModel {
   std::size_t put_back(Spot spot, std::uint64_t number);
   bool release_oversize(Place where, bool is_small, std::uint64_t size);
   void collect_garbage(Place where);
-  Status release_segment(std::size_t index);
+  bool release_segment(Address address, Status& status);
+  std::uint64_t release_each(const std::vector<Address>& segments);
+  template <class Wanted>
+  std::vector<Address> idle_segments(Place where, Wanted wanted) const;
   void complete_pending(Place where, bool is_whole);
   void finish_pending(Place where, bool is_whole);
   bool full_release(std::uint16_t device);
-  void release_idle(Place where);
+  void release_idle(Place where, bool is_whole);
   [[nodiscard]] std::uint64_t own_bytes(std::uint16_t device) const;
   [[nodiscard]] std::uint64_t share(Place where, double fraction) const;
   [[nodiscard]] const ModelSegment* direct_of(Place where) const;

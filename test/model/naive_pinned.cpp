@@ -1,6 +1,7 @@
 // The judge of the allocator on pinned host memory: see naive_model.h.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "test/model/naive_model.h"
 #include "test/model/naive_rules.h"
@@ -97,23 +98,23 @@ Status NaiveModel::add_pinned(Place where, std::uint64_t bytes) {
   return {};
 }
 
+// The smallest power of two first, of one the last freed.
 void NaiveModel::release_pinned(Place where) {
   complete_pending(where, false);
-  const std::vector<Address> idle = freed_pinned_;
-  for (const Address address : idle) {
-    const Spot spot = block_at(address, BlockState::inactive);
-    if (segments_[spot.segment].place == where) release_segment(spot.segment);
+  std::vector<std::pair<std::uint64_t, Address>> idle;
+  for (auto it = freed_pinned_.rbegin(); it != freed_pinned_.rend(); ++it) {
+    const ModelSegment& segment = segments_[block_at(*it, BlockState::inactive).segment];
+    if (segment.place == where) idle.emplace_back(power_of_two(segment.size), *it);
   }
+  std::stable_sort(idle.begin(), idle.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Address> addresses;
+  for (const auto& [power, address] : idle) addresses.push_back(address);
+  release_each(addresses);
 }
 
-void NaiveModel::trim_pinned() {
-  std::vector<Place> places;
-  for (const ModelSegment& segment : segments_) {
-    if (segment.place.kind == Kind::pinned && !segment.is_direct) places.push_back(segment.place);
-  }
-  for (const Place where : places) {
-    if (backend_.may_wait(where)) release_pinned(where);
-  }
+void NaiveModel::trim_pinned(Place where) {
+  if (backend_.may_wait(where)) release_pinned(where);
 }
 
 // What is too large to keep, or was exported, goes back as soon as its free is complete; for the
@@ -122,11 +123,12 @@ Status NaiveModel::settle(Address address) {
   const Spot spot = block_at(address, BlockState::inactive);
   if (!spot.found) return {};
   const ModelSegment& segment = segments_[spot.segment];
-  if (segment.is_exported) return release_segment(spot.segment);
+  const bool is_exported = segment.is_exported;
   const bool is_kept =
       segment.place.kind != Kind::pinned || segment.size <= limits_.pinned_max_cached_size;
-  if (!is_kept) release_segment(spot.segment);
-  return {};
+  Status status;
+  if (is_exported || !is_kept) release_segment(address, status);
+  return is_exported ? status : Status{};
 }
 
 }  // namespace vramscope

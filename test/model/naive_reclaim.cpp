@@ -27,36 +27,75 @@ bool NaiveModel::full_release(std::uint16_t device) {
     const Place where = *place;
     if (!is_counted) ++devices_[device].counts["num_sync_all_streams"];
     is_counted = true;
-    complete_pending(where, false);
-    complete_pending(where, true);
-    release_idle(where);
+    for (const bool is_whole : {false, true}) {
+      complete_pending(where, is_whole);
+      release_idle(where, is_whole);
+    }
   }
   return is_counted;
 }
 
-void NaiveModel::release_idle(Place where) {
-  for (std::size_t s = 0; s < segments_.size();) {
-    if (segments_[s].place == where && segments_[s].is_idle()) {
-      release_segment(s);
-    } else {
-      ++s;
-    }
-  }
+// Those of pools by address; of dedicated ones the smallest and the first freed go first.
+void NaiveModel::release_idle(Place where, bool is_whole) {
+  std::vector<Address> idle =
+      idle_segments(where, [=](const ModelSegment& s) { return s.is_whole == is_whole; });
+  const auto is_earlier = [&](Address a, Address b) {
+    const auto rank = [&](Address address) {
+      const auto freed = std::find(freed_whole_.begin(), freed_whole_.end(), address);
+      return std::make_pair(segments_[block_at(address, BlockState::inactive).segment].size, freed);
+    };
+    return rank(a) < rank(b);
+  };
+  if (is_whole) std::sort(idle.begin(), idle.end(), is_earlier);
+  release_each(idle);
 }
 
-Status NaiveModel::release_segment(std::size_t index) {
+template <class Wanted>
+std::vector<Address> NaiveModel::idle_segments(Place where, Wanted wanted) const {
+  std::vector<Address> found;
+  for (const ModelSegment& segment : segments()) {
+    if (segment.place == where && segment.is_idle() && wanted(segment)) {
+      found.push_back(segment.address);
+    }
+  }
+  return found;
+}
+
+// Until the backend refuses one. Tells the bytes that went.
+std::uint64_t NaiveModel::release_each(const std::vector<Address>& segments) {
+  std::uint64_t bytes = 0;
+  for (const Address address : segments) {
+    const std::uint64_t size = segments_[block_at(address, BlockState::inactive).segment].size;
+    Status status;
+    if (!release_segment(address, status)) break;
+    bytes += size;
+  }
+  return bytes;
+}
+
+// A segment that the backend does not take stays what it is. An exported one cannot be used again:
+// it is the first that goes next time.
+bool NaiveModel::release_segment(Address address, Status& status) {
+  const std::size_t index = block_at(address, BlockState::inactive).segment;
   const ModelSegment segment = segments_[index];
-  const Status status = backend_.release(segment.place, segment.address).status;
+  if (!backend_.may_wait(segment.place)) return false;
+  status = backend_.release(segment.place, segment.address).status;
+  std::vector<Address> before = freed_whole_;
+  if (segment.is_whole) std::erase(freed_whole_, segment.address);
+  if (!status.ok()) {
+    if (segment.is_exported) freed_whole_.insert(freed_whole_.begin(), segment.address);
+    if (!segment.is_exported) freed_whole_ = before;
+    return false;
+  }
   count_segment(segment, -1);
   if (segment.place.kind == Kind::pinned) {
     ++num_host_free_;
     std::erase(freed_pinned_, segment.address);
   } else {
     ++devices_[segment.place.device].counts["num_device_free"];
-    if (segment.is_whole) std::erase(freed_whole_, segment.address);
   }
   segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(index));
-  return status;
+  return true;
 }
 
 // The smallest oversize segment that is large enough goes; without one the largest, until they are
@@ -83,12 +122,7 @@ bool NaiveModel::release_oversize(Place where, bool is_small, std::uint64_t size
     chosen.push_back(it->second);
     sum += it->first;
   }
-  for (const Address address : chosen) {
-    const auto has = [&](const ModelSegment& s) { return s.address == address; };
-    const auto found = std::find_if(segments_.begin(), segments_.end(), has);
-    release_segment(static_cast<std::size_t>(found - segments_.begin()));
-  }
-  return sum >= target;
+  return release_each(chosen) >= target;
 }
 
 // Large segments that are idle for at least the mean age go, until what is above the threshold has
@@ -99,31 +133,20 @@ void NaiveModel::collect_garbage(Place where) {
       static_cast<std::uint64_t>(limits_.garbage_collection_threshold * static_cast<double>(limit));
   const std::uint64_t before = own_bytes(where.device);
   if (before <= threshold || !backend_.may_wait(where)) return;
-  const auto is_candidate = [&](const ModelSegment& segment) {
-    if (segment.is_whole) return false;
-    return segment.place == where && !segment.is_small && segment.is_idle();
-  };
   const auto age = [&](const ModelSegment& segment) {
     return static_cast<double>(searches(segment) - segment.blocks[0].freed_at);
   };
   for (bool has_freed = true; has_freed && own_bytes(where.device) > threshold;) {
     double sum = 0;
     double count = 0;
-    for (const ModelSegment& segment : segments_) {
-      if (!is_candidate(segment)) continue;
-      sum += age(segment);
+    const auto is_candidate = [](const ModelSegment& s) { return !s.is_whole && !s.is_small; };
+    for (const Address address : idle_segments(where, is_candidate)) {
+      sum += age(segments_[block_at(address, BlockState::inactive).segment]);
       ++count;
     }
-    has_freed = false;
-    for (std::size_t s = 0; count > 0 && s < segments_.size();) {
-      const bool is_old = is_candidate(segments_[s]) && age(segments_[s]) >= sum / count;
-      has_freed |= is_old;
-      if (is_old) {
-        release_segment(s);
-      } else {
-        ++s;
-      }
-    }
+    has_freed = count > 0 && release_each(idle_segments(where, [&](const ModelSegment& s) {
+                               return is_candidate(s) && age(s) >= sum / count;
+                             })) > 0;
   }
 }
 

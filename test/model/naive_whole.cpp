@@ -40,7 +40,8 @@ NaiveModel::Spot NaiveModel::first_freed_whole(Place where, std::uint64_t bytes)
   for (const Address address : freed_whole_) {
     const Spot spot = block_at(address, BlockState::inactive);
     const ModelSegment& segment = segments_[spot.segment];
-    if (segment.place == where && segment.size == bytes) return spot;
+    const bool is_usable = segment.place == where && !segment.is_exported;
+    if (is_usable && segment.size == bytes) return spot;
   }
   return {};
 }

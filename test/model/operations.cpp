@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <istream>
 #include <ostream>
+#include <string>
 
 namespace vramscope {
 namespace {
@@ -73,28 +75,43 @@ std::uint32_t place(Random& random, const Scenario& scenario) {
   return static_cast<std::uint32_t>(random.below(scenario.places));
 }
 
+bool may_happen(Action action, Faults faults) {
+  switch (action) {
+    case Action::fail_call:
+    case Action::fail_release:
+      return faults != Faults::none;
+    case Action::capture:
+      return faults == Faults::captures || faults == Faults::all;
+    case Action::sticky_error:
+    case Action::forget_place:
+      return faults == Faults::losses || faults == Faults::all;
+    default:
+      return true;
+  }
+}
+
 Operation fault(Random& random, const Scenario& scenario) {
   Operation operation{.slot = static_cast<std::uint32_t>(random.below(8))};
   operation.place = static_cast<std::uint32_t>(random.below(scenario.places));
-  const std::array plain = {Action::trim,
-                            Action::trim_pinned,
-                            Action::reset_peaks,
-                            Action::set_fraction,
-                            Action::change_settings,
-                            Action::fail_call,
-                            Action::reset_accumulated};
-  const std::array rare = {Action::capture, Action::sticky_error, Action::forget_place};
-  if (scenario.has_faults && random.below(4) == 0) {
-    operation.action = rare[random.below(rare.size())];
+  constexpr std::array kPlain = {
+      Action::trim,         Action::trim_pinned,      Action::reset_peaks,
+      Action::set_fraction, Action::change_settings,  Action::fail_call,
+      Action::fail_release, Action::reset_accumulated};
+  constexpr std::array kRare = {Action::capture, Action::sticky_error, Action::forget_place};
+  const bool is_rare = random.below(4) == 0;
+  operation.action =
+      is_rare ? kRare[random.below(kRare.size())] : kPlain[random.below(kPlain.size())];
+  if (!may_happen(operation.action, scenario.faults)) return {};
+  if (is_rare) {
     operation.number = random.below(2) * (operation.action == Action::sticky_error ? 700 : 1);
     return operation;
   }
-  operation.action = plain[random.below(plain.size())];
   if (operation.action == Action::set_fraction) operation.number = random.between(400, 1400);
   if (operation.action == Action::change_settings && scenario.changes == 0) return {};
   if (operation.action == Action::change_settings)
     operation.number = random.below(scenario.changes);
-  if (operation.action == Action::fail_call) operation.number = random.below(4);
+  const bool fails = operation.action == Action::fail_call;
+  if (fails || operation.action == Action::fail_release) operation.number = random.below(4);
   return operation;
 }
 
@@ -115,25 +132,55 @@ Operation direct(Random& random) {
   return operation;
 }
 
-const char* name_of(Action action) {
-  constexpr std::array kNames = {
-      "allocate",        "allocate_whole", "note_export",       "free",
-      "free_inside",     "free_again",     "free_foreign",      "adopt",
-      "forget",          "forget_inside",  "forget_place",      "trim",
-      "trim_pinned",     "reset_peaks",    "reset_accumulated", "set_fraction",
-      "change_settings", "fail_call",      "capture",           "sticky_error"};
-  return kNames[static_cast<std::size_t>(action)];
-}
+constexpr std::array kNames = {"allocate",      "allocate_whole",  "note_export",
+                               "free",          "free_inside",     "free_again",
+                               "free_foreign",  "adopt",           "forget",
+                               "forget_inside", "forget_place",    "trim",
+                               "trim_pinned",   "reset_peaks",     "reset_accumulated",
+                               "set_fraction",  "change_settings", "fail_call",
+                               "fail_release",  "capture",         "sticky_error"};
 
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Operation& operation) {
-  return out << name_of(operation.action) << " slot " << operation.slot << " place "
-             << operation.place << " number " << operation.number;
+  return out << kNames[static_cast<std::size_t>(operation.action)] << " slot " << operation.slot
+             << " place " << operation.place << " number " << operation.number;
 }
 
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
   return out << scenario.name;
+}
+
+std::ostream& operator<<(std::ostream& out, Faults faults) {
+  constexpr std::array kNamesOfFaults = {"no_faults", "refusals", "captures", "losses", "all"};
+  return out << kNamesOfFaults[static_cast<std::size_t>(faults)];
+}
+
+void write_sequence(std::ostream& out, const Scenario& scenario,
+                    const std::vector<Operation>& operations) {
+  out << "slots " << scenario.slots << " settings " << scenario.settings << " capacity "
+      << scenario.capacity << " exact_fallback " << scenario.exact_fallback << " at_reuse "
+      << (scenario.reuse == Reuse::at_reuse) << " reuse_addresses " << scenario.reuse_addresses
+      << '\n';
+  for (const Operation& operation : operations) out << operation << '\n';
+}
+
+bool read_sequence(std::istream& in, Scenario& scenario, std::vector<Operation>& operations) {
+  std::string word;
+  bool at_reuse = false;
+  in >> word >> scenario.slots >> word >> scenario.settings >> word >> scenario.capacity >> word >>
+      scenario.exact_fallback >> word >> at_reuse >> word >> scenario.reuse_addresses;
+  scenario.reuse = at_reuse ? Reuse::at_reuse : Reuse::at_free;
+  if (!in) return false;
+  for (std::string name; in >> name;) {
+    const auto action = std::find(kNames.begin(), kNames.end(), name);
+    Operation operation;
+    in >> word >> operation.slot >> word >> operation.place >> word >> operation.number;
+    if (!in || action == kNames.end()) return false;
+    operation.action = static_cast<Action>(action - kNames.begin());
+    operations.push_back(operation);
+  }
+  return !operations.empty();
 }
 
 std::vector<Operation> make_operations(const Scenario& scenario, std::size_t count) {

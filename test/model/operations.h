@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -31,6 +32,7 @@ enum class Action : std::uint8_t {
   set_fraction,       // `number` thousandths; above 1000: no limit
   change_settings,    // to the `number`-th settings string of the test
   fail_call,          // the `number`-th reserve from now; 0: none
+  fail_release,       // the `number`-th release from now; 0: none
   capture,            // `number`: 1 begins, 0 ends
   sticky_error,       // `number`: the code that every backend call answers; 0: healed
 };
@@ -52,6 +54,21 @@ enum class Sizes : std::uint8_t {
   recurring,  // sixteen sizes, again and again
 };
 
+inline constexpr std::uint32_t kSizes = 5;
+
+// What goes wrong besides want of room.
+enum class Faults : std::uint8_t {
+  none,      // nothing
+  refusals,  // allocations and releases that the backend refuses
+  captures,  // and captures, which forbid waits and releases
+  losses,    // and sticky errors, and places that vanish
+  all,
+};
+inline constexpr std::array kFaults = {Faults::none, Faults::refusals, Faults::captures,
+                                       Faults::losses, Faults::all};
+
+std::ostream& operator<<(std::ostream& out, Faults faults);
+
 struct Scenario {
   const char* name = "";
   std::uint64_t seed = 0;
@@ -66,10 +83,17 @@ struct Scenario {
   Reuse reuse = Reuse::at_free;
   bool reuse_addresses = false;  // of released segments, as drivers do
   std::uint32_t whole = 0;       // per cent of the requests that are dedicated
-  bool has_faults = true;        // captures, sticky errors, places that vanish
+  Faults faults = Faults::all;
 };
 
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
+
+// A sequence as text: a line with what the scenario is made of, and one for each operation.
+void write_sequence(std::ostream& out, const Scenario& scenario,
+                    const std::vector<Operation>& operations);
+// False: it is not one.
+[[nodiscard]] bool read_sequence(std::istream& in, Scenario& scenario,
+                                 std::vector<Operation>& operations);
 
 // `count` operations; the same scenario gives the same sequence everywhere.
 std::vector<Operation> make_operations(const Scenario& scenario, std::size_t count);

@@ -17,6 +17,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
+constexpr Place kPinned{.kind = Kind::pinned, .context = 1};
 constexpr int kThreads = 4;
 constexpr int kCalls = 100000;  // of each thread
 
@@ -58,8 +59,12 @@ struct Worker {
 
   void allocate() {
     const std::uint64_t bytes = 1 + next() % (1ull << (4 + next() % 21));
-    const Tag tag = 1 + static_cast<Tag>(next() % (kTagsPerAccount - 1));
-    const Outcome outcome = allocator.allocate({.where = {}, .bytes = bytes, .tag = tag});
+    const std::uint64_t sort = next() % 16;
+    const Place where = sort == 0 ? kPinned : Place{};
+    const Tag first = 1 + account_index(where.kind, where.device) * kTagsPerAccount;
+    const Tag tag = first + static_cast<Tag>(next() % kTagsPerAccount);
+    const Outcome outcome =
+        allocator.allocate({.where = where, .bytes = bytes, .tag = tag, .whole = sort == 1});
     if (!outcome.status.ok()) return;
     if (!claims.claim(outcome.address, bytes)) ++faults;
     held.push_back(outcome.address);
@@ -76,12 +81,14 @@ struct Worker {
   void run() {
     for (int i = 0; i < kCalls; ++i) {
       if (next() % 1000 == 0) allocator.trim();
+      if (next() % 1000 == 0) allocator.trim_pinned(kPinned);
       next() % 2 == 0 ? allocate() : release();
     }
     while (!held.empty()) release();
   }
 };
 
+// Now and then the backend refuses to take a segment back.
 class Threads : public testing::TestWithParam<Reuse> {};
 
 TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
@@ -91,6 +98,10 @@ TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
   simulator::SimulatedDevice device(model);
   simulator::SimulatedBackend backend(device);
   CachingAllocator allocator(backend, {.reuse = GetParam()});
+  std::atomic<int> releases = 0;
+  backend.on_release([&](Place, Address) {
+    if (++releases % 3 == 0) device.fail_release(1, {Result::failed, 900});
+  });
   Claims claims;
   std::atomic<int> faults = 0;
   std::atomic<int> running = kThreads;
@@ -109,7 +120,11 @@ TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
   EXPECT_EQ(faults, 0);
   EXPECT_EQ(inconsistent, "");
   EXPECT_EQ(inconsistency(allocator.snapshot()), "");
+  EXPECT_GT(releases, 3);
+  backend.on_release({});
+  device.fail_release(0, {});
   allocator.trim();
+  allocator.trim_pinned(kPinned);
   EXPECT_EQ(device.counters().live_count, 0u);
   EXPECT_TRUE(allocator.snapshot().segments.empty());
 }

@@ -35,6 +35,13 @@ static void add(const struct vramscope_segment* segment, void* context) {
   if (end == segment->address + segment->total_size) *(uint64_t*)context += segment->total_size;
 }
 
+static void add_host_count(const char* key, int64_t value, void* context) {
+  int is_time = strncmp(key, "host_alloc_time.", 16) == 0 || strncmp(key, "host_free_time.", 15) == 0;
+  int stays = strstr(key, ".min") != NULL || strstr(key, ".max") != NULL;
+  if (is_time && !stays) *(int64_t*)context += value;
+  if (strcmp(key, "num_host_alloc") == 0) *(int64_t*)context += value;
+}
+
 typedef int (*question)(int device, int64_t* bytes);
 
 static void ask(const char* what, question asked) {
@@ -87,6 +94,10 @@ int main(void) {
   printf("accumulated: %d\n", vramscope_reset_accumulated_memory_stats(0));
   int code = vramscope_memory_stat(0, "allocation.all.allocated", &value);
   printf("allocations: %d, %lld\n", code, (long long)value);
+  int64_t host_counts = -1;
+  printf("host accumulated: %d\n", vramscope_reset_accumulated_host_memory_stats());
+  if (vramscope_host_memory_stats(add_host_count, &host_counts) == VRAMSCOPE_OK) ++host_counts;
+  printf("host counts: %lld\n", (long long)host_counts);
   printf("empty: %d\n", vramscope_empty_cache());
   ask("reserved", vramscope_memory_reserved);
   printf("wrong key: %d\n", vramscope_memory_stat(0, "no_such_counter", &value));

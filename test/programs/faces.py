@@ -68,7 +68,8 @@ def main():
     answer("info of another device", vramscope.get_memory_info, 1)
     for name in (
         "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
-        "reset_accumulated_memory_stats", "empty_cache",
+        "reset_accumulated_memory_stats", "reset_accumulated_host_memory_stats",
+        "empty_cache",
     ):  # fmt: skip
         answer(name, getattr(vramscope, name))
     ask_all()

@@ -15,7 +15,7 @@ static void fill(Parameters& node, std::size_t bytes) {
 }
 
 // One block that is freed in the graph, two that are not.
-static void add_nodes(CUgraph graph) {
+static void add_nodes(CUgraph graph, CUdeviceptr left[2]) {
   CUgraphNode node = nullptr, end = nullptr;
   CUDA_MEM_ALLOC_NODE_PARAMS parameters;
   std::memset(&parameters, 0, sizeof parameters);
@@ -31,8 +31,23 @@ static void add_nodes(CUgraph graph) {
   any.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
   fill(any.alloc, 2 * kMiB);
   CALL(cuGraphAddNode, &node, graph, none, std::size_t{0}, &any);
+  left[0] = any.alloc.dptr;
   const CUgraphEdgeData* edges = nullptr;
   CALL(cuGraphAddNode_v2, &node, graph, none, edges, std::size_t{0}, &any);
+  left[1] = any.alloc.dptr;
+}
+
+// What the first launch left behind must be freed before the next.
+static void run_twice(CUgraphExec run, CUstream stream, const CUdeviceptr left[2]) {
+  CALL(cuGraphUpload, run, stream);
+  CALL(cuGraphUpload_ptsz, run, stream);
+  CALL(cuGraphLaunch, run, stream);
+  CALL(cuGraphLaunch_ptsz, run, stream);
+  CALL(cuMemFreeAsync, left[0], stream);
+  CALL(cuMemFreeAsync_ptsz, left[1], stream);
+  CALL(cuGraphLaunch_ptsz, run, stream);
+  CALL(cuStreamSynchronize, stream);
+  for (int i = 0; i < 2; ++i) CALL(cuMemFree_v2, left[i]);
 }
 
 static void instantiate(CUgraph graph) {
@@ -87,9 +102,11 @@ int main() {
   CALL(cuGraphDestroy, empty);
   capture(stream);
   if (CALL(cuGraphCreate, &graph, 0u) == CUDA_SUCCESS) {
-    add_nodes(graph);
+    CUdeviceptr left[2] = {};
+    add_nodes(graph, left);
     const bool runs = CALL(cuGraphInstantiateWithFlags, &run, graph, 0ull) == CUDA_SUCCESS;
     CALL(cuGraphDestroy, graph);
+    if (runs) run_twice(run, stream, left);
     if (runs) CALL(cuGraphExecDestroy, run);
   }
   CALL(cuDeviceGraphMemTrim, 0);

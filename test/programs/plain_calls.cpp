@@ -63,9 +63,9 @@ void call_with_nothing(const char* name, CUresult (*type)(Parameters...)) {
   X(cuIpcGetEventHandle) X(cuIpcOpenEventHandle) X(cuGraphicsResourceSetMapFlags)                 \
   X(cuGraphicsResourceSetMapFlags_v2) X(cuDeviceGetGraphMemAttribute)                             \
   X(cuDeviceSetGraphMemAttribute) X(cuGraphClone) X(cuGraphDestroyNode) X(cuGraphExecUpdate)      \
-  X(cuGraphExecUpdate_v2) X(cuGraphLaunch) X(cuGraphLaunch_ptsz) X(cuGraphMemAllocNodeGetParams)  \
+  X(cuGraphExecUpdate_v2) X(cuGraphMemAllocNodeGetParams)  \
   X(cuGraphMemFreeNodeGetParams) X(cuGraphReleaseUserObject) X(cuGraphRetainUserObject)           \
-  X(cuGraphUpload) X(cuGraphUpload_ptsz) X(cuUserObjectCreate) X(cuUserObjectRelease)             \
+  X(cuUserObjectCreate) X(cuUserObjectRelease)             \
   X(cuUserObjectRetain) X(cuLibraryGetGlobal) X(cuLibraryGetManaged) X(cuModuleGetGlobal)         \
   X(cuModuleGetGlobal_v2) X(cuPointerSetAttribute) X(cuCtxDisablePeerAccess)                      \
   X(cuCtxEnablePeerAccess) X(cuCtxSetLimit) X(cuDevicePrimaryCtxGetState)                         \

@@ -38,6 +38,13 @@ TEST(FileName, KeepsWhatItDoesNotKnow) {
   EXPECT_EQ(expand(""), "");
 }
 
+TEST(FileName, TellsTheFirstEscapeThatItDoesNotKnow) {
+  EXPECT_EQ(unknown_escape("r%Z%Q.json"), "%Z");
+  EXPECT_EQ(unknown_escape("100%"), "%");
+  EXPECT_EQ(unknown_escape("%%Z%{JOB"), "%{JOB");
+  EXPECT_EQ(unknown_escape("%e%p%h%r%n%t%%%{JOB}Z"), "");
+}
+
 TEST(FileName, NumbersLaterReportsBeforeTheExtension) {
   NameFacts second = facts();
   second.sequence = 2;

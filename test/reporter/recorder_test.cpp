@@ -163,6 +163,25 @@ TEST(Recorder, ResetsTimesButNotFunctions) {
   EXPECT_EQ(facts.functions.at(1).calls, 2U);
 }
 
+TEST(Recorder, ResetsTotalsOfTheHostButNotExtremes) {
+  Recorder recorder(2);
+  Event event = allocation(Served::driver, 100);
+  event.place.kind = Kind::pinned;
+  recorder.record(event);
+
+  recorder.reset_host_accumulated();
+  const Duration empty = recorder.host_timing().alloc_driver;
+  event.total_ns = 7;
+  recorder.record(event);
+  const Duration next = recorder.facts().host.alloc_driver;
+
+  EXPECT_EQ((std::array{empty.count, empty.total_ns, empty.min_ns, empty.max_ns}),
+            (std::array<std::uint64_t, 4>{0, 0, 100, 100}));
+  EXPECT_EQ((std::array{next.count, next.total_ns, next.min_ns, next.max_ns}),
+            (std::array<std::uint64_t, 4>{1, 7, 7, 100}));
+  EXPECT_EQ(next.histogram[2], 1U);
+}
+
 TEST(Recorder, LosesNoEventOfEightThreads) {
   constexpr int kThreads = 8;
   constexpr std::uint64_t kEvents = 100'000;

@@ -216,6 +216,13 @@ TEST_F(DriverGraphMemory, AnotherGraphMayFreeIt) {
   CALL(cuGraphDestroy)(other);
 }
 
+TEST_F(DriverGraphMemory, NodesOfSeveralGraphsMayAskForMoreThanTheDeviceHas) {
+  CUgraphNode node = nullptr;
+  const std::size_t most = free_bytes() / 4 * 3;
+
+  EXPECT_NE(add_allocation(most, &node), add_allocation(most, &node));
+}
+
 TEST_F(DriverGraphMemory, ADeviceThatIsFullFailsTheLaunch) {
   CUgraphNode node = nullptr;
   std::size_t free = free_bytes();

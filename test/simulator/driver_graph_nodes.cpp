@@ -112,6 +112,15 @@ CUresult set_in(CUgraphExec executable, CUgraphNode node, const CUgraphNodeParam
   return set(find_in(executable, node), parameters);
 }
 
+// What a node of that type is told to do, in the terms of one of its functions.
+template <class Told, class Terms>
+CUresult describe(CUgraphNode node, CUgraphNodeType type, Told* told, Terms terms) {
+  const CUgraphNodeParams* parameters = look(node, type);
+  if (parameters == nullptr || told == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *told = terms(*parameters);
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 namespace body {
@@ -204,79 +213,67 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNo
 }
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2* told) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_KERNEL);
-  if (p == nullptr || told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_KERNEL_NODE_PARAMS_v3& k = p->kernel;
-  *told = {k.func,      k.gridDimX,       k.gridDimY,     k.gridDimZ, k.blockDimX, k.blockDimY,
-           k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra,    k.kern,      k.ctx};
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_KERNEL, told, [](const CUgraphNodeParams& p) {
+    const CUDA_KERNEL_NODE_PARAMS_v3& k = p.kernel;
+    return CUDA_KERNEL_NODE_PARAMS_v2{k.func,         k.gridDimX,  k.gridDimY,  k.gridDimZ,
+                                      k.blockDimX,    k.blockDimY, k.blockDimZ, k.sharedMemBytes,
+                                      k.kernelParams, k.extra,     k.kern,      k.ctx};
+  });
 }
 
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* told) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_KERNEL);
-  if (p == nullptr || told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_KERNEL_NODE_PARAMS_v3& k = p->kernel;
-  *told = {k.func,      k.gridDimX,  k.gridDimY,       k.gridDimZ,     k.blockDimX,
-           k.blockDimY, k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra};
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_KERNEL, told, [](const CUgraphNodeParams& p) {
+    const CUDA_KERNEL_NODE_PARAMS_v3& k = p.kernel;
+    return CUDA_KERNEL_NODE_PARAMS_v1{k.func,         k.gridDimX,  k.gridDimY,  k.gridDimZ,
+                                      k.blockDimX,    k.blockDimY, k.blockDimZ, k.sharedMemBytes,
+                                      k.kernelParams, k.extra};
+  });
 }
 
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* told) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_MEMCPY);
-  if (p == nullptr || told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *told = p->memcpy.copyParams;
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_MEMCPY, told,
+                  [](const CUgraphNodeParams& p) { return p.memcpy.copyParams; });
 }
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* told) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_MEMSET);
-  if (p == nullptr || told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_MEMSET_NODE_PARAMS_v2& m = p->memset;
-  *told = {m.dst, m.pitch, m.value, m.elementSize, m.width, m.height};
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_MEMSET, told, [](const CUgraphNodeParams& p) {
+    const CUDA_MEMSET_NODE_PARAMS_v2& m = p.memset;
+    return CUDA_MEMSET_NODE_PARAMS{m.dst, m.pitch, m.value, m.elementSize, m.width, m.height};
+  });
 }
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* told) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_HOST);
-  if (p == nullptr || told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *told = {p->host.fn, p->host.userData};
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_HOST, told, [](const CUgraphNodeParams& p) {
+    return CUDA_HOST_NODE_PARAMS{p.host.fn, p.host.userData};
+  });
 }
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_GRAPH);
-  if (p == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *graph = p->graph.graph;
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_GRAPH, graph,
+                  [](const CUgraphNodeParams& p) { return p.graph.graph; });
 }
 
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD);
-  if (p == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *event = p->eventRecord.event;
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event,
+                  [](const CUgraphNodeParams& p) { return p.eventRecord.event; });
 }
 
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT);
-  if (p == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *event = p->eventWait.event;
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event,
+                  [](const CUgraphNodeParams& p) { return p.eventWait.event; });
 }
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* told) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-  if (p == nullptr || told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_MEM_ALLOC_NODE_PARAMS_v2& a = p->alloc;
-  *told = {a.poolProps, a.accessDescs, a.accessDescCount, a.bytesize, a.dptr};
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC, told, [](const CUgraphNodeParams& p) {
+    const CUDA_MEM_ALLOC_NODE_PARAMS_v2& a = p.alloc;
+    return CUDA_MEM_ALLOC_NODE_PARAMS{a.poolProps, a.accessDescs, a.accessDescCount, a.bytesize,
+                                      a.dptr};
+  });
 }
 
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* pointer) {
-  const auto* p = look(node, CU_GRAPH_NODE_TYPE_MEM_FREE);
-  if (p == nullptr || pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pointer = p->free.dptr;
-  return CUDA_SUCCESS;
+  return describe(node, CU_GRAPH_NODE_TYPE_MEM_FREE, pointer,
+                  [](const CUgraphNodeParams& p) { return p.free.dptr; });
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* told) {

@@ -30,9 +30,20 @@ bool same(const CUipcMemHandle& one, const CUipcMemHandle& other) {
   return std::memcmp(&one, &other, sizeof one) == 0;
 }
 
+// What the exporter does, and what the importer does.
+void expect_success(const Body& exporter, const Body& importer) {
+  TwoProcesses("", exporter, importer).expect_success();
+}
+
+// The exporter of tests that are about the importer.
+int share_a_mebibyte(const Peer& importer) {
+  importer.send(handle_of(allocate(kMiB)));
+  importer.await();
+  return 0;
+}
+
 TEST(DriverIpc, ShowsBothProcessesTheSameBytes) {
-  const TwoProcesses both(
-      "",
+  expect_success(
       [](const Peer& importer) {
         const CUdeviceptr memory = allocate(3 * kMiB);
         REQUIRE(put(memory + 3 * kMiB - 8, 111L) == CUDA_SUCCESS);
@@ -49,13 +60,10 @@ TEST(DriverIpc, ShowsBothProcessesTheSameBytes) {
         exporter.signal();
         return 0;
       });
-
-  both.expect_success();
 }
 
 TEST(DriverIpc, OpensSmallAllocationsAtTheirStart) {
-  const TwoProcesses both(
-      "",
+  expect_success(
       [](const Peer& importer) {
         const CUdeviceptr neighbour = allocate(100);
         const CUdeviceptr memory = allocate(100);
@@ -75,74 +83,52 @@ TEST(DriverIpc, OpensSmallAllocationsAtTheirStart) {
         exporter.signal();
         return 0;
       });
-
-  both.expect_success();
 }
 
 TEST(DriverIpc, CountsHowOftenAnImportIsOpen) {
-  const TwoProcesses both(
-      "",
-      [](const Peer& importer) {
-        const CUdeviceptr memory = allocate(kMiB);
-        importer.send(handle_of(memory));
-        importer.await();
-        return 0;
-      },
-      [](const Peer& exporter) {
-        const auto handle = exporter.receive<CUipcMemHandle>();
-        CUdeviceptr first = 0, second = 0;
-        REQUIRE(open(&first, handle) == CUDA_SUCCESS);
-        REQUIRE(CALL(cuIpcOpenMemHandle)(&second, handle, kLazy) == CUDA_SUCCESS);
-        REQUIRE(first == second);
-        REQUIRE(CALL(cuIpcCloseMemHandle)(first + 512) == CUDA_ERROR_INVALID_VALUE);
-        REQUIRE(CALL(cuIpcCloseMemHandle)(first) == CUDA_SUCCESS);
-        REQUIRE(put(first, 1) == CUDA_SUCCESS);
-        REQUIRE(CALL(cuIpcCloseMemHandle)(first) == CUDA_SUCCESS);
-        REQUIRE(put(first, 1) == CUDA_ERROR_INVALID_VALUE);
-        REQUIRE(CALL(cuIpcCloseMemHandle)(first) == CUDA_ERROR_INVALID_VALUE);
-        REQUIRE(open(&first, handle) == CUDA_SUCCESS);
-        exporter.signal();
-        return 0;
-      });
-
-  both.expect_success();
+  expect_success(share_a_mebibyte, [](const Peer& exporter) {
+    const auto handle = exporter.receive<CUipcMemHandle>();
+    CUdeviceptr first = 0, second = 0;
+    REQUIRE(open(&first, handle) == CUDA_SUCCESS);
+    REQUIRE(CALL(cuIpcOpenMemHandle)(&second, handle, kLazy) == CUDA_SUCCESS);
+    REQUIRE(first == second);
+    REQUIRE(CALL(cuIpcCloseMemHandle)(first + 512) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(CALL(cuIpcCloseMemHandle)(first) == CUDA_SUCCESS);
+    REQUIRE(put(first, 1) == CUDA_SUCCESS);
+    REQUIRE(CALL(cuIpcCloseMemHandle)(first) == CUDA_SUCCESS);
+    REQUIRE(put(first, 1) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(CALL(cuIpcCloseMemHandle)(first) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(open(&first, handle) == CUDA_SUCCESS);
+    exporter.signal();
+    return 0;
+  });
 }
 
 TEST(DriverIpc, LeavesImportsOutOfOtherCalls) {
-  const TwoProcesses both(
-      "",
-      [](const Peer& importer) {
-        importer.send(handle_of(allocate(kMiB)));
-        importer.await();
-        return 0;
-      },
-      [](const Peer& exporter) {
-        CUdeviceptr memory = 0;
-        CUipcMemHandle again = {};
-        int capable = 1;
-        std::size_t before = 0, after = 0;
-        const auto handle = exporter.receive<CUipcMemHandle>();
-        CALL(cuMemGetInfo_v2)(&before, nullptr);
-        REQUIRE(open(&memory, handle) == CUDA_SUCCESS);
-        CALL(cuMemGetInfo_v2)(&after, nullptr);
-        REQUIRE(before == after);  // the exporter holds it
-        REQUIRE(CALL(cuMemFree_v2)(memory) == CUDA_ERROR_INVALID_VALUE);
-        REQUIRE(CALL(cuMemFreeAsync)(memory, nullptr) == CUDA_ERROR_INVALID_VALUE);
-        REQUIRE(CALL(cuIpcGetMemHandle)(&again, memory) == CUDA_ERROR_INVALID_VALUE);
-        capable = 0xff;
-        CALL(cuPointerGetAttribute)
-        (&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory);
-        REQUIRE((capable & 0xff) == 0);
-        exporter.signal();
-        return 0;
-      });
-
-  both.expect_success();
+  expect_success(share_a_mebibyte, [](const Peer& exporter) {
+    CUdeviceptr memory = 0;
+    CUipcMemHandle again = {};
+    int capable = 1;
+    std::size_t before = 0, after = 0;
+    const auto handle = exporter.receive<CUipcMemHandle>();
+    CALL(cuMemGetInfo_v2)(&before, nullptr);
+    REQUIRE(open(&memory, handle) == CUDA_SUCCESS);
+    CALL(cuMemGetInfo_v2)(&after, nullptr);
+    REQUIRE(before == after);  // the exporter holds it
+    REQUIRE(CALL(cuMemFree_v2)(memory) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(CALL(cuMemFreeAsync)(memory, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(CALL(cuIpcGetMemHandle)(&again, memory) == CUDA_ERROR_INVALID_VALUE);
+    capable = 0xff;
+    CALL(cuPointerGetAttribute)
+    (&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory);
+    REQUIRE((capable & 0xff) == 0);
+    exporter.signal();
+    return 0;
+  });
 }
 
 TEST(DriverIpc, RefusesBadHandlesAndItsOwn) {
-  const TwoProcesses both(
-      "",
+  expect_success(
       [](const Peer&) {
         const CUipcMemHandle own = handle_of(allocate(kMiB));
         CUdeviceptr opened = 7;
@@ -163,13 +149,10 @@ TEST(DriverIpc, RefusesBadHandlesAndItsOwn) {
         REQUIRE(CALL(cuIpcGetMemHandle)(&handle, 4096) == CUDA_ERROR_INVALID_VALUE);
         return 0;
       });
-
-  both.expect_success();
 }
 
 TEST(DriverIpc, GivesNewMemoryANewHandle) {
-  const TwoProcesses both(
-      "",
+  expect_success(
       [](const Peer& importer) {
         const CUdeviceptr memory = allocate(2 * kMiB);
         const CUipcMemHandle old = handle_of(memory);
@@ -190,15 +173,12 @@ TEST(DriverIpc, GivesNewMemoryANewHandle) {
         exporter.signal();
         return 0;
       });
-
-  both.expect_success();
 }
 
 // The importer keeps what it opened; the exporter's next memory at the same address is other
 // memory, larger memory across old and new pages included.
 TEST(DriverIpc, KeepsTheBytesOfFreedMemoryForTheImporter) {
-  const TwoProcesses both(
-      "",
+  expect_success(
       [](const Peer& importer) {
         const CUdeviceptr memory = allocate(2 * kMiB);
         REQUIRE(put(memory, 1) == CUDA_SUCCESS);
@@ -225,13 +205,10 @@ TEST(DriverIpc, KeepsTheBytesOfFreedMemoryForTheImporter) {
         exporter.signal();
         return 0;
       });
-
-  both.expect_success();
 }
 
 TEST(DriverIpc, OutlivesTheExporter) {
-  const TwoProcesses both(
-      "",
+  expect_success(
       [](const Peer& importer) {
         const CUdeviceptr memory = allocate(kMiB);
         REQUIRE(put(memory, 42) == CUDA_SUCCESS);
@@ -253,35 +230,24 @@ TEST(DriverIpc, OutlivesTheExporter) {
         REQUIRE(open(&memory, handle) == CUDA_ERROR_MAP_FAILED);
         return 0;
       });
-
-  both.expect_success();
 }
 
 TEST(DriverIpc, EndsImportsWithTheirContext) {
-  const TwoProcesses both(
-      "",
-      [](const Peer& importer) {
-        importer.send(handle_of(allocate(kMiB)));
-        importer.await();
-        return 0;
-      },
-      [](const Peer& exporter) {
-        const auto handle = exporter.receive<CUipcMemHandle>();
-        CUdeviceptr memory = 0, second = 0;
-        CUcontext other = nullptr;
-        REQUIRE(open(&memory, handle) == CUDA_SUCCESS);
-        CALL(cuCtxCreate_v2)(&other, 0, 0);
-        REQUIRE(open(&second, handle) == CUDA_ERROR_INVALID_CONTEXT);
-        CALL(cuCtxDestroy_v2)(other);
-        CALL(cuDevicePrimaryCtxReset_v2)(0);
-        REQUIRE(start_driver() == CUDA_SUCCESS);
-        REQUIRE(CALL(cuIpcCloseMemHandle)(memory) == CUDA_ERROR_INVALID_VALUE);
-        REQUIRE(open(&memory, handle) == CUDA_SUCCESS);
-        exporter.signal();
-        return 0;
-      });
-
-  both.expect_success();
+  expect_success(share_a_mebibyte, [](const Peer& exporter) {
+    const auto handle = exporter.receive<CUipcMemHandle>();
+    CUdeviceptr memory = 0, second = 0;
+    CUcontext other = nullptr;
+    REQUIRE(open(&memory, handle) == CUDA_SUCCESS);
+    CALL(cuCtxCreate_v2)(&other, 0, 0);
+    REQUIRE(open(&second, handle) == CUDA_ERROR_INVALID_CONTEXT);
+    CALL(cuCtxDestroy_v2)(other);
+    CALL(cuDevicePrimaryCtxReset_v2)(0);
+    REQUIRE(start_driver() == CUDA_SUCCESS);
+    REQUIRE(CALL(cuIpcCloseMemHandle)(memory) == CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(open(&memory, handle) == CUDA_SUCCESS);
+    exporter.signal();
+    return 0;
+  });
 }
 
 }  // namespace

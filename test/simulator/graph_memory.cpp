@@ -11,6 +11,8 @@ namespace vramscope::simulator {
 
 namespace {
 
+constexpr std::uint64_t kManyAddresses = std::uint64_t{1} << 40;
+
 // Guards the two below and the counts of every GraphAllocation, which may end under it.
 std::recursive_mutex registry_mutex;
 
@@ -45,7 +47,9 @@ void remove_user_locked(GraphAllocation& allocation) {
 std::optional<Address> GraphMemory::take_address(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (shadow_.load() == nullptr) {
-    const std::uint64_t room = round_up(capacity_, kGranule);
+    // Nodes take addresses alone: those of several graphs may add up to more than the device has.
+    const std::uint64_t several = std::max(capacity_, std::min(4 * capacity_, kManyAddresses));
+    const std::uint64_t room = round_up(several, kGranule);
     auto made = std::make_unique<ShadowMemory>(2 * room);  // Granules: two addresses for each byte
     if (!made->ok()) return std::nullopt;
     addresses_ = std::make_unique<Granules>(made->base(), room);

@@ -45,6 +45,7 @@ Status SimulatedDevice::count_call() noexcept {
 Status SimulatedDevice::release(Address address) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status now = health(); !now.ok()) return now;
+  if (fail_release_in_ != 0 && --fail_release_in_ == 0) return failed_release_;
   const auto found = live_.find(address);
   if (found == live_.end()) return kInvalid;
   const auto [bytes, kind] = found->second;
@@ -59,6 +60,12 @@ Status SimulatedDevice::release(Address address) noexcept {
 void SimulatedDevice::fail_call(std::uint64_t k) noexcept {
   const std::lock_guard lock(mutex_);
   fail_in_ = k;
+}
+
+void SimulatedDevice::fail_release(std::uint64_t k, Status status) noexcept {
+  const std::lock_guard lock(mutex_);
+  fail_release_in_ = k;
+  failed_release_ = status;
 }
 
 void SimulatedDevice::set_sticky(std::int32_t code) noexcept { set_sticky_after(0, code); }

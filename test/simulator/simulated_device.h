@@ -72,6 +72,8 @@ class SimulatedDevice {
 
   // The k-th following allocation call fails (1: the next). 0 cancels; a new number replaces.
   void fail_call(std::uint64_t k) noexcept;
+  // The same for a release: it answers `status` and changes nothing.
+  void fail_release(std::uint64_t k, Status status) noexcept;
   // From now on every call answers `code`; 0 heals.
   void set_sticky(std::int32_t code) noexcept;
   // The same, once `calls` further allocation calls have been made; 0: at once.
@@ -105,7 +107,9 @@ class SimulatedDevice {
   Address next_device_;
   Address next_pinned_ = kPinnedBase;
   Counters counters_;
-  std::uint64_t fail_in_ = 0;    // 0: no fault waits
+  std::uint64_t fail_in_ = 0;  // 0: no fault waits
+  std::uint64_t fail_release_in_ = 0;
+  Status failed_release_;
   std::uint64_t sticky_in_ = 0;  // 0: no sticky error waits
   std::int32_t waiting_sticky_ = 0;
   std::atomic<std::int32_t> sticky_{0};  // read without the lock: every call of the driver asks

@@ -30,6 +30,26 @@ TEST(Digest, OnlyWhatIsAllocatedIsAlive) {
   EXPECT_EQ(shares[0].count, 2u);
 }
 
+// Blocks whose free waits for graphs were called leaks.
+TEST(Digest, WhatWasFreedIsNotAliveWhileItsFreeIsPending) {
+  Report report = sample_report();
+  const std::uint64_t before = shares_alive(report).at(0).bytes;
+  SegmentFacts segment;
+  segment.blocks = {{.requested_size = 1000, .state = BlockState::active_pending_free, .site = 1},
+                    {.requested_size = 5, .state = BlockState::active_allocated, .site = 1}};
+  report.devices[0].segments.push_back(segment);
+
+  const std::vector<Share> one = shares_alive(report);
+  report.sites[1].parts[0].totals.live_bytes = 1000;
+  report.sites[1].parts[0].totals.live_count = 1;
+  const std::vector<Share> none = shares_alive(report);
+
+  EXPECT_EQ(one.at(0).bytes, before - 1000);
+  EXPECT_EQ(one.at(0).whole, before - 1000);
+  EXPECT_EQ(one.at(0).count, 1u);
+  EXPECT_TRUE(none.empty());
+}
+
 TEST(Digest, HitsSaveWhatTheMeanDriverCallTakesMore) {
   const Savings saved = savings(sample_report().devices[0].timing);
 

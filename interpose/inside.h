@@ -1,0 +1,51 @@
+// Whether a thread is inside something of ours, where the program's calls go straight to the
+// driver. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace vramscope {
+
+// Where on the stack the thread's outermost call of ours has its object; 0: nowhere. Signal
+// handlers read it too.
+__attribute__((
+    tls_model("initial-exec"))) extern constinit thread_local volatile std::uintptr_t inside_mark;
+
+[[nodiscard]] inline std::uintptr_t stack_address(const void* object) noexcept {
+  return reinterpret_cast<std::uintptr_t>(object);
+}
+
+// The thread left what has the mark without returning from it, by longjmp from a signal handler:
+// `entering` is an older object of the same stack than that, or has its very place. Never when
+// there is doubt: another stack (of a signal handler, of a coroutine), or a lock of ours that it
+// may hold.
+[[nodiscard]] bool was_abandoned(const void* entering) noexcept;
+
+// Is the thread, which enters something of ours with an object on its stack, inside already?
+[[nodiscard]] inline bool is_inside(const void* entering) noexcept {
+  const std::uintptr_t mark = inside_mark;
+  if (mark == 0) [[likely]]
+    return false;
+  return stack_address(entering) < mark || !was_abandoned(entering);
+}
+
+// Marks the thread while code of ours runs that no call of the program's caused, and that takes
+// memory under our locks: a malloc of the program's own may call CUDA. Keeps errno. What was freed
+// meanwhile takes effect at the end.
+// Threads: one, the calling thread.
+class Inside {
+ public:
+  // Whether the end may wait for the device.
+  enum class Ends : bool { as_a_free, without_waiting };
+  explicit Inside(Ends ends = Ends::as_a_free) noexcept;
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  const bool outermost_;
+  const Ends ends_;
+  const int errno_;
+};
+
+}  // namespace vramscope

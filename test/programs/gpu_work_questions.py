@@ -1,0 +1,158 @@
+"""Questions about work on the device: captures, and what waits for it."""
+# SPDX-License-Identifier: Apache-2.0
+import ctypes
+import queue
+import threading
+import time
+
+from gpu_driver import KIB, MIB, spin
+from gpu_question import codes, question
+
+
+@question("cuEventRecord in a capture, then cuEventQuery: codes, end of capture", "0, 907, 0",
+          "`cuEventRecord` inside a capture")  # fmt: skip
+def captured_event(gpu):
+    stream, event = gpu.stream(), ctypes.c_void_p()
+    gpu.cuEventCreate(ctypes.byref(event), 0)
+    gpu.begin_capture(stream, 2)
+    record = gpu.cuEventRecord(event, stream)
+    return codes(record, gpu.cuEventQuery(event), gpu.end_capture(stream))
+
+
+@question("cuMemAlloc in a global capture after an exchange to RELAXED; end; mode given back",
+          "0, 0, 0")  # fmt: skip
+def relaxed_exchange(gpu):
+    stream, mode = gpu.stream(), ctypes.c_int(2)
+    gpu.begin_capture(stream, 0)
+    gpu.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
+    given = mode.value
+    code = gpu.try_alloc(4 * MIB)[0]
+    gpu.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
+    return codes(code, gpu.end_capture(stream), given)
+
+
+def in_others_capture(gpu, function):
+    """The code of function() while another thread captures globally, and of that capture's end."""
+    stream, begun, ended = gpu.stream(), queue.Queue(), queue.Queue()
+
+    def capture():
+        gpu.set_current(gpu.context)
+        begun.put(gpu.begin_capture(stream, 0))
+        ended.get()
+        begun.put(gpu.end_capture(stream))
+
+    thread = threading.Thread(target=capture)
+    thread.start()
+    begun.get()
+    code = function()
+    ended.put(None)
+    thread.join()
+    return f"{code}/{begun.get()}"
+
+
+UNSAFE = "`cuMemFree`, `cuMemFreeHost`, `cuMemHostRegister`"
+
+
+@question("During another thread's global capture: cuMemAlloc, cuMemFree, of nothing, cuMemFreeHost",
+          "900/901, 900/901, 900/901, 900/901", UNSAFE)  # fmt: skip
+def others_capture_memory(gpu):
+    block, pinned = gpu.alloc(4 * MIB), gpu.pinned(4 * MIB)
+    return codes(
+        in_others_capture(gpu, lambda: gpu.try_alloc(MIB)[0]),
+        in_others_capture(gpu, lambda: gpu.cuMemFree_v2(block)),
+        in_others_capture(gpu, lambda: gpu.cuMemFree_v2(0)),
+        in_others_capture(gpu, lambda: gpu.cuMemFreeHost(pinned)),
+    )
+
+
+@question("... cuMemHostRegister, cuEventQuery, cuCtxSynchronize, cuMemGetInfo",
+          "900/901, 900/901, 900/901, 0/0", UNSAFE)  # fmt: skip
+def others_capture_rest(gpu):
+    host, event = ctypes.create_string_buffer(64 * KIB), ctypes.c_void_p()
+    gpu.cuEventCreate(ctypes.byref(event), 0)
+    return codes(
+        in_others_capture(
+            gpu, lambda: gpu.cuMemHostRegister_v2(ctypes.addressof(host), 64 * KIB, 0)
+        ),
+        in_others_capture(gpu, lambda: gpu.cuEventQuery(event)),
+        in_others_capture(gpu, lambda: gpu.cuCtxSynchronize()),
+        in_others_capture(gpu, lambda: 0 if gpu.free_memory() >= 0 else 1),
+    )
+
+
+@question("cuMemFreeAsync in a capture of plain memory; end of the capture", "1, 901",
+          "`cuMemFreeAsync` in a capture")  # fmt: skip
+def captured_free(gpu):
+    block, stream = gpu.alloc(4 * MIB), gpu.stream()
+    gpu.begin_capture(stream, 2)
+    return codes(gpu.cuMemFreeAsync(block, stream), gpu.end_capture(stream))
+
+
+def under_kernel(gpu, context, function):
+    """Whether function() waits for a kernel that runs in `context`."""
+    current = gpu.context
+    gpu.set_current(context)
+    launch = spin(gpu)
+    if launch is None:
+        return "not measured: no kernels here"
+    launch(1_000_000)
+    gpu.cuCtxSynchronize()
+    launch(200_000_000)
+    gpu.set_current(current)
+    start = time.monotonic()
+    function()
+    took = time.monotonic() - start
+    gpu.set_current(context)
+    gpu.cuCtxSynchronize()
+    gpu.set_current(current)
+    return "waits" if took > 0.1 else "does not wait"
+
+
+@question("Does cuMemFree of 64 KiB wait for a kernel of its own context?", "waits")
+def free_waits_small(gpu):
+    block = gpu.alloc(64 * KIB)
+    return under_kernel(gpu, gpu.context, lambda: gpu.cuMemFree_v2(block))
+
+
+@question("Does cuMemFree of 64 MiB wait for a kernel of its own context?", "waits")
+def free_waits_large(gpu):
+    block = gpu.alloc(64 * MIB)
+    return under_kernel(gpu, gpu.context, lambda: gpu.cuMemFree_v2(block))
+
+
+@question("Does cuMemFree wait for a kernel of another context?", "waits",
+          "Does every `cuMemFree` wait")  # fmt: skip
+def free_waits_elsewhere(gpu):
+    block, mine = gpu.alloc(64 * MIB), gpu.context
+    other = gpu.create_context()
+    gpu.set_current(mine)
+    return under_kernel(gpu, other, lambda: gpu.cuMemFree_v2(block))
+
+
+@question("Does cuMemAlloc of 64 MiB wait for a kernel?", "does not wait")
+def alloc_waits(gpu):
+    return under_kernel(gpu, gpu.context, lambda: gpu.alloc(64 * MIB))
+
+
+@question("Does cuMemcpyHtoDAsync of pageable memory wait for the kernel before it?", "waits",
+          "An asynchronous copy that touches pageable")  # fmt: skip
+def pageable_copy(gpu):
+    block, host = gpu.alloc(16 * MIB), ctypes.create_string_buffer(16 * MIB)
+    copy = ctypes.addressof(host)
+    return under_kernel(
+        gpu, gpu.context, lambda: gpu.cuMemcpyHtoDAsync_v2(block, copy, 16 * MIB, None)
+    )
+
+
+@question("After a fault: cuMemFree, then a reset, then an allocation", "700, 700, 700",
+          "A sticky error that `sticky=`")  # fmt: skip
+def after_fault(gpu):
+    block = gpu.alloc(4 * MIB)
+    if spin(gpu) is None:
+        return "not measured: no kernels here"
+    spin(gpu, "fault")(0)
+    gpu.cuCtxSynchronize()
+    freed = gpu.cuMemFree_v2(block)
+    reset = gpu.cuDevicePrimaryCtxReset_v2(ctypes.c_int(0))
+    gpu.retain()
+    return codes(freed, reset, gpu.try_alloc(MIB)[0])
