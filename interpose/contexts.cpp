@@ -158,13 +158,15 @@ CUcontext Contexts::handle(Place place) const noexcept {
   return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
-Within::Within(CUcontext context) noexcept {
+Within::Within(CUcontext context, Caller caller) noexcept {
   CUcontext current = nullptr;
   code_ = real().cuCtxGetCurrent(&current);
   if (code_ != CUDA_SUCCESS || current == context) return;
-  CUdevice device = 0;  // of no use: the question tells whether the current context has ended
-  code_ = current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : real().cuCtxGetDevice(&device);
-  if (code_ != CUDA_SUCCESS) return;
+  if (caller == Caller::in_a_context) {
+    CUdevice device = 0;  // of no use: the question tells whether the current context has ended
+    code_ = current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : real().cuCtxGetDevice(&device);
+    if (code_ != CUDA_SUCCESS) return;
+  }
   code_ = real().cuCtxPushCurrent_v2(context);
   pushed_ = code_ == CUDA_SUCCESS;
 }

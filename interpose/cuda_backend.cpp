@@ -74,7 +74,7 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
   const std::uint64_t start = now_ns();
   const CUcontext context = contexts_.handle(where);
   if (context == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
-  const Within within(context);
+  const Within within(context, Within::Caller::anywhere);
   CUresult code = within.code();
   if (code == CUDA_SUCCESS) code = give_back(where, segment);
   Status status = to_status(code);

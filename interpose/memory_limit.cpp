@@ -7,39 +7,10 @@
 #include <string>
 
 #include "interpose/memory_sizes.h"
-#include "interpose/real.h"
 
 namespace vramscope {
 
 namespace {
-
-// Memory behind a handle needs no context, giving segments back does: on a thread whose current
-// context is none, or has ended, one of the device's is current for one scope.
-class SomeContext {
- public:
-  SomeContext(Profiler& profiler, std::uint16_t device) noexcept {
-    CUdevice unused = 0;
-    if (real().cuCtxGetDevice(&unused) == CUDA_SUCCESS) return;
-    CUcontext some = nullptr;
-    profiler.contexts().each_reaching({.kind = Kind::device, .device = device},
-                                      [&](CUcontext one) { some = one; });
-    pushed_ = some != nullptr && real().cuCtxPushCurrent_v2(some) == CUDA_SUCCESS;
-  }
-  ~SomeContext() {
-    CUcontext popped = nullptr;
-    if (pushed_) real().cuCtxPopCurrent_v2(&popped);
-  }
-  SomeContext(const SomeContext&) = delete;
-  SomeContext& operator=(const SomeContext&) = delete;
-
- private:
-  bool pushed_ = false;
-};
-
-bool trim_anywhere(Profiler& profiler, std::uint16_t device) noexcept {
-  const SomeContext context(profiler, device);
-  return profiler.allocator().trim_device(device);
-}
 
 // What lies idle with us gives way before the program hears that there is no memory.
 CUresult ask_twice(Call& call, const DirectCall& direct) {
@@ -84,7 +55,7 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
   const Promise promise{.device = device, .bytes = bytes};
   if (limited && !keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
-  if (code == CUDA_ERROR_OUT_OF_MEMORY && trim_anywhere(profiler, device)) code = direct();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && profiler.allocator().trim_device(device)) code = direct();
   if (limited) profiler.allocator().end_promise(promise);
   return code;
 }

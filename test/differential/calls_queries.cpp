@@ -27,10 +27,13 @@ std::uint64_t offset_in(const Turn& turn, const Memory& memory, std::size_t at) 
   return turn.number(at);
 }
 
-// Beyond a memory's end there may be another that the program knows nothing of (a neighbour of the
-// same 2 MiB natively, slack with us), never this one.
-void say_place(Turn& turn, const char* name, std::uint64_t address) {
-  turn.say(std::string(name) + "=" + turn.world.relation(address));
+// An address in words: of the memory that was asked about, before others are looked at, which other
+// threads may be freeing.
+void say_place(Turn& turn, const Memory& asked, const char* name, std::uint64_t address) {
+  const std::uint64_t offset = address - asked.address;
+  const std::string own = turn.word(0) + (offset == 0 ? "" : "+" + std::to_string(offset));
+  const bool is_own = asked.live && offset < asked.bytes;
+  turn.say(std::string(name) + "=" + (is_own ? own : turn.world.relation(address)));
 }
 
 // range a3 OFFSET|last|end
@@ -43,7 +46,7 @@ void range(Turn& turn) {
   const CUresult code = CU(cuMemGetAddressRange_v2, turn.way(), &base, &bytes, address);
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
-  say_place(turn, "base", base);
+  say_place(turn, memory, "base", base);
   turn.say("bytes", bytes);
 }
 
@@ -75,7 +78,7 @@ void attribute(Turn& turn) {
   const CUresult code = CU(cuPointerGetAttribute, turn.way(), &value, asked.attribute, address);
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
-  if (asked.is_address) return say_place(turn, asked.name, value);
+  if (asked.is_address) return say_place(turn, memory, asked.name, value);
   turn.say(asked.name, value);
 }
 
@@ -94,7 +97,7 @@ void attributes(Turn& turn) {
   turn.code(code);
   for (std::size_t i = 0; code == CUDA_SUCCESS && i < kCount; ++i) {
     if (kAsked[i].is_address) {
-      say_place(turn, kAsked[i].name, values[i]);
+      say_place(turn, memory, kAsked[i].name, values[i]);
     } else {
       turn.say(kAsked[i].name, values[i]);
     }
