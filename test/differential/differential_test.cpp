@@ -37,6 +37,7 @@ using namespace vramscope::differential;
 namespace {
 
 constexpr int kMostShrinkingRuns = 600;
+constexpr double kMostShrinkingSeconds = 90;  // a program that hangs takes long each time
 
 struct Arguments {
   Installation installation;
@@ -169,7 +170,9 @@ class Session {
       if (one.name == verdict.configuration) only.push_back(one);
     }
     const std::string wanted = kind_of(verdict.differences.front());
+    const double until = elapsed() + kMostShrinkingSeconds;
     const Fails fails = [&](const Sequence& sequence) {
+      if (elapsed() > until) return false;
       const std::vector<std::string> found = judge.compare(sequence, only).differences;
       return std::any_of(found.begin(), found.end(),
                          [&](const std::string& one) { return kind_of(one) == wanted; });
