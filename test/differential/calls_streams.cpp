@@ -30,7 +30,7 @@ void stream_end(Turn& turn) {
   const Context& context = turn.world.contexts[static_cast<std::size_t>(stream.context)];
   for (auto& [name, memory] : turn.world.memories) {
     for (Queue& queue : memory.pending) {
-      if (queue.stream == stream.handle) queue = {context.handle, nullptr, kNone};
+      if (queue.stream == stream.handle) queue = {context.handle, nullptr, kEnded};
     }
   }
   const CUresult code = CU(cuStreamDestroy_v2, turn.way(), stream.handle);

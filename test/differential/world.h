@@ -19,6 +19,7 @@
 namespace vramscope::differential {
 
 inline constexpr int kNone = -1;
+inline constexpr int kEnded = -2;         // a stream that ended: no other is in order with its work
 inline constexpr std::size_t kSites = 8;  // functions that allocations are made from
 
 // As reports call them; `none`: memory that reports do not list.
