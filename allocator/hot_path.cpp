@@ -1,5 +1,8 @@
 // The usual allocation and the usual free: one critical section, no step that unlocks.
 // SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
+
+#include "allocator/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -68,6 +71,7 @@ inline bool CachingAllocator::State::free_hit(Address address, Outcome& out) noe
   PlaceMemory& place = *sole_memory;
   const BlockTable::Entry entry = blocks.find_entry(address);
   const BlockIndex block = entry.block;
+  if (fault(Fault::double_free) && block == kNoBlock) out.status = {};
   if (block == kNoBlock || !blocks[block].is_live()) [[unlikely]]
     return !whole_range.contains(address);  // it may have been set apart since (note_export)
   if (!waited.status.ok()) [[unlikely]] {
@@ -78,6 +82,7 @@ inline bool CachingAllocator::State::free_hit(Address address, Outcome& out) noe
   if (serial > newest) [[unlikely]]
     return true;
   describe_free(place, block, out);
+  if (fault(Fault::lost_free)) return true;
   if (is_held(serial)) [[unlikely]] {
     add_pending(place, block);
   } else {
@@ -91,13 +96,19 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
                                        const Pools::Found& found, Units size, Outcome& out) {
   const SplitChange split = place.pools.take(pool, blocks, found, size);
   Block& b = blocks[found.block];
-  b.tag = out.tag;
+  if (!fault(Fault::tag_of_previous_owner)) b.tag = out.tag;
   b.requested = out.requested;
   blocks.life(found.block).set_serial(next_serial());
   out.address = b.address();
   out.rounded = to_bytes(size);
+  if (fault(Fault::counter_outside_lock)) {
+    mutex.unlock();
+    sched_yield();
+    mutex.lock();
+  }
   place.device.counters.count_allocation(pool, out.rounded, out.requested, split);
   ledger.count_allocation(place.account, out.tag, out.requested);
+  if (fault(Fault::double_count)) ledger.count_allocation(place.account, out.tag, out.requested);
 }
 
 // What the outcome of a free that succeeds tells about its block.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ledger.h"
 
+#include "allocator/fault.h"
+
 #include <algorithm>
 #include <bit>
 #include <new>
@@ -62,7 +64,7 @@ void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) no
   account.below -= static_cast<std::int64_t>(bytes);
   if (keeps_details_) [[unlikely]]
     detail_allocation(account, tag, bytes);
-  if (account.below < 0) [[unlikely]]
+  if (account.below < 0 && !fault(Fault::peak_missed)) [[unlikely]]
     raise(account, tag);
 }
 

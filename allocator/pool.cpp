@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/pool.h"
 
+#include "allocator/fault.h"
+
 #include <cassert>
 
 namespace vramscope {
@@ -53,7 +55,7 @@ void Pools::cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units 
   const BlockIndex next = lower.next;
   upper.where = where;
   upper.requested = lower.requested;
-  upper.size = rest;
+  upper.size = fault(Fault::split_loses_bytes) && rest > 1 ? rest - 1 : rest;
   upper.prev = block;
   upper.next = next;
   upper.tag = searches(pool);

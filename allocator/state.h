@@ -16,6 +16,7 @@
 #include "allocator/block_table.h"
 #include "allocator/caching_allocator.h"
 #include "allocator/device_counters.h"
+#include "allocator/fault.h"
 #include "allocator/ledger.h"
 #include "allocator/limits.h"
 #include "allocator/mutex.h"
@@ -177,6 +178,7 @@ struct CachingAllocator::State {
     return reuse == Reuse::at_free ? waits.settled() : waits.now();
   }
   [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
+    if (fault(Fault::reuse_unproved)) return true;
     return reuse == Reuse::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
   }
   [[nodiscard]] bool is_block_proved(const Waits& waits, BlockIndex block)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "allocator/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -59,7 +60,8 @@ bool CachingAllocator::State::free_whole(Kind kind, Address address, Wait when,
     newest_pending = wholes(kind).newest_pending();
     out.where = block->where;
   }
-  const bool waited = when == Wait::now && wait_for(out.where, out);
+  const bool skips = kind == Kind::pinned && fault(Fault::pinned_reuse_without_waiting);
+  const bool waited = skips || (when == Wait::now && wait_for(out.where, out));
   if (waited && !out.status.ok()) return true;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
@@ -114,7 +116,8 @@ Status CachingAllocator::State::complete_pending_whole(Place where, std::uint32_
     complete_free_whole(*block);
     const bool is_too_large =
         where.kind == Kind::pinned && block->bytes > limits.pinned_max_cached_size;
-    if (!block->exported && !is_too_large) {
+    const bool is_exported = block->exported && !fault(Fault::exported_recycled);
+    if (!is_exported && !is_too_large) {
       owner.put(*block);
       continue;
     }

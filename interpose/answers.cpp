@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/answers.h"
 
+#include "allocator/fault.h"
+
 namespace vramscope::routes {
 
 CUresult to_code(const Status& status) noexcept {
@@ -11,7 +13,7 @@ CUresult to_code(const Status& status) noexcept {
     case Result::invalid:
       return CUDA_ERROR_INVALID_VALUE;
     case Result::out_of_memory:
-      return CUDA_ERROR_OUT_OF_MEMORY;
+      return fault(Fault::changed_code) ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_OUT_OF_MEMORY;
     case Result::failed:
     case Result::forbidden:
       break;

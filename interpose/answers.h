@@ -3,6 +3,7 @@
 #pragma once
 
 #include "allocator/caching_allocator.h"
+#include "allocator/fault.h"
 #include "interpose/functions.h"
 
 namespace vramscope::routes {
@@ -31,7 +32,8 @@ namespace vramscope::routes {
 
 // The slack between what was asked for and the block's end is not the program's.
 [[nodiscard]] inline bool outside_live_block(const Found& found, CUdeviceptr address) noexcept {
-  return !found.live || address >= found.block.address + found.block.requested_size;
+  const Address slack = fault(Fault::range_off_by_one) ? 1 : 0;
+  return !found.live || address >= found.block.address + found.block.requested_size + slack;
 }
 
 // The driver's allocation is what the program asked for: it describes it best.

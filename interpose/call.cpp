@@ -3,6 +3,7 @@
 #include "interpose/call.h"
 
 #include "allocator/call_time.h"
+#include "allocator/fault.h"
 #include "interpose/inside.h"
 #include "interpose/nested.h"
 #include "interpose/nvtx.h"
@@ -127,16 +128,17 @@ Found Call::find(Kind kind, Address address) noexcept {
 }
 
 void Call::forget(const Found& found) noexcept {
-  if (!found.direct) return;
+  if (!found.direct || fault(Fault::release_unrecorded)) return;
   (void)profiler_->allocator().forget(found.where.kind, found.segment, found.serial);
 }
 
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
-  event_.failed = code != CUDA_SUCCESS;
+  event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
   const std::uint64_t end_ns = answered_ns_ != 0 ? answered_ns_ : now_ns();
   event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
   profiler_->recorder().record(event_);
+  if (fault(Fault::double_record)) profiler_->recorder().record(event_);
   return code;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <new>
 
+#include "allocator/fault.h"
 #include "interpose/real.h"
 
 namespace vramscope {
@@ -38,6 +39,7 @@ CUgraph Captures::graph_of(CUstream stream, bool per_thread) noexcept {
 }
 
 void Captures::began(const Key& key, CUgraph graph) noexcept {
+  if (fault(Fault::capture_ignored)) return;
   const SystemLock lock(mutex_);
   try {
     open_.push_back({key, graph});

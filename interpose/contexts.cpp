@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "allocator/fault.h"
 #include "interpose/real.h"
 
 namespace vramscope {
@@ -27,7 +28,8 @@ Contexts::Current Contexts::current() noexcept {
   }
   if (context == nullptr) return {.code = CUDA_ERROR_INVALID_CONTEXT, .place = {}};
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-  if (remembered.context == context && remembered.generation == generation) {
+  const bool is_same = remembered.context == context || fault(Fault::stale_place);
+  if (is_same && remembered.generation == generation) {
     return {.code = CUDA_SUCCESS, .place = remembered.place};
   }
   CUdevice device = 0;
@@ -93,10 +95,15 @@ CUcontext Contexts::memory_owner(CUcontext context) noexcept {
   return context;
 }
 
+// A context that has ended may still be current: the driver refuses to be called in it.
 CUresult Contexts::check_current() noexcept {
   CUcontext context = nullptr;
-  const CUresult code = real().cuCtxGetCurrent(&context);
-  return code == CUDA_SUCCESS && context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : code;
+  if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) return code;
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (remembered.context == context && remembered.generation == generation) return CUDA_SUCCESS;
+  CUdevice device = 0;
+  return real().cuCtxGetDevice(&device);
 }
 
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
@@ -151,13 +158,14 @@ CUcontext Contexts::handle(Place place) const noexcept {
   return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
-Within::Within(CUcontext context) noexcept {
+Within::Within(CUcontext context, Caller caller) noexcept {
   CUcontext current = nullptr;
   code_ = real().cuCtxGetCurrent(&current);
   if (code_ != CUDA_SUCCESS || current == context) return;
-  if (current == nullptr) {
-    code_ = CUDA_ERROR_INVALID_CONTEXT;
-    return;
+  if (caller == Caller::in_a_context) {
+    CUdevice device = 0;  // of no use: the question tells whether the current context has ended
+    code_ = current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : real().cuCtxGetDevice(&device);
+    if (code_ != CUDA_SUCCESS) return;
   }
   code_ = real().cuCtxPushCurrent_v2(context);
   pushed_ = code_ == CUDA_SUCCESS;

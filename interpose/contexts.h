@@ -47,8 +47,8 @@ class Contexts {
   };
   // The calling thread's current context.
   [[nodiscard]] Current current() noexcept;
-  // Only whether there is one, as a code of the driver's.
-  [[nodiscard]] static CUresult check_current() noexcept;
+  // Only whether there is one that has not ended, as a code of the driver's.
+  [[nodiscard]] CUresult check_current() noexcept;
 
   // Handle of the context of a place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
@@ -138,12 +138,14 @@ class Contexts {
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i
 };
 
-// Makes the context of a place current for one scope, when it is not already. A thread without any
-// context gets none: code() is INVALID_CONTEXT then, what the driver says to the program's own
-// call.
+// Makes the context of a place current for one scope, when it is not already.
 class Within {
  public:
-  explicit Within(CUcontext context) noexcept;
+  // in_a_context: what follows is the program's own call, which the driver refuses on a thread
+  // without a context, or with one that has ended; code() is that refusal then. anywhere: what we
+  // do of our own accord, such as giving idle segments back.
+  enum class Caller : std::uint8_t { in_a_context, anywhere };
+  explicit Within(CUcontext context, Caller caller = Caller::in_a_context) noexcept;
   ~Within();
   Within(const Within&) = delete;
   Within& operator=(const Within&) = delete;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "allocator/fault.h"
 #include "interpose/answers.h"
 #include "interpose/message.h"
 #include "interpose/real.h"
@@ -14,6 +15,7 @@ namespace vramscope::routes {
 bool may_export(Call& call, const Found& found, const char* function) noexcept {
   Profiler& profiler = call.profiler();
   if (profiler.allocator().note_export(found.block.address).exported) return true;
+  if (fault(Fault::part_exported)) return true;
   char line[192];
   std::snprintf(line, sizeof line,
                 "%s: this memory is part of a shared segment and cannot be exported; "

@@ -1,5 +1,6 @@
 // Frees: memory of ours goes back to the allocator, all other memory to the driver.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/fault.h"
 #include "interpose/answers.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
@@ -18,10 +19,13 @@ template <class Refuse, class Foreign>
 CUresult free_ours(Call& call, Address address, Wait when, Only only, Refuse refuse,
                    Foreign foreign) {
   Profiler& profiler = call.profiler();
-  if (profiler.waits_at_reuse()) {  // nothing else asks the driver whether it may be called
-    if (const CUresult code = Contexts::check_current(); code != CUDA_SUCCESS) return code;
-    when = Wait::now;
+  // Without a wait nothing else asks the driver whether it may be called.
+  if (profiler.waits_at_reuse() || profiler.captures().any()) {
+    if (const CUresult code = profiler.contexts().check_current(); code != CUDA_SUCCESS) {
+      return code;
+    }
   }
+  if (profiler.waits_at_reuse()) when = Wait::now;
   const Outcome outcome = profiler.allocator().free(address, when, only);
   if (outcome.status.result == Result::invalid) {
     return profiler.allocator().find(address).owned ? refuse() : foreign();
@@ -85,6 +89,10 @@ CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) no
   };
   if (!call.profiler().allocator().may_own(dptr)) return foreign();
   const auto refuse = [] { return real().cuMemFree_v2(unknown_address()); };
+  if (fault(Fault::interior_free)) {
+    const Found found = call.profiler().allocator().find(dptr);
+    if (found.live) dptr = found.block.address;
+  }
   return free_ours(call, dptr, Wait::now, Only::device, refuse, foreign);
 }
 

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "allocator/fault.h"
 #include "interpose/lookup.h"
 #include "interpose/profiler.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 template <class Function>
 [[noreturn]] void leave(const char* name, int status) noexcept {
-  Profiler::final_report("exit");
+  if (!fault(Fault::exit_without_report)) Profiler::final_report("exit");
   next_definition<Function>(nullptr, name)(status);
   __builtin_unreachable();
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "allocator/fault.h"
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
@@ -77,6 +78,7 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
   const bool found = code == CUDA_SUCCESS && pfn != nullptr && *pfn != nullptr;
   if (!found || switched_off()) return code;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  if (per_thread && fault(Fault::missed_flavour)) return code;
   const FunctionRow* newest = newest_row(symbol, version, per_thread);
   if (newest == nullptr) return code;
   if (const FunctionRow* known = row_of(*newest, version, flags, *pfn)) {
@@ -109,6 +111,7 @@ void forget_context(Profiler& profiler, CUcontext context) {
   profiler.graphs().context_ended(context);
   profiler.contexts().forget_attachments(context);
   profiler.device_use().ended(context);
+  if (fault(Fault::wrong_epoch)) return;
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       profiler.allocator().forget_place(in_context(kind, place.device, place.context));
@@ -120,7 +123,20 @@ void forget_context(Profiler& profiler, CUcontext context) {
   });
 }
 
+// The driver's own free of what ends now with `context` has waited for whoever used it, in any
+// context; with at-reuse nobody has yet. A thread without a context is in this one meanwhile.
+void finish_frees(Profiler& profiler, CUcontext context) {
+  Place place;
+  if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return;
+  CUcontext current = nullptr;
+  real().cuCtxGetCurrent(&current);
+  const bool pushed = current == nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+  static_cast<void>(profiler.backend().wait(in_context(Kind::pinned, place.device, place.context)));
+  if (pushed) real().cuCtxPopCurrent_v2(&current);
+}
+
 CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {
+  finish_frees(call.profiler(), context);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) forget_context(call.profiler(), context);
   return code;
@@ -142,6 +158,7 @@ CUcontext primary_context(CUdevice device) {
 
 CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice device) {
   const CUcontext context = primary_context(device);
+  finish_frees(call.profiler(), context);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr && primary_context(device) == nullptr) {
     forget_context(call.profiler(), context);
@@ -161,6 +178,19 @@ CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bo
   return code;
 }
 
+// Whether a capture goes on after an answer to its end: an invalidated one does not.
+bool goes_on(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The graph of a capture that may fail: the driver destroys it then.
 class OwnGraph {
  public:
@@ -178,16 +208,13 @@ class OwnGraph {
   GraphMemory::Number number_ = GraphMemory::none;
 };
 
-// Also after most failures: an invalidated capture has ended.
 CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
                      bool per_thread) {
   const Captures::Key key = Captures::key(stream, per_thread);
   const OwnGraph own(call.profiler(), key);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
-  const bool goes_on =
-      code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || code == CUDA_ERROR_INVALID_VALUE;
-  if (goes_on) return code;
+  if (goes_on(code)) return code;
   call.profiler().captures().ended(key);
   if (code != CUDA_SUCCESS) own.failed();
   return code;
@@ -220,10 +247,16 @@ CUresult cuCtxAttach(Call& call, const DirectCall& direct, CUcontext* pctx, unsi
   return code;
 }
 CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  CUdevice device = 0;
+  const bool is_primary = ctx != nullptr && real().cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+                          primary_context(device) == ctx;
+  finish_frees(call.profiler(), ctx);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS && !call.profiler().contexts().detached(ctx)) {
-    forget_context(call.profiler(), ctx);
-  }
+  if (code != CUDA_SUCCESS) return code;
+  bool is_held = call.profiler().contexts().detached(ctx);
+  if (is_primary)
+    is_held = primary_context(device) != nullptr;  // those who retained it hold it too
+  if (!is_held) forget_context(call.profiler(), ctx);
   return code;
 }
 
@@ -240,6 +273,7 @@ CUresult cuDevicePrimaryCtxReset(Call& call, const DirectCall& direct, CUdevice 
 }
 CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
   const CUcontext context = primary_context(dev);
+  finish_frees(call.profiler(), context);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr) forget_context(call.profiler(), context);
   return code;

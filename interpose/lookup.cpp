@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "allocator/fault.h"
 #include "interpose/profiler.h"
 #include "interpose/real.h"
 
@@ -161,6 +162,7 @@ const FunctionRow* newest_row(const char* symbol, int version, bool per_thread) 
   for (std::size_t i = first_asked_as(name); i < kFunctionCount; ++i) {
     const FunctionRow& candidate = kFunctions[kByAskedName[i]];
     if (name != candidate.asked_as || candidate.since > version) break;
+    if (candidate.since == version && fault(Fault::missed_version)) break;
     const bool better = best == nullptr || candidate.per_thread >= best->per_thread;
     if (candidate.per_thread <= per_thread && better) best = &candidate;
   }

@@ -15,7 +15,10 @@ constexpr std::string_view kPrefix = "VRAMSCOPE_";
 
 // Variables of the same family that are not settings of the library.
 constexpr std::string_view kOthers[] = {
-    "VRAMSCOPE_SIM",             // the simulated device's own settings
+    "VRAMSCOPE_SIM",  // the simulated device's own settings
+#ifdef VRAMSCOPE_FAULTS
+    "VRAMSCOPE_FAULT",  // allocator/fault.h
+#endif
     "VRAMSCOPE_FREE_BEFORE",     // what is free of each device, by run
     "VRAMSCOPE_NOTE_FILE",       // where the library notes the reports it wrote, for run
     "VRAMSCOPE_NVTX_INJECTION",  // the user's own library for NVTX

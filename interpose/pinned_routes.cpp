@@ -1,6 +1,7 @@
 // Pinned host memory that our allocator serves, and the answers about it. Registered memory is the
 // program's own and stays direct.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/fault.h"
 #include "interpose/answers.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
@@ -18,7 +19,7 @@ CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, s
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
   Place place;
   if (!call.find_place(place)) return direct();  // and which error this is
-  place = with_host_flags(place, flags);
+  place = with_host_flags(place, fault(Fault::flags_dropped) ? 0 : flags);
   const Outcome outcome = profiler.allocator().allocate(
       {.where = place, .bytes = bytes, .tag = call.tag(place, bytes)});
   if (served_nothing(outcome.status)) return direct();
@@ -51,6 +52,12 @@ CUresult cuMemAllocHost(Call& call, const DirectCall& direct, void** pp,
 CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
                            std::size_t bytesize) noexcept {
   return allocate_pinned(call, direct, pp, bytesize, 0);
+}
+
+// Registered memory is the program's own; pinned memory of ours that is free is nobody's.
+CUresult cuMemHostUnregister(Call& call, const DirectCall& direct, void* p) noexcept {
+  void* const known = as_program_knows(call, p);
+  return known == p ? direct() : real().cuMemHostUnregister(known);
 }
 
 CUresult cuMemHostGetFlags(Call& call, const DirectCall&, unsigned int* pFlags, void* p) noexcept {

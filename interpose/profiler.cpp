@@ -11,6 +11,7 @@
 #include <new>
 
 #include "allocator/call_time.h"
+#include "allocator/fault.h"
 #include "interpose/alloc_conf.h"
 #include "interpose/bypasses.h"
 #include "interpose/clock.h"
@@ -38,7 +39,8 @@ constinit std::atomic_flag starting = ATOMIC_FLAG_INIT;
 // The profiler, if this process owns the record: not a child of fork or vfork.
 Profiler* owned() noexcept {
   Profiler* profiler = Profiler::active();
-  const bool ours = profiler != nullptr && owner.load(std::memory_order_relaxed) == getpid();
+  const bool is_owner = owner.load(std::memory_order_relaxed) == getpid();
+  const bool ours = profiler != nullptr && (is_owner || fault(Fault::vfork_child_reports));
   return ours ? profiler : nullptr;
 }
 
@@ -133,6 +135,14 @@ void Profiler::start() noexcept {
   owner.store(getpid(), std::memory_order_relaxed);
   current.set(profiler);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  if (fault(Fault::lock_over_fork)) {
+    static constinit std::atomic_flag held = ATOMIC_FLAG_INIT;
+    pthread_atfork([] { held.test_and_set(); }, [] { held.clear(); },
+                   [] {
+                     while (held.test_and_set()) {
+                     }
+                   });
+  }
   profiler->triggers_.start(start.options.signal.number);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "allocator/fault.h"
 #include "interpose/answers.h"
 #include "interpose/export_routes.h"
 #include "interpose/memory_limit.h"
@@ -37,7 +38,9 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   if (free != nullptr && total != nullptr) {
     call.profiler().backend().note_free_memory(place.device, *free, *total);
   }
-  if (free != nullptr) *free += call.profiler().allocator().recoverable_bytes(place.device);
+  if (free != nullptr && !fault(Fault::free_memory_uncorrected)) {
+    *free += call.profiler().allocator().recoverable_bytes(place.device);
+  }
   cut_to_limit(call.profiler(), place.device, free, total);
   return code;
 }
@@ -66,7 +69,7 @@ CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdevicep
     return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
   }
   const CUresult code = direct();  // it knows best whether it may be asked now
-  if (code != CUDA_SUCCESS || is_exact(found)) return code;
+  if (code != CUDA_SUCCESS || is_exact(found) || fault(Fault::range_of_segment)) return code;
   if (pbase != nullptr) *pbase = found.block.address;
   if (psize != nullptr) *psize = found.block.requested_size;
   return CUDA_SUCCESS;

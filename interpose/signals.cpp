@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "allocator/fault.h"
 #include "interpose/lookup.h"
 
 #define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -112,7 +113,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   const Action program = take_program_action(own);
   if (!own && program.sa_handler == SIG_DFL) act_by_default(signal);
   errno = kept;
-  if (!is_function(program)) return;
+  if (!is_function(program) || fault(Fault::handler_not_chained)) return;
   if ((program.sa_flags & SA_SIGINFO) != 0) {
     program.sa_sigaction(signal, info, context);
   } else {

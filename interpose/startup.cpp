@@ -14,9 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string_view>
 
+#include "allocator/fault.h"
 #include "interpose/clock.h"
 #include "interpose/profiler.h"
 #include "reporter/report/file_name.h"
@@ -70,6 +72,22 @@ std::vector<std::pair<std::string, std::string>> whole_environment() {
   return all;
 }
 
+#ifdef VRAMSCOPE_FAULTS
+void choose_fault() {
+  const char* chosen = std::getenv("VRAMSCOPE_FAULT");
+  constexpr const char* kNames[] = {
+      "",
+#define FAULT(name, text) #name,
+#include "allocator/faults.def"
+  };
+  for (std::size_t i = 1; chosen != nullptr && i < std::size(kNames); ++i) {
+    if (std::strcmp(chosen, kNames[i]) == 0) chosen_fault = static_cast<Fault>(i);
+  }
+}
+#else
+void choose_fault() {}
+#endif
+
 Startup take() {
   Startup now;
   now.start_time_ns = wall_time_ns();
@@ -86,6 +104,7 @@ Startup take() {
   if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;
   if (const char* bytes = std::getenv("VRAMSCOPE_FREE_BEFORE")) now.free_before = bytes;
   now.rank = rank();
+  choose_fault();
   if (now.options.output.find("%{") != std::string::npos) now.environment = whole_environment();
   return now;
 }

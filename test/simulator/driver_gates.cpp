@@ -90,3 +90,16 @@ extern "C" [[gnu::visibility("default")]] std::uint64_t vramscope_simulated_laun
   using namespace vramscope::simulator;
   return admit(Needs::driver) == CUDA_ERROR_NOT_INITIALIZED ? 0 : driver().launches.load();
 }
+
+// The k-th allocation call of the device from now on fails (0: none), and every call answers
+// `sticky` (0: none does). For programs that are tests.
+extern "C" [[gnu::visibility("default")]] void vramscope_simulated_fault(int device,
+                                                                         std::uint64_t fail_in,
+                                                                         int sticky) {
+  using namespace vramscope::simulator;
+  if (admit(Needs::driver) != CUDA_SUCCESS) return;
+  Device* const chosen = driver().device(device);
+  if (chosen == nullptr) return;
+  if (fail_in != 0) chosen->accounts.fail_call(fail_in);
+  if (sticky != 0) chosen->accounts.set_sticky(sticky);
+}

@@ -1,0 +1,53 @@
+// Modes and options.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/differential/configurations.h"
+
+namespace vramscope::differential {
+namespace {
+
+const std::pair<std::string, std::string> kAtReuse = {"VRAMSCOPE_REUSE", "at-reuse"};
+
+Configuration with_setting(const std::string& setting) {
+  return {
+      .name = "cache " + setting, .mode = "cache", .options = {{"VRAMSCOPE_ALLOC_CONF", setting}}};
+}
+
+Configuration with_option(const std::string& name, const std::string& value) {
+  return {.name = "cache " + name + "=" + value,
+          .mode = "cache",
+          .options = {{"VRAMSCOPE_" + name, value}}};
+}
+
+}  // namespace
+
+std::vector<Configuration> modes() {
+  return {{.name = "native", .mode = "", .options = {}},
+          {.name = "cache", .mode = "cache", .options = {}},
+          {.name = "cache at-reuse", .mode = "cache", .options = {kAtReuse}},
+          {.name = "dedicated", .mode = "dedicated", .options = {}},
+          {.name = "observe", .mode = "observe", .options = {}}};
+}
+
+std::vector<Configuration> rotated() {
+  std::vector<Configuration> all;
+  for (const char* setting :
+       {"max_split_size_mb:24", "max_non_split_rounding_mb:32", "large_segment_size_mb:32",
+        "roundup_power2_divisions:4", "roundup_power2_divisions:[1:2,4:1,>:8]",
+        "garbage_collection_threshold:0.001", "per_process_memory_fraction:0.9",
+        "throw_on_cudamalloc_oom:True", "pinned_max_round_threshold_mb:1",
+        "pinned_max_cached_size_mb:1", "exact_fallback:False"}) {
+    all.push_back(with_setting(setting));
+  }
+  all.push_back(with_option("EXACT_FALLBACK", "off"));
+  all.push_back(with_option("STACKS", "frame-pointers"));
+  all.push_back(with_option("STACKS", "none"));
+  all.push_back(with_option("STACK_DEPTH", "1"));
+  all.push_back(with_option("DEVICE_MEMORY_LIMIT", "64GiB"));
+  all.push_back({.name = "dedicated at-reuse", .mode = "dedicated", .options = {kAtReuse}});
+  all.push_back({.name = "dedicated, garbage collected",
+                 .mode = "dedicated",
+                 .options = {{"VRAMSCOPE_ALLOC_CONF", "garbage_collection_threshold:0.001"}}});
+  return all;
+}
+
+}  // namespace vramscope::differential

@@ -1,0 +1,108 @@
+// Makes a sequence from a seed: random calls that mostly make sense, and some that do not.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "test/differential/sequence.h"
+
+namespace vramscope::differential {
+
+// About `calls` lines; the same seed gives the same sequence, whatever the machine.
+[[nodiscard]] Sequence generate(std::uint64_t seed, std::size_t calls);
+
+// What the generator believes to be there. It may be wrong after a call that failed: the player
+// skips what does not make sense then.
+class Generator {
+ public:
+  Generator(std::uint64_t seed, std::size_t calls);
+  [[nodiscard]] Sequence make();
+
+ private:
+  struct Action {
+    unsigned weight;
+    void (Generator::*emit)();
+  };
+  enum class Length : unsigned char { same, one };
+
+  // Of equal chance, below `count`.
+  std::size_t below(std::size_t count) { return count == 0 ? 0 : random_() % count; }
+  bool chance(unsigned percent) { return below(100) < percent; }
+  template <class T, std::size_t N>
+  const T& one_of(const T (&list)[N]) {
+    return list[below(N)];
+  }
+  std::string pick(const std::set<std::string>& names);
+  std::string name(const char* letter, std::size_t count) {
+    return letter + std::to_string(below(count));
+  }
+  std::uint64_t size();
+  std::string offset();
+  Way way();
+  int thread() { return static_cast<int>(below(threads_)); }
+  std::string stream_or_default();
+  std::string stream_or_now() { return chance(30) ? "now" : stream_or_default(); }
+
+  void emit(int thread, std::string verb, std::vector<std::string> words, Way way = Way::linked);
+  void emit(std::string verb, std::vector<std::string> words) {
+    emit(thread(), std::move(verb), std::move(words), way());
+  }
+  void end_context(const std::string& context);
+
+  void begin();
+  void choose_actions();
+  void finish();
+
+  void allocate();
+  void free_memory();
+  void free_wrongly();
+  void allocate_other_kinds();
+  void query();
+  void write();
+  void copy();
+  void copy_and_free();
+  void check();
+  void pin();
+  void unpin();
+  void register_host();
+  void ask_host();
+  void stream();
+  void wait();
+  void context();
+  void use_context();
+  void reset();
+  void capture();
+  void graph();
+  void pool();
+  void virtual_memory();
+  void report();
+  void child();
+  void together();
+  void fault();
+  void trim();
+  void share();
+  void refuse();
+
+  std::mt19937_64 random_;
+  const std::size_t calls_;
+  Sequence sequence_;
+  std::vector<Action> actions_;
+  unsigned all_weights_ = 0;
+  std::size_t threads_ = 1;
+  std::size_t devices_ = 1;
+  bool shares_ = false;
+  unsigned frees_in_order_ = 0;  // percent of the frees of plain memory
+  std::size_t slots_ = 16;
+  std::uint64_t favourite_ = 4096;  // a size that comes again and again
+  std::set<std::string> memories_, pinned_, registered_, streams_, contexts_, graphs_, executables_,
+      pools_, arrays_, pooled_;
+  std::set<std::string> written_;
+  std::string capturing_;  // a stream, or empty
+};
+
+}  // namespace vramscope::differential

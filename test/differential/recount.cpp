@@ -1,0 +1,226 @@
+// A report against itself and against those before it.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/differential/recount.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace vramscope::differential {
+namespace {
+
+using Counts = std::map<std::string, std::int64_t>;
+
+std::int64_t number(const Json& value, const char* name) {
+  return value.at(name).get<std::int64_t>();
+}
+
+void expect(Problems& problems, const std::string& what, std::int64_t want, std::int64_t got) {
+  if (want == got) return;
+  problems.push_back(what + ": " + std::to_string(got) + " in the report, " + std::to_string(want) +
+                     " counted");
+}
+
+void check_tiling(Problems& problems, const Json& segments) {
+  for (const Json& segment : segments) {
+    std::int64_t address = number(segment, "address");
+    const std::string name = "segment at " + std::to_string(address);
+    std::int64_t live = 0, active = 0;
+    bool last_was_free = false;
+    for (const Json& block : segment.at("blocks")) {
+      expect(problems, name + ": a block's address", address, number(block, "address"));
+      address += number(block, "size");
+      const std::string& state = block.at("state").get_ref<const std::string&>();
+      if (state == "active_allocated") live += number(block, "size");
+      if (state != "inactive") active += number(block, "size");
+      const bool is_free = state == "inactive";
+      if (is_free && last_was_free) problems.push_back(name + ": two free neighbours");
+      last_was_free = is_free;
+    }
+    expect(problems, name + ": its end", address,
+           number(segment, "address") + number(segment, "total_size"));
+    expect(problems, name + ": allocated_size", live, number(segment, "allocated_size"));
+    expect(problems, name + ": active_size", active, number(segment, "active_size"));
+  }
+}
+
+// No two segments of addresses share one: nothing is recorded twice.
+void check_overlaps(Problems& problems, const Json& report) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  const auto add = [&](const Json& segments) {
+    for (const Json& segment : segments) {
+      const std::string& kind = segment.at("kind").get_ref<const std::string&>();
+      const bool is_memory = kind == "device" || kind == "pinned" || kind == "managed" ||
+                             kind == "stream_ordered" || kind == "mapping" || kind == "registered";
+      if (!is_memory) continue;
+      ranges.emplace_back(number(segment, "address"), number(segment, "total_size"));
+    }
+  };
+  for (const Json& device : report.at("devices")) add(device.at("segments"));
+  add(report.at("host").at("segments"));
+  add(report.at("host").at("registrations"));
+  std::sort(ranges.begin(), ranges.end());
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i - 1].first + ranges[i - 1].second <= ranges[i].first) continue;
+    problems.push_back("two segments share " + std::to_string(ranges[i].first));
+  }
+}
+
+Counts device_counts(const Json& segments) {
+  Counts counts;
+  const auto add = [&](const std::string& pool, const char* name, std::int64_t amount) {
+    counts[std::string(name) + ".all.current"] += amount;
+    counts[std::string(name) + "." + pool + "_pool.current"] += amount;
+  };
+  for (const Json& segment : segments) {
+    if (segment.at("kind") != "device") continue;
+    const std::string pool = segment.at("segment_type").get<std::string>();
+    add(pool, "segment", 1);
+    add(pool, "reserved_bytes", number(segment, "total_size"));
+    for (const Json& block : segment.at("blocks")) {
+      const std::string& state = block.at("state").get_ref<const std::string&>();
+      const std::int64_t size = number(block, "size");
+      if (state == "active_allocated")
+        add(pool, "allocation", 1), add(pool, "allocated_bytes", size);
+      if (state != "inactive") {
+        add(pool, "active", 1);
+        add(pool, "active_bytes", size);
+        add(pool, "requested_bytes", number(block, "requested_size"));
+      } else if (segment.at("blocks").size() > 1) {
+        add(pool, "inactive_split", 1);
+        add(pool, "inactive_split_bytes", size);
+      }
+    }
+  }
+  return counts;
+}
+
+Counts host_counts(const Json& host) {
+  Counts counts;
+  for (const char* list : {"segments", "registrations"}) {
+    for (const Json& segment : host.at(list)) {
+      counts["segment.current"] += 1;
+      counts["reserved_bytes.current"] += number(segment, "total_size");
+      for (const Json& block : segment.at("blocks")) {
+        const std::string& state = block.at("state").get_ref<const std::string&>();
+        if (state == "active_allocated") {
+          counts["allocated.current"] += 1;
+          counts["allocated_bytes.current"] += number(block, "size");
+        }
+        if (state != "inactive") {
+          counts["active_requests.current"] += 1;
+          counts["active_bytes.current"] += number(block, "size");
+        }
+      }
+    }
+  }
+  return counts;
+}
+
+// Every current value is in `counts`, or is 0; none is above its peak, nor apart from its totals.
+void check_stats(Problems& problems, const std::string& where, const Json& stats,
+                 const Counts& counts) {
+  for (const auto& [name, value] : stats.items()) {
+    if (!name.ends_with(".current") || name.starts_with("oversize")) continue;
+    const auto want = counts.find(name.starts_with("allocated.") && name.find("pool") != name.npos
+                                      ? "allocation" + name.substr(9)
+                                      : name);
+    const std::string stem = name.substr(0, name.size() - 7);
+    const auto current = value.get<std::int64_t>();
+    const bool is_alias = stem == "allocated.all.";
+    const auto found = is_alias ? counts.find("allocation.all.current") : want;
+    expect(problems, where + name, found == counts.end() ? 0 : found->second, current);
+    const std::int64_t peak = number(stats, (stem + "peak").c_str());
+    if (peak < current) problems.push_back(where + stem + "peak is below the current value");
+    expect(problems, where + stem + "allocated less freed",
+           number(stats, (stem + "allocated").c_str()) - number(stats, (stem + "freed").c_str()),
+           current);
+  }
+}
+
+std::int64_t live_bytes(const Json& report) {
+  std::int64_t sum = 0;
+  const auto add = [&](const Json& segments) {
+    for (const Json& segment : segments) {
+      for (const Json& block : segment.at("blocks")) {
+        if (block.at("state") != "inactive") sum += number(block, "requested_size");
+      }
+    }
+  };
+  for (const Json& device : report.at("devices")) add(device.at("segments"));
+  add(report.at("host").at("segments"));
+  add(report.at("host").at("registrations"));
+  return sum;
+}
+
+void check_sums(Problems& problems, const Json& report) {
+  std::int64_t in_ledger = 0, device_in_ledger = 0, requested = 0, in_sites = 0;
+  for (const Json& row : report.at("ledger")) {
+    if (number(row, "calls") == 0) continue;  // what no call of ours is behind
+    in_ledger += number(row, "current_bytes");
+    if (row.at("kind") == "device") device_in_ledger += number(row, "current_bytes");
+    if (number(row, "peak_bytes") < number(row, "current_bytes")) {
+      problems.push_back("a ledger's peak is below its current value");
+    }
+  }
+  for (const Json& device : report.at("devices")) {
+    const Json& stats = device.at("memory_stats");
+    if (!stats.empty()) requested += number(stats, "requested_bytes.all.current");
+  }
+  for (const Json& site : report.at("sites")) in_sites += number(site, "live_bytes");
+  expect(problems, "the ledger's device bytes", requested, device_in_ledger);
+  expect(problems, "the ledger's bytes", live_bytes(report), in_ledger);
+  expect(problems, "the sites' live bytes", live_bytes(report), in_sites);
+  expect(problems, "unrecorded calls", 0, number(report, "unrecorded_calls"));
+}
+
+}  // namespace
+
+Problems recount(const Json& report) {
+  Problems problems;
+  check_overlaps(problems, report);
+  for (const Json& device : report.at("devices")) {
+    check_tiling(problems, device.at("segments"));
+    check_stats(problems, "device " + std::to_string(number(device, "index")) + " ",
+                device.at("memory_stats"), device_counts(device.at("segments")));
+  }
+  const Json& host = report.at("host");
+  check_tiling(problems, host.at("segments"));
+  check_tiling(problems, host.at("registrations"));
+  check_stats(problems, "host ", host.at("memory_stats"), host_counts(host));
+  check_sums(problems, report);
+  return problems;
+}
+
+Problems History::next(const Json& report) {
+  Problems problems;
+  const auto grow = [&](const std::string& name, std::int64_t value, const char* what) {
+    std::int64_t& least = least_[name];
+    if (value < least) problems.push_back(name + what);
+    least = std::max(least, value);
+  };
+  const auto add = [&](const std::string& where, const Json& stats) {
+    for (const auto& [name, value] : stats.items()) {
+      const auto at = value.get<std::int64_t>();
+      if (name.ends_with(".current")) {
+        std::int64_t& least = least_[where + name.substr(0, name.size() - 7) + "peak"];
+        least = std::max(least, at);
+      }
+      const bool grows = name.ends_with(".peak") || name.ends_with(".allocated") ||
+                         name.ends_with(".freed") || name.starts_with("num_");
+      if (grows) grow(where + name, at, " fell since the report before");
+    }
+  };
+  for (const Json& device : report.at("devices")) {
+    add("device " + std::to_string(number(device, "index")) + " ", device.at("memory_stats"));
+  }
+  add("host ", report.at("host").at("memory_stats"));
+  for (const Json& row : report.at("ledger")) {
+    const std::string name =
+        "ledger " + std::to_string(number(row, "device")) + " " + row.at("kind").get<std::string>();
+    grow(name + " peak", number(row, "peak_bytes"), " fell since the report before");
+    grow(name + " calls", number(row, "calls"), " fell since the report before");
+  }
+  return problems;
+}
+
+}  // namespace vramscope::differential

@@ -1,0 +1,211 @@
+// Keeps what the program has.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/differential/world.h"
+
+#include <algorithm>
+
+namespace vramscope::differential {
+
+const char* name_of(MemoryKind kind) {
+  constexpr const char* kNames[] = {
+      "device",        "managed",  "stream_ordered", "pinned",   "registered", "mapping",
+      "address_range", "physical", "array",          "imported", "none"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+int World::find_context(CUcontext handle) const {
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    if (contexts[i].alive && contexts[i].handle == handle) return static_cast<int>(i);
+  }
+  return kNone;
+}
+
+int World::find_stream(CUstream handle) const {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i].alive && streams[i].handle == handle) return static_cast<int>(i);
+  }
+  return kNone;
+}
+
+bool World::is_capturing() const {
+  return std::any_of(streams.begin(), streams.end(),
+                     [](const Stream& s) { return s.alive && s.capturing; });
+}
+
+bool World::is_capturing_strictly() const {
+  return std::any_of(streams.begin(), streams.end(), [](const Stream& s) {
+    return s.alive && s.capturing && s.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  });
+}
+
+int World::graph_count() const {
+  const auto alive = [](const Graph& g) { return g.alive; };
+  return static_cast<int>(std::count_if(graphs.begin(), graphs.end(), alive) +
+                          std::count_if(executables.begin(), executables.end(), alive));
+}
+
+const Memory* World::at(std::uint64_t address) const {
+  for (const auto& [name, memory] : memories) {
+    const bool has_address =
+        memory.kind != MemoryKind::physical && memory.kind != MemoryKind::array;
+    if (memory.live && has_address && address - memory.address < memory.bytes) return &memory;
+  }
+  return nullptr;
+}
+
+std::string World::relation(std::uint64_t address) const {
+  const Memory* const memory = at(address);
+  if (memory == nullptr) return address == 0 ? "null" : "unknown";
+  for (const auto& [name, known] : memories) {
+    if (&known != memory) continue;
+    return address == known.address ? name : name + "+" + std::to_string(address - known.address);
+  }
+  return "unknown";
+}
+
+void World::count_begin(const Memory& memory) {
+  if (memory.kind == MemoryKind::none) return;
+  const auto bytes = static_cast<std::int64_t>(memory.bytes);
+  Sum& sum = sums[static_cast<std::size_t>(memory.device)][static_cast<std::size_t>(memory.kind)];
+  sum.live += bytes;
+  // What threads free and allocate at the same time may have been there at the same time, or not.
+  if (!together) sum.peak = std::max(sum.peak, sum.live);
+  ++sum.made;
+  ++sum.count;
+  if (memory.site != kNone) by_site[static_cast<std::size_t>(memory.site)] += bytes;
+}
+
+void World::note_peaks() {
+  for (auto& device : sums) {
+    for (Sum& sum : device) sum.peak = std::max(sum.peak, sum.live);
+  }
+}
+
+void World::count_end(const Memory& memory) {
+  if (memory.kind == MemoryKind::none) return;
+  const auto bytes = static_cast<std::int64_t>(memory.bytes);
+  Sum& sum = sums[static_cast<std::size_t>(memory.device)][static_cast<std::size_t>(memory.kind)];
+  sum.live -= bytes;
+  --sum.count;
+  if (memory.site != kNone) by_site[static_cast<std::size_t>(memory.site)] -= bytes;
+}
+
+void World::begin(Memory& memory, MemoryKind kind, std::uint64_t address, std::uint64_t bytes,
+                  int device, int context, int site) {
+  const std::lock_guard lock(mutex);
+  memory = Memory{};
+  memory.kind = kind;
+  memory.address = address;
+  memory.bytes = bytes;
+  memory.live = true;
+  memory.life = ++lives;
+  memory.device = device;
+  memory.context = context;
+  memory.site = site;
+  count_begin(memory);
+}
+
+void World::end(Memory& memory) {
+  const std::lock_guard lock(mutex);
+  if (!memory.live) return;
+  memory.live = false;
+  memory.written = {};
+  memory.pending.clear();
+  const bool may_be_kept = is_capturing() || graph_count() > 0;
+  if (memory.shelf != kNone) note_end_of_shared(memory, may_be_kept);
+  count_end(memory);
+  const bool is_named = !memory.direct && memory.life <= held_lives && graph_count() > 0;
+  if (memory.kind == MemoryKind::device && is_named) {
+    held.push_back({memory.address, memory.bytes, memory.context});
+  }
+  const bool may_be_held = memory.kind == MemoryKind::device || memory.kind == MemoryKind::pinned;
+  if (may_be_held && !memory.direct && may_be_kept) held_bytes += memory.bytes;
+}
+
+void World::end_context(int context) {
+  for (auto& [name, memory] : memories) {
+    const bool survives =
+        memory.kind == MemoryKind::stream_ordered || memory.kind == MemoryKind::physical ||
+        memory.kind == MemoryKind::mapping || memory.kind == MemoryKind::address_range;
+    if (memory.live && memory.context == context && !survives) {
+      memory.direct = true;  // nobody keeps it back: it is gone
+      end(memory);
+    }
+  }
+  for (Stream& stream : streams) {
+    if (stream.context == context) stream.alive = stream.capturing = false;
+  }
+  for (Event& event : events) {
+    if (event.context == context) event.alive = false;
+  }
+  for (Graph& executable : executables) {
+    if (executable.context == context) executable.alive = false;
+  }
+  Context& ended = contexts[static_cast<std::size_t>(context)];
+  finished_context(*this, ended.handle);
+  std::erase_if(held, [&](const Held& one) { return one.context == context; });
+  ended.alive = false;
+}
+
+namespace {
+
+CUresult wait_for(const Queue& queue) {
+  CUcontext popped = nullptr;
+  if (CU(cuCtxPushCurrent_v2, Way::linked, queue.context) != CUDA_SUCCESS) return CUDA_SUCCESS;
+  const CUresult code = queue.stream != nullptr ? CU(cuStreamSynchronize, Way::linked, queue.stream)
+                                                : CU(cuCtxSynchronize, Way::linked);
+  CU(cuCtxPopCurrent_v2, Way::linked, &popped);
+  return code;
+}
+
+}  // namespace
+
+bool settle(World& world, Memory& memory, const Queue* queue) {
+  while (!memory.pending.empty()) {
+    const Queue first = memory.pending.front();
+    if (queue != nullptr && first == *queue && memory.pending.size() == 1) return true;
+    if (world.is_capturing()) return false;
+    if (world.find_context(first.context) != kNone) {
+      if (wait_for(first) != CUDA_SUCCESS) return false;
+    }
+    if (world.together) {  // the others keep what they know
+      std::erase(memory.pending, first);
+    } else if (first.stream == nullptr) {
+      finished_context(world, first.context);
+    } else {
+      finished(world, first);
+    }
+  }
+  return true;
+}
+
+bool settle_context(World& world, int context) {
+  for (auto& [name, memory] : world.memories) {
+    const bool ends = memory.live && context != kNone && memory.context == context;
+    if (ends && !settle(world, memory, nullptr)) return false;
+  }
+  return true;
+}
+
+bool settle_shared(World& world) {
+  for (auto& [name, memory] : world.memories) {
+    if (memory.live && memory.shelf != kNone && !settle(world, memory, nullptr)) return false;
+  }
+  return true;
+}
+
+void finished(World& world, const Queue& queue) {
+  for (auto& [name, memory] : world.memories) std::erase(memory.pending, queue);
+}
+
+void finished_context(World& world, CUcontext context) {
+  for (auto& [name, memory] : world.memories) {
+    std::erase_if(memory.pending, [&](const Queue& q) { return q.context == context; });
+  }
+}
+
+void finished_all(World& world) {
+  for (auto& [name, memory] : world.memories) memory.pending.clear();
+}
+
+}  // namespace vramscope::differential
