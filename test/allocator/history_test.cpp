@@ -145,6 +145,7 @@ TEST(Ledger, PutsLifetimesIntoDecades) {
 TEST(Ledger, RemembersWhoMadeThePeakAndWhen) {
   Ledger ledger;
   ASSERT_TRUE(ledger.prepare(2));
+  ledger.join(1, {});  // somebody asks for more than totals
   call_time_ns = 1000;
   ledger.count_allocation(kDevice, 1, 100);
   call_time_ns = 2000;
