@@ -39,7 +39,7 @@ extern "C" __attribute__((visibility("default"))) void* malloc(std::size_t bytes
   Dl_info caller;
   if (armed && !hooks_clock) {
     const bool known = dladdr(__builtin_return_address(0), &caller) != 0;
-    if (known && std::strstr(caller.dli_fname, "vramscope") != nullptr) free_once();
+    if (known && std::strstr(caller.dli_fname, "libvramscope") != nullptr) free_once();
   }
   return __libc_malloc(bytes);
 }
