@@ -147,10 +147,14 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
   if (waited && held_up_to == 0 && place.first_pending != kNoBlock) {
     complete_pending(place, newest_pending);
   }
-  if (waited && !is_held(serial)) {
+  const bool completes = waited && !is_held(serial);
+  if (completes) {
     release(place, blocks.find_entry(address), number_of_free(place.waits));
   } else {
     add_pending(place, block);
+  }
+  if (ledger.keeps_details()) {
+    detail_free(place, serial, completes ? End::complete : End::pending, out);
   }
 }
 

@@ -46,7 +46,7 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
   out.status = {Result::failed, 0};
   if (!ledger.prepare(out.tag)) return;
   if (where.kind == Kind::device && !open_device(where.device)) return;
-  const DirectMemory direct{bytes, next_serial(), where, out.tag};
+  const DirectMemory direct{bytes, next_birth(), where, out.tag};
   Directs& directs = directs_of(where.kind);
   if (spare) {
     spare.key() = address;

@@ -85,9 +85,12 @@ inline bool CachingAllocator::State::free_hit(Address address, Outcome& out) noe
   if (fault(Fault::lost_free)) return true;
   if (is_held(serial)) [[unlikely]] {
     add_pending(place, block);
-  } else {
-    release(place, entry, number_of_free(place.waits));
+    if (ledger.keeps_details()) detail_free(place, serial, End::pending, out);
+    return true;
   }
+  release(place, entry, number_of_free(place.waits));
+  if (ledger.keeps_details()) [[unlikely]]
+    detail_free(place, serial, End::complete, out);
   return true;
 }
 
@@ -109,6 +112,19 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   place.device.counters.count_allocation(pool, out.rounded, out.requested, split);
   ledger.count_allocation(place.account, out.tag, out.requested);
   if (fault(Fault::double_count)) ledger.count_allocation(place.account, out.tag, out.requested);
+  if (ledger.keeps_details()) [[unlikely]]
+    detail_hand_out(place, out);
+}
+
+void CachingAllocator::State::detail_hand_out(PlaceMemory& place, const Outcome& out) {
+  births.note(last_serial.load(std::memory_order_relaxed), call_time_ns);
+  ledger.detail_allocation(place.account, out.tag, out.requested);
+}
+
+void CachingAllocator::State::detail_free(PlaceMemory& place, std::uint64_t serial, End end,
+                                          const Outcome& out) {
+  ledger.count_lifetime(out.tag, born_ns(serial));
+  if (end == End::complete) ledger.detail_completion(place.account, out.tag, out.requested);
 }
 
 // What the outcome of a free that succeeds tells about its block.
@@ -120,7 +136,14 @@ void CachingAllocator::State::describe_free(const PlaceMemory& place, BlockIndex
   out.requested = b.requested;
   out.tag = b.tag;
   out.where = place.place;
-  note_lifetime(b.tag, blocks.life(block).serial());
+}
+
+void CachingAllocator::State::take_away(PlaceMemory& place, BlockTable::Entry entry,
+                                        Waits::Number freed) {
+  const Tag tag = blocks[entry.block].tag;
+  const std::uint64_t requested = blocks[entry.block].requested;
+  release(place, entry, freed);
+  if (ledger.keeps_details()) ledger.detail_completion(place.account, tag, requested);
 }
 
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,

@@ -62,8 +62,6 @@ void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) no
   touch(account, tag).total += Amount{bytes, 1};
   ++account.allocations;
   account.below -= static_cast<std::int64_t>(bytes);
-  if (keeps_details_) [[unlikely]]
-    detail_allocation(account, tag, bytes);
   if (account.below < 0 && !fault(Fault::peak_missed)) [[unlikely]]
     raise(account, tag);
 }
@@ -79,8 +77,6 @@ void Ledger::count_call_of_free(Account& account) noexcept { ++account.frees; }
 void Ledger::count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
   touch(account, tag).gone += Amount{bytes, 1};
   account.below += static_cast<std::int64_t>(bytes);
-  if (keeps_details_) [[unlikely]]
-    detail_completion(account, tag, bytes);
 }
 
 void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {

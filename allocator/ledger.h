@@ -79,16 +79,23 @@ class Ledger {
   void count_call_of_free(Account& account) noexcept;
   void count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
 
-  // The same for a place.
+  // Besides, after the one or the other, when keeps_details().
+  void detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+  void detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+
+  // The same for a place, details and all.
   void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept {
     count_allocation(account_of(where), tag, bytes);
+    if (keeps_details_) detail_allocation(account_of(where), tag, bytes);
   }
   void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
-    count_free(account_of(where), tag, bytes);
+    count_call_of_free(where);
+    count_completion(where, tag, bytes);
   }
   void count_call_of_free(Place where) noexcept { count_call_of_free(account_of(where)); }
   void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept {
     count_completion(account_of(where), tag, bytes);
+    if (keeps_details_) detail_completion(account_of(where), tag, bytes);
   }
 
   // Has any tag joined groups? Else nobody asks for more than totals and their peaks, and nothing
@@ -125,8 +132,6 @@ class Ledger {
   }
   [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
   [[gnu::noinline]] static void raise(Account& account, Tag tag) noexcept;
-  [[gnu::noinline]] void detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
-  [[gnu::noinline]] void detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
   [[nodiscard]] Holding& touch(Account& account, Tag tag);
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
   static void add(TagTotals& totals, const Holding& holding);

@@ -115,7 +115,7 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
     BlockIndex next = blocks[i].next;
     if (blocks[next].is_free()) next = blocks[next].next;
     if (blocks[i].is_live()) {
-      release(place, blocks.find_entry(blocks[i].address()), place.waits.now());
+      take_away(place, blocks.find_entry(blocks[i].address()), place.waits.now());
     }
     i = next;
   }
@@ -148,7 +148,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     const SplitChange split = place.pools.give_back(
         b.pool(), blocks, blocks.find_entry(b.address()), number_of_free(place.waits));
     place.device.counters.count_completion(b.pool(), to_bytes(b.size), b.requested, split);
-    ledger.count_completion(place.account, b.tag, b.requested);
+    ledger.count_completion(place.place, b.tag, b.requested);
   }
   note_usual_places();
 }

@@ -132,6 +132,9 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   void release(PlaceMemory& place, PoolClass pool, BlockTable::Entry entry, Waits::Number freed)
       VRAMSCOPE_REQUIRES(mutex);
+  // By nobody's free.
+  void take_away(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
+      VRAMSCOPE_REQUIRES(mutex);
 
   // caching_allocator.cpp
   [[gnu::noinline]] void allocate_otherwise(const Request& request, Outcome& out);
@@ -152,21 +155,24 @@ struct CachingAllocator::State {
   [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
     last_serial.store(serial, std::memory_order_relaxed);
-    if (ledger.keeps_details()) [[unlikely]]
-      note_birth(serial);
     return serial;
   }
-  [[gnu::noinline]] void note_birth(std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex) {
-    births.note(serial, call_time_ns);
+  // The same, and when that was.
+  [[nodiscard]] std::uint64_t next_birth() VRAMSCOPE_REQUIRES(mutex) {
+    const std::uint64_t serial = next_serial();
+    if (ledger.keeps_details()) births.note(serial, call_time_ns);
+    return serial;
   }
   // The program gives up, now, what has this tag and number.
   void note_lifetime(Tag tag, std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex) {
-    if (ledger.keeps_details()) [[unlikely]]
-      count_lifetime(tag, serial);
+    if (ledger.keeps_details()) ledger.count_lifetime(tag, born_ns(serial));
   }
-  [[gnu::noinline]] void count_lifetime(Tag tag, std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex) {
-    ledger.count_lifetime(tag, born_ns(serial));
-  }
+  // What hand_out() and the end of a block leave out, so that it costs nobody who keeps no details.
+  [[gnu::noinline]] void detail_hand_out(PlaceMemory& place, const Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  enum class End : bool { pending, complete };
+  [[gnu::noinline]] void detail_free(PlaceMemory& place, std::uint64_t serial, End end,
+                                     const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
     return births.time_of(serial, last_serial.load(std::memory_order_relaxed));
   }

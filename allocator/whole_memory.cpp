@@ -39,7 +39,7 @@ void CachingAllocator::State::hand_out_whole(WholeBlock& block, Outcome& out) {
   block.state = BlockState::active_allocated;
   block.requested = out.requested;
   block.tag = out.tag;
-  block.serial = next_serial();
+  block.serial = next_birth();
   out.address = block.address;
   out.rounded = block.bytes;
   count_whole_allocation(block);

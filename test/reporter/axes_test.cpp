@@ -32,7 +32,7 @@ TEST(Owners, KnowsFamiliesByTheirFiles) {
 }
 
 TEST(Owners, TakesTheProgramForItselfUnlessItIsAnInterpreter) {
-  EXPECT_EQ(owner_of("/work/torch/train", true), "program");
+  EXPECT_EQ(owner_of("/home/ann/torch/train", true), "program");
   EXPECT_EQ(owner_of("/usr/bin/python3.12", true), "Python");
 }
 
