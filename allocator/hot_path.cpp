@@ -83,6 +83,8 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
 inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable::Entry entry,
                                                   std::uint64_t wait_ns) {
   const Block& block = blocks[entry.block];
+  blocks.expect(block.prev);
+  blocks.expect(block.next);
   Outcome out{.status = {},
               .address = block.address(),
               .rounded = to_bytes(block.size),
