@@ -106,6 +106,7 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
     table.add({bytes_of(shares[i].bytes), percent_text(shares[i].bytes, kind.peak_bytes),
                count_text(static_cast<std::int64_t>(shares[i].count)),
                printable(text(site), page)});
+    add_source_line(table, site, page);
   }
   if (!table.empty()) result += table.text(page);
   if (shown < shares.size()) {

@@ -182,6 +182,7 @@ std::string sites_text(const std::string& heading, const std::vector<Share>& sha
     const CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
     table.add({bytes_of(share.bytes), percent_text(share.bytes, share.whole), count_of(share.count),
                memory_text(share.kind, share.device), printable(text(site), page)});
+    add_source_line(table, site, page);
   }
   std::string result = title(heading, page) + table.text(page);
   if (shown == shares.size()) return result;
