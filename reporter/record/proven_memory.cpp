@@ -23,8 +23,8 @@ constexpr std::uintptr_t kHighest = std::uintptr_t{1} << 56;
 bool system_can_read(std::uintptr_t address) {
   constexpr int kNothingValid = -1;
   constexpr std::size_t kSetBytes = 8;
-  const std::uintptr_t page = address & ~(kPage - 1);
-  return syscall(SYS_rt_sigprocmask, kNothingValid, page, nullptr, kSetBytes) == 0 ||
+  const std::uintptr_t set = address & ~(kSetBytes - 1);  // in the same page
+  return syscall(SYS_rt_sigprocmask, kNothingValid, set, nullptr, kSetBytes) == 0 ||
          errno != EFAULT;
 }
 

@@ -57,7 +57,7 @@ struct Recorder::State {
 
   Tag find(StackKey& key);
   TagGroups intern_new(const StackKey& key, const Stack& stack);
-  void look_for_python();
+  bool look_for_python();
   void count_temporary(const Event& event);
   void warn(const char* text);
   Timing host() const;
@@ -109,7 +109,10 @@ Timing Recorder::State::host() const {
 }
 
 Tag Recorder::State::find(StackKey& key) {
-  if (++lookups % kLookupsBetweenChecks == 0) modules.refresh();
+  if (++lookups % kLookupsBetweenChecks == 0) {
+    modules.refresh();
+    (void)look_for_python();
+  }
   key.epoch = modules.epoch();
   return stacks.find(key, StackTable::hash(key));
 }
@@ -133,20 +136,23 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   return tag;
 }
 
-// A library that a program loads for itself is visible to it alone, and is found by its name.
-void Recorder::State::look_for_python() {
+// Whether there is one now and was none. A library that a program loads for itself is visible to it
+// alone, and is found by its name.
+bool Recorder::State::look_for_python() {
   const DlsymFunction real_dlsym = python_dlsym.load(std::memory_order_acquire);
   const std::uint64_t loaded = modules.loaded();
-  if (real_dlsym == nullptr || python_looked.exchange(loaded) == loaded) return;
+  if (real_dlsym == nullptr || python_looked.exchange(loaded) == loaded) return false;
   // Who takes it away looks; the others find what it finds with their next stack.
-  if (python_dlsym.exchange(nullptr) == nullptr) return;
+  if (python_dlsym.exchange(nullptr) == nullptr) return false;
   std::string version;
   const PythonState state = open_python(real_dlsym, modules.loaded_file("libpython"), version);
   if (state == PythonState::none) python_dlsym.store(real_dlsym, std::memory_order_release);
-  if (state != PythonState::unknown) return;
-  warn(("frames of Python " + version + " are not read, only native ones: known are " +
-        kKnownPythons)
-           .c_str());
+  if (state == PythonState::unknown) {
+    warn(("frames of Python " + version + " are not read, only native ones: known are " +
+          kKnownPythons)
+             .c_str());
+  }
+  return state == PythonState::read;
 }
 
 // A thread's last allocation, while it lives and none has followed.
@@ -191,7 +197,11 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     if (key.frames.empty() && origin.caller != 0) key.frames = {&key.origin.caller, 1};
     if (const Tag tag = state_->find(key)) return tag;
     state_->modules.refresh();
-    state_->look_for_python();
+    if (state_->look_for_python()) {
+      Stack with_python = stack;
+      capture_python_again(with_python);
+      return intern(with_python, origin);
+    }
     // The frames are live, so their objects stay loaded; what another thread unloads meanwhile only
     // makes this epoch an old one, whose entry nobody finds.
     key.epoch = state_->modules.epoch();
@@ -223,7 +233,7 @@ void Recorder::want_python(DlsymFunction real_dlsym) noexcept {
   try {
     state_->python_dlsym.store(real_dlsym, std::memory_order_release);
     state_->modules.refresh();
-    state_->look_for_python();
+    (void)state_->look_for_python();
     vramscope::want_python();
   } catch (...) {
     warn("out of memory: Python frames are not read");

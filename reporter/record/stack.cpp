@@ -172,6 +172,12 @@ namespace {
 
 }  // namespace
 
+void capture_python_again(Stack& stack) noexcept {
+  const int kept = errno;
+  if (stacks.with_python) capture_python(stack, stacks.max_depth);
+  errno = kept;
+}
+
 __attribute__((noinline)) void capture(Stack& stack) noexcept {
   stack.depth = 0;
   stack.python_depth = 0;

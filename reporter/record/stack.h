@@ -52,6 +52,10 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
 // Python frames are taken too from now on, once open_python() found an interpreter.
 void want_python() noexcept;
 
+// Adds the Python frames to a stack that was captured on this thread, from the same function or one
+// that it called, before there was an interpreter. Keeps errno.
+void capture_python_again(Stack& stack) noexcept;
+
 // Fills `stack` with the calling thread's frames, without those of the library or program that this
 // code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
 // that is not the thread's own (a coroutine's) frame pointers give none. Code between the caller
