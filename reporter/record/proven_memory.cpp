@@ -32,7 +32,9 @@ bool confirm_page(std::uintptr_t address) {
   if (knows(address)) return true;
   if (address < kPage || address >= kHighest || !system_can_read(address)) return false;
   const std::uintptr_t number = address >> kPageShift;
-  pages.inverted[(number ^ number >> 8) % kPages] = ~number;
+  Pages::Set& set = set_of(number);
+  for (std::size_t i = kPlaces - 1; i > 0; --i) set.inverted[i] = set.inverted[i - 1];
+  set.inverted[0] = ~number;
   return true;
 }
 

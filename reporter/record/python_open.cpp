@@ -64,6 +64,7 @@ PythonState look_in(DlsymFunction real_dlsym, void* library, std::string& versio
                  .code_type = type,
                  .this_thread = this_thread,
                  .loop = range_of(find<void*>(real_dlsym, library, "_PyEval_EvalFrameDefault"))};
+  if (!set_sizes(interpreter)) return PythonState::unknown;
   pin(reinterpret_cast<const void*>(runtime));
   use_python(&interpreter);
   return PythonState::read;

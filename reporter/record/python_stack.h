@@ -18,6 +18,8 @@ struct PythonInterpreter {
   std::uintptr_t runtime = 0;        // _PyRuntime
   std::uintptr_t code_type = 0;      // PyCode_Type
   void* (*this_thread)() = nullptr;  // PyGILState_GetThisThreadState: takes no lock
+  std::uint32_t frame_bytes = 0;     // of a frame, up to what is read of it
+  std::uint32_t code_bytes = 0;      // of a code object, likewise
   TextRange loop;  // the evaluation loop; empty: not known, then frames are put behind all others
 };
 
@@ -32,6 +34,10 @@ enum class PythonState : std::uint8_t {
 // no other is looked for. version: its version. Threads: one at a time, without locks.
 PythonState open_python(DlsymFunction real_dlsym, const std::string& library,
                         std::string& version) noexcept;
+
+// Sets frame_bytes and code_bytes as the layout has them; false where structures are larger than
+// any.
+[[nodiscard]] bool set_sizes(PythonInterpreter& interpreter) noexcept;
 
 // What open_python found, null before; never changes again. Threads: any.
 [[nodiscard]] const PythonInterpreter* python() noexcept;

@@ -30,6 +30,7 @@ class MadePython {
                    .code_type = take(64),
                    .this_thread = [] { return reinterpret_cast<void*>(state_of_thread); },
                    .loop = {0x1000, 0x2000}};
+    EXPECT_TRUE(set_sizes(interpreter));
     state = take(512);
     holder = take(64);
     put(state + layout.thread_frame, holder);
@@ -152,10 +153,15 @@ TEST_P(PythonStack, TellsCodeFromOtherCodeAtItsAddress) {
   const Stack renamed = made.capture();
   made.put(code + made.layout.code_first_line, std::uint32_t{2});
   const Stack moved = made.capture();
+  Address file = 0;
+  std::memcpy(&file, reinterpret_cast<void*>(code + made.layout.code_file), sizeof file);
+  made.put(file + made.layout.ascii_data + 1, 'M');
+  const Stack of_other_file = made.capture();
 
   EXPECT_NE(before.words()[0], renamed.words()[0]);
   EXPECT_NE(renamed.words()[0], moved.words()[0]);
-  EXPECT_EQ(moved.words()[0], made.capture().words()[0]);
+  EXPECT_NE(moved.words()[0], of_other_file.words()[0]);
+  EXPECT_EQ(of_other_file.words()[0], made.capture().words()[0]);
 }
 
 TEST_P(PythonStack, StopsWhereAPointerIsWild) {
