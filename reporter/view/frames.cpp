@@ -175,9 +175,11 @@ std::string source_line(const CallSite& site) {
   return site.callers.empty() ? "" : site.callers.front().line;
 }
 
-void add_source_line(Table& table, const CallSite& site, const Page& page) {
+void add_source_line(Table& table, const CallSite& site, const Page& page, std::string& before) {
   const std::string line = source_line(site);
-  if (!line.empty()) table.add_below("  | " + printable(line, page));
+  const bool is_new = !line.empty() && line != before;
+  before = line;
+  if (is_new) table.add_below("  | " + printable(line, page));
 }
 
 std::string text(const Caller& caller) {

@@ -99,6 +99,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
                {"GREW", right},
                {"WHERE", left}});
   const std::vector<std::size_t> sites = in_order(report, order);
+  std::string written;  // last
   const std::size_t shown = limited(sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Site& site = report.sites[sites[i]];
@@ -110,7 +111,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
                percent_text(site.temporary_count, site.totals.total_count),
                lifetime_text(site.lifetimes), growth == 0 ? "-" : std::to_string(growth) + "/10",
                printable(text(where), page)});
-    add_source_line(table, where, page);
+    add_source_line(table, where, page, written);
   }
   std::string result = table.text(page);
   if (shown < sites.size()) {
