@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "allocator/kept_errno.h"
+
 namespace vramscope::proven {
 
 thread_local constinit Pages pages;
@@ -41,20 +43,17 @@ bool confirm_page(std::uintptr_t address) {
 }  // namespace
 
 bool confirm(std::uintptr_t address, std::size_t bytes) noexcept {
-  const int kept = errno;
+  const KeptErrno kept;
   const std::uintptr_t last = address + bytes - 1;
-  const bool can = last >= address && confirm_page(address) && confirm_page(last);
-  errno = kept;
-  return can;
+  return last >= address && confirm_page(address) && confirm_page(last);
 }
 
 bool copy(std::uintptr_t address, void* to, std::size_t bytes) noexcept {
-  const int kept = errno;
+  const KeptErrno kept;
   const iovec local{to, bytes};
   const iovec remote{reinterpret_cast<void*>(address), bytes};
   const ssize_t copied = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
   const bool forbidden = copied < 0 && (errno == EPERM || errno == ENOSYS);
-  errno = kept;
   if (!forbidden) return copied == static_cast<ssize_t>(bytes);
   auto* const bytes_to = static_cast<unsigned char*>(to);
   for (std::size_t i = 0; i < bytes; ++i) {

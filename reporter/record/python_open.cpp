@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "allocator/kept_errno.h"
 #include "reporter/record/python_stack.h"
 
 namespace vramscope {
@@ -74,7 +75,7 @@ PythonState look_in(DlsymFunction real_dlsym, void* library, std::string& versio
 
 PythonState open_python(DlsymFunction real_dlsym, const std::string& library,
                         std::string& version) noexcept {
-  const int kept = errno;
+  const KeptErrno kept;
   PythonState state = PythonState::none;
   try {
     state = look_in(real_dlsym, RTLD_DEFAULT, version);
@@ -85,7 +86,6 @@ PythonState open_python(DlsymFunction real_dlsym, const std::string& library,
     if (state != PythonState::read) dlerror();  // the program must not find our failure there
   } catch (...) {                               // no memory for a text: the frames stay unread
   }
-  errno = kept;
   return state;
 }
 

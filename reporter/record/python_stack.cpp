@@ -89,16 +89,29 @@ Address innermost(const PythonLayout& layout, Address state) {
   return read(frame + layout.holder_frame, frame) ? frame : 0;
 }
 
+// While one thread ends the interpreter it takes the states of the others away, and what their frames
+// run: looked at before each frame.
+[[gnu::always_inline]] inline bool is_ending(const PythonInterpreter& python, Address state) {
+  const Address where = python.runtime + python.layout.runtime_finalizing;
+  if (!covers(where, sizeof(Address))) return true;
+  const auto ender = at<Address>(where);
+  return ender != 0 && ender != state;
+}
+
 class Walk {
  public:
-  Walk(const PythonInterpreter& python, Stack& stack, std::size_t max_depth)
-      : python_(python), layout_(python.layout), stack_(stack), max_depth_(max_depth) {}
+  Walk(const PythonInterpreter& python, Address state, Stack& stack, std::size_t max_depth)
+      : python_(python),
+        layout_(python.layout),
+        state_(state),
+        stack_(stack),
+        max_depth_(max_depth) {}
 
   void run(Address frame) {
     // A chain that runs in a circle ends too: steps without a frame are rare.
     std::size_t steps = 2 * max_depth_;
     while (frame != 0 && stack_.python_depth < max_depth_ && steps-- > 0) {
-      if (!step(frame)) return;
+      if (is_ending(python_, state_) || !step(frame)) return;
     }
   }
 
@@ -142,6 +155,7 @@ class Walk {
 
   const PythonInterpreter& python_;
   const PythonLayout& layout_;
+  const Address state_;
   Stack& stack_;
   const std::size_t max_depth_;
 };
@@ -193,13 +207,6 @@ Address first_of_several(const PythonInterpreter& python) {
   return read(first + python.layout.interpreter_next, next) && next != 0 ? first : 0;
 }
 
-// While one thread ends the interpreter it takes the states of the others away.
-bool is_ending(const PythonInterpreter& python, Address state) {
-  Address ender = 0;
-  return !read(python.runtime + python.layout.runtime_finalizing, ender) ||
-         (ender != 0 && ender != state);
-}
-
 }  // namespace
 
 bool set_sizes(PythonInterpreter& interpreter) noexcept {
@@ -229,7 +236,7 @@ void capture_python(Stack& stack, std::size_t max_depth) noexcept {
   const auto state = reinterpret_cast<Address>(interpreter->this_thread());
   if (state == 0 || is_ending(*interpreter, state)) return;
   proven::begin_walk();
-  Walk walk(*interpreter, stack, std::min(max_depth, kMaxFrames));
+  Walk walk(*interpreter, state, stack, std::min(max_depth, kMaxFrames));
   if (const Address first = first_of_several(*interpreter); first != 0) [[unlikely]] {
     const States states = all_states(*interpreter, first, state);
     for (std::size_t i = 0; i < states.count; ++i) {

@@ -6,8 +6,8 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cerrno>
 
+#include "allocator/kept_errno.h"
 #include "reporter/record/hash.h"
 #include "reporter/record/own_text.h"
 #include "reporter/record/python_stack.h"
@@ -26,7 +26,6 @@ using Backtrace = int (*)(void** addresses, int size);
 // Set once, before any capture.
 struct Stacks {
   StackMethod method = StackMethod::none;
-  bool with_python = false;
   std::size_t max_depth = kMaxFrames;
   Backtrace backtrace = nullptr;
   TextRange own;
@@ -135,7 +134,7 @@ std::size_t walk(const Frame* frame, Addresses& addresses) {
 
 StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
                         DlsymFunction real_dlsym) noexcept {
-  const int kept = errno;
+  const KeptErrno kept;
   stacks.method = wanted;
   stacks.max_depth = std::min(max_depth, kMaxFrames);
   stacks.own = text_range_of(reinterpret_cast<const void*>(&open_stacks));
@@ -143,11 +142,8 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
     stacks.backtrace = open_libunwind(real_dlsym);
     if (stacks.backtrace == nullptr) stacks.method = StackMethod::frame_pointers;
   }
-  errno = kept;
   return stacks.method;
 }
-
-void want_python() noexcept { stacks.with_python = true; }
 
 // The highest bit tells the word from an address.
 void Stack::add(const PythonFrame& frame) {
@@ -173,20 +169,21 @@ namespace {
 }  // namespace
 
 void capture_python_again(Stack& stack) noexcept {
-  const int kept = errno;
-  if (stacks.with_python) capture_python(stack, stacks.max_depth);
-  errno = kept;
+  const KeptErrno kept;
+  capture_python(stack, stacks.max_depth);
 }
 
 __attribute__((noinline)) void capture(Stack& stack) noexcept {
   stack.depth = 0;
   stack.python_depth = 0;
-  const int kept = errno;
-  if (stacks.method != StackMethod::none) {
+  const bool with_native = stacks.method != StackMethod::none;
+  const bool with_python = python() != nullptr;
+  if (!with_native && !with_python) return;
+  const KeptErrno kept;
+  if (with_native) {
     capture_native(stack, static_cast<const Frame*>(__builtin_frame_address(0)));
   }
-  if (stacks.with_python) capture_python(stack, stacks.max_depth);
-  errno = kept;
+  if (with_python) capture_python(stack, stacks.max_depth);
 }
 
 }  // namespace vramscope

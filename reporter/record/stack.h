@@ -49,9 +49,6 @@ using DlsymFunction = void* (*)(void* handle, const char* name);
 StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
                         DlsymFunction real_dlsym) noexcept;
 
-// Python frames are taken too from now on, once open_python() found an interpreter.
-void want_python() noexcept;
-
 // Adds the Python frames to a stack that was captured on this thread, from the same function or one
 // that it called, before there was an interpreter. Keeps errno.
 void capture_python_again(Stack& stack) noexcept;
@@ -60,7 +57,8 @@ void capture_python_again(Stack& stack) noexcept;
 // code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
 // that is not the thread's own (a coroutine's) frame pointers give none. Code between the caller
 // and here must be compiled with frame pointers for that method. Python frames are taken whatever
-// the method. Threads: any. Takes no lock of ours; keeps errno.
+// the method, once open_python() found an interpreter. Threads: any. Takes no lock of ours; keeps
+// errno.
 void capture(Stack& stack) noexcept;
 
 }  // namespace vramscope
