@@ -89,8 +89,8 @@ Address innermost(const PythonLayout& layout, Address state) {
   return read(frame + layout.holder_frame, frame) ? frame : 0;
 }
 
-// While one thread ends the interpreter it takes the states of the others away, and what their frames
-// run: looked at before each frame.
+// While one thread ends the interpreter it takes the states of the others away, and what their
+// frames run: looked at before each frame.
 [[gnu::always_inline]] inline bool is_ending(const PythonInterpreter& python, Address state) {
   const Address where = python.runtime + python.layout.runtime_finalizing;
   if (!covers(where, sizeof(Address))) return true;
