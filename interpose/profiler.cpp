@@ -129,6 +129,7 @@ void Profiler::start() noexcept {
                                    "pointers and may be short"
                                  : "no call stacks can be taken");
   }
+  if (start.options.python) profiler->recorder_.want_python(real_dlsym);
   profiler->warn_of_other_dlsym();
   real().cuDriverGetVersion(&profiler->driver_version_);
   profiler->warn_of_missing_functions();
