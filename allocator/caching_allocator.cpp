@@ -183,9 +183,10 @@ void CachingAllocator::trim_pinned(Place where) noexcept {
   if (state_->may_release(where)) state_->release_idle_whole(where, out);
 }
 
-void CachingAllocator::forget_place(Place where) noexcept {
+std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
   MutexLock lock(state_->mutex);
   state_->forget_place(where);
+  return state_->last_serial.load(std::memory_order_relaxed);
 }
 
 void CachingAllocator::reset_peaks() noexcept {

@@ -101,7 +101,8 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   Block& b = blocks[found.block];
   if (!fault(Fault::tag_of_previous_owner)) b.tag = out.tag;
   b.requested = out.requested;
-  blocks.life(found.block).set_serial(next_serial());
+  out.serial = next_serial();
+  blocks.life(found.block).set_serial(out.serial);
   out.address = b.address();
   out.rounded = to_bytes(size);
   if (fault(Fault::counter_outside_lock)) {
@@ -117,7 +118,7 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
 }
 
 void CachingAllocator::State::detail_hand_out(PlaceMemory& place, const Outcome& out) {
-  births.note(last_serial.load(std::memory_order_relaxed), call_time_ns);
+  births.note(out.serial, call_time_ns);
   ledger.detail_allocation(place.account, out.tag, out.requested);
 }
 
@@ -136,6 +137,7 @@ void CachingAllocator::State::describe_free(const PlaceMemory& place, BlockIndex
   out.requested = b.requested;
   out.tag = b.tag;
   out.where = place.place;
+  out.serial = last_serial.load(std::memory_order_relaxed);
 }
 
 void CachingAllocator::State::take_away(PlaceMemory& place, BlockTable::Entry entry,
