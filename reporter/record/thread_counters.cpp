@@ -163,6 +163,15 @@ void ThreadCounters::record(const Event& event) {
   pool_->late->record(event, generation);
 }
 
+void ThreadCounters::add_to(Trace& trace, const TraceEvent& event) {
+  if (CounterSet* const set = own_set()) {
+    trace.add(set->lane_, event);
+    return;
+  }
+  const SystemLock guard(pool_->late_lock);
+  trace.add(pool_->late->lane_, event);
+}
+
 template <class F>
 void ThreadCounters::each_set(F&& f) const {
   const SystemLock guard(pool_->lock);

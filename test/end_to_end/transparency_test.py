@@ -83,6 +83,7 @@ VICTIMS = [
     (["longjmp", "jump"], "slow_free_us=10"),
     (["longjmp", "alternate"], "slow_free_us=10"),
     (["malloc_hook"], ""),
+    (["many_events"], ""),
     (["meminfo"], ""),
     (["modules"], ""),
     (["nvtx_ranges"], ""),
