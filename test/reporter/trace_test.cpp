@@ -7,48 +7,19 @@
 #include <atomic>
 #include <latch>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "reporter/record/recorder.h"
 #include "reporter/report/trace_reader.h"
+#include "test/reporter/trace_store.h"
 
 namespace vramscope {
 namespace {
 
 using Damage = TraceReader::Damage;
 using Order = TraceReader::Order;
-
-// A file in memory.
-class Store : public ChunkSink {
- public:
-  Store() {
-    std::array<std::byte, kTraceHeadBytes> head{};
-    std::memcpy(head.data(), kTraceMagic.data(), kTraceMagic.size());
-    std::memcpy(head.data() + 16, &kTraceVersion, 4);
-    const std::uint32_t checksum = checksum_of(std::span(head).first(20));
-    std::memcpy(head.data() + 20, &checksum, 4);
-    bytes.assign(head.begin(), head.end());
-  }
-  bool write(std::span<const std::byte> head,
-             std::span<const std::byte> content) noexcept override {
-    const std::lock_guard lock(mutex_);
-    full = full || bytes.size() + head.size() + content.size() > room;
-    if (full) return false;
-    bytes.insert(bytes.end(), head.begin(), head.end());
-    bytes.insert(bytes.end(), content.begin(), content.end());
-    return true;
-  }
-
-  std::vector<std::byte> bytes;
-  std::size_t room = ~std::size_t{0};
-  bool full = false;
-
- private:
-  std::mutex mutex_;
-};
 
 Event call_of(std::uint32_t thread, std::uint64_t i) {
   Event event;
@@ -65,12 +36,12 @@ Event call_of(std::uint32_t thread, std::uint64_t i) {
 }
 
 struct Traced {
-  Store* store = nullptr;  // of `recorder`
+  TraceStore* store = nullptr;  // of `recorder`
   std::unique_ptr<Recorder> recorder;
 };
 
 Traced new_recorder(Trace::Bell bell = {}) {
-  auto store = std::make_unique<Store>();
+  auto store = std::make_unique<TraceStore>();
   Traced traced{.store = store.get(), .recorder = std::make_unique<Recorder>(3)};
   auto trace = std::make_unique<Trace>(std::move(store), bell);
   trace->begin({.pid = 4711,
