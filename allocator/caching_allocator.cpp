@@ -29,15 +29,19 @@ CachingAllocator::CachingAllocator(Backend& backend, Limits limits)
 
 CachingAllocator::~CachingAllocator() = default;
 
-void CachingAllocator::State::allocate_otherwise(const Request& request, Outcome& out) {
-  out.status = refuse(request);
-  if (!out.status.ok()) return;
+Outcome CachingAllocator::State::allocate_otherwise(const Request& request) noexcept {
+  Outcome out{.status = refuse(request),
+              .requested = request.bytes,
+              .tag = request.tag,
+              .where = request.where};
+  if (!out.status.ok()) return out;
   MutexLock lock(mutex);
   if (request.where.kind == Kind::pinned || request.whole) {
     allocate_whole(request, out);
   } else {
     allocate(request, out);
   }
+  return out;
 }
 
 void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
@@ -55,7 +59,8 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   out.source = Source::hit;
   if (found.block == kNoBlock) return serve_new(rounded, out);
   hand_out_within_limits(*place, found, rounded, out);
-  if (!is_block_proved(place->waits, found.block)) settle(found.block, rounded, out);
+  const bool is_settled = is_proved(place->waits, blocks.life(found.block).freed);
+  if (!is_settled && !prove(found.block, out)) serve_new(rounded, out);
 }
 
 // The free block for `rounded` bytes when an option has a say in it.
@@ -66,10 +71,6 @@ Pools::Found CachingAllocator::State::find_within_limits(Pools& pools, std::uint
   const Pools::Found found = pools.find(pool, to_units(rounded));
   if (found.block == kNoBlock) return {};
   return may_serve(to_bytes(found.size), rounded, limits) ? found : Pools::Found{};
-}
-
-void CachingAllocator::State::settle(BlockIndex block, std::uint64_t rounded, Outcome& out) {
-  if (!prove(block, out)) serve_new(rounded, out);
 }
 
 void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
@@ -83,27 +84,30 @@ void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
 void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const Pools::Found& found,
                                                      std::uint64_t rounded, Outcome& out) {
   const PoolClass pool = pool_class(rounded);
-  const Units size = to_units(rounded);
-  const std::uint64_t rest = to_bytes(found.size - size);
-  hand_out(place, pool, found, worth_splitting(pool, rounded, rest, limits) ? size : found.size,
-           out);
+  Units size = to_units(rounded);
+  if (!worth_splitting(pool, rounded, to_bytes(found.size - size), limits)) size = found.size;
+  out.address = blocks[found.block].address();
+  out.rounded = to_bytes(size);
+  hand_out(place, pool, found, size, out);
   if (!is_oversize(out.rounded, limits)) return;
   place.device.counters.rare().oversize_allocations.increase(1);
 }
 
-void CachingAllocator::State::free_otherwise(Address address, Wait when, Only only,
-                                             Outcome& out) noexcept {
+Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only only) noexcept {
+  Outcome out{.status = {Result::invalid, 0}, .address = address};
   if (only != Only::device && pinned_range.contains(address) &&
       free_whole(Kind::pinned, address, when, out)) {
-    return;
+    return out;
   }
-  if (only == Only::pinned) return;
-  if (whole_range.contains(address) && free_whole(Kind::device, address, when, out)) return;
+  if (only == Only::pinned) return out;
+  if (whole_range.contains(address) && free_whole(Kind::device, address, when, out)) return out;
   free(address, when, out);
   // It may have been set apart between the two steps of the free (note_export).
   if (out.status.result == Result::invalid && whole_range.contains(address)) [[unlikely]] {
     static_cast<void>(free_whole(Kind::device, address, when, out));
   }
+  if (fault(Fault::double_free) && out.status.result == Result::invalid) out.status = {};
+  return out;
 }
 
 // Ok: what was submitted has finished; at_reuse: that is proved later.
@@ -143,13 +147,18 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
   MutexLock lock(mutex);
   if (!blocks[block].is_live() || blocks.life(block).serial() != serial) return;
   PlaceMemory& place = *places[blocks.life(block).place];
-  describe_free(place, block, out);
+  const Block& b = blocks[block];
+  out.status = {};
+  out.rounded = to_bytes(b.size);
+  out.requested = b.requested;
+  out.tag = b.tag;
+  out.serial = last_serial.load(std::memory_order_relaxed);
   if (waited && held_up_to == 0 && place.first_pending != kNoBlock) {
     complete_pending(place, newest_pending);
   }
   const bool completes = waited && !is_held(serial);
   if (completes) {
-    release(place, blocks.find_entry(address), number_of_free(place.waits));
+    release(place, blocks.find_entry(address), place.waits.now());
   } else {
     add_pending(place, block);
   }
@@ -232,12 +241,12 @@ void CachingAllocator::set_limits(Limits limits) noexcept {
 void CachingAllocator::hold_blocks() noexcept {
   if (fault(Fault::graph_blocks_reused)) return;
   MutexLock lock(state_->mutex);
-  state_->held_up_to = state_->last_serial.load(std::memory_order_relaxed);
+  state_->hold_up_to(state_->last_serial.load(std::memory_order_relaxed));
 }
 
 void CachingAllocator::let_go() noexcept {
   MutexLock lock(state_->mutex);
-  state_->held_up_to = 0;
+  state_->hold_up_to(0);
 }
 
 std::uint32_t CachingAllocator::begin_wait(Place where) noexcept {

@@ -125,7 +125,6 @@ void FreeBlocks::erase(PoolClass pool, const Slot& slot) noexcept {
   Bin& bin = bins_[at];
   if (bin.count + bin.root != 1) return pull(bin, key);
   bin.count = 0;
-  bin.keys[0] = 0;
   const std::uint64_t left = used_[at / 64] & ~(std::uint64_t{1} << (at % 64));
   used_[at / 64] = left;
   if (left == 0) summary_[static_cast<std::size_t>(pool)] &= ~(std::uint64_t{1} << (at / 64 % 64));

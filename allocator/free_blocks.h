@@ -61,7 +61,7 @@ class FreeBlocks {
   static constexpr std::uint32_t kBest = 4;
 
   struct Bin {
-    Key keys[kBest];  // descending; 0 where unused
+    Key keys[kBest];  // descending; 0 where unused, but the first of an empty bin has no meaning
     BlockIndex blocks[kBest];
     std::uint32_t count;  // of the arrays; 0 only when the bin is empty
     KeyTrees::Root root;  // the others, all behind the last of the arrays

@@ -6,8 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <ctime>
+
+#include "allocator/kept_errno.h"
 
 namespace vramscope {
 namespace {
@@ -32,19 +33,17 @@ bool Mutex::spin() noexcept {
 }
 
 void Mutex::wait() noexcept {
-  const int before = errno;  // the program's errno is not ours to change
+  const KeptErrno kept;
   while (!spin()) {
     sleepers_.fetch_add(1, std::memory_order_relaxed);
     syscall(SYS_futex, &locked_, FUTEX_WAIT_PRIVATE, 1, &kSleep, nullptr, 0);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
-  errno = before;
 }
 
 void Mutex::wake() noexcept {
-  const int before = errno;
+  const KeptErrno kept;
   syscall(SYS_futex, &locked_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  errno = before;
 }
 
 }  // namespace vramscope

@@ -39,7 +39,7 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
-  auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot), reuse,
+  auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot),
                                              device_of(where), ledger.account_of(where));
   place->total_bytes = std::min(total_bytes, rooms[where.device].limit);
   if (!place->pools.prepare(blocks.size())) return nullptr;
@@ -65,11 +65,13 @@ void CachingAllocator::State::note_usual_places() {
     several |= place && sole;
     if (place) sole = place.get();
   }
-  const bool usable = sole && !several && sole->first_pending == kNoBlock;
+  const bool is_sole = sole && !several && sole->first_pending == kNoBlock;
+  const bool usable = is_sole && held_up_to == 0 && reuse == Reuse::at_free;
   sole_place.store(usable ? sole->place.packed() : kSeveralPlaces, std::memory_order_release);
   sole_memory = usable ? sole : nullptr;
   PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
-  usual_place = last && plain_hits && last->first_pending == kNoBlock ? last : nullptr;
+  const bool is_plain = last && last->first_pending == kNoBlock && plain_hits;
+  usual_place = is_plain && reuse == Reuse::at_free ? last : nullptr;
 }
 
 bool CachingAllocator::State::open_device(std::uint16_t device) {
@@ -145,8 +147,9 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     if (static_cast<std::int32_t>(newest - life.right) < 0) break;  // freed after the wait began
     place.first_pending = life.left;
     if (life.left == kNoBlock) place.last_pending = kNoBlock;
-    const SplitChange split = place.pools.give_back(
-        b.pool(), blocks, blocks.find_entry(b.address()), number_of_free(place.waits));
+    if (reuse == Reuse::at_reuse) Pools::number(blocks, block, place.waits.now());
+    const SplitChange split =
+        place.pools.give_back(b.pool(), blocks, blocks.find_entry(b.address()));
     place.device.counters.count_completion(b.pool(), to_bytes(b.size), b.requested, split);
     ledger.count_completion(place.place, b.tag, b.requested);
   }
@@ -166,6 +169,11 @@ void CachingAllocator::State::drain_pending(Place where, Outcome& out) {
   if (place && completes && held_up_to == 0) complete_pending(*place, newest);
 }
 
+void CachingAllocator::State::hold_up_to(std::uint64_t serial) {
+  held_up_to = serial;
+  note_usual_places();
+}
+
 bool CachingAllocator::State::give_up_held(std::uint16_t device) {
   if (held_up_to == 0) return false;
   bool kept = false;
@@ -173,7 +181,7 @@ bool CachingAllocator::State::give_up_held(std::uint16_t device) {
     if (!place || place->place.device != device) continue;
     kept |= place->first_pending != kNoBlock || whole.has_pending(place->place);
   }
-  if (kept) held_up_to = 0;
+  if (kept) hold_up_to(0);
   return kept;
 }
 

@@ -64,8 +64,7 @@ void Pools::cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units 
   lower.size = size;
   BlockLife& life = blocks.life(above);
   life.place = place_;
-  if (reuse_ == Reuse::at_reuse) [[unlikely]]
-    life.freed = blocks.life(block).freed;
+  life.freed = blocks.life(block).freed;
   free_.insert(pool, above, rest, where & ~Block::kFlags);
 }
 
@@ -95,8 +94,7 @@ void Pools::number(BlockTable& blocks, BlockIndex block, Waits::Number freed) no
   if (blocks[b.prev].is_free()) blocks.life(b.prev).freed = freed;
 }
 
-SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry,
-                             Waits::Number freed) noexcept {
+SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry) noexcept {
   BlockIndex block = entry.block;
   assert(!blocks[block].is_free());
   const std::uint64_t requested = blocks[block].requested;
@@ -104,8 +102,6 @@ SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Ent
   const BlockIndex prev = blocks[block].prev;
   Units size = own;
   std::int64_t merged = 0;
-  if (reuse_ == Reuse::at_reuse) [[unlikely]]
-    number(blocks, block, freed);
   if (const BlockIndex next = blocks[block].next; blocks[next].is_free()) {
     const Block& n = blocks[next];
     const BlockIndex after = n.next;

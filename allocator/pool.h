@@ -27,7 +27,7 @@ struct SplitChange {
 // Threads: one at a time.
 class Pools {
  public:
-  Pools(std::uint16_t place, Reuse reuse) : place_(place), reuse_(reuse) {}
+  explicit Pools(std::uint16_t place) : place_(place) {}
 
   // Room for so many free blocks, before there are. False: out of memory.
   [[nodiscard]] bool prepare(std::size_t blocks) noexcept { return free_.prepare(blocks); }
@@ -62,9 +62,10 @@ class Pools {
   // Needs one record and one address (BlockTable::prepare).
   SplitChange take(PoolClass pool, BlockTable& blocks, const Found& found, Units size) noexcept;
   // Makes a live or pending block free and merges it with its free neighbours. Its record may go.
-  // Reuse::at_reuse: together they carry the newest of their numbers.
-  SplitChange give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry,
-                        Waits::Number freed) noexcept;
+  SplitChange give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry) noexcept;
+  // Before that, unless a wait has proved it unused: it and its free neighbours together carry the
+  // newest of their numbers.
+  static void number(BlockTable& blocks, BlockIndex block, Waits::Number freed) noexcept;
 
   // Bytes of segments that are one free block.
   [[nodiscard]] std::uint64_t idle_bytes() const { return to_bytes(1) * idle_units_; }
@@ -73,8 +74,6 @@ class Pools {
   [[nodiscard]] std::uint32_t searches(PoolClass pool) const {
     return searches_[static_cast<std::size_t>(pool)];
   }
-  [[gnu::noinline]] static void number(BlockTable& blocks, BlockIndex block,
-                                       Waits::Number freed) noexcept;
   void cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units size,
                Units rest) noexcept;
 
@@ -82,7 +81,6 @@ class Pools {
   std::uint64_t idle_units_ = 0;
   std::array<std::uint32_t, 2> searches_{};  // by PoolClass
   std::uint16_t place_;
-  Reuse reuse_;  // at_free: no free block is ever unproved, so numbers are not kept
 };
 
 }  // namespace vramscope

@@ -44,9 +44,8 @@ struct RoomCounts {
 // One place: its two pools, and the blocks that were freed while the device could not be waited
 // for.
 struct PlaceMemory {
-  PlaceMemory(Place where, std::uint16_t at, Reuse reuse, DeviceMemory& memory,
-              Ledger::Account& of_device)
-      : place(where), slot(at), account(of_device), device(memory), pools(at, reuse) {}
+  PlaceMemory(Place where, std::uint16_t at, DeviceMemory& memory, Ledger::Account& of_device)
+      : place(where), slot(at), account(of_device), device(memory), pools(at) {}
 
   Place place;
   std::uint16_t slot;  // index into State::places
@@ -120,34 +119,32 @@ struct CachingAllocator::State {
         max_split_size_at_start(static_cast<std::int64_t>(settings.max_split_size)) {}
 
   // hot_path.cpp
-  [[nodiscard]] bool allocate_hit(const Request& request, Outcome& out);
-  [[nodiscard]] bool serve_hit(PlaceMemory& place, PoolClass pool, std::uint64_t rounded,
-                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_hit(Address address, Outcome& out) noexcept;
+  [[nodiscard]] Outcome allocate_usually(const Request& request) noexcept;
+  [[nodiscard]] Outcome hit(PlaceMemory& place, PoolClass pool, const Pools::Found& found,
+                            Units size, const Request& request) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Outcome free_usually(Address address, Only only) noexcept;
+  [[nodiscard]] Outcome hand_back(PlaceMemory& place, BlockTable::Entry entry,
+                                  std::uint64_t wait_ns) VRAMSCOPE_REQUIRES(mutex);
   void hand_out(PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size,
                 Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void describe_free(const PlaceMemory& place, BlockIndex block, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
+  // A block that nothing uses any more, and one that may be in use until its number is covered.
+  void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(mutex);
   void release(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
       VRAMSCOPE_REQUIRES(mutex);
-  void release(PlaceMemory& place, PoolClass pool, BlockTable::Entry entry, Waits::Number freed)
+  void release(PlaceMemory& place, PoolClass pool, BlockTable::Entry entry)
       VRAMSCOPE_REQUIRES(mutex);
   // By nobody's free.
   void take_away(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
       VRAMSCOPE_REQUIRES(mutex);
 
   // caching_allocator.cpp
-  [[gnu::noinline]] void allocate_otherwise(const Request& request, Outcome& out);
-  [[gnu::noinline]] void free_otherwise(Address address, Wait when, Only only,
-                                        Outcome& out) noexcept;
+  [[gnu::noinline]] Outcome allocate_otherwise(const Request& request) noexcept;
+  [[gnu::noinline]] Outcome free_otherwise(Address address, Wait when, Only only) noexcept;
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Pools::Found find_within_limits(Pools& pools, std::uint64_t rounded)
       VRAMSCOPE_REQUIRES(mutex);
   void hand_out_within_limits(PlaceMemory& place, const Pools::Found& found, std::uint64_t rounded,
                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  // After a hit that nothing proves finished: waits, else takes new memory. Unlocks.
-  [[gnu::noinline]] void settle(BlockIndex block, std::uint64_t rounded, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
   void serve_new(std::uint64_t rounded, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void free(Address address, Wait when, Outcome& out) noexcept;
   [[nodiscard]] Reply wait_at_free(Place where) noexcept;
@@ -187,10 +184,6 @@ struct CachingAllocator::State {
     if (fault(Fault::reuse_unproved)) return true;
     return reuse == Reuse::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
   }
-  [[nodiscard]] bool is_block_proved(const Waits& waits, BlockIndex block)
-      VRAMSCOPE_REQUIRES(mutex) {
-    return reuse == Reuse::at_free || is_proved(waits, blocks.life(block).freed);
-  }
   [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool prove_whole(const WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -201,7 +194,7 @@ struct CachingAllocator::State {
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   // Unlocks when the place is new. nullptr: out of memory.
   [[nodiscard]] PlaceMemory* open_place(Place where) VRAMSCOPE_REQUIRES(mutex);
-  // To be called when places or pending frees have come or gone, or settings have changed.
+  // To be called when places, pending or held frees have come or gone, or settings have changed.
   [[gnu::noinline]] void note_usual_places() VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
       VRAMSCOPE_REQUIRES(mutex);
@@ -214,6 +207,7 @@ struct CachingAllocator::State {
   [[nodiscard]] bool is_held(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
     return serial <= held_up_to;
   }
+  void hold_up_to(std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex);
   // Ends the quarantine. False: it kept nothing of the device.
   [[nodiscard]] bool give_up_held(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
   // Completes what was pending up to the numbered free.
@@ -365,7 +359,7 @@ struct CachingAllocator::State {
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;          // slot that was asked for last
   PlaceMemory* sole_memory VRAMSCOPE_GUARDED_BY(mutex) = nullptr;  // of sole_place
-  // The last place, when allocate_hit() may serve from it.
+  // The last place, when allocate_usually() may serve from it.
   PlaceMemory* usual_place VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
   Segments segments VRAMSCOPE_GUARDED_BY(mutex);
   Departure* departures VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
@@ -387,7 +381,8 @@ struct CachingAllocator::State {
 
   // Written under the lock, read without it.
   std::atomic<std::uint64_t> last_serial{0};
-  // The place that every free can only mean, when there is just one and nothing is pending there.
+  // The place that every free can only mean: there is just one, nothing is pending there and
+  // nothing will be, and a free waits.
   std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
   AddressRange device_range;  // all our segments of pools ever lie in it
   AddressRange whole_range;

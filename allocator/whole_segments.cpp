@@ -31,7 +31,7 @@ WholeBlock* CachingAllocator::State::obtain_pinned(Place where, std::uint64_t by
   out.source = Source::new_segment;
   WholeBlock* block = attempt_whole(where, bytes, out);
   if (!is_out_of_memory(out) || !limits.exact_fallback) return block;
-  if (pinned.has_pending(where)) held_up_to = 0;
+  if (pinned.has_pending(where)) hold_up_to(0);
   if (may_release(where)) {
     release_idle_whole(where, out);
     out.source = Source::after_trim;

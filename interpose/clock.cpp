@@ -7,8 +7,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
+
+#include "allocator/kept_errno.h"
 
 namespace vramscope {
 
@@ -69,12 +70,11 @@ bool is_trusted_by_kernel() noexcept {
 
 void start_counter_clock() noexcept {
   if (started.test_and_set()) return;
-  const int kept = errno;
+  const KeptErrno kept;
   if (has_constant_rate() && may_be_read() && is_trusted_by_kernel()) {
     first = look();
     measuring.store(true, std::memory_order_release);
   }
-  errno = kept;
 }
 
 std::uint64_t kernel_now_ns() noexcept {

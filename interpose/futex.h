@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <climits>
 #include <cstdint>
 
+#include "allocator/kept_errno.h"
 #include "interpose/clock.h"
 
 namespace vramscope {
@@ -24,10 +24,9 @@ class Counter {
   }
 
   void raise() noexcept {
-    const int kept = errno;
+    const KeptErrno kept;
     value_.fetch_add(1, std::memory_order_release);
     syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-    errno = kept;
   }
 
   // Returns when the value is no longer `seen`.

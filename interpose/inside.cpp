@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "allocator/capability.h"
+#include "allocator/kept_errno.h"
 #include "interpose/nested.h"
 #include "interpose/profiler.h"
 
@@ -19,18 +20,6 @@ namespace vramscope {
 constinit thread_local volatile std::uintptr_t inside_mark = 0;
 
 namespace {
-
-// Keeps errno: a wrapper has not read it yet.
-class KeptErrno {
- public:
-  KeptErrno() = default;
-  ~KeptErrno() { errno = value_; }
-  KeptErrno(const KeptErrno&) = delete;
-  KeptErrno& operator=(const KeptErrno&) = delete;
-
- private:
-  const int value_ = errno;
-};
 
 // Lines "begin-end ..." of the process's mappings, without allocating: it may be a signal handler
 // that asks.

@@ -7,9 +7,9 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 
+#include "allocator/kept_errno.h"
 #include "reporter/report/write_signals.h"
 
 namespace vramscope {
@@ -17,7 +17,7 @@ namespace vramscope {
 void say(const char* text) noexcept {
   static constexpr char kPrefix[] = "vramscope: ";
   static constexpr char kEnd[] = "\n";
-  const int kept = errno;
+  const KeptErrno kept;
   // One system call, so that lines of several processes do not mix.
   const std::array<iovec, 3> parts = {{{const_cast<char*>(kPrefix), sizeof(kPrefix) - 1},
                                        {const_cast<char*>(text), std::strlen(text)},
@@ -26,7 +26,6 @@ void say(const char* text) noexcept {
     const HeldWriteSignals held;  // nobody may be reading
     [[maybe_unused]] const ssize_t written = writev(STDERR_FILENO, parts.data(), parts.size());
   }
-  errno = kept;
 }
 
 void say_once(Once which, const char* text) noexcept {

@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "allocator/capability.h"
+#include "allocator/kept_errno.h"
 #include "interpose/lookup.h"
 #include "interpose/message.h"
 #include "interpose/profiler.h"
@@ -116,13 +117,12 @@ std::string text_of(State& now, const nvtxEventAttributes_t* event) {
 template <class F>
 auto ours(F&& f) noexcept -> decltype(f(*state.load())) {
   using Result = decltype(f(*state.load()));
-  const int kept = errno;
+  const KeptErrno kept;
   Result result{};
   try {
     if (State* now = active()) result = f(*now);
   } catch (...) {  // no memory for a name: the range goes unseen
   }
-  errno = kept;
   return result;
 }
 

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include <string_view>
 
 #include "allocator/fault.h"
+#include "allocator/kept_errno.h"
 #include "interpose/clock.h"
 #include "interpose/profiler.h"
 #include "reporter/report/file_name.h"
@@ -141,7 +141,7 @@ constinit bool runs_at_end = false;
 
 // Before main, before the program can change its environment or folder.
 __attribute__((constructor)) void at_load() {
-  const int kept = errno;
+  const KeptErrno kept;
   // Exit handlers run last in, first out. This one is there before the C library registers the
   // destructors of all loaded objects, which it does when it calls main: it runs after them. The
   // same with quick_exit and its handlers.
@@ -151,7 +151,6 @@ __attribute__((constructor)) void at_load() {
   if (!switched_off() && pthread_key_create(&key, at_end_of_main_thread) == 0) {
     pthread_setspecific(key, &storage);  // not null, so that it counts
   }
-  errno = kept;
 }
 
 // Runs before the destructors of libraries that the program links. The leak checker of a sanitizer

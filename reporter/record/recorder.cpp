@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <utility>
 
 #include "allocator/capability.h"
+#include "allocator/kept_errno.h"
 #include "reporter/record/module_table.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack_table.h"
@@ -23,18 +23,6 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kMaxWarnings = 100;  // a program may make us warn in a loop
-
-// The program's errno is its own.
-class KeptErrno {
- public:
-  KeptErrno() = default;
-  ~KeptErrno() { errno = value_; }
-  KeptErrno(const KeptErrno&) = delete;
-  KeptErrno& operator=(const KeptErrno&) = delete;
-
- private:
-  const int value_ = errno;
-};
 
 // A known stack is trusted for this many lookups of a thread before the loader is asked whether
 // objects were unloaded: asking costs more than the lookup, and the same addresses all along a

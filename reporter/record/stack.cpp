@@ -6,8 +6,8 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cerrno>
 
+#include "allocator/kept_errno.h"
 #include "reporter/record/own_text.h"
 #include "reporter/record/raised_pipe.h"
 
@@ -132,7 +132,7 @@ std::size_t walk(const Frame* frame, Addresses& addresses) {
 
 StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
                         DlsymFunction real_dlsym) noexcept {
-  const int kept = errno;
+  const KeptErrno kept;
   stacks.method = wanted;
   stacks.max_depth = std::min(max_depth, kMaxFrames);
   stacks.own = text_range_of(reinterpret_cast<const void*>(&open_stacks));
@@ -140,14 +140,13 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
     stacks.backtrace = open_libunwind(real_dlsym);
     if (stacks.backtrace == nullptr) stacks.method = StackMethod::frame_pointers;
   }
-  errno = kept;
   return stacks.method;
 }
 
 __attribute__((noinline)) void capture(Stack& stack) noexcept {
   stack.depth = 0;
   if (stacks.method == StackMethod::none) return;
-  const int kept = errno;
+  const KeptErrno kept;
   Addresses addresses;
   const std::size_t depth = walk(static_cast<const Frame*>(__builtin_frame_address(0)), addresses);
   for (std::size_t i = 0; i < depth && stack.depth < stacks.max_depth; ++i) {
@@ -156,7 +155,6 @@ __attribute__((noinline)) void capture(Stack& stack) noexcept {
     if (address == 0 || stacks.own.contains(address - 1)) continue;
     stack.frames[stack.depth++] = address;
   }
-  errno = kept;
 }
 
 }  // namespace vramscope

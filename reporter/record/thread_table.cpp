@@ -7,8 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
+
+#include "allocator/kept_errno.h"
 
 namespace vramscope {
 
@@ -36,7 +37,7 @@ constinit thread_local ThreadTable::Slot ThreadTable::slot{nullptr, 0};
 ThreadTable::ThreadTable() { threads_.emplace_back(); }  // number 0 is nobody's
 
 std::uint32_t ThreadTable::enter() noexcept {
-  const int kept = errno;
+  const KeptErrno kept;
   char name[kNameBytes + 1] = {};
   prctl(PR_GET_NAME, name);
   slot = {this, kOtherValue};
@@ -48,7 +49,6 @@ std::uint32_t ThreadTable::enter() noexcept {
     } catch (...) {  // no memory for a name: it is one of the others
     }
   }
-  errno = kept;
   return slot.number;
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "allocator/kept_errno.h"
 #include "reporter/report/fields.h"
 #include "reporter/report/input_file.h"
 #include "reporter/report/json_reader.h"
@@ -225,7 +226,7 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
 
 std::variant<std::string, FileError> write_report(const Report& report,
                                                   const std::string& path) noexcept {
-  const int kept = errno;
+  const KeptErrno kept;
   const HeldWriteSignals held;
   std::variant<std::string, FileError> result;
   try {
@@ -244,7 +245,6 @@ std::variant<std::string, FileError> write_report(const Report& report,
   } catch (...) {
     result = FileError{"out of memory while writing a report"};
   }
-  errno = kept;
   return result;
 }
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/write_signals.h"
 
-#include <cerrno>
 #include <ctime>
 #include <initializer_list>
+
+#include "allocator/kept_errno.h"
 
 namespace vramscope {
 
@@ -23,12 +24,11 @@ HeldWriteSignals::HeldWriteSignals() noexcept {
 }
 
 HeldWriteSignals::~HeldWriteSignals() {
-  const int kept = errno;
+  const KeptErrno kept;
   const timespec now{};
   while (sigtimedwait(&ours_, nullptr, &now) > 0) {
   }
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  errno = kept;
 }
 
 }  // namespace vramscope

@@ -27,7 +27,7 @@ class PoolTest : public testing::Test {
   }
 
   SplitChange give_back(BlockIndex block) {
-    return pools_.give_back(kPool, table_, table_.find_entry(table_[block].address()), 0);
+    return pools_.give_back(kPool, table_, table_.find_entry(table_[block].address()));
   }
 
   void expect_last(std::int64_t count, std::int64_t units) const {
@@ -36,7 +36,7 @@ class PoolTest : public testing::Test {
   }
 
   BlockTable table_;
-  Pools pools_{0, Reuse::at_free};
+  Pools pools_{0};
   BlockIndex first_ = kNoBlock;
   SplitChange last_;
 };

@@ -179,6 +179,26 @@ void check_sums(Problems& problems, const Json& report) {
   expect(problems, "unrecorded calls", 0, number(report, "unrecorded_calls"));
 }
 
+// Of each kind of memory: no peak below what is there now, and the sites explain both.
+void check_kinds(Problems& problems, const Json& report) {
+  for (const Json& row : report.at("kinds")) {
+    const std::string where = "device " + row.at("device").dump() + " " + row.at("kind").dump();
+    std::int64_t live = 0, at_peak = 0;
+    for (const Json& site : report.at("sites")) {
+      for (const Json& part : site.at("parts")) {
+        if (part.at("kind") != row.at("kind") || part.at("device") != row.at("device")) continue;
+        live += number(part, "live_bytes");
+        at_peak += number(part, "peak_bytes");
+      }
+    }
+    expect(problems, where + " live bytes of all sites", number(row, "current_bytes"), live);
+    expect(problems, where + " bytes of all sites at the peak", number(row, "peak_bytes"), at_peak);
+    if (number(row, "peak_bytes") < number(row, "current_bytes")) {
+      problems.push_back(where + " peak is below the current value");
+    }
+  }
+}
+
 }  // namespace
 
 Problems recount(const Json& report) {
@@ -194,6 +214,7 @@ Problems recount(const Json& report) {
   check_tiling(problems, host.at("registrations"));
   check_stats(problems, "host ", host.at("memory_stats"), host_counts(host));
   check_sums(problems, report);
+  check_kinds(problems, report);
   return problems;
 }
 
