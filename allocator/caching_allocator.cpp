@@ -152,6 +152,7 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
   out.rounded = to_bytes(b.size);
   out.requested = b.requested;
   out.tag = b.tag;
+  out.serial = last_serial.load(std::memory_order_relaxed);
   if (waited && held_up_to == 0 && place.first_pending != kNoBlock) {
     complete_pending(place, newest_pending);
   }
@@ -191,9 +192,10 @@ void CachingAllocator::trim_pinned(Place where) noexcept {
   if (state_->may_release(where)) state_->release_idle_whole(where, out);
 }
 
-void CachingAllocator::forget_place(Place where) noexcept {
+std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
   MutexLock lock(state_->mutex);
   state_->forget_place(where);
+  return state_->last_serial.load(std::memory_order_relaxed);
 }
 
 void CachingAllocator::reset_peaks() noexcept {

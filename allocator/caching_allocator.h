@@ -43,6 +43,9 @@ struct Outcome {
   std::uint64_t backend_ns = 0;  // in reserve and release
   std::uint64_t wait_ns = 0;     // in wait: what a free costs by its synchronisation
   bool by_limit = false;         // out of memory: no room within the device's limit
+  // Of an allocation its number; of the end of one that of the newest allocation before it. So the
+  // changes of all threads can be put into their order later.
+  std::uint64_t serial = 0;
 };
 
 // Bytes that the program is about to get on a device by a call of its own.
@@ -156,8 +159,8 @@ class CachingAllocator {
   // The same for a place of pinned host memory, which trim() leaves alone: pinning again is slow.
   void trim_pinned(Place where) noexcept;
   // A place that no longer exists (context reset or destroyed): drops its segments, blocks and
-  // adopted memory without a backend call.
-  void forget_place(Place where) noexcept;
+  // adopted memory without a backend call. Gives the number of the newest allocation before it.
+  std::uint64_t forget_place(Place where) noexcept;
 
   // The device seems to end here: requests that all memory on it that we know of leaves no room for
   // are refused, without asking the backend. Call it before the device is used.

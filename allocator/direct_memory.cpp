@@ -46,7 +46,8 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
   out.status = {Result::failed, 0};
   if (!ledger.prepare(out.tag)) return;
   if (where.kind == Kind::device && !open_device(where.device)) return;
-  const DirectMemory direct{bytes, next_birth(), where, out.tag};
+  out.serial = next_birth();
+  const DirectMemory direct{bytes, out.serial, where, out.tag};
   Directs& directs = directs_of(where.kind);
   if (spare) {
     spare.key() = address;
@@ -92,6 +93,7 @@ Outcome CachingAllocator::forget(Kind kind, Address address, std::uint64_t newes
   out.rounded = out.requested = it->second.bytes;
   out.tag = it->second.tag;
   out.where = it->second.where;
+  out.serial = state_->last_serial.load(std::memory_order_relaxed);
   state_->forget_direct(it, State::Ended::freed);
   return out;
 }

@@ -91,7 +91,8 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
               .requested = block.requested,
               .tag = block.tag,
               .where = place.place,
-              .wait_ns = wait_ns};
+              .wait_ns = wait_ns,
+              .serial = last_serial.load(std::memory_order_relaxed)};
   if (fault(Fault::lost_free)) return out;
   const std::uint64_t serial = blocks.life(entry.block).serial();
   release(place, entry);
@@ -100,15 +101,16 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
   return out;
 }
 
-// `size` units of `found` under the tag and for the bytes of the outcome; one record, one address
-// and the tag's total are prepared.
+// `size` units of `found` under the tag and for the bytes of the outcome, which is told its number;
+// one record, one address and the tag's total are prepared.
 void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
-                                       const Pools::Found& found, Units size, const Outcome& out) {
+                                       const Pools::Found& found, Units size, Outcome& out) {
   const SplitChange split = place.pools.take(pool, blocks, found, size);
   Block& b = blocks[found.block];
   if (!fault(Fault::tag_of_previous_owner)) b.tag = out.tag;
   b.requested = out.requested;
-  blocks.life(found.block).set_serial(next_serial());
+  out.serial = next_serial();
+  blocks.life(found.block).set_serial(out.serial);
   if (fault(Fault::counter_outside_lock)) {
     mutex.unlock();
     sched_yield();
@@ -122,7 +124,7 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
 }
 
 void CachingAllocator::State::detail_hand_out(PlaceMemory& place, const Outcome& out) {
-  births.note(last_serial.load(std::memory_order_relaxed), call_time_ns);
+  births.note(out.serial, call_time_ns);
   ledger.detail_allocation(place.account, out.tag, out.requested);
 }
 

@@ -126,7 +126,7 @@ struct CachingAllocator::State {
   [[nodiscard]] Outcome hand_back(PlaceMemory& place, BlockTable::Entry entry,
                                   std::uint64_t wait_ns) VRAMSCOPE_REQUIRES(mutex);
   void hand_out(PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size,
-                const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+                Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   // A block that nothing uses any more, and one that may be in use until its number is covered.
   void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(mutex);
   void release(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)

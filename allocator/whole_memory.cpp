@@ -39,7 +39,7 @@ void CachingAllocator::State::hand_out_whole(WholeBlock& block, Outcome& out) {
   block.state = BlockState::active_allocated;
   block.requested = out.requested;
   block.tag = out.tag;
-  block.serial = next_birth();
+  block.serial = out.serial = next_birth();
   out.address = block.address;
   out.rounded = block.bytes;
   count_whole_allocation(block);
@@ -72,6 +72,7 @@ bool CachingAllocator::State::free_whole(Kind kind, Address address, Wait when,
   out.rounded = block->bytes;
   out.requested = block->requested;
   out.tag = block->tag;
+  out.serial = last_serial.load(std::memory_order_relaxed);
   begin_free_whole(*block);
   if (waited && !is_held(serial)) {
     const std::uint32_t newest = held_up_to == 0 ? newest_pending : owner.before_all();

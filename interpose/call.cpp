@@ -4,6 +4,7 @@
 
 #include "allocator/call_time.h"
 #include "allocator/fault.h"
+#include "interpose/besides.h"
 #include "interpose/inside.h"
 #include "interpose/nested.h"
 #include "interpose/nvtx.h"
@@ -20,6 +21,7 @@ Call::Call(Function function, const void* caller) noexcept
   event_.place.kind = row(function).kind;
   event_.start_ns = now_ns();
   call_time_ns = event_.start_ns;
+  if (profiler_->traces()) profiler_->recorder().enter();
 }
 
 Call::~Call() {
@@ -89,6 +91,10 @@ void Call::note(const Outcome& outcome) noexcept {
   event_.sync_ns += outcome.wait_ns;
   const bool asked_driver = outcome.backend_ns != 0;
   event_.served = asked_driver ? Served::driver : Served::hit;
+  event_.serial = outcome.serial;
+  if (outcome.status.ok()) {
+    event_.change = event_.effect == Effect::allocate ? MemoryChange::came : MemoryChange::went;
+  }
 }
 
 Place Call::place_of(Kind kind) const noexcept {
@@ -109,12 +115,15 @@ void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
   describe(where, address, bytes);
   if (bytes == 0) return;
   const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
-  if (!outcome.status.ok()) count_unrecorded();
+  if (!outcome.status.ok()) return count_unrecorded();
+  event_.change = MemoryChange::came;
+  event_.serial = outcome.serial;
 }
 
 // Functions that free plain memory take mapped buffers of external memory too.
 Found Call::find(Kind kind, Address address) noexcept {
-  event_.address = address;
+  const bool is_told = event_.change != MemoryChange::none;  // the event is of other memory
+  if (!is_told) event_.address = address;
   const CachingAllocator& allocator = profiler_->allocator();
   Found found = allocator.find_direct(kind, address);
   if (!found.direct && space_of(kind) == Space::memory) {
@@ -124,6 +133,7 @@ Found Call::find(Kind kind, Address address) noexcept {
     found = {};
     return found;
   }
+  if (is_told) return found;
   event_.bytes = found.block.requested_size;
   event_.tag = found.block.tag;
   event_.place = found.where;
@@ -132,7 +142,7 @@ Found Call::find(Kind kind, Address address) noexcept {
 
 void Call::forget(const Found& found) noexcept {
   if (!found.direct || fault(Fault::release_unrecorded)) return;
-  (void)profiler_->allocator().forget(found.where.kind, found.segment, found.serial);
+  note_end(profiler_->allocator().forget(found.where.kind, found.segment, found.serial));
 }
 
 // Functions that free plain memory take mapped buffers of external memory too.
@@ -144,10 +154,20 @@ void Call::forget(std::uint64_t newest) noexcept {
   if (!gone.status.ok() && space_of(kind) == Space::memory) {
     gone = allocator.forget(Kind::mapping, event_.address, newest);
   }
+  note_end(gone);
+}
+
+void Call::note_end(const Outcome& gone) noexcept {
   if (!gone.status.ok()) return;
+  if (event_.change != MemoryChange::none) {  // it is not the first of this call
+    return profiler_->recorder().record_besides(beside(MemoryChange::went, gone));
+  }
+  event_.change = MemoryChange::went;
+  event_.serial = gone.serial;
+  event_.place = gone.where;
+  event_.address = gone.address;
   event_.bytes = gone.requested;
   event_.tag = gone.tag;
-  event_.place = gone.where;
 }
 
 CUresult Call::finish(CUresult code) noexcept {

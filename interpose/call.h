@@ -100,6 +100,7 @@ class Call {
 
  private:
   [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
+  void note_end(const Outcome& gone) noexcept;
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {
     return timed(real_function, now_ns());

@@ -10,6 +10,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/capability.h"
+#include "interpose/besides.h"
 #include "interpose/functions.h"
 
 namespace vramscope {
@@ -32,6 +33,9 @@ struct GraphNodeMemory {
 class GraphMemory {
  public:
   explicit GraphMemory(CachingAllocator& allocator) : allocator_(allocator) {}
+
+  // Told of all memory that comes and goes here. Before the first node.
+  void tell(BesidesListener listener) noexcept { listener_ = listener; }
 
   // Has any graph had memory nodes? Without the lock.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_acquire); }
@@ -94,6 +98,7 @@ class GraphMemory {
   void release(Number number) VRAMSCOPE_REQUIRES(mutex_);
 
   CachingAllocator& allocator_;
+  BesidesListener listener_;
   std::atomic<bool> any_{false};
   mutable SystemMutex mutex_;  // taken before the allocator's
   Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;

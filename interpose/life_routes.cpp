@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "allocator/fault.h"
+#include "interpose/besides.h"
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
@@ -112,14 +113,18 @@ void forget_context(Profiler& profiler, CUcontext context) {
   profiler.contexts().forget_attachments(context);
   profiler.device_use().ended(context);
   if (fault(Fault::wrong_epoch)) return;
+  const auto forget = [&profiler](Place place) {
+    Outcome ended;
+    ended.where = place;
+    ended.serial = profiler.allocator().forget_place(place);
+    profiler.recorder().record_besides(beside(MemoryChange::none, ended));
+  };
   profiler.contexts().ended(context, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
-      profiler.allocator().forget_place(in_context(kind, place.device, place.context));
+      forget(in_context(kind, place.device, place.context));
     }
     const Place pinned = in_context(Kind::pinned, place.device, place.context);
-    for (unsigned flags = 0; flags <= kHostFlags; ++flags) {
-      profiler.allocator().forget_place(with_host_flags(pinned, flags));
-    }
+    for (unsigned flags = 0; flags <= kHostFlags; ++flags) forget(with_host_flags(pinned, flags));
   });
 }
 

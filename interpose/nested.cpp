@@ -66,6 +66,8 @@ void complete(Profiler& profiler, const Kept& kept, CachingAllocator::Wait when)
   } else if (is_of_kind(kept.function, found)) {
     const Outcome outcome = profiler.allocator().free(kept.address, when);
     event.failed = !outcome.status.ok();
+    event.change = outcome.status.ok() ? MemoryChange::went : MemoryChange::none;
+    event.serial = outcome.serial;
     event.served = Served::hit;
     event.place = outcome.where;
     event.bytes = outcome.requested;

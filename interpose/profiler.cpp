@@ -55,19 +55,6 @@ Limits limits_of(const Options& options) {
   return conf.limits;
 }
 
-// Patterns are relative to the folder in which the program started, wherever it is now.
-std::string report_path(const Options& options, const ReportParts& parts) {
-  const NameFacts facts = {.pid = parts.process.pid,
-                           .hostname = parts.process.hostname,
-                           .executable = parts.process.executable,
-                           .rank = parts.process.rank,
-                           .sequence = parts.sequence,
-                           .start_time_ns = parts.process.start_time_ns};
-  const std::string name = expand_pattern(options.output, facts, variable_at_start);
-  const bool absolute = name.starts_with('/') || startup().folder.empty();
-  return absolute ? name : startup().folder + "/" + name;
-}
-
 // Tells `vramscope run` where a report is, or "!" that one could not be written.
 void note(const std::string& path) {
   if (startup().note_file.empty()) return;
@@ -133,6 +120,7 @@ void Profiler::start() noexcept {
   profiler->warn_of_other_dlsym();
   real().cuDriverGetVersion(&profiler->driver_version_);
   profiler->warn_of_missing_functions();
+  profiler->start_trace();
   owner.store(getpid(), std::memory_order_relaxed);
   current_.set(profiler);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
@@ -167,14 +155,14 @@ void Profiler::warn_of_other_dlsym() noexcept {
 
 void Profiler::final_report(const char* trigger) noexcept {
   Profiler* profiler = owned();
-  if (profiler == nullptr || !profiler->options_.report_at_exit) return;
+  if (profiler == nullptr || !profiler->ends_with_files()) return;
   if (profiler->ended_.exchange(true)) return;
   profiler->triggers_.report_and_wait(trigger);
 }
 
 void Profiler::report_before_exec() noexcept {
   Profiler* profiler = owned();
-  if (profiler != nullptr && profiler->options_.report_at_exit) {
+  if (profiler != nullptr && profiler->ends_with_files()) {
     profiler->triggers_.report_and_wait("exec");
   }
 }
@@ -223,6 +211,10 @@ ReportParts Profiler::collect(const char* trigger) {
   }
   for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
   parts.devices = devices();
+  parts.trace = finish_trace(trigger);
+  if (!parts.trace.problem.empty()) {
+    parts.recorder.warnings.push_back("the trace is not complete: " + parts.trace.problem);
+  }
   parts.process = process_facts();
   parts.process.cuda_driver_version = driver_version_;
   parts.process.simulated = is_simulated_device();
@@ -248,11 +240,16 @@ void Profiler::end_process() noexcept {
 
 void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noexcept {
   const Inside inside(Inside::Ends::without_waiting);
+  if (!wants_report(trigger)) {
+    writing.store(true, std::memory_order_release);
+    static_cast<void>(finish_trace(trigger));
+    return writing.store(false, std::memory_order_release);
+  }
   try {
     ReportParts parts = collect(trigger);
     writing.store(true, std::memory_order_release);
     parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
-    const std::string path = report_path(options_, parts);
+    const std::string path = path_of(options_.output, parts.process, parts.sequence);
     const auto written = vramscope::write_report(assemble(std::move(parts)), path);
     if (const auto* error = std::get_if<FileError>(&written)) {
       say(error->message.c_str());

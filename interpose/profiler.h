@@ -24,6 +24,9 @@
 
 namespace vramscope {
 
+class Trace;
+class TraceFile;
+
 // --mode off: no wrapper, no handler, no thread, no report.
 [[nodiscard]] bool switched_off() noexcept;
 
@@ -44,6 +47,7 @@ class Profiler {
   [[nodiscard]] bool routes_device_memory() const noexcept {
     return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
   }
+  [[nodiscard]] bool traces() const noexcept { return trace_file_ != nullptr; }
   [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
   [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
   [[nodiscard]] bool limits_devices() const noexcept { return limits_devices_; }
@@ -67,6 +71,10 @@ class Profiler {
   // tries again. Threads: the helper, or any when there is none.
   void write_report(const char* trigger, std::atomic<bool>& writing) noexcept;
 
+  // What has been recorded goes to the trace, if there is one, buffer by buffer. Threads: the
+  // helper.
+  void write_trace() noexcept;
+
   // The process's main thread leaves by pthread_exit. Threads: that one.
   static void main_thread_ended() noexcept;
   // Nobody but the helper is left: ends the process as the C library would have done.
@@ -79,6 +87,15 @@ class Profiler {
   explicit Profiler(const Options& options);
   void warn_of_missing_functions() noexcept;
   void limit_devices() noexcept;
+  // Is there anything to write when the program ends? And with this trigger a report?
+  [[nodiscard]] bool ends_with_files() const noexcept {
+    return options_.report_at_exit || trace_file_ != nullptr;
+  }
+  [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
+  void start_trace() noexcept;
+  [[nodiscard]] TraceReport finish_trace(const char* trigger) noexcept;
+  void write_names(Trace& trace);
+  void note_trace_problem() noexcept;
 
   [[nodiscard]] ReportParts collect(const char* trigger);
   [[nodiscard]] std::vector<DeviceFacts> devices();
@@ -98,6 +115,8 @@ class Profiler {
   Graphs graphs_{allocator_};
   GraphMemory graph_memory_{allocator_};
   Recorder recorder_;
+  TraceFile* trace_file_ = nullptr;  // of the recorder's trace
+  std::atomic_flag trace_problem_said_ = ATOMIC_FLAG_INIT;
   Triggers triggers_;
   SystemMutex devices_mutex_;
   std::vector<DeviceFacts> devices_ VRAMSCOPE_GUARDED_BY(devices_mutex_);

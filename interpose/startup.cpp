@@ -88,24 +88,31 @@ void choose_fault() {
 void choose_fault() {}
 #endif
 
+void check_escapes(const char* variable, const std::string& pattern,
+                   std::vector<std::string>& problems) {
+  const auto unknown = unknown_escape(pattern);
+  if (unknown.empty()) return;
+  problems.push_back(std::string(variable) + "='" + pattern + "': '" + std::string(unknown) +
+                     "' stays as it is; known are " + std::string(kEscapes));
+}
+
 Startup take() {
   Startup now;
   now.start_time_ns = wall_time_ns();
   ParseResult parsed = parse_options(collect_settings(environ));
   now.options = std::move(parsed.options);
   now.problems = std::move(parsed.problems);
-  if (const auto unknown = unknown_escape(now.options.output); !unknown.empty()) {
-    now.problems.push_back("VRAMSCOPE_OUTPUT='" + now.options.output + "': '" +
-                           std::string(unknown) + "' stays as it is; known are " +
-                           std::string(kEscapes));
-  }
+  check_escapes("VRAMSCOPE_OUTPUT", now.options.output, now.problems);
+  check_escapes("VRAMSCOPE_TRACE", now.options.trace, now.problems);
   std::array<char, PATH_MAX> folder{};
   if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
   if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;
   if (const char* bytes = std::getenv("VRAMSCOPE_FREE_BEFORE")) now.free_before = bytes;
   now.rank = rank();
   choose_fault();
-  if (now.options.output.find("%{") != std::string::npos) now.environment = whole_environment();
+  for (const std::string& pattern : {now.options.output, now.options.trace}) {
+    if (pattern.find("%{") != std::string::npos) now.environment = whole_environment();
+  }
   return now;
 }
 
@@ -190,6 +197,19 @@ char* variable_at_start(const char* name) noexcept {
     if (known == name) return const_cast<char*>(value.c_str());
   }
   return nullptr;
+}
+
+std::string path_of(const std::string& pattern, const ProcessFacts& process,
+                    std::uint64_t sequence) {
+  const NameFacts facts = {.pid = process.pid,
+                           .hostname = process.hostname,
+                           .executable = process.executable,
+                           .rank = process.rank,
+                           .sequence = sequence,
+                           .start_time_ns = process.start_time_ns};
+  const std::string name = expand_pattern(pattern, facts, variable_at_start);
+  const bool absolute = name.starts_with('/') || startup().folder.empty();
+  return absolute ? name : startup().folder + "/" + name;
 }
 
 ProcessFacts process_facts() {

@@ -33,4 +33,9 @@ struct Startup {
 // Who this process is, now. May throw bad_alloc.
 [[nodiscard]] ProcessFacts process_facts();
 
+// The file that a pattern names: relative to the folder in which the program started, wherever it
+// is now. May throw bad_alloc.
+[[nodiscard]] std::string path_of(const std::string& pattern, const ProcessFacts& process,
+                                  std::uint64_t sequence);
+
 }  // namespace vramscope

@@ -119,6 +119,7 @@ void Triggers::serve() noexcept {
 }
 
 void Triggers::serve_requests() noexcept {
+  profiler_.write_trace();
   const std::uint32_t signals = signals_.load(std::memory_order_acquire);
   if (signals != served_signals_) {  // a storm gives one report for all that came before it began
     served_signals_ = signals;

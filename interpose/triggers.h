@@ -28,6 +28,9 @@ class Triggers {
   // Threads: any.
   void report_and_wait(const char* trigger) noexcept;
 
+  // The helper thread looks for full halves of the trace. Threads: any.
+  void ring() noexcept { requests_.raise(); }
+
   // The main thread ended by pthread_exit. The C library ends a process with its last thread, but
   // counts the helper: from now on the helper looks whether it is alone, and then ends the process.
   // Async-signal-safe.

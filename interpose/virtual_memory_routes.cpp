@@ -1,5 +1,6 @@
 // Memory by handle and its mappings: what the driver does, recorded.
 // SPDX-License-Identifier: Apache-2.0
+#include "interpose/besides.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
 
@@ -10,8 +11,10 @@ using Handle = CUmemGenericAllocationHandle;
 
 // Tells the allocator what ended.
 auto forgetter(Call& call) {
-  return [&allocator = call.profiler().allocator()](Kind kind, Address address) {
-    (void)allocator.forget(kind, address);
+  return [&profiler = call.profiler()](Kind kind, Address address) {
+    const Outcome outcome = profiler.allocator().forget(kind, address);
+    if (outcome.status.ok())
+      profiler.recorder().record_besides(beside(MemoryChange::went, outcome));
   };
 }
 

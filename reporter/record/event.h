@@ -26,11 +26,15 @@ enum class Served : std::uint8_t {
   driver,  // by ours, with a driver call
 };
 
+// What a call did to recorded memory: an allocation that failed did nothing.
+enum class MemoryChange : std::uint8_t { none, came, went };
+
 struct Event {
   std::uint16_t function = 0;  // row of interpose/functions.def
   Effect effect = Effect::none;
   Served served = Served::direct;
   bool failed = false;
+  MemoryChange change = MemoryChange::none;
   Place place;                  // of the memory
   Tag tag = 0;                  // who allocated it (also for a release); 0: unknown
   Address address = 0;          // 0 when none
@@ -39,6 +43,7 @@ struct Event {
   std::uint64_t total_ns = 0;   // to the driver's last answer; served by us: the whole call
   std::uint64_t driver_ns = 0;  // share of it in the driver for memory
   std::uint64_t sync_ns = 0;    // share of it waiting for the device
+  std::uint64_t serial = 0;     // place of the change among all: Outcome::serial
 };
 
 }  // namespace vramscope

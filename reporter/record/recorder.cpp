@@ -17,6 +17,7 @@
 #include "reporter/record/tag_times.h"
 #include "reporter/record/thread_counters.h"
 #include "reporter/record/thread_table.h"
+#include "reporter/record/trace.h"
 
 namespace vramscope {
 
@@ -37,6 +38,11 @@ bool is_freeing(const Event& event) {
   return event.effect == Effect::release || event.effect == Effect::unpin;
 }
 
+trace::What what_of(const Event& event) {
+  if (event.change == MemoryChange::none) return trace::What::call;
+  return event.change == MemoryChange::came ? trace::What::came : trace::What::went;
+}
+
 }  // namespace
 
 struct Recorder::State {
@@ -47,9 +53,11 @@ struct Recorder::State {
   TagGroups intern_new(const StackKey& key, const Stack& stack);
   bool look_for_python();
   void count_temporary(const Event& event);
+  void trace_event(trace::What what, const Event& event);
   void warn(const char* text);
   Timing host() const;
 
+  std::unique_ptr<Trace> trace;  // before the counters, which know its lanes
   ThreadCounters counters;
   ModuleTable modules;
   PythonCodes codes;
@@ -161,6 +169,10 @@ void Recorder::State::count_temporary(const Event& event) {
   }
 }
 
+void Recorder::State::trace_event(trace::What what, const Event& event) {
+  counters.add_to(*trace, {.what = what, .thread = threads.current(), .event = event});
+}
+
 void Recorder::State::warn(const char* text) {
   const SystemLock guard(warnings_lock);
   if (warnings.size() >= kMaxWarnings) return;
@@ -211,6 +223,7 @@ void Recorder::record(const Event& event) noexcept {
     state_->counters.record(event);
     if (event.tag != 0 && is_allocating(event)) state_->tag_times.add(event.tag, event.total_ns);
     if (listener_.told != nullptr) state_->count_temporary(event);
+    if (state_->trace) state_->trace_event(what_of(event), event);
   } catch (...) {
     count_unrecorded();
   }
@@ -226,6 +239,32 @@ void Recorder::want_python(DlsymFunction real_dlsym) noexcept {
     warn("out of memory: Python frames are not read");
   }
 }
+
+void Recorder::enter() noexcept {
+  if (!state_->trace) return;
+  const KeptErrno kept;
+  try {
+    state_->counters.enter();
+  } catch (...) {  // the event tries again
+  }
+}
+
+void Recorder::record_besides(const Event& event) noexcept {
+  using trace::What;
+  if (!state_->trace) return;
+  const KeptErrno kept;
+  try {
+    state_->trace_event(event.change == MemoryChange::came   ? What::came_besides
+                        : event.change == MemoryChange::went ? What::went_besides
+                                                             : What::place_ended,
+                        event);
+  } catch (...) {
+    count_unrecorded();
+  }
+}
+
+void Recorder::keep(std::unique_ptr<Trace> trace) noexcept { state_->trace = std::move(trace); }
+Trace* Recorder::trace() noexcept { return state_->trace.get(); }
 
 void Recorder::count_unrecorded() noexcept {
   state_->unrecorded.fetch_add(1, std::memory_order_relaxed);
@@ -260,6 +299,20 @@ RecorderFacts Recorder::facts() const {
   const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
   return facts;
+}
+
+bool Recorder::has_names_beyond(const KnownNames& known) const noexcept {
+  return state_->sites.tag_count() > known.tags;
+}
+
+RecorderFacts Recorder::names(const KnownNames& known) const {
+  const KeptErrno kept;
+  RecorderFacts names;
+  state_->sites.copy_to(names, known);
+  names.modules = state_->modules.facts();
+  names.threads = state_->threads.facts();
+  names.streams = state_->streams.facts();
+  return names;
 }
 
 std::uint32_t Recorder::current_thread() noexcept { return state_->threads.current(); }

@@ -17,6 +17,7 @@
 namespace vramscope {
 
 class StreamTable;
+class Trace;
 
 // Log-scale histogram: bucket i counts durations in [2^i, 2^(i+1)) ns; bucket 0 also holds 0 ns,
 // the last bucket everything longer (2^39 ns = 9 minutes).
@@ -116,6 +117,15 @@ struct RecorderFacts {
   std::vector<std::string> warnings;
 };
 
+// How much of what tags refer to somebody has already; it only grows.
+struct KnownNames {
+  std::size_t frames = 0;
+  std::size_t sites = 0;
+  std::size_t owners = 0;
+  std::size_t tags = 0;
+  friend bool operator==(const KnownNames&, const KnownNames&) = default;
+};
+
 // Threads: any.
 class Recorder {
  public:
@@ -151,12 +161,25 @@ class Recorder {
   [[nodiscard]] std::uint32_t current_thread() noexcept;
   [[nodiscard]] StreamTable& streams() noexcept;
   void record(const Event& event) noexcept;
+  // A call begins on this thread. A trace takes the changes of a lane in their order: so a thread
+  // has its lane before its first change.
+  void enter() noexcept;
+  // What a call did besides, before its event: memory that came or went (event.change), or that
+  // ended with its whole place (none). Only a trace keeps it.
+  void record_besides(const Event& event) noexcept;
+  // From the next event on; once. Null: there is none.
+  void keep(std::unique_ptr<Trace> trace) noexcept;
+  [[nodiscard]] Trace* trace() noexcept;
   void count_unrecorded() noexcept;
   // Kept once per text.
   void warn(const char* text) noexcept;
 
   // May throw bad_alloc.
   [[nodiscard]] RecorderFacts facts() const;
+  // Has there been a tag since?
+  [[nodiscard]] bool has_names_beyond(const KnownNames& known) const noexcept;
+  // What tags refer to, frames, sites, owners and tags only from those on that are not known.
+  [[nodiscard]] RecorderFacts names(const KnownNames& known) const;
   [[nodiscard]] Timing host_timing() const noexcept;
   // Zeroes counts and times (reset_accumulated) of device/host timing, not the functions.
   void reset_timing() noexcept;

@@ -88,12 +88,26 @@ TagGroups SiteTable::tag(const std::vector<FrameFact>& frames, const std::string
   return {tag, groups};
 }
 
-void SiteTable::copy_to(RecorderFacts& facts) const {
+std::size_t SiteTable::tag_count() const noexcept {
   const SystemLock guard(lock_);
-  facts.frames = frames_;
-  facts.sites = sites_;
-  facts.tags = tags_;
-  facts.owners = owners_;
+  return tags_.size();
+}
+
+namespace {
+
+template <class Row>
+std::vector<Row> from(const std::vector<Row>& rows, std::size_t known) {
+  return {rows.begin() + static_cast<std::ptrdiff_t>(std::min(known, rows.size())), rows.end()};
+}
+
+}  // namespace
+
+void SiteTable::copy_to(RecorderFacts& facts, const KnownNames& known) const {
+  const SystemLock guard(lock_);
+  facts.frames = from(frames_, known.frames);
+  facts.sites = from(sites_, known.sites);
+  facts.tags = from(tags_, known.tags);
+  facts.owners = from(owners_, known.owners);
 }
 
 }  // namespace vramscope

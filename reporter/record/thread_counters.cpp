@@ -142,7 +142,7 @@ void ThreadCounters::Pool::give_back(CounterSet* set) noexcept {
   set->taken_.store(false, std::memory_order_release);
 }
 
-inline CounterSet* ThreadCounters::own_set() {
+CounterSet* ThreadCounters::own_set() {
   if (slot_.pool == pool_.get()) [[likely]]
     return slot_.set;
   return slot_.ended ? nullptr : take_set();
@@ -165,6 +165,15 @@ void ThreadCounters::record(const Event& event) {
   }
   const SystemLock guard(pool_->late_lock);
   pool_->late->record(event, generation);
+}
+
+void ThreadCounters::add_to(Trace& trace, const TraceEvent& event) {
+  if (CounterSet* const set = own_set()) {
+    trace.add(set->lane_, event);
+    return;
+  }
+  const SystemLock guard(pool_->late_lock);
+  trace.add(pool_->late->lane_, event);
 }
 
 template <class F>

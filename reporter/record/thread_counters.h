@@ -11,6 +11,7 @@
 #include "allocator/capability.h"
 #include "reporter/record/counters.h"
 #include "reporter/record/event.h"
+#include "reporter/record/trace.h"
 
 namespace vramscope {
 
@@ -47,6 +48,7 @@ class CounterSet {
 
  private:
   friend class ThreadCounters;
+  TraceLane* lane_ = nullptr;  // the writer's
   TimingCounters& timing(std::size_t slot, std::uint64_t generation);
 
   std::vector<std::atomic<FunctionCounters*>> functions_;
@@ -59,7 +61,10 @@ class ThreadCounters {
  public:
   explicit ThreadCounters(std::size_t function_count);
 
-  void record(const Event& event);  // may throw bad_alloc
+  void enter() { static_cast<void>(own_set()); }  // takes the thread's set; may throw bad_alloc
+  void record(const Event& event);                // may throw bad_alloc
+  // To the calling thread's own lane. May throw bad_alloc.
+  void add_to(Trace& trace, const TraceEvent& event);
   [[nodiscard]] std::vector<FunctionTotals> functions() const;
   [[nodiscard]] std::vector<std::pair<std::uint16_t, Timing>> devices() const;
   [[nodiscard]] Timing host() const;

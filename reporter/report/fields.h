@@ -215,6 +215,15 @@ void visit_fields(Self& timeline, F&& f) {
   f("series", timeline.series);
 }
 
+template <IsOne<TraceReport> Self, class F>
+void visit_fields(Self& trace, F&& f) {
+  f("path", trace.path);
+  f("events", trace.events);
+  f("bytes", trace.bytes);
+  f("lost", trace.lost);
+  f("problem", trace.problem);
+}
+
 template <IsOne<FunctionFacts> Self, class F>
 void visit_fields(Self& function, F&& f) {
   f("name", function.name);
@@ -314,6 +323,7 @@ void visit_fields(Self& report, F&& f) {
   f.elements("frames", report.frames);
   f.elements("sites", report.sites);
   f("timeline", report.timeline);
+  f("trace", report.trace);
   f("range_marks", report.range_marks);
   f("unrecorded_calls", report.unrecorded_calls);
   f("warnings", report.warnings);

@@ -241,6 +241,7 @@ Report assemble(ReportParts parts) {
   report.ledger = make_ledger(parts, report.axes);
   report.timeline = make_timeline(parts);
   add_ages(parts, site_of_tag, report.sites);
+  report.trace = std::move(parts.trace);
   report.range_marks = parts.recorder.range_marks;
   report.functions = called_functions(parts);
   report.modules = std::move(parts.recorder.modules);

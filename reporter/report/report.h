@@ -169,6 +169,15 @@ struct AxisEntry {
 };
 
 // One report. Reading a written report gives an equal value.
+// The file with every event, if the program was asked for one.
+struct TraceReport {
+  std::string path;          // "": there is none
+  std::uint64_t events = 0;  // in it
+  std::uint64_t bytes = 0;   // of it
+  std::uint64_t lost = 0;    // events that are not in it
+  std::string problem;       // why it ended early; "": it did not
+};
+
 struct Report {
   std::string tool_version;
   std::string trigger;  // exit, signal, oom, interval, growth, control, exec, recovered
@@ -186,6 +195,7 @@ struct Report {
   std::vector<FrameFact> frames;
   std::vector<Site> sites;
   TimelineFacts timeline;
+  TraceReport trace;
   std::uint64_t range_marks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
@@ -200,6 +210,7 @@ struct ReportParts {
   std::vector<std::string> function_names;  // by row of functions.def
   Snapshot memory;
   RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it
+  TraceReport trace;
 };
 
 // May throw bad_alloc.

@@ -173,6 +173,7 @@ void conclude(const Ending& ending, const NoteFile& note) {
     return say("next: vramscope report " + shell_word(path));
   }
   written->path = seen_from(folder, written->path);
+  written->report.trace.path = seen_from(folder, written->report.trace.path);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
 }
 
@@ -270,7 +271,11 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
-  const std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
+  std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
+  if (const TraceReport& trace = written.report.trace; !trace.path.empty()) {
+    more += ", " + counted(trace.events, "event") + " in " + trace.path;
+    if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
+  }
   return {recorded, "report in " + written.path + more,
           "next: vramscope report " + shell_word(written.path)};
 }

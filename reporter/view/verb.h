@@ -47,6 +47,7 @@ struct Verb {
 [[nodiscard]] Verb add_peak(CLI::App& app);
 [[nodiscard]] Verb add_owners(CLI::App& app);
 [[nodiscard]] Verb add_timeline(CLI::App& app);
+[[nodiscard]] Verb add_trace(CLI::App& app);
 [[nodiscard]] Verb add_functions(CLI::App& app);
 
 // Checks of an argument: "", or why it is none.

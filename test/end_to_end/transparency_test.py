@@ -78,6 +78,7 @@ VICTIMS = [
     (["longjmp", "jump"], "slow_free_us=10"),
     (["longjmp", "alternate"], "slow_free_us=10"),
     (["malloc_hook"], ""),
+    (["many_events"], ""),
     (["meminfo"], ""),
     (["modules"], ""),
     (["modules"], "module_bytes=64MiB,context_bytes=300MiB"),

@@ -11,6 +11,9 @@
 
 #include "allocator/caching_allocator.h"
 #include "reporter/record/recorder.h"
+#include "reporter/record/trace.h"
+#include "reporter/view/trace_totals.h"
+#include "test/reporter/trace_store.h"
 #include "test/simulator/simulated_backend.h"
 
 namespace vramscope {
@@ -68,12 +71,17 @@ struct Program {
                      .effect = effect,
                      .served = outcome.source == Source::hit ? Served::hit : Served::driver,
                      .failed = !outcome.status.ok(),
+                     .change = !outcome.status.ok() ? MemoryChange::none
+                               : effect == Effect::allocate || effect == Effect::pin
+                                   ? MemoryChange::came
+                                   : MemoryChange::went,
                      .place = outcome.where,
                      .tag = outcome.tag,
                      .address = outcome.address,
                      .bytes = outcome.requested,
                      .total_ns = 10,
-                     .driver_ns = 1});
+                     .driver_ns = 1,
+                     .serial = outcome.serial});
   }
 
   void allocate() {
@@ -104,6 +112,7 @@ struct Program {
   }
 
   void run() {
+    recorder.enter();
     for (int i = 0; i < kCalls; ++i) {
       if (next() % 500 == 0) allocator.trim();
       next() % 8 < 5 ? allocate() : release();
@@ -114,6 +123,9 @@ struct Program {
 class RecordedThreads : public testing::Test {
  protected:
   void SetUp() override {
+    auto store = std::make_unique<TraceStore>();
+    store_ = store.get();
+    recorder_.keep(std::make_unique<Trace>(std::move(store), Trace::Bell{}));
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < kThreads; ++i) {
       threads.emplace_back([this, i] {
@@ -123,10 +135,12 @@ class RecordedThreads : public testing::Test {
     for (int i = 0; i < 20; ++i) {  // reports are taken while the program runs
       static_cast<void>(allocator_.snapshot());
       static_cast<void>(recorder_.facts());
+      recorder_.trace()->write_events();
     }
     for (std::thread& thread : threads) thread.join();
     memory_ = allocator_.snapshot();
     facts_ = recorder_.facts();
+    recorder_.trace()->write_events();
   }
 
   [[nodiscard]] std::uint64_t live_bytes(std::size_t place) const {
@@ -140,6 +154,7 @@ class RecordedThreads : public testing::Test {
   simulator::SimulatedBackend backend_{device_};
   CachingAllocator allocator_{backend_, {}};
   Recorder recorder_{kFunctions};
+  TraceStore* store_ = nullptr;  // of the recorder's trace
   Shared shared_;
   std::array<Done, kPlaces.size()> done_;
   Snapshot memory_;
@@ -216,6 +231,33 @@ TEST_F(RecordedThreads, StatisticsOfEachDeviceAreItsOwn) {
     EXPECT_EQ(std::uint64_t(statistics.allocation.all.freed), done.frees);
     EXPECT_EQ(std::uint64_t(statistics.requested_bytes.all.current), live_bytes(device.device));
     EXPECT_EQ(std::uint64_t(statistics.requested_bytes.all.allocated), done.bytes);
+  }
+}
+
+// Peaks too: the order of the changes is the one that they had under the allocator's lock.
+TEST_F(RecordedThreads, TheTraceAddsUpToTheSame) {
+  TraceReader reader(store_->bytes, TraceReader::Damage::refused);
+  TraceTotals totals;
+
+  ASSERT_EQ(reader.problem(), "");
+  ASSERT_TRUE(reader.read(TraceReader::Order::by_change,
+                          [&](const TraceEvent& event) { totals.add(event); }));
+  totals.finish();
+
+  ASSERT_EQ(totals.kinds.size(), memory_.kinds.size());
+  for (const KindTotals& kind : memory_.kinds) {
+    const TraceHolding& held = totals.kinds.at({kind.kind, kind.device}).held;
+    EXPECT_EQ(held.allocations, kind.allocations);
+    EXPECT_EQ(held.frees, kind.frees);
+    EXPECT_EQ(held.live_bytes, kind.current_bytes);
+    EXPECT_EQ(held.peak_bytes, kind.peak_bytes);
+  }
+  for (const auto& [key, tag] : totals.tags) {
+    EXPECT_EQ(tag.held.peak_bytes, memory_.tags.at(key.first).peak_bytes);
+    EXPECT_EQ(tag.total_ns, facts_.tags.at(key.first).total_ns);
+  }
+  for (const auto& [function, calls] : totals.functions) {
+    EXPECT_EQ(calls.calls, facts_.functions.at(function).calls);
   }
 }
 

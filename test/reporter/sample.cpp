@@ -190,6 +190,11 @@ ReportParts sample_parts() {
   parts.function_names = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc"};
   parts.memory = memory();
   parts.recorder = recorder();
+  parts.trace = {.path = "/data/train.trace",
+                 .events = 12,
+                 .bytes = 4096,
+                 .lost = 3,
+                 .problem = "No space left on device"};
   return parts;
 }
 

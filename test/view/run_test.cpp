@@ -65,6 +65,18 @@ TEST(Run, TheSummaryNamesTheNextCommand) {
                           "next: vramscope report 'my report.json'"}));
 }
 
+TEST(Run, TheSummaryNamesTheTrace) {
+  Report report = sample_report();
+  report.trace.path = "my.trace";
+  report.trace.events = 1000;
+  report.trace.lost = 2;
+
+  const Words lines = summary({"my.json", report}, 0);
+
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[1], "report in my.json, 1,000 events in my.trace (2 events lost)");
+}
+
 TEST(Run, PathsBelowTheFolderAreShort) {
   EXPECT_EQ(seen_from("/a/b", "/a/b/c.json"), "c.json");
   EXPECT_EQ(seen_from("/a/b", "/a/bc.json"), "/a/bc.json");

@@ -1,0 +1,279 @@
+"""The trace: its totals are the report's, whatever the program does, and however it ends."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import tempfile
+import zlib
+
+import harness
+import recount
+import transparency_test
+
+RECORDING = ("cache", "dedicated", "observe")
+TRACE = "%p.trace"
+# Victims whose frees wait for something, or which reset their peaks.
+OTHER_PEAKS = ("capture", "graph", "pinned_capture", "faces", "malloc_hook")
+
+
+def traces(folder):
+    return sorted(pathlib.Path(folder).rglob("*.trace*"))
+
+
+class Trace(harness.Case):
+    def traced(self, command, mode="cache", simulator="", folder=None, **variables):
+        """Finished process, its reports and its traces."""
+        folder = folder or tempfile.mkdtemp(dir=self.folder)
+        variables = harness.environment(mode, simulator, VRAMSCOPE_TRACE=TRACE, **variables)
+        done = subprocess.run(
+            command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=harness.DEADLINE_S,
+        )  # fmt: skip
+        return harness.Outcome(done, folder), traces(folder)
+
+    def totals(self, path, *flags):
+        done = self.run_tool("trace", "--json", "-n", "0", *flags, path)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), path)
+        return json.loads(done.stdout)
+
+    def refused(self, path, *flags):
+        done = self.run_tool("trace", *flags, path)
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
+        return done.stderr
+
+    def compare(self, report, found, where, peaks=True):
+        """Everything that both count. What the program freed while it could not go back is gone in
+        the trace; in the report it is there, pending, and may make the peak."""
+        recount.check(self, report)
+        segments = [s for device in report["devices"] for s in device["segments"]]
+        blocks = [b for s in segments + report["host"]["segments"] for b in s["blocks"]]
+        if any(block["state"] == recount.PENDING for block in blocks):
+            return
+        self.assertEqual((report["trace"]["events"], 0, 0), (found["events"], found["lost"], found["damaged_chunks"]), where)
+        self.assertTrue(found["complete"], where)
+        self.assertEqual(
+            {f["name"]: (f["calls"], f["failures"], f["total_ns"]) for f in report["functions"]},
+            {f["name"]: (f["calls"], f["failures"], f["total_ns"]) for f in found["functions"]},
+            where,
+        )
+        names = ["allocations", "frees", "current_bytes"] + ["peak_bytes"] * peaks
+        self.assertEqual(
+            {(k["kind"], k["device"]): [k[name] for name in names] for k in report["kinds"]},
+            {(k["kind"], k["device"]): [k[name] for name in names] for k in found["kinds"]},
+            where,
+        )
+        names = ["live_bytes", "live_count", "total_bytes", "total_count", "total_ns"]
+        names += ["peak_bytes"] * peaks
+        self.assertEqual(
+            sorted([site[name] for name in names] for site in report["sites"]),
+            sorted([site[name] for name in names] for site in found["sites"]),
+            where,
+        )
+
+    def compare_victims(self, mode):
+        for command, simulator in transparency_test.VICTIMS:
+            try:
+                program = [harness.program(command[0]), *command[1:]]
+            except harness.unittest.SkipTest:
+                continue  # transparency_test says so
+            outcome, found = self.traced(program, mode, simulator)
+            reports = {r["trace"]["path"]: r for r in outcome.reports if r["trigger"] == "exit"}
+            peaks = not command[0].startswith(OTHER_PEAKS)
+            for path in found:
+                if str(path) in reports:
+                    self.compare(reports[str(path)], self.totals(path), (mode, command), peaks)
+
+    def test_totals_are_the_reports_for_each_victim_in_mode_cache(self):
+        self.compare_victims("cache")
+
+    def test_totals_are_the_reports_for_each_victim_in_mode_dedicated(self):
+        self.compare_victims("dedicated")
+
+    def test_totals_are_the_reports_for_each_victim_in_mode_observe(self):
+        self.compare_victims("observe")
+
+    def test_eight_threads_lose_nothing(self):
+        program = [harness.program("many_events"), "8", "12500"]
+        for stacks in ("unwind", "none"):
+            outcome, (path,) = self.traced(program, VRAMSCOPE_STACKS=stacks)
+            report = self.only_report(outcome)
+            found = self.totals(path)
+            self.compare(report, found, stacks)
+            self.assertGreaterEqual(found["events"], 200_000)
+            self.assertLessEqual(found["bytes"] / found["events"], 16)
+            self.assertEqual(9, len(found["threads"]))
+
+    def test_without_attribution_totals_are_the_reports_too(self):
+        outcome, (path,) = self.traced([harness.program("many_events")], VRAMSCOPE_ATTRIBUTION="off")
+        self.compare(self.only_report(outcome), self.totals(path), "off")
+
+    def test_a_trace_needs_no_report(self):
+        for way in ("return", "_exit", "quick_exit"):
+            program = [harness.program("exit_variants"), way]
+            outcome, (path,) = self.traced(program, VRAMSCOPE_REPORT_AT_EXIT="off")
+            self.assertEqual([], outcome.reports)
+            self.assertTrue(self.totals(path)["complete"], way)
+
+    def test_what_zstd_compressed_is_read(self):
+        zstd = harness.installed("zstd")
+        outcome, (path,) = self.traced([harness.program("many_events"), "8", "12500"])
+        subprocess.run([zstd, "-q", path], check=True)
+        packed = pathlib.Path(f"{path}.zst")
+        found = self.totals(packed)
+        self.compare(self.only_report(outcome), found, "zstd")
+        self.assertEqual(packed.stat().st_size, found["file_bytes"])
+        self.assertLess(found["file_bytes"], found["bytes"])
+        whole = packed.read_bytes()
+        packed.write_bytes(whole[:-100])
+        self.assertIn("of the compressed file: expected more of it", self.refused(packed))
+        self.assertEqual(0, self.run_tool("trace", "--partial", packed).returncode)
+        packed.write_bytes(whole[:1000] + bytes([whole[1000] ^ 1]) + whole[1001:])
+        self.assertIn("trace.zst': byte ", self.refused(packed))
+
+    def test_bad_input_is_one_line(self):
+        _, (path,) = self.traced([harness.program("many_events")])
+        good = path.read_bytes()
+
+        def problem(content, *flags):
+            path.write_bytes(content)
+            return self.refused(path, *flags)
+
+        self.assertIn("byte 1: expected a trace", problem(b""))
+        self.assertIn("byte 1: expected a trace", problem(b"{}"))
+        self.assertIn("byte 16: expected a longer file", problem(good[:16]))
+        other = good[:16] + b"\x02\0\0\0"
+        self.assertIn("expected version 1", problem(other + zlib.crc32(other).to_bytes(4, "little") + good[24:]))
+        self.assertIn("head is damaged", problem(good[:16] + b"\x02" + good[17:]))
+        self.assertIn("before the end of the file", problem(good[:-1]))
+        middle = len(good) // 2
+        damaged = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
+        self.assertIn("this chunk is damaged (--partial reads the rest)", problem(damaged))
+        path.write_bytes(damaged)
+        self.assertLess(0, self.totals(path, "--partial")["damaged_chunks"])
+        path.unlink()
+        self.assertIn("No such file or directory", self.refused(path))
+        self.assertIn("Is a directory", self.refused(self.folder))
+
+    def test_every_event_is_a_line(self):
+        _, (path,) = self.traced([harness.program("many_events")])
+        done = self.run_tool("trace", "--csv", path)
+        titles, *lines = [line.split(",") for line in done.stdout.splitlines()]
+        rows = [dict(zip(titles, line)) for line in lines]
+        self.assertEqual(self.totals(path)["events"], len(rows))
+        self.assertEqual({len(titles)}, {len(line) for line in lines})
+        ends = [int(row["start_ns"]) + int(row["duration_ns"]) for row in rows]
+        most = max(before - after for before, after in zip(ends, ends[1:]))
+        self.assertLess(most, 10_000)  # the clock may change within the first milliseconds
+        live = {}
+        for row in sorted(rows, key=lambda row: (int(row["order"]), row["event"] != "allocation")):
+            if row["event"] == "allocation":
+                self.assertNotIn(row["address"], live)
+                live[row["address"]] = row["bytes"]
+            elif row["event"] == "free":
+                self.assertEqual(row["bytes"], live.pop(row["address"]))
+        self.assertEqual({}, live)
+        out = pathlib.Path(self.folder, "out.csv")
+        self.assertEqual(0, self.run_tool("trace", "--csv", "-o", out, path).returncode)
+        self.assertEqual(done.stdout, out.read_text())
+
+    def test_a_file_that_cannot_grow_ends_the_trace_and_keeps_the_report(self):
+        command = [harness.program("many_events"), "4", "20000", "wait"]
+        process = self.start_program(command, "cache", VRAMSCOPE_TRACE=TRACE)
+        self.assertEqual("ready\n", process.stdout.readline())
+        # Not earlier: the simulated device makes a file too.
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (200_000, 200_000))
+        out, errors = process.communicate("\n", timeout=harness.DEADLINE_S)
+        self.assertEqual((0, "4 threads, 20000 pairs each\n"), (process.returncode, out))
+        (line,) = errors.splitlines()
+        self.assertIn("File too large; it ends here, the report goes on", line)
+        (report,) = harness.read_reports(self.folder)
+        trace = report["trace"]
+        self.assertEqual("File too large", trace["problem"])
+        self.assertEqual(["the trace is not complete: File too large"], report["warnings"])
+        self.assertGreater(trace["lost"], 0)
+        calls = sum(function["calls"] for function in report["functions"])
+        self.assertEqual(calls, trace["events"] + trace["lost"])
+        (path,) = traces(self.folder)
+        found = self.totals(path, "--partial")
+        self.assertGreater(found["events"], 0)
+        self.assertLessEqual(found["events"], trace["events"])
+
+    def test_a_file_that_cannot_be_made_is_one_line(self):
+        program = [harness.program("linked")]
+        variables = harness.environment("cache", VRAMSCOPE_TRACE="/nowhere/x.trace")
+        done = subprocess.run(program, cwd=self.folder, env=variables, capture_output=True, text=True)
+        self.assertEqual(self.run_program(program).behaviour(), (done.returncode, done.stdout))
+        self.assertEqual(
+            "vramscope: cannot write the trace '/nowhere/x.trace': No such file or directory; there is none\n",
+            done.stderr,
+        )
+        (report,) = harness.read_reports(self.folder)
+        self.assertEqual("", report["trace"]["path"])
+
+    def test_of_a_killed_program_what_was_written_can_be_read(self):
+        command = [harness.program("many_events"), "2", "100000000"]
+        process = self.start_program(command, "cache", VRAMSCOPE_TRACE=TRACE)
+        while not any(path.stat().st_size > 1_000_000 for path in traces(self.folder)):
+            self.assertIsNone(process.poll())
+        process.kill()
+        self.assertEqual(-signal.SIGKILL, process.wait())
+        (path,) = traces(self.folder)
+        found = self.totals(path, "--partial")
+        self.assertFalse(found["complete"])
+        self.assertGreater(found["events"], 50_000)
+        self.assertIn("killed", self.run_tool("trace", "--partial", path).stdout)
+
+    def test_a_signal_report_has_all_events_until_then(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_TRACE=TRACE)
+        self.assertTrue(process.stdout.readline())
+        process.send_signal(signal.SIGUSR1)
+        (report,) = harness.wait_for_reports(self.folder, 1)
+        (path,) = traces(self.folder)
+        self.compare(report, self.totals(path), "signal")
+
+    def test_children_leave_the_parents_trace_alone(self):
+        for way in ("threads", "exec", "prepare", "clone", "vfork", "spawn", "system", "handler"):
+            outcome, found = self.traced([harness.program("forks"), way])
+            report = self.only_report(outcome)
+            (path,) = found
+            self.assertEqual(str(path), report["trace"]["path"])
+            self.compare(report, self.totals(path), way)
+        for way in ("daemon", "early"):
+            outcome, found = self.traced([harness.program("forks"), way])
+            self.assertEqual(len(outcome.reports), len(found), way)
+            for report in outcome.reports:
+                self.compare(report, self.totals(report["trace"]["path"]), way)
+
+    def test_before_exec_the_trace_is_whole(self):
+        outcome, (path,) = self.traced([harness.program("exit_variants"), "exec"])
+        report = self.only_report(outcome)
+        self.assertEqual("exec", report["trigger"])
+        self.compare(report, self.totals(path), "exec")
+
+    def test_a_taken_name_is_not_replaced(self):
+        taken = pathlib.Path(self.folder, "x.trace")
+        taken.write_text("mine")
+        variables = harness.environment("cache", VRAMSCOPE_TRACE="x.trace")
+        subprocess.run([harness.program("linked")], cwd=self.folder, env=variables, capture_output=True)
+        self.assertEqual("mine", taken.read_text())
+        (report,) = harness.read_reports(self.folder)
+        self.assertEqual(str(taken) + "~1", report["trace"]["path"])
+        self.compare(report, self.totals(str(taken) + "~1"), "taken")
+        self.assertEqual(0o600, os.stat(str(taken) + "~1").st_mode & 0o777)
+
+    def test_run_names_the_trace(self):
+        done = self.run_tool("run", "--sim", "--trace", "t.%p.trace", harness.program("many_events"))
+        (path,) = traces(self.folder)
+        self.assertIn(f" events in {path.name}\n", done.stderr)
+        listing = self.run_tool("trace", path)
+        self.assertEqual((0, ""), (listing.returncode, listing.stderr))
+        self.assertLess(len(listing.stdout.splitlines()), 45)
+        self.assertIn("many_events.cpp", listing.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
