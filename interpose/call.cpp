@@ -120,7 +120,10 @@ Found Call::find(Kind kind, Address address) noexcept {
   if (!found.direct && space_of(kind) == Space::memory) {
     found = allocator.find_direct(Kind::mapping, address);
   }
-  if (!found.direct || found.segment != address) return {};
+  if (!found.direct || found.segment != address) {
+    found = {};
+    return found;
+  }
   event_.bytes = found.block.requested_size;
   event_.tag = found.block.tag;
   event_.place = found.where;
@@ -130,6 +133,21 @@ Found Call::find(Kind kind, Address address) noexcept {
 void Call::forget(const Found& found) noexcept {
   if (!found.direct || fault(Fault::release_unrecorded)) return;
   (void)profiler_->allocator().forget(found.where.kind, found.segment, found.serial);
+}
+
+// Functions that free plain memory take mapped buffers of external memory too.
+void Call::forget(std::uint64_t newest) noexcept {
+  if (fault(Fault::release_unrecorded)) return;
+  CachingAllocator& allocator = profiler_->allocator();
+  const Kind kind = event_.place.kind;
+  Outcome gone = allocator.forget(kind, event_.address, newest);
+  if (!gone.status.ok() && space_of(kind) == Space::memory) {
+    gone = allocator.forget(Kind::mapping, event_.address, newest);
+  }
+  if (!gone.status.ok()) return;
+  event_.bytes = gone.requested;
+  event_.tag = gone.tag;
+  event_.place = gone.where;
 }
 
 CUresult Call::finish(CUresult code) noexcept {

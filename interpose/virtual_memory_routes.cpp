@@ -11,7 +11,7 @@ using Handle = CUmemGenericAllocationHandle;
 // Tells the allocator what ended.
 auto forgetter(Call& call) {
   return [&allocator = call.profiler().allocator()](Kind kind, Address address) {
-    (void)allocator.forget(kind, address, CachingAllocator::kAnySerial);
+    (void)allocator.forget(kind, address);
   };
 }
 
