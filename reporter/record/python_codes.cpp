@@ -46,9 +46,7 @@ bool copy_text(const PythonLayout& layout, Address address, std::string& text) {
   std::uint32_t state = 0;
   if (!proven::copy(address + layout.text_length, &length, sizeof length)) return false;
   if (!proven::copy(address + layout.text_state, &state, sizeof state)) return false;
-  const std::uint32_t width = state >> 2 & 7U;
-  const bool is_compact = (state & 0x20U) != 0;
-  const bool is_ascii = (state & 0x40U) != 0;
+  const auto [width, is_compact, is_ascii] = text_state(state);
   if (!is_compact || (width != 1 && width != 2 && width != 4)) return false;
   length = std::min(length, kMostCharacters);
   std::string characters(length * width, '\0');

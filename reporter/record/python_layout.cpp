@@ -3,7 +3,6 @@
 #include "reporter/record/python_layout.h"
 
 #include <cstring>
-#include <iterator>
 
 #include "reporter/record/proven_memory.h"
 
@@ -75,75 +74,67 @@ constexpr Row kRows[] = {
       .code_tag = 0}},
 };
 
-// struct _Py_DebugOffsets: a cookie and 64-bit numbers, in this order. 3.14 put one more behind the
-// interpreter's threads (threads_main), one behind the frame's owner (stackpointer, tlbc_index) and
-// some at the end of structures that are read from their begin.
-enum Published313 : std::size_t {
-  kVersion = 1,
-  kFreeThreaded = 2,
-  kFinalizing = 4,
-  kInterpreters = 5,
-  kInterpreterNext = 8,
-  kInterpreterThreads = 9,
-  kThreadNext = 21,
-  kThreadFrame = 23,
-  kThreadId = 24,
-  kFramePrevious = 29,
-  kFrameExecutable = 30,
-  kFrameInstruction = 31,
-  kFrameOwner = 33,
-  kCodeFile = 35,
-  kCodeName = 37,
-  kCodeLines = 38,
-  kCodeFirstLine = 39,
-  kCodeInstructions = 43,
-  kObjectType = 45,
-  kBytesSize = 65,
-  kBytesData = 66,
-  kTextState = 68,
-  kTextLength = 69,
-  kTextAsciiSize = 70,
-  kPublished = 71,
+// struct _Py_DebugOffsets at the begin of _PyRuntime: a cookie, the version, whether threads run
+// without the interpreter's lock, and 64-bit offsets in an order that is each version's own.
+struct Published {
+  std::uint32_t version;  // major and minor
+  std::size_t count;      // of numbers, up to the last that is read
+  std::size_t interpreter_next, interpreter_threads;
+  std::size_t thread_next, thread_frame, thread_id;
+  std::size_t frame_previous, frame_executable, frame_instruction, frame_owner;
+  std::size_t code_file, code_name, code_lines, code_first_line, code_instructions;
+  std::size_t object_type, bytes_size, bytes_data;
+  std::size_t text_state, text_length, text_ascii_size;
+  std::uint64_t code_tag;  // of a _PyStackRef
+};
+enum : std::size_t { kCookieAt = 0, kVersionAt = 1, kFreeThreadedAt = 2 };
+enum : std::size_t { kFinalizingAt = 4, kInterpretersAt = 5 };
+constexpr std::size_t kMostPublished = 81;
+// 3.13 is tested with 3.13.0. 3.14 is not: its order and its references are those of its headers.
+constexpr Published kPublished[] = {
+    {0x030d, 71, 8, 9, 21, 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 45, 65, 66, 68, 69, 70, 0},
+    {0x030e, 81, 8, 9, 24, 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 51, 75, 76, 78, 79, 80, 3},
 };
 
-std::optional<PythonLayout> published_313(std::uint32_t version, std::uintptr_t runtime) {
-  std::uint64_t numbers[kPublished];
+std::optional<PythonLayout> published(const Published& order, std::uint32_t version,
+                                      std::uintptr_t runtime) {
+  std::uint64_t numbers[kMostPublished];
   constexpr char kCookie[] = "xdebugpy";
-  if (!proven::copy(runtime, numbers, sizeof numbers)) return std::nullopt;
-  if (std::memcmp(numbers, kCookie, sizeof numbers[0]) != 0) return std::nullopt;
-  if (numbers[kVersion] != version || numbers[kFreeThreaded] != 0) return std::nullopt;
+  if (!proven::copy(runtime, numbers, order.count * sizeof numbers[0])) return std::nullopt;
+  if (std::memcmp(&numbers[kCookieAt], kCookie, sizeof numbers[0]) != 0) return std::nullopt;
+  if (numbers[kVersionAt] != version || numbers[kFreeThreadedAt] != 0) return std::nullopt;
   constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 24;  // an interpreter is the largest
-  for (std::size_t i = kFinalizing; i < kPublished; ++i) {
+  for (std::size_t i = kFinalizingAt; i < order.count; ++i) {
     if (numbers[i] > kMostOffset) return std::nullopt;
   }
   const auto at = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
   constexpr std::uint32_t kUtf8Fields = 16;  // of a PyCompactUnicodeObject, behind the ASCII part
-  return PythonLayout{.runtime_finalizing = at(kFinalizing),
-                      .runtime_interpreter = at(kInterpreters),
-                      .interpreter_next = at(kInterpreterNext),
-                      .interpreter_thread = at(kInterpreterThreads),
-                      .thread_next = at(kThreadNext),
-                      .thread_id = at(kThreadId),
-                      .thread_frame = at(kThreadFrame),
+  return PythonLayout{.runtime_finalizing = at(kFinalizingAt),
+                      .runtime_interpreter = at(kInterpretersAt),
+                      .interpreter_next = at(order.interpreter_next),
+                      .interpreter_thread = at(order.interpreter_threads),
+                      .thread_next = at(order.thread_next),
+                      .thread_id = at(order.thread_id),
+                      .thread_frame = at(order.thread_frame),
                       .holder_frame = kNone,
-                      .frame_code = at(kFrameExecutable),
-                      .frame_previous = at(kFramePrevious),
-                      .frame_instruction = at(kFrameInstruction),
-                      .frame_owner = at(kFrameOwner),
+                      .frame_code = at(order.frame_executable),
+                      .frame_previous = at(order.frame_previous),
+                      .frame_instruction = at(order.frame_instruction),
+                      .frame_owner = at(order.frame_owner),
                       .frame_entry = kNone,
-                      .code_first_line = at(kCodeFirstLine),
-                      .code_file = at(kCodeFile),
-                      .code_name = at(kCodeName),
-                      .code_lines = at(kCodeLines),
-                      .code_instructions = at(kCodeInstructions),
-                      .object_type = at(kObjectType),
-                      .bytes_size = at(kBytesSize),
-                      .bytes_data = at(kBytesData),
-                      .text_length = at(kTextLength),
-                      .text_state = at(kTextState),
-                      .ascii_data = at(kTextAsciiSize),
-                      .compact_data = at(kTextAsciiSize) + kUtf8Fields,
-                      .code_tag = 0};
+                      .code_first_line = at(order.code_first_line),
+                      .code_file = at(order.code_file),
+                      .code_name = at(order.code_name),
+                      .code_lines = at(order.code_lines),
+                      .code_instructions = at(order.code_instructions),
+                      .object_type = at(order.object_type),
+                      .bytes_size = at(order.bytes_size),
+                      .bytes_data = at(order.bytes_data),
+                      .text_length = at(order.text_length),
+                      .text_state = at(order.text_state),
+                      .ascii_data = at(order.text_ascii_size),
+                      .compact_data = at(order.text_ascii_size) + kUtf8Fields,
+                      .code_tag = order.code_tag};
 }
 
 }  // namespace
@@ -153,7 +144,10 @@ std::optional<PythonLayout> python_layout(std::uint32_t version, std::uintptr_t 
   for (const Row& row : kRows) {
     if (row.version == minor) return row.layout;
   }
-  return minor == 0x030d ? published_313(version, runtime) : std::nullopt;
+  for (const Published& order : kPublished) {
+    if (order.version == minor) return published(order, version, runtime);
+  }
+  return std::nullopt;
 }
 
 }  // namespace vramscope

@@ -35,7 +35,7 @@ struct PythonLayout {
   std::uint32_t bytes_size;
   std::uint32_t bytes_data;
   std::uint32_t text_length;
-  std::uint32_t text_state;  // a word: kind in bits 2-4, compact bit 5, ASCII bit 6
+  std::uint32_t text_state;  // a word, below
   std::uint32_t ascii_data;
   std::uint32_t compact_data;
   std::uint64_t code_tag;  // bits of frame_code that are no part of the address
@@ -51,7 +51,24 @@ inline constexpr std::uint8_t kOwnerOfLoop = 3;
 [[nodiscard]] std::optional<PythonLayout> python_layout(std::uint32_t version,
                                                         std::uintptr_t runtime) noexcept;
 
+// What a str says of its characters: bytes of each, whether they stand right behind it, and whether
+// all are ASCII.
+struct TextState {
+  std::uint32_t width;
+  bool is_compact;
+  bool is_ascii;
+};
+[[nodiscard]] constexpr TextState text_state(std::uint32_t state) noexcept {
+  // The two lowest bits tell of something else; or the lower half does, and nothing stands in the
+  // bits behind these two.
+  constexpr std::uint32_t kKind = 0x1c;
+  if ((state & kKind) == 0) state >>= 14;
+  return {.width = state >> 2 & 7U,
+          .is_compact = (state & 0x20U) != 0,
+          .is_ascii = (state & 0x40U) != 0};
+}
+
 // What python_layout() knows.
-inline constexpr const char* kKnownPythons = "3.11, 3.12 and 3.13";
+inline constexpr const char* kKnownPythons = "3.11, 3.12, 3.13 and 3.14";
 
 }  // namespace vramscope

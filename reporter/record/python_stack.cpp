@@ -52,9 +52,8 @@ constinit std::atomic<const PythonInterpreter*> found{nullptr};
 [[gnu::always_inline]] inline bool mix_text(const PythonLayout& layout, Address object,
                                             std::uint64_t& mixed) {
   if (!covers(object, layout.ascii_data)) return false;
-  constexpr std::uint32_t kAscii = 0x40;
   const auto length = at<std::uint64_t>(object + layout.text_length);
-  const bool is_ascii = (at<std::uint32_t>(object + layout.text_state) & kAscii) != 0;
+  const bool is_ascii = text_state(at<std::uint32_t>(object + layout.text_state)).is_ascii;
   mixed ^= object ^ length;
   // Of wider characters only the first half or quarter counts.
   return mix_ends(object + (is_ascii ? layout.ascii_data : layout.compact_data), length, mixed);

@@ -11,7 +11,7 @@ import harness
 
 SCRIPTS = harness.SOURCE / "test/programs"
 SYSTEM = "/usr/bin/python3"
-KNOWN = ("3.11", "3.12", "3.13")
+KNOWN = ("3.11", "3.12", "3.13", "3.14")
 MOST_FRAMES = 128
 
 

@@ -266,6 +266,36 @@ TEST(PythonLayout, IsReadFromThoseThatPublishIt) {
   EXPECT_FALSE(python_layout(0x030d00f0, runtime));
 }
 
+// The order of 3.14, as its headers have it: nothing of that version could be run.
+TEST(PythonLayout, KnowsTheOrderOfTheNextVersion) {
+  std::uint64_t published[81] = {};
+  std::memcpy(published, "xdebugpy", 8);
+  published[1] = 0x030e00f0;
+  for (std::size_t i = 3; i < 81; ++i) published[i] = 8 * i;
+
+  const auto layout = python_layout(0x030e00f0, reinterpret_cast<Address>(published));
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->thread_frame, 8U * 26);
+  EXPECT_EQ(layout->frame_code, 8U * 33);
+  EXPECT_EQ(layout->code_instructions, 8U * 48);
+  EXPECT_EQ(layout->text_state, 8U * 78);
+  EXPECT_EQ(layout->code_tag, 3U);
+}
+
+TEST(PythonLayout, ReadsBothStatesOfTexts) {
+  for (const std::uint32_t interned : {0U, 1U, 2U, 3U}) {
+    const TextState packed = text_state(interned | 2U << 2 | 1U << 5);
+    EXPECT_EQ(packed.width, 2U);
+    EXPECT_TRUE(packed.is_compact);
+    EXPECT_FALSE(packed.is_ascii);
+    const TextState halves = text_state(interned | (1U | 1U << 3 | 1U << 4) << 16);
+    EXPECT_EQ(halves.width, 1U);
+    EXPECT_TRUE(halves.is_compact);
+    EXPECT_TRUE(halves.is_ascii);
+  }
+  EXPECT_FALSE(text_state(0).is_compact);
+}
+
 // Letters: native frames, L the loop's; digits: Python frames, ! ends a loop. Written innermost
 // first.
 std::string woven(const std::string& native, const std::string& python) {
