@@ -221,6 +221,7 @@ ReportParts Profiler::collect(const char* trigger) {
     parts.recorder.range_marks = named->marks();
   }
   for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
+  parts.sample_bytes = sample_bytes();
   parts.devices = devices();
   parts.process = process_facts();
   parts.process.cuda_driver_version = driver_version_;

@@ -74,6 +74,7 @@ struct Recorder::State {
                       place.device % kMaxDevices];
   }
   std::atomic<std::uint64_t> unrecorded{0};
+  std::atomic<std::uint64_t> dropped{0};
   SystemMutex warnings_lock;
   std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
   mutable SystemMutex host_lock;
@@ -113,7 +114,10 @@ Tag Recorder::State::find(StackKey& key) {
 TagGroups Recorder::State::intern_new(const StackKey& key) {
   std::vector<FrameFact> frames = modules.resolve(key.frames);
   const std::string owner = modules.owner(frames);
-  if (key.frames.data() == &key.origin.caller) frames.clear();  // it tells the owner, no more
+  // Some tell the owner and no more.
+  const bool only_owner =
+      key.frames.data() == &key.origin.caller || key.origin.sampling == Sampling::left_out;
+  if (only_owner) frames.clear();
   const TagGroups tag = sites.tag(frames, owner, key.origin);
   if (tag.tag == 0) {
     warn("too many call sites: further ones are counted as unknown");
@@ -169,13 +173,17 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     // makes this epoch an old one, whose entry nobody finds.
     key.epoch = state_->modules.epoch();
     const TagGroups tag = state_->intern_new(key);
-    if (tag.tag == 0) return 0;
+    if (tag.tag == 0) {
+      state_->dropped.fetch_add(1, std::memory_order_relaxed);
+      return 0;
+    }
     if (listener_.told != nullptr) listener_.told(listener_.who, tag.tag, tag.groups);
     state_->stacks.insert(key, StackTable::hash(key), tag.tag);
     if (is_plain) plain.store(tag.tag, std::memory_order_release);
     return tag.tag;
   } catch (...) {
     warn("out of memory for call sites: some are counted as unknown");
+    state_->dropped.fetch_add(1, std::memory_order_relaxed);
     return 0;
   }
 }
@@ -220,6 +228,7 @@ RecorderFacts Recorder::facts() const {
   facts.threads = state_->threads.facts();
   facts.streams = state_->streams.facts();
   facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
+  facts.dropped_stacks = state_->dropped.load(std::memory_order_relaxed);
   const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
   return facts;

@@ -28,11 +28,15 @@ using DlsymFunction = void* (*)(void* handle, const char* name);
 StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
                         DlsymFunction real_dlsym) noexcept;
 
+// As much of a stack as nearly always tells who asks, behind the CUDA runtime's own frames.
+inline constexpr std::size_t kOwnerFrames = 10;
+
 // Fills `stack` with the calling thread's frames, without those of the library or program that this
 // code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
 // that is not the thread's own (a coroutine's) frame pointers give none. Code between the caller
 // and here must be compiled with frame pointers for that method. Threads: any. Takes no lock of
 // ours; keeps errno.
-void capture(Stack& stack) noexcept;
+// most: frames wanted, at most as many as open_stacks() said.
+void capture(Stack& stack, std::size_t most = kMaxFrames) noexcept;
 
 }  // namespace vramscope

@@ -255,6 +255,7 @@ void visit_fields(Self& part, F&& f) {
   f("kind", part.kind);
   f("device", Ordinal{part.device});
   visit_fields(part.totals, f);
+  f("estimate", part.estimate);
 }
 
 template <IsOne<Site> Self, class F>
@@ -262,6 +263,8 @@ void visit_fields(Self& site, F&& f) {
   f.index("id");
   f("frames", site.frames);
   visit_fields(site.totals, f);
+  f("estimate", site.estimate);
+  f("is_left_out", site.is_left_out);
   f("parts", site.parts);
   f("temporary_count", site.temporary_count);
   f("lifetimes", site.lifetimes);
@@ -297,6 +300,8 @@ void visit_fields(Self& report, F&& f) {
   f.elements("sites", report.sites);
   f("timeline", report.timeline);
   f("range_marks", report.range_marks);
+  f("sample_bytes", report.sample_bytes);
+  f("dropped_stacks", report.dropped_stacks);
   f("unrecorded_calls", report.unrecorded_calls);
   f("warnings", report.warnings);
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -165,6 +166,11 @@ class JsonReader {
     if constexpr (std::is_signed_v<T>) {
       if (number.value < 0) refuse(path, "null or a number that is not negative");
     }
+  }
+  template <class T>
+  void get(const Json& json, const std::string& path, std::optional<T>& value) {
+    value.reset();
+    if (!json.is_null()) get(json, path, value.emplace());
   }
   template <class T>
   static void get(const Json& json, const std::string& path, const Ordinal<T>& ordinal) {

@@ -97,6 +97,14 @@ class JsonWriter {
     }
   }
   template <class T>
+  void put(const std::optional<T>& value) {
+    if (value) {
+      put(*value);
+    } else {
+      file_.write("null");
+    }
+  }
+  template <class T>
   void put(const Ordinal<T>& ordinal) {
     put(ordinal.value);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -142,14 +143,18 @@ struct SiteTotals {
   std::uint64_t total_count = 0;
   std::uint64_t total_ns = 0;
 };
+// estimate: what the totals would be if all calls had a stack and not only samples.
 struct SitePart {
   Kind kind = Kind::device;
   std::uint16_t device = 0;
   SiteTotals totals;
+  std::optional<SiteTotals> estimate = {};
 };
 struct Site {
   std::vector<std::uint32_t> frames;  // indices into Report::frames, innermost first
   SiteTotals totals;
+  std::optional<SiteTotals> estimate = {};
+  bool is_left_out = false;  // of the calls that were not chosen as samples: no stack is known
   std::vector<SitePart> parts;
   std::uint64_t temporary_count = 0;            // freed before the thread allocated again
   std::vector<std::uint64_t> lifetimes = {};    // of what was freed, in decades from under 1 us on
@@ -185,6 +190,8 @@ struct Report {
   std::vector<Site> sites;
   TimelineFacts timeline;
   std::uint64_t range_marks = 0;
+  std::uint64_t sample_bytes = 0;  // mean distance of the calls whose stack was taken; 0: all
+  std::uint64_t dropped_stacks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
 };
@@ -195,6 +202,7 @@ struct ReportParts {
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceFacts> devices;
+  std::uint64_t sample_bytes = 0;
   std::vector<std::string> function_names;  // by row of functions.def
   Snapshot memory;
   RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it

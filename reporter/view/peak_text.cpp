@@ -108,6 +108,9 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
                printable(text(site), page)});
   }
   if (!table.empty()) result += table.text(page);
+  if (const std::string note = sampling_text(report); !note.empty()) {
+    result += "  " + note + "; the rest is exact\n";
+  }
   if (shown < shares.size()) {
     result += "  and " + std::to_string(shares.size() - shown) + " more\n";
   }

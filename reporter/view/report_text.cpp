@@ -183,7 +183,9 @@ std::string sites_text(const std::string& heading, const std::vector<Share>& sha
     table.add({bytes_of(share.bytes), percent_text(share.bytes, share.whole), count_of(share.count),
                memory_text(share.kind, share.device), printable(text(site), page)});
   }
-  std::string result = title(heading, page) + table.text(page);
+  const std::string estimates = sampling_text(report);
+  const std::string note = estimates.empty() ? "" : " (" + estimates + ")";
+  std::string result = title(heading + note, page) + table.text(page);
   if (shown == shares.size()) return result;
   return result + line("and " + count_of(shares.size() - shown) + " more, " + bytes_of(rest), page);
 }
@@ -234,6 +236,10 @@ std::string warnings_text(const Report& report, const Page& page) {
   std::vector<std::string> warnings;
   if (report.unrecorded_calls != 0) {
     warnings.push_back(counted(report.unrecorded_calls, "call") + " went unrecorded");
+  }
+  if (report.dropped_stacks != 0) {
+    warnings.push_back("the table of call sites was full for " +
+                       counted(report.dropped_stacks, "call"));
   }
   for (const std::string& warning : report.warnings) warnings.push_back(printable(warning, page));
   if (warnings.empty()) return "";

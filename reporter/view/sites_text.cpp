@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reporter/view/attribution_text.h"
+#include "reporter/view/digest.h"
 #include "reporter/view/json_text.h"
 
 namespace vramscope {
@@ -22,15 +23,15 @@ std::string count_of(std::uint64_t count) { return count_text(static_cast<std::i
 std::uint64_t rank(const Site& site, SiteOrder order) {
   switch (order) {
     case SiteOrder::peak:
-      return site.totals.peak_bytes;
+      return numbers_of(site).peak_bytes;
     case SiteOrder::live:
-      return site.totals.live_bytes;
+      return numbers_of(site).live_bytes;
     case SiteOrder::total:
-      return site.totals.total_bytes;
+      return numbers_of(site).total_bytes;
     case SiteOrder::count:
-      return site.totals.total_count;
+      return numbers_of(site).total_count;
     case SiteOrder::time:
-      return site.totals.total_ns;
+      return numbers_of(site).total_ns;
     case SiteOrder::temporary:
       return site.temporary_count;
     case SiteOrder::growth:
@@ -42,6 +43,8 @@ std::uint64_t rank(const Site& site, SiteOrder order) {
 std::vector<std::size_t> in_order(const Report& report, SiteOrder order) {
   std::vector<std::size_t> sites(report.sites.size());
   std::iota(sites.begin(), sites.end(), std::size_t{0});
+  // The others' estimates stand for it.
+  std::erase_if(sites, [&](std::size_t i) { return report.sites[i].is_left_out; });
   std::stable_sort(sites.begin(), sites.end(), [&](std::size_t a, std::size_t b) {
     return rank(report.sites[a], order) > rank(report.sites[b], order);
   });
@@ -103,9 +106,10 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   for (std::size_t i = 0; i < shown; ++i) {
     const Site& site = report.sites[sites[i]];
     const std::size_t growth = tenths_of_growth(site);
-    table.add({bytes_of(site.totals.peak_bytes), bytes_of(site.totals.live_bytes),
-               bytes_of(site.totals.total_bytes), count_of(site.totals.total_count),
-               duration_text(site.totals.total_ns),
+    const SiteTotals& totals = numbers_of(site);
+    table.add({bytes_of(totals.peak_bytes), bytes_of(totals.live_bytes),
+               bytes_of(totals.total_bytes), count_of(totals.total_count),
+               duration_text(totals.total_ns),
                percent_text(site.temporary_count, site.totals.total_count),
                lifetime_text(site.lifetimes), growth == 0 ? "-" : std::to_string(growth) + "/10",
                printable(text(call_site(report, site, name, kFramesShown)), page)});
@@ -113,6 +117,11 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   std::string result = table.text(page);
   if (shown < sites.size()) {
     result += "  and " + counted(sites.size() - shown, "more site") + "\n";
+  }
+  if (report.sample_bytes != 0) result += "  All numbers are " + sampling_text(report) + ".\n";
+  if (report.dropped_stacks != 0) {
+    result += "  " + counted(report.dropped_stacks, "call") +
+              " came from call sites beyond those that fit, and are not listed.\n";
   }
   return result +
          "\n  TEMP: freed before the thread allocated again. LIFE: half of what was freed lived "
@@ -127,12 +136,13 @@ std::string all_sites_json(const Report& report, SiteOrder order, const NameFram
   const std::vector<std::size_t> sites = in_order(report, order);
   for (std::size_t i = 0; i < limited(sites.size(), most); ++i) {
     const Site& site = report.sites[sites[i]];
-    const SiteTotals& totals = site.totals;
+    const SiteTotals& totals = numbers_of(site);
     const CallSite where = call_site(report, site, name, kFramesInJson);
     json.object().field("site", sites[i]).field("called", where.entry);
     json.field("peak_bytes", totals.peak_bytes).field("live_bytes", totals.live_bytes);
     json.field("live_count", totals.live_count).field("total_bytes", totals.total_bytes);
     json.field("total_count", totals.total_count).field("total_ns", totals.total_ns);
+    json.field("estimated", site.estimate.has_value());
     json.field("temporary_count", site.temporary_count);
     json.field("tenths_of_growth", tenths_of_growth(site));
     numbers(json, "lifetimes", site.lifetimes);

@@ -60,6 +60,39 @@ class Attribution(harness.Case):
                 owners = rows(self.report(["exporter"], mode, VRAMSCOPE_STACKS=stacks), "owner")
                 self.assertEqual({"UCX", "program"}, set(owners), (mode, stacks))
 
+    def test_samples_of_stacks_leave_every_exact_number_exact(self):
+        for mode in RECORDING:
+            for attribution in ("on", "off"):
+                self.check_samples(mode, attribution)
+            report = self.report(["exporter"], mode, VRAMSCOPE_SAMPLE_BYTES="1GiB")
+            self.assertEqual({"UCX", "program"}, set(rows(report, "owner")), mode)
+
+    def check_samples(self, mode, attribution):
+        variables = {"VRAMSCOPE_SAMPLE_BYTES": "4MiB", "VRAMSCOPE_ATTRIBUTION": attribution}
+        command = [harness.program("threads_alloc")]
+        report = self.only_report(self.run_program(command, mode, VRAMSCOPE_SIGNAL="none", **variables))
+        recount.check(self, report)
+        self.assertEqual(4 * MIB, report["sample_bytes"])
+        (left_out,) = [site for site in report["sites"] if site["is_left_out"]]
+        sampled = [site for site in report["sites"] if not site["is_left_out"]]
+        self.assertEqual([], left_out["frames"])
+        self.assertTrue(all(site["frames"] for site in sampled))
+        total = sum(kind["allocations"] for kind in report["kinds"])
+        self.assertEqual(total, left_out["total_count"] + sum(site["total_count"] for site in sampled))
+        # 1600 requests of 4 KiB to 3 MiB, one in 4 MiB: the estimate of their number deviates by 8 %.
+        estimated = sum(site["estimate"]["total_bytes"] for site in sampled)
+        everything = left_out["total_bytes"] + sum(site["total_bytes"] for site in sampled)
+        self.assertLess(abs(estimated / everything - 1), 0.6, (mode, attribution))
+
+    def test_listings_mark_estimates(self):
+        self.run_tool(
+            "run", "--sim", "-q", "--signal", "none", "--sample-bytes", "1MiB", harness.program("threads_alloc")
+        )
+        (path,) = harness.pathlib.Path(self.folder).glob("*.json")
+        for verb in ("sites", "report", "peak"):
+            self.assertIn("estimates from one stack in 1.00 MiB", self.run_tool(verb, path).stdout)
+        self.assertTrue(all(row["estimated"] for row in json.loads(self.run_tool("sites", "--json", path).stdout)))
+
     def test_each_thread_has_its_own_numbers(self):
         for mode in RECORDING:
             threads = rows(self.report(["threads_alloc"], mode, VRAMSCOPE_SIGNAL="none"), "thread")

@@ -126,20 +126,28 @@ RecorderFacts recorder() {
   facts.modules = {{"/usr/bin/train", "0123456789abcdef", 0x555500000000},
                    {"/usr/lib/lib\xff\"odd\\\n.so", "", 0x7fff00000000}};
   facts.frames = {{0, 0x1139}, {0, 0x1200}, {1, 0x42}, {kNoModule, 0xdeadbeef}, {1, 0x43}};
-  facts.sites = {{}, {{0, 1}}, {{2, 1}}, {{3}}, {{4}}};
+  facts.sites = {{}, {}, {{0, 1}}, {{2, 1}}, {{3}}, {{4}}};
   const Place device_place{.kind = Kind::device, .device = 0, .context = 0};
   const Place pinned_place{.kind = Kind::pinned, .device = 0, .context = 0};
   // By owner, thread, stream, range, function and size class: values, and groups of them.
-  facts.tags = {{},
-                {1, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 1500, 1},
-                {2, device_place, {1, kOtherValue, 1, 2, 0, 25}, {7, 8, 9, 10, 5, 11}, 3000, 0},
-                {2, pinned_place, {1, 1, 0, 1, 2, 12}, {12, 13, 14, 15, 16, 17}, 90000, 0},
-                {4, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 0, 0}};
+  facts.tags = {
+      {},
+      {2, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 1500, 1, Sampling::taken},
+      {3,
+       device_place,
+       {1, kOtherValue, 1, 2, 0, 25},
+       {7, 8, 9, 10, 5, 11},
+       3000,
+       0,
+       Sampling::taken},
+      {3, pinned_place, {1, 1, 0, 1, 2, 12}, {12, 13, 14, 15, 16, 17}, 90000, 0, Sampling::taken},
+      {5, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 0, 0}};
   facts.owners = {"program", "PyTorch"};
   facts.threads = {{}, {4711, "train"}};
   facts.streams = {{}, {0}};
   facts.ranges = {{}, {0, "", "step", 3}, {1, "nccl", "reduce", 6}};
   facts.range_marks = 2;
+  facts.dropped_stacks = 4;
   facts.unrecorded_calls = 1;
   facts.warnings = {"libunwind is missing: stacks by frame pointers"};
   return facts;
@@ -184,6 +192,7 @@ ReportParts sample_parts() {
                     .outside_bytes = 600 * kMiB,
                     .context_bytes = 400 * kMiB,
                     .module_bytes = 50 * kMiB}};
+  parts.sample_bytes = 4096;
   parts.function_names = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc"};
   parts.memory = memory();
   parts.recorder = recorder();
