@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/symbols.h"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <sys/stat.h>
@@ -214,52 +213,6 @@ const ResolvedFrame& Symbols::resolve(const ModuleFact& module, std::uint64_t of
 const ResolvedFrame& Symbols::resolve(const Report& report, const FrameFact& frame) {
   if (frame.module >= report.modules.size()) return state_->no_module;
   return resolve(report.modules[frame.module], frame.offset);
-}
-
-namespace {
-
-// "::h0123456789abcdef" at the end of Rust's names (the legacy scheme, which borrows that of C++).
-bool has_rust_hash(std::string_view name) {
-  constexpr std::string_view kMark = "::h";
-  constexpr std::size_t kDigits = 16;
-  if (name.size() <= kMark.size() + kDigits) return false;
-  const std::string_view end = name.substr(name.size() - kMark.size() - kDigits);
-  return end.starts_with(kMark) &&
-         end.find_first_not_of("0123456789abcdef", kMark.size()) == std::string_view::npos;
-}
-
-// "<T as Trait>::call" of "_$LT$T$u20$as$u20$Trait$GT$::call::h...".
-std::string without_rust_escapes(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kEscapes[] = {
-      {"$LT$", "<"},  {"$GT$", ">"},  {"$RF$", "&"},   {"$BP$", "*"},  {"$C$", ","},
-      {"$LP$", "("},  {"$RP$", ")"},  {"$SP$", "@"},   {"$u20$", " "}, {"$u27$", "'"},
-      {"$u5b$", "["}, {"$u5d$", "]"}, {"$u7b$", "{"},  {"$u7d$", "}"}, {"$u7e$", "~"},
-      {"$u3b$", ";"}, {"$u2b$", "+"}, {"$u22$", "\""}, {"_$LT$", "<"}, {"..", "::"}};
-  name.remove_suffix(std::string_view("::h0123456789abcdef").size());
-  std::string result;
-  while (!name.empty()) {
-    const auto* escape = std::find_if(std::begin(kEscapes), std::end(kEscapes),
-                                      [&](const auto& e) { return name.starts_with(e.first); });
-    const bool is_escape = escape != std::end(kEscapes);
-    if (is_escape) {
-      result += escape->second;
-    } else {
-      result += name.front();
-    }
-    name.remove_prefix(is_escape ? escape->first.size() : 1);
-  }
-  return result;
-}
-
-}  // namespace
-
-std::string demangle(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, Free> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
-  if (status != 0 || !text) return name;
-  return has_rust_hash(text.get()) ? without_rust_escapes(text.get()) : text.get();
 }
 
 }  // namespace vramscope

@@ -58,8 +58,9 @@ class Symbols {
   std::unique_ptr<State> state_;
 };
 
-// "f(int)" of "_Z1fi", "core::fmt::write" of a legacy name of Rust's; anything that is no mangled
-// name as it is.
+// "f(int)" of "_Z1fi", "core::fmt::write" of Rust's names, the legacy ones and those of version 0;
+// anything that is no mangled name, or would be longer than kLongestName, as it is.
+inline constexpr std::size_t kLongestName = std::size_t{1} << 16;
 [[nodiscard]] std::string demangle(const std::string& name);
 
 // A C++ name without result type and parameters, and with template arguments cut to "<...>":
