@@ -38,7 +38,8 @@ struct ResolvedFrame {
 
 // Opens each file once, on first use, and keeps its last answers. Separate debug files are found
 // as elfutils finds them: by build id, by .gnu_debuglink, and from DEBUGINFOD_URLS if that is set.
-// Threads: one. Never throws but bad_alloc.
+// An object that is gone or was replaced since the run is looked for by its build id in the same
+// way. Threads: one. Never throws but bad_alloc.
 class Symbols {
  public:
   Symbols();

@@ -65,6 +65,11 @@ std::string lifetime_text(const std::vector<std::uint64_t>& lifetimes) {
   return "-";
 }
 
+// "cudaMalloc: main (train.cu:94)".
+std::string call_and_place(const CallSite& site) {
+  return site.entry.empty() ? text(site) : site.entry + ": " + text(site);
+}
+
 template <class List>
 void numbers(JsonText& json, std::string_view key, const List& list) {
   json.key(key).array();
@@ -112,7 +117,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
                duration_text(totals.total_ns),
                percent_text(site.temporary_count, site.totals.total_count),
                lifetime_text(site.lifetimes), growth == 0 ? "-" : std::to_string(growth) + "/10",
-               printable(text(call_site(report, site, name, kFramesShown)), page)});
+               printable(call_and_place(call_site(report, site, name, kFramesShown)), page)});
   }
   std::string result = table.text(page);
   if (shown < sites.size()) {
