@@ -103,7 +103,9 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
         }
       }
       add(entry->second, totals, fact);
-      if (group == 0) entry->second.own_peak_bytes = entry->second.totals.peak_bytes;
+      if (group != 0 && group < memory.group_peaks.size()) continue;
+      const SiteTotals& sum = entry->second.totals;
+      entry->second.own_peak_bytes = std::max(sum.peak_bytes, sum.live_bytes);
     }
   }
   std::vector<AxisEntry> axes;

@@ -99,6 +99,33 @@ class Attribution(harness.Case):
             self.assertEqual([400] * 4, [row["total_count"] for row in threads.values()], threads)
             self.assertTrue(all(name.startswith("threads_alloc ") for name in threads))
 
+    def test_eight_threads_lose_no_call_and_count_none_twice(self):
+        """What each thread says that it took is what the report says of it, by kind."""
+        for mode in RECORDING:
+            for variables in ({}, {"VRAMSCOPE_SAMPLE_BYTES": "64KiB"}, {"VRAMSCOPE_STACKS": "none"}):
+                command = [harness.program("eight_threads")]
+                outcome = self.run_program(command, mode, **variables)
+                report = self.only_report(outcome)
+                recount.check(self, report)
+                self.check_axes(report)
+                self.check_workers(outcome.stdout, report)
+
+    def check_workers(self, printed, report):
+        calls = {row["name"]: row["calls"] - row["failures"] for row in report["functions"]}
+        by_function = {}
+        for line in printed.splitlines():
+            _, number, kind, *numbers = line.split()
+            found = rows(report, "thread", kind)
+            (row,) = [row for name, row in found.items() if name.startswith(f"worker {number} ")]
+            self.assertEqual(list(map(int, numbers)), [row["total_count"], row["total_bytes"], row["live_bytes"]], line)
+        for kind in ("device", "pinned", "managed", "stream_ordered"):
+            for name, row in rows(report, "function", kind).items():
+                by_function[name] = by_function.get(name, 0) + row["total_count"]
+        self.assertEqual(4, len(by_function))
+        for name, count in by_function.items():
+            self.assertEqual(calls[name], count, name)
+        self.assertEqual(8 * 4, len(printed.splitlines()))
+
     def test_ranges_of_threads_of_the_process_and_of_domains_are_told_apart(self):
         for mode in RECORDING:
             report = self.report(["nvtx_ranges"], mode, NVTX_INJECTION64_PATH=str(harness.LIBRARY))

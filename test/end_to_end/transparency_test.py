@@ -71,6 +71,7 @@ VICTIMS = [
     (["late_calls", "quick_exit"], ""),
     (["late_calls", "shutdown"], ""),
     (["late_calls", "thread"], ""),
+    (["eight_threads"], ""),
     (["free_async"], ""),
     (["free_elsewhere"], ""),
     (["free_elsewhere"], "devices=2"),
