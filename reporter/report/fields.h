@@ -212,6 +212,7 @@ template <IsOne<TimelineFacts> Self, class F>
 void visit_fields(Self& timeline, F&& f) {
   f("start_ns", timeline.start_ns);
   f("duration_ns", timeline.duration_ns);
+  f("past_interval_ns", timeline.past_interval_ns);
   f("series", timeline.series);
 }
 
@@ -270,6 +271,7 @@ void visit_fields(Self& site, F&& f) {
   f("lifetimes", site.lifetimes);
   f("sizes", site.sizes);
   f("live_by_age", site.live_by_age);
+  f("live_past", site.live_past);
 }
 
 template <IsOne<AxisEntry> Self, class F>

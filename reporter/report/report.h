@@ -124,6 +124,7 @@ struct TimelineSeries {
 struct TimelineFacts {
   std::uint64_t start_ns = 0;  // since the epoch: the first recorded call
   std::uint64_t duration_ns = 0;
+  std::uint64_t past_interval_ns = 0;  // of Site::live_past; 0: there is none
   std::vector<TimelineSeries> series;
 };
 
@@ -160,6 +161,7 @@ struct Site {
   std::vector<std::uint64_t> lifetimes = {};    // of what was freed, in decades from under 1 us on
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
   std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run; empty: nothing
+  std::vector<std::uint64_t> live_past = {};    // bytes, at the end of each interval of the run
 };
 
 // What one value of an axis holds of one kind on one device. totals.peak_bytes: at the peak of

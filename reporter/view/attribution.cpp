@@ -19,6 +19,7 @@ namespace {
 struct Arguments {
   std::string file;
   std::string by;
+  bool histograms = false;
   Listing listing;
 };
 
@@ -85,9 +86,11 @@ Verb add_sites(CLI::App& app) {
       ->check(no_order)
       ->type_name("ORDER")
       ->capture_default_str();
+  command->add_flag("--histograms", arguments->histograms,
+                    "Show how large their allocations were, and how long they lived");
   const auto text = [](const Report& report, const Arguments& given, const Page& page) {
-    return all_sites_text(report, *site_order(given.by), names_from_symbols(), page,
-                          given.listing.most);
+    const auto show = given.histograms ? histograms_text : all_sites_text;
+    return show(report, *site_order(given.by), names_from_symbols(), page, given.listing.most);
   };
   const auto json = [](const Report& report, const Arguments& given) {
     return all_sites_json(report, *site_order(given.by), names_from_symbols(), given.listing.most);

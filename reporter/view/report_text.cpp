@@ -201,6 +201,16 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
   return what + bytes_of(bytes) + " in " + counted(count, "allocation");
 }
 
+// Of what is still there: what came at the end is nearly always in use, not lost.
+std::string late_line(const Report& report, const Page& page) {
+  std::uint64_t late = 0;
+  for (const Site& site : report.sites) {
+    constexpr std::size_t kTenths = 10;
+    if (site.live_by_age.size() == kTenths) late += site.live_by_age.back();
+  }
+  return late == 0 ? "" : line(bytes_of(late) + " came in the last tenth of the run", page);
+}
+
 std::string kind_line(const Report& report, Kind kind, const Page& page) {
   const KindBytes bytes = vramscope::bytes_of(report, kind);
   if (bytes.calls == 0) return "";
@@ -276,7 +286,8 @@ std::string report_text(const Report& report, const std::string& path, const Nam
          sites_text("What made the peak", peak, most, report, name, page) +
          sites_text(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +
-         other_memory(report, page) + warnings_text(report, page) + "\nNext: vramscope stats " +
+         (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
+         warnings_text(report, page) + "\nNext: vramscope stats " +
          printable(shell_word(path), page) + "\n";
 }
 
