@@ -250,6 +250,23 @@ class Attribution(harness.Case):
                 self.assertEqual(3 * MIB, kind["peak_bytes"], (where, stacks))
                 self.assertEqual([], report["warnings"], (where, stacks))
 
+    def test_without_libunwind_stacks_are_walked_by_frame_pointers(self):
+        broken = harness.pathlib.Path(self.folder, "libunwind.so.8")
+        broken.write_text("no library")
+        path = f"{self.folder}:{harness.SIMULATOR}"
+        for where in ("coroutine", "frames", "generated", "signal", "tables"):
+            command = [harness.program("odd_stacks"), where]
+            native = self.run_program(command, LD_LIBRARY_PATH=path)
+            outcome = self.run_program(command, "cache", LD_LIBRARY_PATH=path)
+            self.assertEqual(native.behaviour(), outcome.behaviour(), where)
+            self.assertEqual("", outcome.stderr)
+            report = self.only_report(outcome)
+            recount.check(self, report)
+            (warning,) = report["warnings"]
+            self.assertIn("libunwind.so.8 cannot be opened", warning)
+        # The last one began on the thread's own stack, in code that keeps frame pointers.
+        self.assertTrue(any(site["frames"] for site in report["sites"]))
+
     def test_generated_code_has_the_name_that_its_compiler_left(self):
         self.run_tool("run", "--sim", "-q", "--stacks", "frame-pointers", harness.program("odd_stacks"), "generated", "keep")
         (path,) = harness.pathlib.Path(self.folder).glob("*.json")
