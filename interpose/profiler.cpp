@@ -15,6 +15,7 @@
 #include "interpose/alloc_conf.h"
 #include "interpose/bypasses.h"
 #include "interpose/clock.h"
+#include "interpose/cupti_session.h"
 #include "interpose/device_facts.h"
 #include "interpose/fork_mark.h"
 #include "interpose/inside.h"
@@ -143,6 +144,7 @@ void Profiler::start() noexcept {
                      }
                    });
   }
+  if (start.options.cupti) cupti::start(profiler->recorder_, profiler->driver_version_);
   profiler->triggers_.start(start.options.signal.number);
 }
 
@@ -213,8 +215,10 @@ std::vector<DeviceFacts> Profiler::devices() {
 ReportParts Profiler::collect(const char* trigger) {
   ReportParts parts;
   parts.trigger = trigger;
+  cupti::flush();
   call_time_ns = now_ns();
   parts.memory = allocator_.snapshot();
+  parts.cupti = cupti::facts(parts.memory);
   parts.recorder = recorder_.facts();              // after the snapshot: it knows every tag in it
   if (const RangeTable* const named = ranges()) {  // after the tags, which name them
     parts.recorder.ranges = named->facts();
@@ -273,6 +277,7 @@ void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noe
 void Profiler::after_fork_in_child() noexcept {
   current.clear();
   abandon_ranges();
+  cupti::abandon();
   return_signal();
 }
 

@@ -24,6 +24,8 @@ inline constexpr std::array<std::string_view, kKinds> kKindNames{
     "address_range", "imported", "external",   "multicast", "graphics"};
 inline constexpr std::array<std::string_view, kAxes> kAxisNames{"owner", "thread",   "stream",
                                                                 "range", "function", "size_class"};
+inline constexpr std::array<std::string_view, 3> kDisagreementNames{"not_recorded", "not_seen",
+                                                                    "other_size"};
 inline constexpr std::array<std::string_view, 3> kBlockStateNames{
     "active_allocated", "active_pending_free", "inactive"};
 
@@ -284,6 +286,39 @@ void visit_fields(Self& entry, F&& f) {
   visit_fields(entry.totals, f);
 }
 
+template <IsOne<CuptiDifference> Self, class F>
+void visit_fields(Self& difference, F&& f) {
+  f("what", difference.what);
+  f("kind", difference.kind);
+  f("device", Ordinal{difference.device});
+  f("address", difference.address);
+  f("recorded_bytes", difference.recorded_bytes);
+  f("cupti_bytes", difference.cupti_bytes);
+  f("source", difference.source);
+}
+
+template <IsOne<CuptiSource> Self, class F>
+void visit_fields(Self& source, F&& f) {
+  f("path", source.path);
+  f("live_bytes", source.live_bytes);
+  f("total_bytes", source.total_bytes);
+  f("total_count", source.total_count);
+}
+
+template <IsOne<CuptiFacts> Self, class F>
+void visit_fields(Self& cupti, F&& f) {
+  f("records", cupti.records);
+  f("dropped_records", cupti.dropped_records);
+  f("confirmed_segments", cupti.confirmed_segments);
+  f("confirmed_bytes", cupti.confirmed_bytes);
+  f("difference_count", cupti.difference_count);
+  f("differences", cupti.differences);
+  f("sources", cupti.sources);
+  f("pools_created", cupti.pools_created);
+  f("pools_destroyed", cupti.pools_destroyed);
+  f("pools_trimmed", cupti.pools_trimmed);
+}
+
 template <IsOne<Report> Self, class F>
 void visit_fields(Self& report, F&& f) {
   f("schema", SchemaMark{});
@@ -302,6 +337,7 @@ void visit_fields(Self& report, F&& f) {
   f.elements("sites", report.sites);
   f("timeline", report.timeline);
   f("range_marks", report.range_marks);
+  f("cupti", report.cupti);
   f("sample_bytes", report.sample_bytes);
   f("dropped_stacks", report.dropped_stacks);
   f("unrecorded_calls", report.unrecorded_calls);

@@ -150,6 +150,9 @@ class JsonReader {
   static void get(const Json& json, const std::string& path, Axis& axis) {
     axis = static_cast<Axis>(name_among(json, path, kAxisNames));
   }
+  static void get(const Json& json, const std::string& path, Disagreement& what) {
+    what = static_cast<Disagreement>(name_among(json, path, kDisagreementNames));
+  }
   static void get(const Json& json, const std::string& path, BlockState& state) {
     state = static_cast<BlockState>(name_among(json, path, kBlockStateNames));
   }

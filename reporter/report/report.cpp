@@ -279,6 +279,7 @@ Report assemble(ReportParts parts) {
   report.range_marks = parts.recorder.range_marks;
   report.functions = called_functions(parts);
   report.modules = std::move(parts.recorder.modules);
+  report.cupti = std::move(parts.cupti);
   report.sample_bytes = parts.sample_bytes;
   report.dropped_stacks = parts.recorder.dropped_stacks;
   report.unrecorded_calls = parts.recorder.unrecorded_calls;

@@ -10,6 +10,7 @@
 
 #include "allocator/snapshot.h"
 #include "reporter/record/recorder.h"
+#include "reporter/report/cupti_facts.h"
 
 namespace vramscope {
 
@@ -192,7 +193,8 @@ struct Report {
   std::vector<Site> sites;
   TimelineFacts timeline;
   std::uint64_t range_marks = 0;
-  std::uint64_t sample_bytes = 0;  // mean distance of the calls whose stack was taken; 0: all
+  std::optional<CuptiFacts> cupti;  // with the option of that name
+  std::uint64_t sample_bytes = 0;   // mean distance of the calls whose stack was taken; 0: all
   std::uint64_t dropped_stacks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
@@ -205,6 +207,7 @@ struct ReportParts {
   ProcessFacts process;
   std::vector<DeviceFacts> devices;
   std::uint64_t sample_bytes = 0;
+  std::optional<CuptiFacts> cupti = {};
   std::vector<std::string> function_names;  // by row of functions.def
   Snapshot memory;
   RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it

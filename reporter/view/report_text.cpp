@@ -242,6 +242,42 @@ std::string other_memory(const Report& report, const Page& page) {
   return title("Host and other memory", page) + result;
 }
 
+std::string difference_text(const CuptiDifference& row, const Page& page) {
+  std::string result = memory_text(row.kind, row.device) + ": ";
+  switch (row.what) {
+    case Disagreement::not_recorded:
+      result += bytes_of(row.cupti_bytes) + " not recorded";
+      break;
+    case Disagreement::not_seen:
+      result += bytes_of(row.recorded_bytes) + " recorded, not seen by CUPTI";
+      break;
+    case Disagreement::other_size:
+      result += count_of(row.recorded_bytes) + " bytes recorded, " + count_of(row.cupti_bytes) +
+                " seen by CUPTI";
+      break;
+  }
+  return row.source.empty() ? result : result + ", asked for by " + printable(row.source, page);
+}
+
+std::string cupti_text(const Report& report, const Page& page) {
+  constexpr std::size_t kDifferencesShown = 3;
+  if (!report.cupti) return "";
+  const CuptiFacts& cupti = *report.cupti;
+  std::string result = title("CUPTI", page);
+  result += line("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
+                     bytes_of(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
+                     "; " + counted(cupti.difference_count, "difference"),
+                 page);
+  const std::size_t shown = std::min(kDifferencesShown, cupti.differences.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    result += line(difference_text(cupti.differences[i], page), page);
+  }
+  if (cupti.difference_count > shown) {
+    result += line("and " + count_of(cupti.difference_count - shown) + " more", page);
+  }
+  return result;
+}
+
 std::string warnings_text(const Report& report, const Page& page) {
   std::vector<std::string> warnings;
   if (report.unrecorded_calls != 0) {
@@ -287,7 +323,7 @@ std::string report_text(const Report& report, const std::string& path, const Nam
          sites_text(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +
          (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
-         warnings_text(report, page) + "\nNext: vramscope stats " +
+         cupti_text(report, page) + warnings_text(report, page) + "\nNext: vramscope stats " +
          printable(shell_word(path), page) + "\n";
 }
 

@@ -196,6 +196,28 @@ ReportParts sample_parts() {
                     .context_bytes = 400 * kMiB,
                     .module_bytes = 50 * kMiB}};
   parts.sample_bytes = 4096;
+  parts.cupti = {.records = 7,
+                 .dropped_records = 1,
+                 .confirmed_segments = 2,
+                 .confirmed_bytes = 22 * kMiB,
+                 .difference_count = 2,
+                 .differences = {{.what = Disagreement::not_seen,
+                                  .kind = Kind::pinned,
+                                  .device = 0,
+                                  .address = 0x7e0000000000,
+                                  .recorded_bytes = 4096,
+                                  .cupti_bytes = 0},
+                                 {.what = Disagreement::not_recorded,
+                                  .kind = Kind::device,
+                                  .device = 1,
+                                  .address = 0x7d0000000000,
+                                  .recorded_bytes = 0,
+                                  .cupti_bytes = kMiB,
+                                  .source = "/opt/libodd.so"}},
+                 .sources = {{"/opt/libodd.so", kMiB, 2 * kMiB, 2}},
+                 .pools_created = 3,
+                 .pools_destroyed = 1,
+                 .pools_trimmed = 2};
   parts.function_names = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc"};
   parts.memory = memory();
   parts.recorder = recorder();
