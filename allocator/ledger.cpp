@@ -19,7 +19,9 @@ bool Ledger::grow(Tag tag) noexcept {
 
 void Ledger::join(Tag tag, const Groups& groups) noexcept {
   const Group highest = *std::max_element(groups.begin(), groups.end());
-  if (!prepare(tag) || !groups_.grow_to(std::size_t{highest} + 1)) return;
+  if (!prepare(tag) || !pasts_.grow_to(std::size_t{tag} + 1) ||
+      !groups_.grow_to(std::size_t{highest} + 1))
+    return;
   details_[tag].groups = groups;
   keeps_details_ = true;
 }
@@ -87,6 +89,7 @@ void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) n
     totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
   }
   note(account, account.current_bytes() - bytes);
+  note_past(tag, live_bytes(tag) - bytes);
 }
 
 void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -94,6 +97,7 @@ void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) n
     if (group != 0) groups_[group].live_bytes -= bytes;
   }
   note(account, account.current_bytes() + bytes);
+  note_past(tag, live_bytes(tag) + bytes);
 }
 
 void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -166,6 +170,10 @@ void Ledger::describe(Snapshot& snapshot) const {
   }
   for (std::size_t tag = 0; tag < std::min(tag_count_, details_.size()); ++tag) {
     snapshot.tags[tag].lifetimes = details_[tag].lifetimes;
+    if (tag == 0 || tag >= pasts_.size()) continue;
+    snapshot.tags[tag].past = pasts_[tag];
+    snapshot.tags[tag].past.note(std::max(latest_ns_, call_time_ns) - start_ns_,
+                                 live_bytes(static_cast<Tag>(tag)));
   }
   snapshot.group_peaks.reserve(groups_.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {

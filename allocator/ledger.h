@@ -10,6 +10,7 @@
 
 #include "allocator/call_time.h"
 #include "allocator/mapped_array.h"
+#include "allocator/past.h"
 #include "allocator/place.h"
 #include "allocator/snapshot.h"
 #include "allocator/timeline.h"
@@ -132,13 +133,21 @@ class Ledger {
   }
   [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
   [[gnu::noinline]] static void raise(Account& account, Tag tag) noexcept;
+  [[nodiscard]] std::uint64_t live_bytes(Tag tag) const {
+    return tags_[tag].total[0] - tags_[tag].gone[0];
+  }
   [[nodiscard]] Holding& touch(Account& account, Tag tag);
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
+  // `live`: what the tag held since its last change.
+  void note_past(Tag tag, std::uint64_t live) noexcept {
+    if (tag != 0 && tag < pasts_.size()) pasts_[tag].note(latest_ns_ - start_ns_, live);
+  }
   static void add(TagTotals& totals, const Holding& holding);
 
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
   MappedArray<Details> details_;
+  MappedArray<Past> pasts_;  // live bytes by tag, of those that joined
   bool keeps_details_ = false;
   std::size_t prepared_ = 0;         // tags that both have room for
   MappedArray<GroupTotals> groups_;  // [0] stays empty

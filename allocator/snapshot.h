@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/past.h"
 #include "allocator/place.h"
 #include "allocator/statistics.h"
 
@@ -55,6 +56,7 @@ struct TagTotals {
   std::uint64_t total_bytes = 0;
   std::uint64_t total_count = 0;
   Lifetimes lifetimes{};  // of what was freed
+  Past past{};            // live bytes; all tags that joined groups have the same intervals
 };
 
 // Totals of one kind of memory on one device (device 0 for host kinds). Bytes are requested bytes.

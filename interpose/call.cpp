@@ -8,9 +8,21 @@
 #include "interpose/inside.h"
 #include "interpose/nested.h"
 #include "interpose/nvtx.h"
+#include "reporter/record/hash.h"
 #include "reporter/record/stream_table.h"
 
 namespace vramscope {
+
+namespace {
+
+// Of 63 bits.
+std::uint64_t hash_of(const Stack& stack) {
+  std::uint64_t hash = kHashSeed;
+  for (const std::uintptr_t frame : stack.view()) hash = mix(hash, frame);
+  return hash >> 1;
+}
+
+}  // namespace
 
 Call::Call(Function function, const void* caller) noexcept
     : profiler_(is_inside(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
@@ -68,17 +80,32 @@ Origin Call::origin(Place place, std::size_t bytes) const noexcept {
           .caller = to_address(caller_)};
 }
 
+Origin Call::look(Place place, std::size_t bytes, Stack& stack) const noexcept {
+  Origin asked = origin(place, bytes);
+  const std::uint64_t every = profiler_->sample_bytes();
+  if (every == 0) {
+    capture(stack);
+    return asked;
+  }
+  asked.sampling = choose(bytes, every);
+  asked.size_class = size_class_of(bytes);
+  capture(stack, asked.sampling == Sampling::left_out ? kOwnerFrames : kMaxFrames);
+  return asked;
+}
+
 Tag Call::tag(Place place, std::size_t bytes) noexcept {
   Stack stack;
-  capture(stack);
-  return profiler_->recorder().intern(stack, origin(place, bytes));
+  const Origin asked = look(place, bytes, stack);
+  return profiler_->recorder().intern(stack, asked);
 }
 
 Request Call::request(Place place, std::size_t bytes) noexcept {
   Stack stack;
-  capture(stack);
-  const Tag who = profiler_->recorder().intern(stack, origin(place, bytes));
-  const bool whole = profiler_->exporters().wants_whole(stack, who, to_address(caller_));
+  const Origin asked = look(place, bytes, stack);
+  const Tag who = profiler_->recorder().intern(stack, asked);
+  // The tag of those that are left out stands for many stacks.
+  const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : who;
+  const bool whole = profiler_->exporters().wants_whole(stack, key, to_address(caller_));
   return {.where = place, .bytes = bytes, .tag = who, .whole = whole};
 }
 

@@ -143,6 +143,8 @@ class Call {
   Profiler* profiler_;
   Event event_;
   [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
+  // Who asks; with as much of the stack as the call gets.
+  [[nodiscard]] Origin look(Place place, std::size_t bytes, Stack& stack) const noexcept;
   const void* caller_;
   std::optional<CUstream> stream_;
   Promise promise_;

@@ -25,11 +25,13 @@ class Exporters {
   explicit Exporters(bool everybody) noexcept : everybody_(everybody) {}
 
   // Whether the memory that `stack` asks for must be a segment of its own: everybody's is after the
-  // first export, before that only what an exporting library asks for. `tag` is the stack's, and
-  // `caller` where the driver was called from, for use without stacks.
-  [[nodiscard]] bool wants_whole(const Stack& stack, Tag tag, std::uintptr_t caller) noexcept {
+  // first export, before that only what an exporting library asks for. `key`, below
+  // 2^63, is the stack's tag or hash; `caller` is where the driver was called from, for use without
+  // stacks.
+  [[nodiscard]] bool wants_whole(const Stack& stack, std::uint64_t key,
+                                 std::uintptr_t caller) noexcept {
     if (everybody_.load(std::memory_order_relaxed)) return true;
-    const std::uint64_t key = stack.depth != 0 ? tag : caller;
+    if (stack.depth == 0) key = caller;
     const std::uint64_t known = known_[key % kKnown].load(std::memory_order_relaxed);
     if (known >> 1 == key && key != 0) [[likely]]
       return (known & 1) != 0;

@@ -113,6 +113,7 @@ std::string text(Mode value) { return text_named(value, kModes); }
 std::string text(Reuse value) { return text_named(value, kReuses); }
 std::string text(StackMethod value) { return text_named(value, kStackMethods); }
 std::string text(const std::string& value) { return value; }
+std::string text(Bytes value) { return std::to_string(value.value); }
 std::string text(StackDepth value) { return std::to_string(value.value); }
 
 std::string accepted(const DeviceLimits&) {
@@ -123,6 +124,7 @@ std::string accepted(const Mode&) { return accepted_named(kModes); }
 std::string accepted(const Reuse&) { return accepted_named(kReuses); }
 std::string accepted(const StackMethod&) { return accepted_named(kStackMethods); }
 std::string accepted(const Signal&) { return "a signal such as SIGUSR1 or 10, or none"; }
+std::string accepted(const Bytes&) { return "a number of bytes such as 512KiB or 0"; }
 std::string accepted(const std::string&) { return "a text"; }
 template <std::uint64_t kLowest, std::uint64_t kHighest>
 std::string accepted(const Ranged<kLowest, kHighest>&) {

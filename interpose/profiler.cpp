@@ -15,6 +15,7 @@
 #include "interpose/alloc_conf.h"
 #include "interpose/bypasses.h"
 #include "interpose/clock.h"
+#include "interpose/cupti_session.h"
 #include "interpose/device_facts.h"
 #include "interpose/fork_mark.h"
 #include "interpose/inside.h"
@@ -132,6 +133,7 @@ void Profiler::start() noexcept {
                      }
                    });
   }
+  if (start.options.cupti) cupti::start(profiler->recorder_, profiler->driver_version_);
   profiler->triggers_.start(start.options.signal.number);
 }
 
@@ -202,14 +204,17 @@ std::vector<DeviceFacts> Profiler::devices() {
 ReportParts Profiler::collect(const char* trigger) {
   ReportParts parts;
   parts.trigger = trigger;
+  cupti::flush();
   call_time_ns = now_ns();
   parts.memory = allocator_.snapshot();
+  parts.cupti = cupti::facts(parts.memory);
   parts.recorder = recorder_.facts();              // after the snapshot: it knows every tag in it
   if (const RangeTable* const named = ranges()) {  // after the tags, which name them
     parts.recorder.ranges = named->facts();
     parts.recorder.range_marks = named->marks();
   }
   for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
+  parts.sample_bytes = sample_bytes();
   parts.devices = devices();
   parts.trace = finish_trace(trigger);
   if (!parts.trace.problem.empty()) {
@@ -270,6 +275,7 @@ void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noe
 void Profiler::after_fork_in_child() noexcept {
   current_.clear();
   abandon_ranges();
+  cupti::abandon();
   return_signal();
 }
 

@@ -49,6 +49,8 @@ class Profiler {
   }
   [[nodiscard]] bool traces() const noexcept { return trace_file_ != nullptr; }
   [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
+  // Mean distance of the samples that get a stack; 0: all calls do.
+  [[nodiscard]] std::uint64_t sample_bytes() const noexcept { return options_.sample_bytes.value; }
   [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
   [[nodiscard]] bool limits_devices() const noexcept { return limits_devices_; }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "allocator/place.h"
+#include "reporter/record/sampling.h"
 
 namespace vramscope {
 
@@ -36,10 +37,12 @@ struct Origin {
   std::uint32_t stream = 0;  // 0: the call takes none
   std::uint32_t range = 0;   // 0: outside every range
   std::uintptr_t caller = 0;
+  Sampling sampling = Sampling::every;  // left_out: of the stack only the owner is kept
 
   // Nothing but a place is known.
   [[nodiscard]] bool is_plain() const {
-    return (function | size_class | thread | stream | range) == 0 && caller == 0;
+    return (function | size_class | thread | stream | range) == 0 && caller == 0 &&
+           sampling == Sampling::every;
   }
 };
 

@@ -75,6 +75,7 @@ struct Recorder::State {
                       place.device % kMaxDevices];
   }
   std::atomic<std::uint64_t> unrecorded{0};
+  std::atomic<std::uint64_t> dropped{0};
   SystemMutex warnings_lock;
   std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
   mutable SystemMutex host_lock;
@@ -118,7 +119,9 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   const std::span caller(&key.origin.caller, key.origin.caller != 0 ? 1 : 0);
   std::vector<FrameFact> frames = modules.resolve(stack.view());
   const std::string owner = modules.owner(frames.empty() ? modules.resolve(caller) : frames);
-  if (stack.python_depth != 0) {
+  if (key.origin.sampling == Sampling::left_out) {
+    frames.clear();  // they tell the owner, no more
+  } else if (stack.python_depth != 0) {
     const PythonInterpreter* const interpreter = python();
     frames = weave(frames, stack.view(), codes.resolve(stack.python_view()),
                    interpreter != nullptr ? interpreter->loop : TextRange{});
@@ -206,13 +209,17 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     // makes this epoch an old one, whose entry nobody finds.
     key.epoch = state_->modules.epoch();
     const TagGroups tag = state_->intern_new(key, stack);
-    if (tag.tag == 0) return 0;
+    if (tag.tag == 0) {
+      state_->dropped.fetch_add(1, std::memory_order_relaxed);
+      return 0;
+    }
     if (listener_.told != nullptr) listener_.told(listener_.who, tag.tag, tag.groups);
     state_->stacks.insert(key, StackTable::hash(key), tag.tag);
     if (is_plain) plain.store(tag.tag, std::memory_order_release);
     return tag.tag;
   } catch (...) {
     warn("out of memory for call sites: some are counted as unknown");
+    state_->dropped.fetch_add(1, std::memory_order_relaxed);
     return 0;
   }
 }
@@ -296,6 +303,7 @@ RecorderFacts Recorder::facts() const {
   facts.threads = state_->threads.facts();
   facts.streams = state_->streams.facts();
   facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
+  facts.dropped_stacks = state_->dropped.load(std::memory_order_relaxed);
   const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
   return facts;

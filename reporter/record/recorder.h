@@ -87,6 +87,10 @@ struct FrameFact {
 struct SiteFact {
   std::vector<std::uint32_t> frames;  // indices, innermost first
 };
+// Sites that stand for many stacks: of the unknown tag and of stacks that could not be walked; of
+// calls that were not chosen as samples.
+inline constexpr std::uint32_t kUnknownSite = 0;
+inline constexpr std::uint32_t kLeftOutSite = 1;
 
 struct TagFact {
   std::uint32_t site = 0;       // index into sites
@@ -95,6 +99,7 @@ struct TagFact {
   Groups groups{};              // by Axis: what has that value, kind and device
   std::uint64_t total_ns = 0;   // time in the allocating calls
   std::uint64_t temporary = 0;  // freed before the thread allocated again
+  Sampling sampling = Sampling::every;
 };
 
 // Everything the recorder knows, copied for a report.
@@ -114,6 +119,7 @@ struct RecorderFacts {
   std::vector<RangeFact> ranges;  // from the program's own calls: not the recorder's
   std::uint64_t range_marks = 0;  // marks that it set
   std::uint64_t unrecorded_calls = 0;
+  std::uint64_t dropped_stacks = 0;  // calls whose stack found no room: they have the unknown tag
   std::vector<std::string> warnings;
 };
 
@@ -150,10 +156,10 @@ class Recorder {
   void want_python(DlsymFunction real_dlsym) noexcept;
 
   // The tag of (stack, origin); the same question gets the same answer. 0 when our memory or the
-  // table is exhausted (counted as a warning once). Without a stack the caller tells the owner.
-  // Frames of objects that were unloaded since are told apart from those loaded in their place.
-  // Asks the loader about objects when a stack is new: hold no lock that the loader's callbacks
-  // could want.
+  // table is exhausted (a warning once, and counted each time). Without a stack the caller tells
+  // the owner. Frames of objects that were unloaded since are told apart from those loaded in their
+  // place. Asks the loader about objects when a stack is new: hold no lock that the loader's
+  // callbacks could want.
   [[nodiscard]] Tag intern(const Stack& stack, const Origin& origin) noexcept;
   [[nodiscard]] Tag intern(const Stack& stack, Place place) noexcept {
     return intern(stack, Origin{.place = place});

@@ -14,7 +14,7 @@ std::size_t SiteTable::FrameHash::operator()(const FrameFact& frame) const noexc
 }
 
 SiteTable::SiteTable(std::size_t max_tags) : max_tags_(max_tags) {
-  sites_.emplace_back();  // of the unknown tag
+  sites_.resize(kLeftOutSite + 1);
   tags_.emplace_back();
 }
 
@@ -28,7 +28,7 @@ std::uint32_t SiteTable::frame_index(const FrameFact& frame) {
 }
 
 std::uint32_t SiteTable::site_index(std::vector<std::uint32_t> frames) {
-  if (frames.empty()) return 0;
+  if (frames.empty()) return kUnknownSite;
   std::uint64_t hash = kHashSeed;
   for (const std::uint32_t frame : frames) hash = mix(hash, frame);
   const auto [first, last] = site_indices_.equal_range(hash);
@@ -68,7 +68,7 @@ TagGroups SiteTable::tag(const std::vector<FrameFact>& frames, const std::string
   if (tags_.size() >= max_tags_) return {};
   if (tags_.size() >= max_tags_ - max_tags_ / 4) {
     origin.thread = origin.stream = origin.range = kOtherValue;
-    origin.size_class = 0;
+    if (origin.sampling != Sampling::taken) origin.size_class = 0;  // samples are scaled by it
   }
   const Place place{.kind = origin.place.kind, .device = origin.place.device, .context = 0};
   const AxisValues values{owner_index(owner), origin.thread,   origin.stream,
@@ -76,14 +76,21 @@ TagGroups SiteTable::tag(const std::vector<FrameFact>& frames, const std::string
   std::vector<std::uint32_t> indices;
   indices.reserve(frames.size());
   for (const FrameFact& frame : frames) indices.push_back(frame_index(frame));
-  const std::uint32_t site = site_index(std::move(indices));
+  const bool left_out = origin.sampling == Sampling::left_out;
+  const std::uint32_t site = left_out ? kLeftOutSite : site_index(std::move(indices));
   const std::uint64_t key =
       std::uint64_t{site} << 32 | std::uint64_t(place.kind) << 16 | place.device;
   const auto known = tag_indices_.find({key, values});
   if (known != tag_indices_.end()) return {known->second, tags_[known->second].groups};
   const auto tag = static_cast<Tag>(tags_.size());
   const Groups groups = groups_of(values, place);
-  tags_.push_back({.site = site, .place = place, .values = values, .groups = groups});
+  tags_.push_back({.site = site,
+                   .place = place,
+                   .values = values,
+                   .groups = groups,
+                   .total_ns = 0,
+                   .temporary = 0,
+                   .sampling = origin.sampling});
   tag_indices_.emplace(std::pair(key, values), tag);
   return {tag, groups};
 }

@@ -19,6 +19,7 @@ namespace {
 
 // Room for our own frames, which are walked first and dropped.
 constexpr std::size_t kOwnFrames = 16;
+constexpr std::size_t kUsualOwnFrames = 6;  // for those who want little and pay by the frame
 using Addresses = std::array<std::uintptr_t, kMaxFrames + kOwnFrames>;
 
 using Backtrace = int (*)(void** addresses, int size);
@@ -120,8 +121,7 @@ __attribute__((no_sanitize("address"))) std::size_t walk_frame_pointers(const Fr
   return depth;
 }
 
-std::size_t walk(const Frame* frame, Addresses& addresses) {
-  const std::size_t size = stacks.max_depth + kOwnFrames;
+std::size_t walk(const Frame* frame, Addresses& addresses, std::size_t size) {
   if (stacks.method == StackMethod::frame_pointers) {
     return walk_frame_pointers(frame, addresses, size);
   }
@@ -155,10 +155,14 @@ void Stack::add(const PythonFrame& frame) {
 
 namespace {
 
-[[gnu::always_inline]] inline void capture_native(Stack& stack, const Frame* frame) {
+[[gnu::always_inline]] inline void capture_native(Stack& stack, const Frame* frame,
+                                                  std::size_t most) {
   Addresses addresses;
-  const std::size_t depth = walk(frame, addresses);
-  for (std::size_t i = 0; i < depth && stack.depth < stacks.max_depth; ++i) {
+  const bool whole = most >= stacks.max_depth;
+  const std::size_t wanted = whole ? stacks.max_depth : most;
+  const std::size_t size = wanted + (whole ? kOwnFrames : kUsualOwnFrames);
+  const std::size_t depth = walk(frame, addresses, size);
+  for (std::size_t i = 0; i < depth && stack.depth < wanted; ++i) {
     const std::uintptr_t address = addresses[i];
     // libunwind ends some walks with a zero; our own code is nobody's reason to allocate.
     if (address == 0 || stacks.own.contains(address - 1)) continue;
@@ -173,15 +177,15 @@ void capture_python_again(Stack& stack) noexcept {
   capture_python(stack, stacks.max_depth);
 }
 
-__attribute__((noinline)) void capture(Stack& stack) noexcept {
+__attribute__((noinline)) void capture(Stack& stack, std::size_t most) noexcept {
   stack.depth = 0;
   stack.python_depth = 0;
   const bool with_native = stacks.method != StackMethod::none;
-  const bool with_python = python() != nullptr;
+  const bool with_python = python() != nullptr && most >= stacks.max_depth;
   if (!with_native && !with_python) return;
   const KeptErrno kept;
   if (with_native) {
-    capture_native(stack, static_cast<const Frame*>(__builtin_frame_address(0)));
+    capture_native(stack, static_cast<const Frame*>(__builtin_frame_address(0)), most);
   }
   if (with_python) capture_python(stack, stacks.max_depth);
 }

@@ -52,6 +52,8 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
 // Adds the Python frames to a stack that was captured on this thread, from the same function or one
 // that it called, before there was an interpreter. Keeps errno.
 void capture_python_again(Stack& stack) noexcept;
+// As much of a stack as nearly always tells who asks, behind the CUDA runtime's own frames.
+inline constexpr std::size_t kOwnerFrames = 10;
 
 // Fills `stack` with the calling thread's frames, without those of the library or program that this
 // code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
@@ -59,6 +61,7 @@ void capture_python_again(Stack& stack) noexcept;
 // and here must be compiled with frame pointers for that method. Python frames are taken whatever
 // the method, once open_python() found an interpreter. Threads: any. Takes no lock of ours; keeps
 // errno.
-void capture(Stack& stack) noexcept;
+// most: frames wanted, at most as many as open_stacks() said; with fewer, none of Python.
+void capture(Stack& stack, std::size_t most = kMaxFrames) noexcept;
 
 }  // namespace vramscope

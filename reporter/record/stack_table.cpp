@@ -18,8 +18,9 @@ using Packed = std::array<std::uint64_t, 3>;
 
 Packed pack(const StackKey& key) {
   const Origin& origin = key.origin;
-  return {std::uint64_t{origin.size_class} << 40 | std::uint64_t{origin.function} << 24 |
-              std::uint64_t(origin.place.kind) << 16 | origin.place.device,
+  return {std::uint64_t(origin.sampling) << 48 | std::uint64_t{origin.size_class} << 40 |
+              std::uint64_t{origin.function} << 24 | std::uint64_t(origin.place.kind) << 16 |
+              origin.place.device,
           std::uint64_t{origin.stream} << 32 | origin.thread,
           std::uint64_t{key.epoch} << 32 | origin.range};
 }

@@ -103,7 +103,9 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
         }
       }
       add(entry->second, totals, fact);
-      if (group == 0) entry->second.own_peak_bytes = entry->second.totals.peak_bytes;
+      if (group != 0 && group < memory.group_peaks.size()) continue;
+      const SiteTotals& sum = entry->second.totals;
+      entry->second.own_peak_bytes = std::max(sum.peak_bytes, sum.live_bytes);
     }
   }
   std::vector<AxisEntry> axes;
@@ -149,6 +151,9 @@ TimelineFacts make_timeline(const ReportParts& parts) {
   timeline.duration_ns = memory.taken_ns - std::min(memory.start_ns, memory.taken_ns);
   timeline.start_ns =
       parts.process.report_time_ns - std::min(timeline.duration_ns, parts.process.report_time_ns);
+  for (const TagTotals& tag : memory.tags) {
+    if (tag.past.used != 0) timeline.past_interval_ns = tag.past.interval_ns();
+  }
   for (const TimelineSnapshot& series : memory.timelines) {
     if (series.highest.empty()) continue;
     timeline.series.push_back({.kind = series.kind,

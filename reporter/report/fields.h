@@ -24,6 +24,8 @@ inline constexpr std::array<std::string_view, kKinds> kKindNames{
     "address_range", "imported", "external",   "multicast", "graphics"};
 inline constexpr std::array<std::string_view, kAxes> kAxisNames{"owner", "thread",   "stream",
                                                                 "range", "function", "size_class"};
+inline constexpr std::array<std::string_view, 3> kDisagreementNames{"not_recorded", "not_seen",
+                                                                    "other_size"};
 inline constexpr std::array<std::string_view, 3> kBlockStateNames{
     "active_allocated", "active_pending_free", "inactive"};
 
@@ -212,6 +214,7 @@ template <IsOne<TimelineFacts> Self, class F>
 void visit_fields(Self& timeline, F&& f) {
   f("start_ns", timeline.start_ns);
   f("duration_ns", timeline.duration_ns);
+  f("past_interval_ns", timeline.past_interval_ns);
   f("series", timeline.series);
 }
 
@@ -280,6 +283,7 @@ void visit_fields(Self& part, F&& f) {
   f("kind", part.kind);
   f("device", Ordinal{part.device});
   visit_fields(part.totals, f);
+  f("estimate", part.estimate);
 }
 
 template <IsOne<Site> Self, class F>
@@ -287,11 +291,14 @@ void visit_fields(Self& site, F&& f) {
   f.index("id");
   f("frames", site.frames);
   visit_fields(site.totals, f);
+  f("estimate", site.estimate);
+  f("is_left_out", site.is_left_out);
   f("parts", site.parts);
   f("temporary_count", site.temporary_count);
   f("lifetimes", site.lifetimes);
   f("sizes", site.sizes);
   f("live_by_age", site.live_by_age);
+  f("live_past", site.live_past);
 }
 
 template <IsOne<AxisEntry> Self, class F>
@@ -302,6 +309,39 @@ void visit_fields(Self& entry, F&& f) {
   f("kind", entry.kind);
   f("own_peak_bytes", entry.own_peak_bytes);
   visit_fields(entry.totals, f);
+}
+
+template <IsOne<CuptiDifference> Self, class F>
+void visit_fields(Self& difference, F&& f) {
+  f("what", difference.what);
+  f("kind", difference.kind);
+  f("device", Ordinal{difference.device});
+  f("address", difference.address);
+  f("recorded_bytes", difference.recorded_bytes);
+  f("cupti_bytes", difference.cupti_bytes);
+  f("source", difference.source);
+}
+
+template <IsOne<CuptiSource> Self, class F>
+void visit_fields(Self& source, F&& f) {
+  f("path", source.path);
+  f("live_bytes", source.live_bytes);
+  f("total_bytes", source.total_bytes);
+  f("total_count", source.total_count);
+}
+
+template <IsOne<CuptiFacts> Self, class F>
+void visit_fields(Self& cupti, F&& f) {
+  f("records", cupti.records);
+  f("dropped_records", cupti.dropped_records);
+  f("confirmed_segments", cupti.confirmed_segments);
+  f("confirmed_bytes", cupti.confirmed_bytes);
+  f("difference_count", cupti.difference_count);
+  f("differences", cupti.differences);
+  f("sources", cupti.sources);
+  f("pools_created", cupti.pools_created);
+  f("pools_destroyed", cupti.pools_destroyed);
+  f("pools_trimmed", cupti.pools_trimmed);
 }
 
 template <IsOne<Report> Self, class F>
@@ -325,6 +365,9 @@ void visit_fields(Self& report, F&& f) {
   f("timeline", report.timeline);
   f("trace", report.trace);
   f("range_marks", report.range_marks);
+  f("cupti", report.cupti);
+  f("sample_bytes", report.sample_bytes);
+  f("dropped_stacks", report.dropped_stacks);
   f("unrecorded_calls", report.unrecorded_calls);
   f("warnings", report.warnings);
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -149,6 +150,9 @@ class JsonReader {
   static void get(const Json& json, const std::string& path, Axis& axis) {
     axis = static_cast<Axis>(name_among(json, path, kAxisNames));
   }
+  static void get(const Json& json, const std::string& path, Disagreement& what) {
+    what = static_cast<Disagreement>(name_among(json, path, kDisagreementNames));
+  }
   static void get(const Json& json, const std::string& path, BlockState& state) {
     state = static_cast<BlockState>(name_among(json, path, kBlockStateNames));
   }
@@ -165,6 +169,11 @@ class JsonReader {
     if constexpr (std::is_signed_v<T>) {
       if (number.value < 0) refuse(path, "null or a number that is not negative");
     }
+  }
+  template <class T>
+  void get(const Json& json, const std::string& path, std::optional<T>& value) {
+    value.reset();
+    if (!json.is_null()) get(json, path, value.emplace());
   }
   template <class T>
   static void get(const Json& json, const std::string& path, const Ordinal<T>& ordinal) {

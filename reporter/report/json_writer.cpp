@@ -81,6 +81,7 @@ class JsonWriter {
   void put(const std::string& text) { file_.write(json_string(text)); }
   void put(Kind kind) { put_name(kKindNames[static_cast<std::size_t>(kind)]); }
   void put(Axis axis) { put_name(kAxisNames[static_cast<std::size_t>(axis)]); }
+  void put(Disagreement what) { put_name(kDisagreementNames[static_cast<std::size_t>(what)]); }
   void put(BlockState state) { put_name(kBlockStateNames[static_cast<std::size_t>(state)]); }
   void put_name(std::string_view name) {
     file_.write("\"");
@@ -94,6 +95,14 @@ class JsonWriter {
       file_.write("null");
     } else {
       put(number.value);
+    }
+  }
+  template <class T>
+  void put(const std::optional<T>& value) {
+    if (value) {
+      put(*value);
+    } else {
+      file_.write("null");
     }
   }
   template <class T>

@@ -13,7 +13,6 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kMaxSizeClass = 64;
-constexpr std::uint32_t kUnknownSite = 0;  // of the recorder: tag 0, and stacks without frames
 
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
@@ -37,6 +36,26 @@ SiteTotals totals_of(const TagTotals& tag, std::uint64_t total_ns) {
           .total_ns = total_ns};
 }
 
+// What a site's totals of one size class stand for; left out: nothing, the others stand for it.
+SiteTotals estimate_of(const SiteTotals& totals, const TagFact& fact, std::uint64_t every) {
+  if (fact.sampling == Sampling::left_out) return {};
+  const auto size_class =
+      static_cast<std::uint8_t>(fact.values[static_cast<std::size_t>(Axis::size_class)]);
+  const auto scaled = [&](std::uint64_t taken) { return estimate(taken, size_class, every); };
+  return {.live_bytes = scaled(totals.live_bytes),
+          .live_count = scaled(totals.live_count),
+          .peak_bytes = scaled(totals.peak_bytes),
+          .peak_count = scaled(totals.peak_count),
+          .total_bytes = scaled(totals.total_bytes),
+          .total_count = scaled(totals.total_count),
+          .total_ns = scaled(totals.total_ns)};
+}
+
+void add(std::optional<SiteTotals>& sum, const SiteTotals& more) {
+  if (!sum) sum.emplace();
+  add(*sum, more);
+}
+
 template <class Count>
 void add_at(std::vector<std::uint64_t>& counts, std::size_t index, Count count) {
   if (count == 0) return;
@@ -49,6 +68,10 @@ void add_history(Site& site, const TagTotals& totals, const TagFact& fact) {
   for (std::size_t i = 0; i < totals.lifetimes.size(); ++i) {
     add_at(site.lifetimes, i, totals.lifetimes[i]);
   }
+  for (std::size_t i = 0; i < totals.past.used; ++i) {
+    site.live_past.resize(std::max<std::size_t>(site.live_past.size(), totals.past.used));
+    site.live_past[i] += totals.past.last[i];
+  }
   const std::uint32_t size_class = fact.values[static_cast<std::size_t>(Axis::size_class)];
   add_at(site.sizes, std::min<std::size_t>(size_class, kMaxSizeClass), totals.total_count);
 }
@@ -56,8 +79,12 @@ void add_history(Site& site, const TagTotals& totals, const TagFact& fact) {
 // Sites by the recorder's index, then in the report's order.
 class SiteList {
  public:
-  explicit SiteList(const RecorderFacts& facts)
-      : facts_(facts), sites_(std::max<std::size_t>(facts.sites.size(), 1)) {}
+  SiteList(const RecorderFacts& facts, std::uint64_t sample_bytes)
+      : facts_(facts),
+        sample_bytes_(sample_bytes),
+        sites_(std::max<std::size_t>(facts.sites.size(), kLeftOutSite + 1)) {
+    sites_[kLeftOutSite].is_left_out = sample_bytes != 0;
+  }
 
   void add_tag(Tag tag, const TagTotals& totals) {
     const TagFact fact = tag < facts_.tags.size() ? facts_.tags[tag] : TagFact{};
@@ -68,11 +95,18 @@ class SiteList {
     add_history(site, totals, fact);
     // The unknown tag belongs to no one kind or device.
     if (tag == 0) return;
-    const auto part = std::find_if(site.parts.begin(), site.parts.end(), [&](const SitePart& p) {
+    auto part = std::find_if(site.parts.begin(), site.parts.end(), [&](const SitePart& p) {
       return p.kind == fact.place.kind && p.device == fact.place.device;
     });
-    if (part != site.parts.end()) return add(part->totals, sum);
-    site.parts.push_back({.kind = fact.place.kind, .device = fact.place.device, .totals = sum});
+    if (part == site.parts.end()) {
+      part = site.parts.insert(
+          part, {.kind = fact.place.kind, .device = fact.place.device, .totals = {}});
+    }
+    add(part->totals, sum);
+    if (sample_bytes_ == 0) return;
+    const SiteTotals more = estimate_of(sum, fact, sample_bytes_);
+    add(part->estimate, more);
+    add(site.estimate, more);
   }
 
   // Moves the sites that have totals to `report`, with the frames that they use, and tells for
@@ -139,6 +173,7 @@ class SiteList {
 
   static constexpr std::uint32_t kNoFrame = 0xffffffffU;
   const RecorderFacts& facts_;
+  const std::uint64_t sample_bytes_;
   std::vector<Site> sites_;
 };
 
@@ -220,7 +255,7 @@ Report assemble(ReportParts parts) {
   report.process = std::move(parts.process);
   std::sort(report.process.options.begin(), report.process.options.end());
 
-  SiteList sites(parts.recorder);
+  SiteList sites(parts.recorder, parts.sample_bytes);
   for (std::size_t tag = 0; tag < parts.memory.tags.size(); ++tag) {
     sites.add_tag(static_cast<Tag>(tag), parts.memory.tags[tag]);
   }
@@ -247,6 +282,9 @@ Report assemble(ReportParts parts) {
   report.modules = std::move(parts.recorder.modules);
   report.sources = std::move(parts.recorder.sources);
   report.codes = std::move(parts.recorder.codes);
+  report.cupti = std::move(parts.cupti);
+  report.sample_bytes = parts.sample_bytes;
+  report.dropped_stacks = parts.recorder.dropped_stacks;
   report.unrecorded_calls = parts.recorder.unrecorded_calls;
   report.warnings = std::move(parts.recorder.warnings);
   return report;

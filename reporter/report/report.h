@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "allocator/snapshot.h"
 #include "reporter/record/recorder.h"
+#include "reporter/report/cupti_facts.h"
 
 namespace vramscope {
 
@@ -123,6 +125,7 @@ struct TimelineSeries {
 struct TimelineFacts {
   std::uint64_t start_ns = 0;  // since the epoch: the first recorded call
   std::uint64_t duration_ns = 0;
+  std::uint64_t past_interval_ns = 0;  // of Site::live_past; 0: there is none
   std::vector<TimelineSeries> series;
 };
 
@@ -142,19 +145,24 @@ struct SiteTotals {
   std::uint64_t total_count = 0;
   std::uint64_t total_ns = 0;
 };
+// estimate: what the totals would be if all calls had a stack and not only samples.
 struct SitePart {
   Kind kind = Kind::device;
   std::uint16_t device = 0;
   SiteTotals totals;
+  std::optional<SiteTotals> estimate = {};
 };
 struct Site {
   std::vector<std::uint32_t> frames;  // indices into Report::frames, innermost first
   SiteTotals totals;
+  std::optional<SiteTotals> estimate = {};
+  bool is_left_out = false;  // of the calls that were not chosen as samples: no stack is known
   std::vector<SitePart> parts;
   std::uint64_t temporary_count = 0;            // freed before the thread allocated again
   std::vector<std::uint64_t> lifetimes = {};    // of what was freed, in decades from under 1 us on
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
   std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run; empty: nothing
+  std::vector<std::uint64_t> live_past = {};    // bytes, at the end of each interval of the run
 };
 
 // What one value of an axis holds of one kind on one device. totals.peak_bytes: at the peak of
@@ -197,6 +205,9 @@ struct Report {
   TimelineFacts timeline;
   TraceReport trace;
   std::uint64_t range_marks = 0;
+  std::optional<CuptiFacts> cupti;  // with the option of that name
+  std::uint64_t sample_bytes = 0;   // mean distance of the calls whose stack was taken; 0: all
+  std::uint64_t dropped_stacks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
 };
@@ -207,6 +218,8 @@ struct ReportParts {
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceFacts> devices;
+  std::uint64_t sample_bytes = 0;
+  std::optional<CuptiFacts> cupti = {};
   std::vector<std::string> function_names;  // by row of functions.def
   Snapshot memory;
   RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it

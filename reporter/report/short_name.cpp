@@ -33,6 +33,16 @@ std::size_t bracketed_length(std::string_view text) {
   return text.size();
 }
 
+// "<r::Buffer as Drop>" of Rust's "<r::Buffer as Drop>::drop"; "" when it is no such name.
+std::string type_and_trait(std::string_view bracketed) {
+  constexpr std::string_view kAs = " as ";
+  const std::size_t middle = bracketed.find(kAs);
+  if (middle == std::string_view::npos) return "";
+  const std::string_view trait = bracketed.substr(middle + kAs.size());
+  return "<" + shorten(bracketed.substr(1, middle - 1)) + std::string(kAs) +
+         shorten(trait.substr(0, trait.size() - 1)) + ">";
+}
+
 }  // namespace
 
 std::string shorten(std::string_view function) {
@@ -51,7 +61,9 @@ std::string shorten(std::string_view function) {
       if (!function.substr(length).starts_with("::")) break;  // only qualifiers are left
     } else if (function.front() == '<') {
       length = bracketed_length(function);
-      text += "<...>";
+      const std::string rust =
+          text.empty() ? type_and_trait(function.substr(0, length)) : std::string();
+      text += rust.empty() ? "<...>" : rust;
     } else if (function.front() == '{') {
       text += function.substr(0, length = bracketed_length(function));
     } else if (function.front() == ' ' && !in_operator) {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/symbols.h"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -31,6 +31,20 @@ struct Free {
 bool may_open(const std::string& path) {
   struct stat status {};
   return path.starts_with('/') && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// "0aff" as bytes; empty when it is something else.
+std::vector<unsigned char> bytes_of(std::string_view digits) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::vector<unsigned char> bytes;
+  if (digits.size() % 2 != 0) return {};
+  for (; !digits.empty(); digits.remove_prefix(2)) {
+    const std::size_t high = kDigits.find(digits[0]);
+    const std::size_t low = kDigits.find(digits[1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return {};
+    bytes.push_back(static_cast<unsigned char>(high << 4 | low));
+  }
+  return bytes;
 }
 
 std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
@@ -107,16 +121,49 @@ class Symbols::Module {
   }
 
  private:
+  // Where it was when the program ran, else wherever its build id is known.
   SymbolState open(const ModuleFact& fact) {
+    const SymbolState there = may_open(fact.path) ? open_file(fact, -1) : SymbolState::no_file;
+    if (there == SymbolState::resolved) return there;
+    const int file = find_by_build_id(fact.build_id);
+    return file >= 0 && open_file(fact, file) == SymbolState::resolved ? SymbolState::resolved
+                                                                       : there;
+  }
+
+  void begin() {
     static const Dwfl_Callbacks callbacks{.find_elf = dwfl_build_id_find_elf,
                                           .find_debuginfo = dwfl_standard_find_debuginfo,
                                           .section_address = dwfl_offline_section_address,
                                           .debuginfo_path = nullptr};
-    if (may_open(fact.path)) dwfl_.reset(dwfl_begin(&callbacks));
-    if (!dwfl_) return SymbolState::no_file;
+    dwfl_.reset(dwfl_begin(&callbacks));
+    if (!dwfl_) throw std::bad_alloc();
     dwfl_report_begin(dwfl_.get());
+  }
+
+  // In the folders of debug files, or on the servers of DEBUGINFOD_URLS: a descriptor; -1: nowhere.
+  int find_by_build_id(const std::string& build_id) {
+    const std::vector<unsigned char> id = bytes_of(build_id);
+    if (id.empty()) return -1;
+    begin();
+    constexpr GElf_Addr kSomewhere = 1 << 20;
+    Dwfl_Module* const wanted = dwfl_report_module(dwfl_.get(), "", 0, kSomewhere);
+    if (wanted == nullptr) return -1;
+    dwfl_module_report_build_id(wanted, id.data(), id.size(), 0);
+    dwfl_report_end(dwfl_.get(), nullptr, nullptr);
+    char* name = nullptr;
+    Elf* elf = nullptr;
+    const int file = dwfl_build_id_find_elf(wanted, nullptr, "", 0, &name, &elf);
+    std::free(name);
+    if (elf != nullptr) elf_end(elf);
+    return file;
+  }
+
+  // file: a descriptor that becomes the module's, or -1: the path.
+  SymbolState open_file(const ModuleFact& fact, int file) {
+    begin();
     constexpr bool kAddOwnAddresses = true;
-    module_ = dwfl_report_elf(dwfl_.get(), "", fact.path.c_str(), -1, 0, kAddOwnAddresses);
+    module_ = dwfl_report_elf(dwfl_.get(), "", fact.path.c_str(), file, 0, kAddOwnAddresses);
+    if (module_ == nullptr && file >= 0) close(file);
     dwfl_report_end(dwfl_.get(), nullptr, nullptr);
     if (module_ == nullptr) return SymbolState::no_file;
     const bool same = fact.build_id.empty() || build_id_of(module_) == fact.build_id;
@@ -214,52 +261,6 @@ const ResolvedFrame& Symbols::resolve(const ModuleFact& module, std::uint64_t of
 const ResolvedFrame& Symbols::resolve(const Report& report, const FrameFact& frame) {
   if (frame.module >= report.modules.size()) return state_->no_module;
   return resolve(report.modules[frame.module], frame.offset);
-}
-
-namespace {
-
-// "::h0123456789abcdef" at the end of Rust's names (the legacy scheme, which borrows that of C++).
-bool has_rust_hash(std::string_view name) {
-  constexpr std::string_view kMark = "::h";
-  constexpr std::size_t kDigits = 16;
-  if (name.size() <= kMark.size() + kDigits) return false;
-  const std::string_view end = name.substr(name.size() - kMark.size() - kDigits);
-  return end.starts_with(kMark) &&
-         end.find_first_not_of("0123456789abcdef", kMark.size()) == std::string_view::npos;
-}
-
-// "<T as Trait>::call" of "_$LT$T$u20$as$u20$Trait$GT$::call::h...".
-std::string without_rust_escapes(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kEscapes[] = {
-      {"$LT$", "<"},  {"$GT$", ">"},  {"$RF$", "&"},   {"$BP$", "*"},  {"$C$", ","},
-      {"$LP$", "("},  {"$RP$", ")"},  {"$SP$", "@"},   {"$u20$", " "}, {"$u27$", "'"},
-      {"$u5b$", "["}, {"$u5d$", "]"}, {"$u7b$", "{"},  {"$u7d$", "}"}, {"$u7e$", "~"},
-      {"$u3b$", ";"}, {"$u2b$", "+"}, {"$u22$", "\""}, {"_$LT$", "<"}, {"..", "::"}};
-  name.remove_suffix(std::string_view("::h0123456789abcdef").size());
-  std::string result;
-  while (!name.empty()) {
-    const auto* escape = std::find_if(std::begin(kEscapes), std::end(kEscapes),
-                                      [&](const auto& e) { return name.starts_with(e.first); });
-    const bool is_escape = escape != std::end(kEscapes);
-    if (is_escape) {
-      result += escape->second;
-    } else {
-      result += name.front();
-    }
-    name.remove_prefix(is_escape ? escape->first.size() : 1);
-  }
-  return result;
-}
-
-}  // namespace
-
-std::string demangle(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, Free> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
-  if (status != 0 || !text) return name;
-  return has_rust_hash(text.get()) ? without_rust_escapes(text.get()) : text.get();
 }
 
 }  // namespace vramscope

@@ -40,7 +40,8 @@ struct ResolvedFrame {
 
 // Opens each file once, on first use, and keeps its last answers. Separate debug files are found
 // as elfutils finds them: by build id, by .gnu_debuglink, and from DEBUGINFOD_URLS if that is set.
-// Threads: one. Never throws but bad_alloc.
+// An object that is gone or was replaced since the run is looked for by its build id in the same
+// way. Threads: one. Never throws but bad_alloc.
 class Symbols {
  public:
   Symbols();
@@ -60,8 +61,9 @@ class Symbols {
   std::unique_ptr<State> state_;
 };
 
-// "f(int)" of "_Z1fi", "core::fmt::write" of a legacy name of Rust's; anything that is no mangled
-// name as it is.
+// "f(int)" of "_Z1fi", "core::fmt::write" of Rust's names, the legacy ones and those of version 0;
+// anything that is no mangled name, or would be longer than kLongestName, as it is.
+inline constexpr std::size_t kLongestName = std::size_t{1} << 16;
 [[nodiscard]] std::string demangle(const std::string& name);
 
 // A C++ name without result type and parameters, and with template arguments cut to "<...>":

@@ -21,6 +21,7 @@ struct Arguments {
   std::string file;
   std::string by;
   StackChoice stacks;
+  bool histograms = false;
   Listing listing;
 };
 
@@ -91,9 +92,11 @@ Verb add_sites(CLI::App& app) {
   command->add_flag("--lines", arguments->stacks.by_line,
                     "One row a line of Python, whoever called it");
   add_view_options(*command, arguments->stacks);
+  command->add_flag("--histograms", arguments->histograms,
+                    "Show how large their allocations were, and how long they lived");
   const auto text = [](const Report& report, const Arguments& given, const Page& page) {
-    return all_sites_text(report, *site_order(given.by), names_from_symbols(), page,
-                          given.listing.most);
+    const auto show = given.histograms ? histograms_text : all_sites_text;
+    return show(report, *site_order(given.by), names_from_symbols(), page, given.listing.most);
   };
   const auto json = [](const Report& report, const Arguments& given) {
     return all_sites_json(report, *site_order(given.by), names_from_symbols(), given.listing.most);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "reporter/report/fields.h"
+#include "reporter/view/format.h"
 
 namespace vramscope {
 namespace {
@@ -28,9 +29,9 @@ std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     for (const SitePart& part : report.sites[i].parts) {
       if (!holds_memory(part.kind)) continue;  // views would count the same bytes again
-      if (part.totals.*count == 0 && part.totals.*bytes == 0) continue;
-      result.push_back(
-          {i, part.kind, part.device, part.totals.*bytes, part.totals.*count, /*whole=*/0});
+      const SiteTotals& totals = numbers_of(part);
+      if (totals.*count == 0 && totals.*bytes == 0) continue;
+      result.push_back({i, part.kind, part.device, totals.*bytes, totals.*count, /*whole=*/0});
     }
   }
   order(result);
@@ -43,6 +44,20 @@ struct PendingShare {
   std::uint64_t count = 0;
 };
 using PendingShares = std::map<std::tuple<std::size_t, Kind, std::uint16_t>, PendingShare>;
+
+// `amount` of `part`, at the scale of its estimate.
+std::uint64_t scaled(std::uint64_t amount, std::uint64_t exact, std::uint64_t estimate) {
+  if (exact == 0 || exact == estimate) return amount;
+  return static_cast<std::uint64_t>(static_cast<double>(amount) / static_cast<double>(exact) *
+                                    static_cast<double>(estimate));
+}
+
+const SitePart* part_of(const Report& report, const Share& share) {
+  for (const SitePart& part : report.sites[share.site].parts) {
+    if (part.kind == share.kind && part.device == share.device) return &part;
+  }
+  return nullptr;
+}
 
 void add_pending(const std::vector<SegmentFacts>& segments, PendingShares& pending) {
   for (const SegmentFacts& segment : segments) {
@@ -58,6 +73,12 @@ void add_pending(const std::vector<SegmentFacts>& segments, PendingShares& pendi
 
 }  // namespace
 
+std::string sampling_text(const Report& report) {
+  if (report.sample_bytes == 0) return "";
+  return "estimates from one stack in " +
+         bytes_text(static_cast<std::int64_t>(report.sample_bytes));
+}
+
 std::vector<Share> shares_of_peak(const Report& report) {
   return shares(report, &SiteTotals::peak_bytes, &SiteTotals::peak_count);
 }
@@ -72,8 +93,10 @@ std::vector<Share> shares_alive(const Report& report) {
   if (pending.empty()) return alive;
   for (Share& share : alive) {
     const PendingShare freed = pending[{share.site, share.kind, share.device}];
-    share.bytes -= std::min(share.bytes, freed.bytes);
-    share.count -= std::min(share.count, freed.count);
+    const SitePart* const part = part_of(report, share);
+    const SiteTotals& all = part->totals;
+    share.bytes -= std::min(share.bytes, scaled(freed.bytes, all.live_bytes, share.bytes));
+    share.count -= std::min(share.count, scaled(freed.count, all.live_count, share.count));
   }
   std::erase_if(alive, [](const Share& share) { return share.bytes == 0 && share.count == 0; });
   order(alive);

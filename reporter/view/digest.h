@@ -22,6 +22,16 @@ struct Share {
   std::uint64_t whole = 0;  // of all sites, same kind and device
 };
 
+// What a part or a site holds; where stacks were sampled, the estimate.
+[[nodiscard]] inline const SiteTotals& numbers_of(const SitePart& part) {
+  return part.estimate ? *part.estimate : part.totals;
+}
+[[nodiscard]] inline const SiteTotals& numbers_of(const Site& site) {
+  return site.estimate ? *site.estimate : site.totals;
+}
+// "estimates from one stack in 512 KiB"; "" when all stacks were taken.
+[[nodiscard]] std::string sampling_text(const Report& report);
+
 // By bytes, the largest first; empty shares are left out.
 [[nodiscard]] std::vector<Share> shares_of_peak(const Report& report);
 [[nodiscard]] std::vector<Share> shares_alive(const Report& report);

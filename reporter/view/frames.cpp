@@ -115,10 +115,14 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
       frame.module < report.modules.size() && is_cuda_module(report.modules[frame.module].path);
   bool all = !names.empty();
   for (const SourceFrame& name : names) {
-    if (is_cuda_entry(name.function)) {
-      const std::string_view function = without_result(name.function);
-      entry = function.substr(0, function.find_first_of("<("));
-    } else if (!is_linked_runtime(name.function)) {
+    const bool is_linked = is_linked_runtime(name.function);
+    std::string_view function = without_result(name.function);
+    function = function.substr(0, function.find_first_of("<("));
+    // The body of a linked runtime's function: "cudart::runtime::cudaMalloc".
+    if (is_linked) function.remove_prefix(function.rfind(':') + 1);
+    if (is_cuda_entry(function)) {
+      entry = function;
+    } else if (!is_linked) {
       all = false;
     }
   }
@@ -138,7 +142,11 @@ NameFrame names_from_symbols() {
       named.text = lines->line(report.sources[report.codes[frame.code].source], frame.line);
       return {named};
     }
-    if (frame.module < report.modules.size()) return symbols->resolve(report, frame).functions;
+    if (frame.module < report.modules.size()) {
+      const ResolvedFrame& found = symbols->resolve(report, frame);
+      if (found.state != SymbolState::replaced) return found.functions;
+      return {{.function = place_in_module(report, frame), .file = "replaced"}};
+    }
     if (!*generated) generated->emplace(report.process.pid);
     SourceFrame named{.function = (*generated)->name_of(frame.offset), .file = ""};
     if (named.function.empty()) return {};

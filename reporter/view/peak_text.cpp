@@ -110,6 +110,9 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
     add_source_line(table, site, page, written);
   }
   if (!table.empty()) result += table.text(page);
+  if (const std::string note = sampling_text(report); !note.empty()) {
+    result += "  " + note + "; the rest is exact\n";
+  }
   if (shown < shares.size()) {
     result += "  and " + std::to_string(shares.size() - shown) + " more\n";
   }

@@ -82,6 +82,7 @@ void report_json(JsonText& json, const Report& report, const std::string& path,
   shares_json(json, "peak", shares_of_peak(report), most, report, name);
   shares_json(json, "live", shares_alive(report), most, report, name);
   ledger_json(json, report);
+  json.field("sample_bytes", report.sample_bytes).field("dropped_stacks", report.dropped_stacks);
   json.field("unrecorded_calls", report.unrecorded_calls).key("warnings").array();
   for (const std::string& warning : report.warnings) json.value(warning);
   json.end().end();

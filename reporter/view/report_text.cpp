@@ -185,7 +185,9 @@ std::string sites_text(const std::string& heading, const std::vector<Share>& sha
                memory_text(share.kind, share.device), printable(text(site), page)});
     add_source_line(table, site, page, written);
   }
-  std::string result = title(heading, page) + table.text(page);
+  const std::string estimates = sampling_text(report);
+  const std::string note = estimates.empty() ? "" : " (" + estimates + ")";
+  std::string result = title(heading + note, page) + table.text(page);
   if (shown == shares.size()) return result;
   return result + line("and " + count_of(shares.size() - shown) + " more, " + bytes_of(rest), page);
 }
@@ -199,6 +201,16 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
   }
   const std::string what = is_final(report) ? "Never freed: " : "Allocated now: ";
   return what + bytes_of(bytes) + " in " + counted(count, "allocation");
+}
+
+// Of what is still there: what came at the end is nearly always in use, not lost.
+std::string late_line(const Report& report, const Page& page) {
+  std::uint64_t late = 0;
+  for (const Site& site : report.sites) {
+    constexpr std::size_t kTenths = 10;
+    if (site.live_by_age.size() == kTenths) late += site.live_by_age.back();
+  }
+  return late == 0 ? "" : line(bytes_of(late) + " came in the last tenth of the run", page);
 }
 
 std::string kind_line(const Report& report, Kind kind, const Page& page) {
@@ -232,10 +244,50 @@ std::string other_memory(const Report& report, const Page& page) {
   return title("Host and other memory", page) + result;
 }
 
+std::string difference_text(const CuptiDifference& row, const Page& page) {
+  std::string result = memory_text(row.kind, row.device) + ": ";
+  switch (row.what) {
+    case Disagreement::not_recorded:
+      result += bytes_of(row.cupti_bytes) + " not recorded";
+      break;
+    case Disagreement::not_seen:
+      result += bytes_of(row.recorded_bytes) + " recorded, not seen by CUPTI";
+      break;
+    case Disagreement::other_size:
+      result += count_of(row.recorded_bytes) + " bytes recorded, " + count_of(row.cupti_bytes) +
+                " seen by CUPTI";
+      break;
+  }
+  return row.source.empty() ? result : result + ", asked for by " + printable(row.source, page);
+}
+
+std::string cupti_text(const Report& report, const Page& page) {
+  constexpr std::size_t kDifferencesShown = 3;
+  if (!report.cupti) return "";
+  const CuptiFacts& cupti = *report.cupti;
+  std::string result = title("CUPTI", page);
+  result += line("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
+                     bytes_of(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
+                     "; " + counted(cupti.difference_count, "difference"),
+                 page);
+  const std::size_t shown = std::min(kDifferencesShown, cupti.differences.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    result += line(difference_text(cupti.differences[i], page), page);
+  }
+  if (cupti.difference_count > shown) {
+    result += line("and " + count_of(cupti.difference_count - shown) + " more", page);
+  }
+  return result;
+}
+
 std::string warnings_text(const Report& report, const Page& page) {
   std::vector<std::string> warnings;
   if (report.unrecorded_calls != 0) {
     warnings.push_back(counted(report.unrecorded_calls, "call") + " went unrecorded");
+  }
+  if (report.dropped_stacks != 0) {
+    warnings.push_back("the table of call sites was full for " +
+                       counted(report.dropped_stacks, "call"));
   }
   for (const std::string& warning : report.warnings) warnings.push_back(printable(warning, page));
   if (warnings.empty()) return "";
@@ -272,7 +324,8 @@ std::string report_text(const Report& report, const std::string& path, const Nam
          sites_text("What made the peak", peak, most, report, name, page) +
          sites_text(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +
-         other_memory(report, page) + warnings_text(report, page) + "\nNext: vramscope stats " +
+         (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
+         cupti_text(report, page) + warnings_text(report, page) + "\nNext: vramscope stats " +
          printable(shell_word(path), page) + "\n";
 }
 

@@ -209,8 +209,12 @@ void add_settings(CLI::App& command, Arguments& arguments) {
     const std::string flags = row.name == "output" ? "-o," + row.flag : row.flag;
     const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
     const std::string values = "Takes " + row.accepted + "; default " + usual + ".";
-    command.add_option(flags, value, wrapped(row.sentence, kHelpWidth) + "\n" + values)
-        ->type_name("VALUE")
+    const std::string help = wrapped(row.sentence, kHelpWidth) + "\n" + values;
+    // What is off needs no word to be on: --cupti, --cupti=off.
+    CLI::Option* const option = row.default_value == "off"
+                                    ? command.add_flag(flags + "{on}", value, help)
+                                    : command.add_option(flags, value, help)->type_name("VALUE");
+    option
         ->check([variable = row.variable, accepted = row.accepted](const std::string& given) {
           return accepts(variable, given) ? "" : "'" + given + "' is not " + accepted;
         })

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reporter/view/attribution_text.h"
+#include "reporter/view/digest.h"
 #include "reporter/view/json_text.h"
 
 namespace vramscope {
@@ -22,44 +23,57 @@ std::string count_of(std::uint64_t count) { return count_text(static_cast<std::i
 std::uint64_t rank(const Site& site, SiteOrder order) {
   switch (order) {
     case SiteOrder::peak:
-      return site.totals.peak_bytes;
+      return numbers_of(site).peak_bytes;
     case SiteOrder::live:
-      return site.totals.live_bytes;
+      return numbers_of(site).live_bytes;
     case SiteOrder::total:
-      return site.totals.total_bytes;
+      return numbers_of(site).total_bytes;
     case SiteOrder::count:
-      return site.totals.total_count;
+      return numbers_of(site).total_count;
     case SiteOrder::time:
-      return site.totals.total_ns;
+      return numbers_of(site).total_ns;
     case SiteOrder::temporary:
       return site.temporary_count;
     case SiteOrder::growth:
-      return tenths_of_growth(site);
+      return growth_of(site).rises;
   }
   return 0;
 }
 
-std::vector<std::size_t> in_order(const Report& report, SiteOrder order) {
+std::vector<std::size_t> all_in_order(const Report& report, SiteOrder order) {
   std::vector<std::size_t> sites(report.sites.size());
   std::iota(sites.begin(), sites.end(), std::size_t{0});
-  std::stable_sort(sites.begin(), sites.end(), [&](std::size_t a, std::size_t b) {
-    return rank(report.sites[a], order) > rank(report.sites[b], order);
-  });
+  // The others' estimates stand for it.
+  std::erase_if(sites, [&](std::size_t i) { return report.sites[i].is_left_out; });
+  const auto key = [&](std::size_t i) {
+    const Site& site = report.sites[i];
+    return std::pair(rank(site, order), order == SiteOrder::growth ? growth_of(site).bytes : 0);
+  };
+  std::stable_sort(sites.begin(), sites.end(),
+                   [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
   return sites;
 }
 
 // The decade in which half of what was freed had been freed: "< 10 us".
 std::string lifetime_text(const std::vector<std::uint64_t>& lifetimes) {
-  constexpr std::array<const char*, kLifetimes> kDecades{
-      "< 1 us",   "< 10 us", "< 100 us", "< 1 ms",  "< 10 ms",
-      "< 100 ms", "< 1 s",   "< 10 s",   "< 100 s", ">= 100 s"};
   const std::uint64_t all = std::accumulate(lifetimes.begin(), lifetimes.end(), std::uint64_t{0});
   std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < std::min(lifetimes.size(), kDecades.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(lifetimes.size(), kLifetimes); ++i) {
     seen += lifetimes[i];
-    if (seen != 0 && seen >= all - seen) return kDecades[i];
+    if (seen != 0 && seen >= all - seen) return lifetime_name(i);
   }
   return "-";
+}
+
+// "3/8".
+std::string growth_text(const Growth& growth) {
+  return growth.rises == 0 ? "-"
+                           : std::to_string(growth.rises) + "/" + std::to_string(growth.intervals);
+}
+
+// "cudaMalloc: main (train.cu:94)".
+std::string call_and_place(const CallSite& site) {
+  return site.entry.empty() ? text(site) : site.entry + ": " + text(site);
 }
 
 template <class List>
@@ -86,6 +100,24 @@ std::size_t tenths_of_growth(const Site& site) {
                                                 [](std::uint64_t bytes) { return bytes != 0; }));
 }
 
+std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order, std::size_t most) {
+  std::vector<std::size_t> sites = all_in_order(report, order);
+  sites.resize(limited(sites.size(), most));
+  return sites;
+}
+
+Growth growth_of(const Site& site) {
+  std::vector<std::uint64_t> live = {0};  // at the beginning
+  live.insert(live.end(), site.live_past.begin(), site.live_past.end());
+  live.push_back(site.totals.live_bytes);
+  Growth growth{.rises = 0, .intervals = live.size() - 1, .bytes = 0};
+  for (std::size_t i = live.size() - 1; i > 0 && live[i] >= live[i - 1]; --i) {
+    growth.rises += live[i] > live[i - 1] ? 1 : 0;
+    growth.bytes = live.back() - live[i - 1];
+  }
+  return growth;
+}
+
 std::string all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
                            const Page& page, std::size_t most) {
   using enum Table::Align;
@@ -98,49 +130,57 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
                {"LIFE", right},
                {"GREW", right},
                {"WHERE", left}});
-  const std::vector<std::size_t> sites = in_order(report, order);
+  const std::vector<std::size_t> sites = all_in_order(report, order);
   std::string written;  // last
   const std::size_t shown = limited(sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Site& site = report.sites[sites[i]];
-    const std::size_t growth = tenths_of_growth(site);
+    const SiteTotals& totals = numbers_of(site);
     const CallSite where = call_site(report, site, name, kFramesShown);
-    table.add({bytes_of(site.totals.peak_bytes), bytes_of(site.totals.live_bytes),
-               bytes_of(site.totals.total_bytes), count_of(site.totals.total_count),
-               duration_text(site.totals.total_ns),
-               percent_text(site.temporary_count, site.totals.total_count),
-               lifetime_text(site.lifetimes), growth == 0 ? "-" : std::to_string(growth) + "/10",
-               printable(text(where), page)});
+    table.add(
+        {bytes_of(totals.peak_bytes), bytes_of(totals.live_bytes), bytes_of(totals.total_bytes),
+         count_of(totals.total_count), duration_text(totals.total_ns),
+         percent_text(site.temporary_count, site.totals.total_count), lifetime_text(site.lifetimes),
+         growth_text(growth_of(site)), printable(call_and_place(where), page)});
     add_source_line(table, where, page, written);
   }
   std::string result = table.text(page);
   if (shown < sites.size()) {
     result += "  and " + counted(sites.size() - shown, "more site") + "\n";
   }
+  if (report.sample_bytes != 0) result += "  All numbers are " + sampling_text(report) + ".\n";
+  if (report.dropped_stacks != 0) {
+    result += "  " + counted(report.dropped_stacks, "call") +
+              " came from call sites beyond those that fit, and are not listed.\n";
+  }
   return result +
          "\n  TEMP: freed before the thread allocated again. LIFE: half of what was freed lived "
          "less.\n"
-         "  GREW: tenths of the run from which bytes are still there.\n";
+         "  GREW: intervals of the run over which its live bytes rose, since they last fell.\n";
 }
 
 std::string all_sites_json(const Report& report, SiteOrder order, const NameFrame& name,
                            std::size_t most) {
   JsonText json;
   json.array();
-  const std::vector<std::size_t> sites = in_order(report, order);
-  for (std::size_t i = 0; i < limited(sites.size(), most); ++i) {
-    const Site& site = report.sites[sites[i]];
-    const SiteTotals& totals = site.totals;
+  for (const std::size_t index : sites_in_order(report, order, most)) {
+    const Site& site = report.sites[index];
+    const SiteTotals& totals = numbers_of(site);
     const CallSite where = call_site(report, site, name, kFramesInJson);
-    json.object().field("site", sites[i]).field("called", where.entry);
+    json.object().field("site", index).field("called", where.entry);
     json.field("peak_bytes", totals.peak_bytes).field("live_bytes", totals.live_bytes);
     json.field("live_count", totals.live_count).field("total_bytes", totals.total_bytes);
     json.field("total_count", totals.total_count).field("total_ns", totals.total_ns);
+    json.field("estimated", site.estimate.has_value());
     json.field("temporary_count", site.temporary_count);
+    const Growth growth = growth_of(site);
+    json.field("growth_intervals", growth.rises).field("intervals", growth.intervals);
+    json.field("growth_bytes", growth.bytes);
     json.field("tenths_of_growth", tenths_of_growth(site));
     numbers(json, "lifetimes", site.lifetimes);
     numbers(json, "sizes", site.sizes);
     numbers(json, "live_by_age", site.live_by_age);
+    numbers(json, "live_past", site.live_past);
     json.key("frames").array();
     for (const Caller& caller : where.callers) json.value(text(caller));
     json.end().field("line", source_line(where)).end();

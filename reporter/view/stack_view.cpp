@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -97,6 +98,12 @@ void add(SiteTotals& sum, const SiteTotals& more) {
   sum.total_ns += more.total_ns;
 }
 
+void add(std::optional<SiteTotals>& sum, const std::optional<SiteTotals>& more) {
+  if (!more) return;
+  if (!sum) sum.emplace();
+  add(*sum, *more);
+}
+
 void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
   sum.resize(std::max(sum.size(), more.size()));
   for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
@@ -104,6 +111,7 @@ void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more
 
 void add(Site& sum, const Site& more) {
   add(sum.totals, more.totals);
+  add(sum.estimate, more.estimate);
   for (const SitePart& part : more.parts) {
     const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const SitePart& p) {
       return p.kind == part.kind && p.device == part.device;
@@ -112,12 +120,14 @@ void add(Site& sum, const Site& more) {
       sum.parts.push_back(part);
     } else {
       add(same->totals, part.totals);
+      add(same->estimate, part.estimate);
     }
   }
   sum.temporary_count += more.temporary_count;
   add(sum.lifetimes, more.lifetimes);
   add(sum.sizes, more.sizes);
   add(sum.live_by_age, more.live_by_age);
+  add(sum.live_past, more.live_past);
 }
 
 void renumber(std::vector<SegmentFacts>& segments, const std::vector<std::int64_t>& numbers) {
@@ -144,11 +154,12 @@ bool comes_before(const Site& a, const Site& b) {
 }
 
 void join_equal_sites(Report& report, const Chooser& chooser) {
-  std::map<Chooser::Telling, std::size_t> first;  // by what tells them apart
+  std::map<std::pair<bool, Chooser::Telling>, std::size_t> first;  // by what tells them apart
   std::vector<Site> joined;
   std::vector<std::size_t> joined_as;
   for (Site& site : report.sites) {
-    const auto [known, is_new] = first.try_emplace(chooser.telling(site.frames), joined.size());
+    const std::pair telling(site.is_left_out, chooser.telling(site.frames));
+    const auto [known, is_new] = first.try_emplace(telling, joined.size());
     joined_as.push_back(known->second);
     if (is_new) {
       joined.push_back(std::move(site));

@@ -9,12 +9,47 @@
 #include "allocator/births.h"
 #include "allocator/call_time.h"
 #include "allocator/ledger.h"
+#include "allocator/past.h"
 #include "allocator/timeline.h"
 
 namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kMs = std::uint64_t{1} << 20;
+
+// Against a list of everything that happened.
+TEST(Past, IsWhatThereWasAtTheEndOfEachInterval) {
+  std::mt19937_64 random(20261122);
+  Past past;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> all = {{0, 0}};
+  std::uint64_t at = 0;
+  for (int i = 0; i < 5000; ++i) {
+    at += random() % (kMs * (i < 2500 ? 1 : 200));
+    past.note(at, all.back().second);
+    all.emplace_back(at, random() % 1000);
+
+    const std::uint64_t width = past.interval_ns();
+    ASSERT_EQ(past.used, at / width);
+    ASSERT_LE(past.used, Past::kIntervals);
+    ASSERT_TRUE(past.doublings == 0 || past.used >= Past::kIntervals / 2) << at;
+    for (std::size_t k = 0; k < past.used; ++k) {
+      const auto after = std::upper_bound(
+          all.begin(), all.end(), (k + 1) * width - 1,
+          [](std::uint64_t end, const auto& change) { return end < change.first; });
+      ASSERT_EQ(past.last[k], std::prev(after)->second) << k << " of " << past.used;
+    }
+  }
+}
+
+TEST(Past, HasTheSameIntervalsForAllThatLookAtTheSameTime) {
+  Past often, once;
+  for (std::uint64_t at = 0; at < 1000 * kMs; at += 3 * kMs) often.note(at, 7);
+  often.note(1000 * kMs, 7);
+  once.note(1000 * kMs, 0);
+
+  EXPECT_EQ(often.used, once.used);
+  EXPECT_EQ(often.interval_ns(), once.interval_ns());
+}
 
 TEST(Timeline, KeepsTheHighestAndTheLastOfEachBucket) {
   Timeline timeline;
@@ -140,6 +175,33 @@ TEST(Ledger, PutsLifetimesIntoDecades) {
   ledger.describe(snapshot);
 
   EXPECT_EQ(snapshot.tags.at(1).lifetimes, (Lifetimes{2, 2, 1, 0, 0, 0, 1, 1, 1, 2}));
+}
+
+TEST(Ledger, KnowsWhatEachTagHeldAtTheEndOfEachInterval) {
+  constexpr std::uint64_t kInterval = std::uint64_t{1} << Past::kFirstWidthBits;
+  Ledger ledger;
+  ASSERT_TRUE(ledger.prepare(2));
+  ledger.join(1, {1});
+  ledger.join(2, {2});
+  for (std::uint64_t i = 0; i < 4; ++i) {  // one grows, one is freed in the next interval
+    call_time_ns = 1000 + i * kInterval;
+    if (i % 2 == 1) ledger.count_free(kDevice, 2, 7);
+    ledger.count_allocation(kDevice, 1, 10);
+    if (i % 2 == 0) ledger.count_allocation(kDevice, 2, 7);
+  }
+  call_time_ns = 1000 + 5 * kInterval;  // nothing happens any more
+
+  Snapshot snapshot;
+  ledger.describe(snapshot);
+  call_time_ns = 0;
+
+  const auto past = [&](Tag tag) {
+    const Past& all = snapshot.tags.at(tag).past;
+    return std::vector<std::uint64_t>(all.last.begin(), all.last.begin() + all.used);
+  };
+  EXPECT_EQ(past(1), (std::vector<std::uint64_t>{10, 20, 30, 40, 40}));
+  EXPECT_EQ(past(2), (std::vector<std::uint64_t>{7, 0, 7, 0, 0}));
+  EXPECT_EQ(snapshot.tags.at(0).past.used, 0U);
 }
 
 TEST(Ledger, RemembersWhoMadeThePeakAndWhen) {

@@ -148,7 +148,7 @@ class Comparison {
 
   [[nodiscard]] bool has_stacks() const {
     for (const auto& [name, value] : configuration_.options) {
-      if (name.starts_with("VRAMSCOPE_STACK")) return false;
+      if (name.starts_with("VRAMSCOPE_STACK") || name == "VRAMSCOPE_SAMPLE_BYTES") return false;
     }
     return true;
   }

@@ -42,6 +42,8 @@ std::vector<Configuration> rotated() {
   all.push_back(with_option("STACKS", "frame-pointers"));
   all.push_back(with_option("STACKS", "none"));
   all.push_back(with_option("STACK_DEPTH", "1"));
+  all.push_back(with_option("SAMPLE_BYTES", "64KiB"));
+  all.push_back(with_option("ATTRIBUTION", "off"));
   all.push_back(with_option("DEVICE_MEMORY_LIMIT", "64GiB"));
   all.push_back({.name = "dedicated at-reuse", .mode = "dedicated", .options = {kAtReuse}});
   all.push_back({.name = "dedicated, garbage collected",

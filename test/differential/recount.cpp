@@ -215,6 +215,8 @@ Problems recount(const Json& report) {
   check_stats(problems, "host ", host.at("memory_stats"), host_counts(host));
   check_sums(problems, report);
   check_kinds(problems, report);
+  const Problems by_axis = recount_axes(report);
+  problems.insert(problems.end(), by_axis.begin(), by_axis.end());
   return problems;
 }
 

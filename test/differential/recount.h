@@ -19,6 +19,9 @@ using Problems = std::vector<std::string>;
 // peak is at least the current value. The rules of test/end_to_end/recount.py.
 [[nodiscard]] Problems recount(const Json& report);
 
+// Axes, owners and sites add up to each kind's numbers.
+[[nodiscard]] Problems recount_axes(const Json& report);
+
 // Calls, bytes and sites are those that the program knows. `stacks`: sites can be told apart.
 [[nodiscard]] Problems compare(const Json& report, const Known& known, bool stacks);
 

@@ -60,11 +60,71 @@ class Attribution(harness.Case):
                 owners = rows(self.report(["exporter"], mode, VRAMSCOPE_STACKS=stacks), "owner")
                 self.assertEqual({"UCX", "program"}, set(owners), (mode, stacks))
 
+    def test_samples_of_stacks_leave_every_exact_number_exact(self):
+        for mode in RECORDING:
+            for attribution in ("on", "off"):
+                self.check_samples(mode, attribution)
+            report = self.report(["exporter"], mode, VRAMSCOPE_SAMPLE_BYTES="1GiB")
+            self.assertEqual({"UCX", "program"}, set(rows(report, "owner")), mode)
+
+    def check_samples(self, mode, attribution):
+        variables = {"VRAMSCOPE_SAMPLE_BYTES": "4MiB", "VRAMSCOPE_ATTRIBUTION": attribution}
+        command = [harness.program("threads_alloc")]
+        report = self.only_report(self.run_program(command, mode, VRAMSCOPE_SIGNAL="none", **variables))
+        recount.check(self, report)
+        self.assertEqual(4 * MIB, report["sample_bytes"])
+        (left_out,) = [site for site in report["sites"] if site["is_left_out"]]
+        sampled = [site for site in report["sites"] if not site["is_left_out"]]
+        self.assertEqual([], left_out["frames"])
+        self.assertTrue(all(site["frames"] for site in sampled))
+        total = sum(kind["allocations"] for kind in report["kinds"])
+        self.assertEqual(total, left_out["total_count"] + sum(site["total_count"] for site in sampled))
+        # 1600 requests of 4 KiB to 3 MiB, one in 4 MiB: the estimate of their number deviates by 8 %.
+        estimated = sum(site["estimate"]["total_bytes"] for site in sampled)
+        everything = left_out["total_bytes"] + sum(site["total_bytes"] for site in sampled)
+        self.assertLess(abs(estimated / everything - 1), 0.6, (mode, attribution))
+
+    def test_listings_mark_estimates(self):
+        self.run_tool(
+            "run", "--sim", "-q", "--signal", "none", "--sample-bytes", "1MiB", harness.program("threads_alloc")
+        )
+        (path,) = harness.pathlib.Path(self.folder).glob("*.json")
+        for verb in ("sites", "report", "peak"):
+            self.assertIn("estimates from one stack in 1.00 MiB", self.run_tool(verb, path).stdout)
+        self.assertTrue(all(row["estimated"] for row in json.loads(self.run_tool("sites", "--json", path).stdout)))
+
     def test_each_thread_has_its_own_numbers(self):
         for mode in RECORDING:
             threads = rows(self.report(["threads_alloc"], mode, VRAMSCOPE_SIGNAL="none"), "thread")
             self.assertEqual([400] * 4, [row["total_count"] for row in threads.values()], threads)
             self.assertTrue(all(name.startswith("threads_alloc ") for name in threads))
+
+    def test_eight_threads_lose_no_call_and_count_none_twice(self):
+        """What each thread says that it took is what the report says of it, by kind."""
+        for mode in RECORDING:
+            for variables in ({}, {"VRAMSCOPE_SAMPLE_BYTES": "64KiB"}, {"VRAMSCOPE_STACKS": "none"}):
+                command = [harness.program("eight_threads")]
+                outcome = self.run_program(command, mode, **variables)
+                report = self.only_report(outcome)
+                recount.check(self, report)
+                self.check_axes(report)
+                self.check_workers(outcome.stdout, report)
+
+    def check_workers(self, printed, report):
+        calls = {row["name"]: row["calls"] - row["failures"] for row in report["functions"]}
+        by_function = {}
+        for line in printed.splitlines():
+            _, number, kind, *numbers = line.split()
+            found = rows(report, "thread", kind)
+            (row,) = [row for name, row in found.items() if name.startswith(f"worker {number} ")]
+            self.assertEqual(list(map(int, numbers)), [row["total_count"], row["total_bytes"], row["live_bytes"]], line)
+        for kind in ("device", "pinned", "managed", "stream_ordered"):
+            for name, row in rows(report, "function", kind).items():
+                by_function[name] = by_function.get(name, 0) + row["total_count"]
+        self.assertEqual(4, len(by_function))
+        for name, count in by_function.items():
+            self.assertEqual(calls[name], count, name)
+        self.assertEqual(8 * 4, len(printed.splitlines()))
 
     def test_ranges_of_threads_of_the_process_and_of_domains_are_told_apart(self):
         for mode in RECORDING:
@@ -189,6 +249,23 @@ class Attribution(harness.Case):
                 (kind,) = [kind for kind in report["kinds"] if kind["kind"] == "device"]
                 self.assertEqual(3 * MIB, kind["peak_bytes"], (where, stacks))
                 self.assertEqual([], report["warnings"], (where, stacks))
+
+    def test_without_libunwind_stacks_are_walked_by_frame_pointers(self):
+        broken = harness.pathlib.Path(self.folder, "libunwind.so.8")
+        broken.write_text("no library")
+        path = f"{self.folder}:{harness.SIMULATOR}"
+        for where in ("coroutine", "frames", "generated", "signal", "tables"):
+            command = [harness.program("odd_stacks"), where]
+            native = self.run_program(command, LD_LIBRARY_PATH=path)
+            outcome = self.run_program(command, "cache", LD_LIBRARY_PATH=path)
+            self.assertEqual(native.behaviour(), outcome.behaviour(), where)
+            self.assertEqual("", outcome.stderr)
+            report = self.only_report(outcome)
+            recount.check(self, report)
+            (warning,) = report["warnings"]
+            self.assertIn("libunwind.so.8 cannot be opened", warning)
+        # The last one began on the thread's own stack, in code that keeps frame pointers.
+        self.assertTrue(any(site["frames"] for site in report["sites"]))
 
     def test_generated_code_has_the_name_that_its_compiler_left(self):
         self.run_tool("run", "--sim", "-q", "--stacks", "frame-pointers", harness.program("odd_stacks"), "generated", "keep")

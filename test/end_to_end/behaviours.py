@@ -41,7 +41,7 @@ BEHAVIOURS = [
     Behaviour("Calls fail before `cuInit`, without a context, after its end", ("no_context",)),
     Behaviour(
         "Any thread frees, whatever context is current and whatever call it interrupts",
-        ("free_elsewhere", "threads_alloc", "nested_free", "malloc_hook", "longjmp"),
+        ("free_elsewhere", "threads_alloc", "eight_threads", "nested_free", "malloc_hook", "longjmp"),
     ),
     Behaviour("Free memory falls with an allocation and comes back with its free", ("meminfo",)),
     Behaviour("Ranges, attributes and ids describe the allocation", ("ranges", "kinds")),

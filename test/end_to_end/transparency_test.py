@@ -32,6 +32,7 @@ VICTIMS = [
     (["driver_api", "deep"], ""),
     (["driver_api", "global"], ""),
     (["driver_api", "twice"], ""),
+    (["eight_threads"], ""),
     (["exceptions"], ""),
     (["exit_order"], ""),
     (["exit_variants", "return"], ""),

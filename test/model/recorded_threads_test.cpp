@@ -57,6 +57,7 @@ struct Program {
   Recorder& recorder;
   Shared& shared;
   std::array<Done, kPlaces.size()>& done;
+  std::array<Done, kPlaces.size()>& own;  // this thread's
   std::uint64_t random;
 
   std::uint64_t next() {
@@ -88,15 +89,22 @@ struct Program {
     const Place where = kPlaces[next() % kPlaces.size()];
     Stack stack;
     for (std::uintptr_t i = 0; i < 3; ++i) stack.frames[stack.depth++] = 100 * i + next() % 5;
-    const Tag tag = recorder.intern(stack, where);
     const std::uint64_t bytes = 1 + next() % (1ull << (4 + next() % 18));
-    const Outcome outcome = allocator.allocate({.where = where, .bytes = bytes, .tag = tag});
     const bool pins = where.kind == Kind::pinned;
+    const Tag tag = recorder.intern(stack, {.place = where,
+                                            .function = pins ? kPin : kAllocate,
+                                            .size_class = size_class_of(bytes),
+                                            .thread = recorder.current_thread(),
+                                            .stream = static_cast<std::uint32_t>(next() % 3),
+                                            .range = static_cast<std::uint32_t>(next() % 3)});
+    const Outcome outcome = allocator.allocate({.where = where, .bytes = bytes, .tag = tag});
     record(outcome, pins ? kPin : kAllocate, pins ? Effect::pin : Effect::allocate);
     if (!outcome.status.ok()) return;
-    Done& account = done[static_cast<std::size_t>(pins ? 2 : where.device)];
-    account.allocations += 1;
-    account.bytes += bytes;
+    for (auto* accounts : {&done, &own}) {
+      Done& account = (*accounts)[static_cast<std::size_t>(pins ? 2 : where.device)];
+      account.allocations += 1;
+      account.bytes += bytes;
+    }
     shared.put(outcome.address);
   }
 
@@ -126,10 +134,15 @@ class RecordedThreads : public testing::Test {
     auto store = std::make_unique<TraceStore>();
     store_ = store.get();
     recorder_.keep(std::make_unique<Trace>(std::move(store), Trace::Bell{}));
+    const auto join = [](void* allocator, Tag tag, const Groups& groups) {
+      static_cast<CachingAllocator*>(allocator)->join(tag, groups);
+    };
+    recorder_.tell({.told = join, .who = &allocator_});
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < kThreads; ++i) {
       threads.emplace_back([this, i] {
-        Program{allocator_, recorder_, shared_, done_, 88172645463325252u + i}.run();
+        numbers_[i] = recorder_.current_thread();
+        Program{allocator_, recorder_, shared_, done_, own_[i], 88172645463325252u + i}.run();
       });
     }
     for (int i = 0; i < 20; ++i) {  // reports are taken while the program runs
@@ -157,6 +170,8 @@ class RecordedThreads : public testing::Test {
   TraceStore* store_ = nullptr;  // of the recorder's trace
   Shared shared_;
   std::array<Done, kPlaces.size()> done_;
+  std::array<std::array<Done, kPlaces.size()>, kThreads> own_;
+  std::array<std::uint32_t, kThreads> numbers_{};  // the threads' values of their axis
   Snapshot memory_;
   RecorderFacts facts_;
 };
@@ -194,6 +209,47 @@ TEST_F(RecordedThreads, SitesHoldWhatTheirPlaceHolds) {
     EXPECT_EQ(live, live_bytes(place));
     EXPECT_EQ(total, done_[place].bytes);
     EXPECT_EQ(count, done_[place].allocations);
+  }
+}
+
+// By (axis, value, place): a group has one of each.
+struct Sums {
+  std::uint64_t live = 0, total = 0, count = 0, group_peak = 0;
+};
+
+TEST_F(RecordedThreads, EveryAxisAddsUpAndEveryThreadHasItsOwn) {
+  for (std::size_t place = 0; place < kPlaces.size(); ++place) {
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      std::map<std::uint32_t, Sums> values;
+      for (Tag tag = 1; tag < memory_.tags.size(); ++tag) {
+        const TagFact& fact = facts_.tags.at(tag);
+        if (!is_at(place, fact.place)) continue;
+        Sums& sums = values[fact.values[axis]];
+        sums.live += memory_.tags[tag].live_bytes;
+        sums.total += memory_.tags[tag].total_bytes;
+        sums.count += memory_.tags[tag].total_count;
+        if (fact.groups[axis] != 0) sums.group_peak = memory_.group_peaks.at(fact.groups[axis]);
+      }
+      Sums all;
+      for (const auto& [value, sums] : values) {
+        all.live += sums.live;
+        all.total += sums.total;
+        all.count += sums.count;
+        const bool is_counted = sums.group_peak != 0;  // no stream and no range are not
+        if (is_counted) {
+          EXPECT_GE(sums.group_peak, sums.live);
+          EXPECT_LE(sums.group_peak, sums.total);
+        }
+      }
+      EXPECT_EQ(all.live, live_bytes(place));
+      EXPECT_EQ(all.total, done_[place].bytes);
+      EXPECT_EQ(all.count, done_[place].allocations);
+      if (axis != static_cast<std::size_t>(Axis::thread)) continue;
+      for (std::size_t thread = 0; thread < kThreads; ++thread) {
+        EXPECT_EQ(values[numbers_[thread]].count, own_[thread][place].allocations);
+        EXPECT_EQ(values[numbers_[thread]].total, own_[thread][place].bytes);
+      }
+    }
   }
 }
 

@@ -77,6 +77,7 @@ TEST(Recorder, WarnsOnceWhenItsTagsAreUsedUp) {
 
   EXPECT_EQ(recorder.intern(stack_of({3}), kDevice0), 0U);
   EXPECT_EQ(recorder.intern(stack_of({4}), kDevice0), 0U);
+  EXPECT_EQ(recorder.facts().dropped_stacks, 2U);
 
   EXPECT_NE(recorder.intern(stack_of({2}), kDevice0), 0U);
   EXPECT_EQ(recorder.facts().warnings.size(), 1U);

@@ -97,6 +97,9 @@ Snapshot memory() {
                    {0x7e0000100000, 8192, 8192, 0, kLive}};
   memory.tags = {tag_totals(8192), tag_totals(1000), tag_totals(20 * kMiB - 10), tag_totals(4000)};
   memory.tags[1].lifetimes = {0, 2, 0, 1};
+  for (std::uint32_t tag : {1U, 2U}) {
+    memory.tags[tag].past = {.last = {100, 200, tag * 500ULL}, .used = 3, .doublings = 6};
+  }
   memory.group_peaks = {0,    1000, 1000, 1000, 1000, 1500, 1000, 20 * kMiB, 20 * kMiB,
                         4000, 4000, 4000, 4000, 4000, 4000, 4000, 4000,      4000};
   memory.kinds[0].peak_ns = kStart + 500'000'000;
@@ -129,20 +132,28 @@ RecorderFacts recorder() {
   facts.codes = {{"Loader.load_batch", 0, 80}, {"<module>", 1, 1}};
   facts.frames = {{0, 0x1139}, {0, 0x1200},      {1, 0x42},           {kNoModule, 0xdeadbeef},
                   {1, 0x43},   {1, 0x44, 0, 88}, {kNoModule, 0, 1, 0}};
-  facts.sites = {{}, {{0, 1}}, {{2, 5, 6, 1}}, {{3}}, {{4}}};
+  facts.sites = {{}, {}, {{0, 1}}, {{2, 5, 6, 1}}, {{3}}, {{4}}};
   const Place device_place{.kind = Kind::device, .device = 0, .context = 0};
   const Place pinned_place{.kind = Kind::pinned, .device = 0, .context = 0};
   // By owner, thread, stream, range, function and size class: values, and groups of them.
-  facts.tags = {{},
-                {1, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 1500, 1},
-                {2, device_place, {1, kOtherValue, 1, 2, 0, 25}, {7, 8, 9, 10, 5, 11}, 3000, 0},
-                {2, pinned_place, {1, 1, 0, 1, 2, 12}, {12, 13, 14, 15, 16, 17}, 90000, 0},
-                {4, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 0, 0}};
+  facts.tags = {
+      {},
+      {2, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 1500, 1, Sampling::taken},
+      {3,
+       device_place,
+       {1, kOtherValue, 1, 2, 0, 25},
+       {7, 8, 9, 10, 5, 11},
+       3000,
+       0,
+       Sampling::taken},
+      {3, pinned_place, {1, 1, 0, 1, 2, 12}, {12, 13, 14, 15, 16, 17}, 90000, 0, Sampling::taken},
+      {5, device_place, {0, 1, 0, 0, 0, 10}, {1, 2, 3, 4, 5, 6}, 0, 0}};
   facts.owners = {"program", "PyTorch"};
   facts.threads = {{}, {4711, "train"}};
   facts.streams = {{}, {0}};
   facts.ranges = {{}, {0, "", "step", 3}, {1, "nccl", "reduce", 6}};
   facts.range_marks = 2;
+  facts.dropped_stacks = 4;
   facts.unrecorded_calls = 1;
   facts.warnings = {"libunwind is missing: stacks by frame pointers"};
   return facts;
@@ -187,6 +198,29 @@ ReportParts sample_parts() {
                     .outside_bytes = 600 * kMiB,
                     .context_bytes = 400 * kMiB,
                     .module_bytes = 50 * kMiB}};
+  parts.sample_bytes = 4096;
+  parts.cupti = {.records = 7,
+                 .dropped_records = 1,
+                 .confirmed_segments = 2,
+                 .confirmed_bytes = 22 * kMiB,
+                 .difference_count = 2,
+                 .differences = {{.what = Disagreement::not_seen,
+                                  .kind = Kind::pinned,
+                                  .device = 0,
+                                  .address = 0x7e0000000000,
+                                  .recorded_bytes = 4096,
+                                  .cupti_bytes = 0},
+                                 {.what = Disagreement::not_recorded,
+                                  .kind = Kind::device,
+                                  .device = 1,
+                                  .address = 0x7d0000000000,
+                                  .recorded_bytes = 0,
+                                  .cupti_bytes = kMiB,
+                                  .source = "/opt/libodd.so"}},
+                 .sources = {{"/opt/libodd.so", kMiB, 2 * kMiB, 2}},
+                 .pools_created = 3,
+                 .pools_destroyed = 1,
+                 .pools_trimmed = 2};
   parts.function_names = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc"};
   parts.memory = memory();
   parts.recorder = recorder();

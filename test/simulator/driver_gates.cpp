@@ -91,6 +91,13 @@ extern "C" [[gnu::visibility("default")]] std::uint64_t vramscope_simulated_laun
   return admit(Needs::driver) == CUDA_ERROR_NOT_INITIALIZED ? 0 : driver().launches.load();
 }
 
+// Tells `watcher` of memory that comes and goes from now on. For the pretended CUPTI.
+extern "C" [[gnu::visibility("default")]] void vramscope_simulated_watch(
+    vramscope::simulator::Watcher watcher) {
+  using namespace vramscope::simulator;
+  if (admit(Needs::driver) == CUDA_SUCCESS) driver().memory.watch(watcher);
+}
+
 // The k-th allocation call of the device from now on fails (0: none), and every call answers
 // `sticky` (0: none does). For programs that are tests.
 extern "C" [[gnu::visibility("default")]] void vramscope_simulated_fault(int device,

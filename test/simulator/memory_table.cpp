@@ -24,6 +24,21 @@ std::vector<Allocation> take_if(std::map<Address, Allocation>& live, Chosen chos
 
 }  // namespace
 
+void MemoryTable::watch(Watcher watcher) {
+  const std::lock_guard lock(mutex_);
+  watcher_ = watcher;
+}
+
+void MemoryTable::tell(int came, const Allocation& allocation) const {
+  if (watcher_ == nullptr || allocation.origin != Origin::allocated) return;
+  watcher_(came, static_cast<int>(allocation.kind), allocation.device, allocation.start,
+           allocation.bytes);
+}
+
+void MemoryTable::tell_gone(const std::vector<Allocation>& allocations) const {
+  for (const Allocation& allocation : allocations) tell(0, allocation);
+}
+
 bool MemoryTable::add(Allocation allocation) {
   const std::lock_guard lock(mutex_);
   const auto next = live_.lower_bound(allocation.start);
@@ -31,6 +46,7 @@ bool MemoryTable::add(Allocation allocation) {
   if (next != live_.begin() && std::prev(next)->second.end() > allocation.start) return false;
   allocation.buffer_id = ++last_buffer_id_;
   live_.emplace(allocation.start, allocation);
+  tell(1, allocation);
   return true;
 }
 
@@ -51,12 +67,16 @@ std::optional<Allocation> MemoryTable::find(Address start, std::uint64_t bytes) 
 
 std::vector<Allocation> MemoryTable::take_all_of(CUcontext context) {
   const std::lock_guard lock(mutex_);
-  return take_if(live_, [context](const Allocation& a) { return a.context == context; });
+  auto taken = take_if(live_, [context](const Allocation& a) { return a.context == context; });
+  tell_gone(taken);
+  return taken;
 }
 
 std::vector<Allocation> MemoryTable::take_all_of(CUmemoryPool pool) {
   const std::lock_guard lock(mutex_);
-  return take_if(live_, [pool](const Allocation& a) { return a.pool == pool; });
+  auto taken = take_if(live_, [pool](const Allocation& a) { return a.pool == pool; });
+  tell_gone(taken);
+  return taken;
 }
 
 void MemoryTable::set_sync_memops(Address start, bool on) {

@@ -41,9 +41,14 @@ struct Allocation {
   [[nodiscard]] Address end() const { return start + bytes; }
 };
 
+// Told of each allocation that came (1) or went (0). Calls nothing of the driver's.
+using Watcher = void (*)(int came, int kind, int device, std::uint64_t address,
+                         std::uint64_t bytes);
+
 // Threads: any.
 class MemoryTable {
  public:
+  void watch(Watcher watcher);
   // Sets the buffer id. False, and nothing added, when the range touches a live one.
   bool add(Allocation allocation);
   [[nodiscard]] std::optional<Allocation> find(Address inside) const;
@@ -57,6 +62,7 @@ class MemoryTable {
     if (found == live_.end() || !accepts(found->second)) return std::nullopt;
     const Allocation taken = found->second;
     live_.erase(found);
+    tell(0, taken);
     return taken;
   }
   // Takes out everything that ends with this context, or lives in this pool.
@@ -65,7 +71,11 @@ class MemoryTable {
   void set_sync_memops(Address start, bool on);
 
  private:
+  void tell(int came, const Allocation& allocation) const;
+  void tell_gone(const std::vector<Allocation>& allocations) const;
+
   mutable std::mutex mutex_;  // guards everything below
+  Watcher watcher_ = nullptr;
   std::map<Address, Allocation> live_;
   std::uint64_t last_buffer_id_ = 0;
 };

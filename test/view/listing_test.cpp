@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/attribution_text.h"
 #include "reporter/view/functions_text.h"
 #include "reporter/view/json_text.h"
 #include "reporter/view/stats_text.h"
@@ -70,6 +71,55 @@ TEST(Stats, AsTextAlignValuesAndReadBytes) {
 TEST(Stats, OfADeviceThatIsNotThereAreNothing) {
   EXPECT_FALSE(stats_text(sample_report(), {.device = 2}, Page{}));
   EXPECT_FALSE(stats_json(sample_report(), {.device = 2}));
+}
+
+Site with_past(std::vector<std::uint64_t> past, std::uint64_t now) {
+  Site site;
+  site.live_past = std::move(past);
+  site.totals.live_bytes = now;
+  return site;
+}
+
+TEST(Growth, IsWhatRoseSinceItLastFell) {
+  const Growth rising = growth_of(with_past({10, 20, 30, 40}, 50));
+  const Growth fell = growth_of(with_past({90, 20, 30, 30}, 50));
+  const Growth over = growth_of(with_past({10, 20, 30, 40}, 0));
+  const Growth early = growth_of(with_past({40, 40, 40, 40}, 40));
+
+  EXPECT_EQ(rising.rises, 5U);
+  EXPECT_EQ(rising.intervals, 5U);
+  EXPECT_EQ(rising.bytes, 50U);
+  EXPECT_EQ(fell.rises, 2U);
+  EXPECT_EQ(fell.bytes, 30U);
+  EXPECT_EQ(over.rises, 0U);
+  EXPECT_EQ(early.rises, 1U);
+}
+
+TEST(Growth, PutsWhatKeepsGrowingFirst) {
+  Report report = sample_report();
+  report.sites[0].live_past = {1, 2, 3};
+  report.sites[0].totals.live_bytes = 2;
+  report.sites[2].live_past = {1, 2, 3};
+  report.sites[2].totals.live_bytes = 4;
+
+  const std::string text = all_sites_text(report, SiteOrder::growth, sample_names(), Page{}, 1);
+
+  EXPECT_NE(text.find("4/4  cudaMallocHost: main (train.cpp:99)"), std::string::npos) << text;
+}
+
+TEST(Histograms, ShowSizesAndLifeTimesOfEachSite) {
+  Report report = sample_report();
+  report.sites[0].sizes = {0, 0, 0, 6, 0, 3};
+  report.sites[0].lifetimes = {0, 9};
+
+  const std::string text =
+      histograms_text(report, SiteOrder::peak, sample_names(), Page{.width = 80}, 1);
+
+  EXPECT_EQ(text,
+            "  make_weights (train.cpp:42) < main (train.cpp:99)\n"
+            "    sizes   from 4 B        [################################]  6\n"
+            "            from 16 B       [################................]  3\n"
+            "    lives   < 10 us         [################################]  9\n");
 }
 
 TEST(Functions, AreListedWithPathAndEffect) {
