@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#ifdef VRAMSCOPE_HAS_CUPTI
+
 #include <cupti_activity.h>
 
 #include <optional>
@@ -17,3 +19,5 @@ namespace vramscope {
                                                      bool has_source) noexcept;
 
 }  // namespace vramscope
+
+#endif

@@ -53,7 +53,9 @@ struct State {
   Functions call;  // set before any callback
   bool has_source = false;
   SystemMutex lock;
+  CachingAllocator* allocator = nullptr;
   CuptiMemory memory VRAMSCOPE_GUARDED_BY(lock);
+  std::optional<CuptiFacts> last VRAMSCOPE_GUARDED_BY(lock);  // at the exit handlers
 };
 // Never destroyed: CUPTI's threads may hand over records as long as the process lives.
 alignas(State) constinit std::byte storage[sizeof(State)] = {};
@@ -157,9 +159,21 @@ std::string reason(const Functions& call, CUptiResult code) {
   return known ? text : "error " + std::to_string(static_cast<int>(code));
 }
 
-// Runs before the handlers of what was loaded before it, CUPTI's own among them.
+// Runs before the handlers of what was loaded before it, CUPTI's own among them. What is freed
+// later CUPTI cannot tell any more, so both sides are looked at now.
 void at_exit() {
-  flush();
+  State* const now = state.load(std::memory_order_acquire);
+  const bool has_place = now != nullptr && !is_inside(&now);  // else our locks may be held
+  if (has_place) {
+    flush();
+    const Inside inside(Inside::Ends::without_waiting);
+    try {
+      const Snapshot memory = now->allocator->snapshot();
+      const SystemLock guard(now->lock);
+      now->last = now->memory.compare(memory);
+    } catch (const std::exception&) {  // then the report compares what it finds
+    }
+  }
   ended.store(true, std::memory_order_relaxed);
 }
 
@@ -180,7 +194,7 @@ std::string begin(State& now) {
   return "";
 }
 
-std::string start_recording(std::int32_t driver_version) {
+std::string start_recording(CachingAllocator& allocator, std::int32_t driver_version) {
   void* const library = open_library(driver_version);
   if (library == nullptr) {
     return "libcupti cannot be opened; LD_LIBRARY_PATH may name its folder, as the toolkit's "
@@ -193,6 +207,7 @@ std::string start_recording(std::int32_t driver_version) {
   }
   State* const now = new (storage) State;
   now->call = functions_of(library);
+  now->allocator = &allocator;
   if (!now->call.complete()) return "this libcupti lacks functions";
   if (const std::string problem = begin(*now); !problem.empty()) return problem;
   state.store(now, std::memory_order_release);
@@ -202,11 +217,11 @@ std::string start_recording(std::int32_t driver_version) {
 
 }  // namespace
 
-void start(Recorder& recorder, std::int32_t driver_version) noexcept {
+void start(Recorder& recorder, CachingAllocator& allocator, std::int32_t driver_version) noexcept {
   const int kept = errno;
   try {
     const Inside inside(Inside::Ends::without_waiting);
-    const std::string problem = start_recording(driver_version);
+    const std::string problem = start_recording(allocator, driver_version);
     if (!problem.empty()) {
       recorder.warn(("--cupti has no effect: " + problem).c_str());
     }
@@ -231,14 +246,14 @@ std::optional<CuptiFacts> facts(const Snapshot& memory) {
   State* const now = state.load(std::memory_order_acquire);
   if (now == nullptr) return std::nullopt;
   const SystemLock guard(now->lock);
-  return now->memory.compare(memory);
+  return now->last ? *now->last : now->memory.compare(memory);
 }
 
 void abandon() noexcept { state.store(nullptr, std::memory_order_relaxed); }
 
 #else
 
-void start(Recorder& recorder, std::int32_t) noexcept {
+void start(Recorder& recorder, CachingAllocator&, std::int32_t) noexcept {
   recorder.warn("--cupti has no effect: this build had no headers of CUPTI");
 }
 void flush() noexcept {}

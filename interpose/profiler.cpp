@@ -133,7 +133,9 @@ void Profiler::start() noexcept {
                      }
                    });
   }
-  if (start.options.cupti) cupti::start(profiler->recorder_, profiler->driver_version_);
+  if (start.options.cupti) {
+    cupti::start(profiler->recorder_, profiler->allocator_, profiler->driver_version_);
+  }
   profiler->triggers_.start(start.options.signal.number);
 }
 

@@ -52,6 +52,12 @@ bool is_linked_runtime(std::string_view function) {
          function.starts_with("__cudart");
 }
 
+// It runs constructors and opens libraries for whoever asked.
+bool is_loader(const Report& report, const FrameFact& frame) {
+  return frame.module < report.modules.size() &&
+         base_name(report.modules[frame.module].path).starts_with("ld-linux");
+}
+
 // Where every program or thread begins: behind these no frame tells anything.
 bool is_start(std::string_view function) {
   constexpr std::string_view kStarts[] = {
@@ -163,7 +169,7 @@ CallSite call_site(const Report& report, const Site& site, const NameFrame& name
     const FrameFact& frame = report.frames[index];
     const std::vector<SourceFrame> names = names_of(report, frame, name);
     outside = outside || !is_cuda_frame(report, frame, names, result.entry);
-    if (!outside) continue;
+    if (!outside || is_loader(report, frame)) continue;
     const bool may_be_start = !names.empty() && !names.front().is_python;
     if (may_be_start && !result.callers.empty() && is_start(names.front().function)) break;
     for (const SourceFrame& function : names) {

@@ -212,7 +212,7 @@ void add_settings(CLI::App& command, Arguments& arguments) {
     const std::string help = wrapped(row.sentence, kHelpWidth) + "\n" + values;
     // What is off needs no word to be on: --cupti, --cupti=off.
     CLI::Option* const option = row.default_value == "off"
-                                    ? command.add_flag(flags + "{on}", value, help)
+                                    ? command.add_flag(flags, value, help)
                                     : command.add_option(flags, value, help)->type_name("VALUE");
     option
         ->check([variable = row.variable, accepted = row.accepted](const std::string& given) {

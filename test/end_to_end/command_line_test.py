@@ -96,7 +96,7 @@ class CommandLine(harness.Case):
         expected = []
         for name in option_names(table):
             flag = name.replace("_", "-")
-            default = re.search(rf"--{flag} VALUE .*?; default (\S+)\.", helped)[1]
+            default = re.search(rf"--{flag}\b.*?; default (\S+)\.", helped)[1]
             expected.append((flag, name.upper(), default))
         self.assertEqual(expected, listed)
 

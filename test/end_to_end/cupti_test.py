@@ -42,6 +42,12 @@ class Cupti(harness.Case):
                 self.assertEqual([SOURCE], [row["path"] for row in found["sources"]])
                 self.assertEqual([], report["warnings"])
 
+    def test_what_destructors_free_is_no_difference(self):
+        for mode in RECORDING:
+            found, _ = self.cupti(["exit_order"], mode)
+            self.assertEqual(0, found["difference_count"], (mode, found["differences"]))
+            self.assertGreater(found["confirmed_segments"], 0)
+
     def test_the_program_cannot_tell(self):
         for command in (["eight_threads"], ["forks", "handler"], ["exit_variants", "_exit"], ["oom", "96"], ["kinds"]):
             native = self.run_program([harness.program(command[0]), *command[1:]])

@@ -45,6 +45,7 @@ TEST(Options, EachOneCanBeSet) {
   EXPECT_EQ(parsed("VRAMSCOPE_SIGNAL", "SIGUSR2").signal.number, SIGUSR2);
   EXPECT_EQ(parsed("VRAMSCOPE_STACKS", "none").stacks, StackMethod::none);
   EXPECT_EQ(parsed("VRAMSCOPE_STACK_DEPTH", "8").stack_depth.value, 8u);
+  EXPECT_TRUE(parsed("VRAMSCOPE_CUPTI", "on").cupti);
   EXPECT_EQ(parsed("VRAMSCOPE_SAMPLE_BYTES", "512KiB").sample_bytes.value, 512U << 10);
   EXPECT_EQ(parsed("VRAMSCOPE_ALLOC_CONF", "exact_fallback:False").alloc_conf,
             "exact_fallback:False");

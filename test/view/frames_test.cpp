@@ -77,6 +77,16 @@ TEST(Frames, TheStartOfAProgramIsLeftOut) {
   EXPECT_EQ(text(call_site(report, report.sites[0], name, 3)), "main (train.cpp:9)");
 }
 
+TEST(Frames, TheLoadersAreLeftOut) {
+  Report report = sample_report();
+  report.modules.push_back({.path = "/lib64/ld-linux-x86-64.so.2", .build_id = "", .base = 0});
+  report.frames.push_back({.module = 3, .offset = 0x70});
+  report.sites[0].frames = {1, 6, 2};
+
+  EXPECT_EQ(text(call_site(report, report.sites[0], sample_names(), 3)),
+            "make_weights (train.cpp:42) < main (train.cpp:99)");
+}
+
 TEST(Frames, AFunctionOfTheProgramMayBeginLikeCuda) {
   Report report = sample_report();
   report.sites[0].frames = {2};
