@@ -153,7 +153,7 @@ TEST(Options, EveryEchoedValueIsReadBack) {
 }
 
 TEST(Options, RowsTellHowToSetAnOption) {
-  const OptionRow row = option_rows().at(4);
+  const OptionRow row = option_rows().at(5);
 
   EXPECT_EQ(row.name, "stack_depth");
   EXPECT_EQ(row.variable, "VRAMSCOPE_STACK_DEPTH");
