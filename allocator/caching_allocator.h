@@ -118,11 +118,13 @@ class CachingAllocator {
                 Promise promise = {}) noexcept;
   // The end of adopted memory: exact start, else Result::invalid.
   Outcome forget(Address address) noexcept;
-  // The same for every kind: what lives at this number of the kind's space, when it still is the
-  // allocation that find_direct() found. Another thread may have got the address in between: then
-  // the old one is counted out already, and the new one stays.
-  Outcome forget(Kind kind, Address address, std::uint64_t serial) noexcept;
-  static constexpr std::uint64_t kAnySerial = 0;
+  // The same for every kind: what lives at this number of the kind's space, unless it was adopted
+  // after the allocation numbered `newest`. While the driver frees it another thread may get the
+  // address: then the old one is counted out already, and the new one stays.
+  Outcome forget(Kind kind, Address address, std::uint64_t newest = kNewest) noexcept;
+  static constexpr std::uint64_t kNewest = ~std::uint64_t{0};
+  // The number of the newest allocation, without the lock.
+  [[nodiscard]] std::uint64_t newest() const noexcept;
 
   // Quarantine. A graph may name any block that is live when its capture ends or when it is
   // instantiated: hold_blocks(). Freed, such a block stays pending until no graph is left:

@@ -81,16 +81,14 @@ void CachingAllocator::State::count_direct(const DirectMemory& direct) {
   ledger.count_allocation(direct.where, direct.tag, direct.bytes);
 }
 
-Outcome CachingAllocator::forget(Address address) noexcept {
-  return forget(Kind::device, address, kAnySerial);
-}
+Outcome CachingAllocator::forget(Address address) noexcept { return forget(Kind::device, address); }
 
-Outcome CachingAllocator::forget(Kind kind, Address address, std::uint64_t serial) noexcept {
+Outcome CachingAllocator::forget(Kind kind, Address address, std::uint64_t newest) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
   MutexLock lock(state_->mutex);
   Directs& directs = state_->directs_of(kind);
   const auto it = directs.find(address);
-  if (it == directs.end() || (serial != kAnySerial && it->second.serial != serial)) return out;
+  if (it == directs.end() || it->second.serial > newest) return out;
   out.status = {};
   out.rounded = out.requested = it->second.bytes;
   out.tag = it->second.tag;
@@ -98,6 +96,10 @@ Outcome CachingAllocator::forget(Kind kind, Address address, std::uint64_t seria
   out.serial = state_->last_serial.load(std::memory_order_relaxed);
   state_->forget_direct(it, State::Ended::freed);
   return out;
+}
+
+std::uint64_t CachingAllocator::newest() const noexcept {
+  return state_->last_serial.load(std::memory_order_relaxed);
 }
 
 Found CachingAllocator::find_direct(Kind kind, Address address) const noexcept {

@@ -129,7 +129,10 @@ Found Call::find(Kind kind, Address address) noexcept {
   if (!found.direct && space_of(kind) == Space::memory) {
     found = allocator.find_direct(Kind::mapping, address);
   }
-  if (!found.direct || found.segment != address) return {};
+  if (!found.direct || found.segment != address) {
+    found = {};
+    return found;
+  }
   if (is_told) return found;
   event_.bytes = found.block.requested_size;
   event_.tag = found.block.tag;
@@ -139,18 +142,33 @@ Found Call::find(Kind kind, Address address) noexcept {
 
 void Call::forget(const Found& found) noexcept {
   if (!found.direct || fault(Fault::release_unrecorded)) return;
-  const Outcome outcome =
-      profiler_->allocator().forget(found.where.kind, found.segment, found.serial);
-  if (!outcome.status.ok()) return;
-  if (event_.change != MemoryChange::none) {  // it is not the first of this call
-    return profiler_->recorder().record_besides(beside(MemoryChange::went, outcome));
+  note_gone(profiler_->allocator().forget(found.where.kind, found.segment, found.serial));
+}
+
+// Functions that free plain memory take mapped buffers of external memory too.
+void Call::forget(std::uint64_t newest) noexcept {
+  if (fault(Fault::release_unrecorded)) return;
+  CachingAllocator& allocator = profiler_->allocator();
+  const Kind kind = event_.place.kind;
+  Outcome gone = allocator.forget(kind, event_.address, newest);
+  if (!gone.status.ok() && space_of(kind) == Space::memory) {
+    gone = allocator.forget(Kind::mapping, event_.address, newest);
+  }
+  note_gone(gone);
+}
+
+// The event tells of the first memory that went; of more others do.
+void Call::note_gone(const Outcome& gone) noexcept {
+  if (!gone.status.ok()) return;
+  if (event_.change != MemoryChange::none) {
+    return profiler_->recorder().record_besides(beside(MemoryChange::went, gone));
   }
   event_.change = MemoryChange::went;
-  event_.serial = outcome.serial;
-  event_.place = outcome.where;
-  event_.address = outcome.address;
-  event_.bytes = outcome.requested;
-  event_.tag = outcome.tag;
+  event_.serial = gone.serial;
+  event_.place = gone.where;
+  event_.address = gone.address;
+  event_.bytes = gone.requested;
+  event_.tag = gone.tag;
 }
 
 CUresult Call::finish(CUresult code) noexcept {

@@ -64,6 +64,8 @@ class Call {
   // The end of what find() found, after the driver agreed. A failed call has changed no counter,
   // and memory that another thread got at the same address in between stays.
   void forget(const Found& found) noexcept;
+  // The same for what was at the event's address before the call: allocations up to the numbered.
+  void forget(std::uint64_t newest) noexcept;
   void count_unrecorded() noexcept { profiler_->recorder().count_unrecorded(); }
   // Room that the allocator keeps for what the real function gives.
   void keep(Promise promise) noexcept { promise_ = promise; }
@@ -97,6 +99,7 @@ class Call {
   CUresult finish(CUresult code) noexcept;
 
  private:
+  void note_gone(const Outcome& gone) noexcept;
   [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {
@@ -130,11 +133,10 @@ class Call {
 
   template <class RealFunction, class MemoryOf>
   CUresult direct_release(RealFunction real_function, MemoryOf memory_of) noexcept {
-    const Address address = memory_of().first;
-    Found leaving;
-    if (address != 0) leaving = find(event_.place.kind, address);
+    event_.address = memory_of().first;
+    const std::uint64_t newest = profiler_->allocator().newest();
     const CUresult code = timed(real_function, start_of_driver());
-    if (code == CUDA_SUCCESS) forget(leaving);
+    if (code == CUDA_SUCCESS && event_.address != 0) forget(newest);
     return code;
   }
 

@@ -140,8 +140,7 @@ void GraphMemory::change(Memories::iterator it, Change what) {
   what(memory);
   if (memory.used()) return;
   if (before) {
-    listener_(MemoryChange::went,
-              allocator_.forget(Kind::graph, memory.node.address, CachingAllocator::kAnySerial));
+    listener_(MemoryChange::went, allocator_.forget(Kind::graph, memory.node.address));
   }
   if (memory.graph == none) memories_.erase(it);
 }

@@ -1,5 +1,5 @@
-// Whether a thread is inside something of ours, where the program's calls go straight to the
-// driver. SPDX-License-Identifier: Apache-2.0
+// Whether a thread is inside something of ours: its calls then go straight to the driver.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,9 @@
 #include "interpose/real.h"
 
 namespace vramscope::nested {
+
+constinit thread_local std::atomic<std::size_t> count{0};
+
 namespace {
 
 struct Kept {
@@ -18,11 +21,7 @@ struct Kept {
 
 // A signal handler interrupts its own thread only: a slot that it took is filled when it returns.
 constexpr std::size_t kMost = 64;
-struct Queue {
-  std::array<Kept, kMost> frees{};
-  std::atomic<std::size_t> count{0};
-};
-constinit thread_local Queue queue;
+constinit thread_local std::array<Kept, kMost> frees{};
 
 // Sections under the allocator's lock are short: who does not get it after so many tries holds it
 // himself.
@@ -41,9 +40,8 @@ bool is_of_kind(Function function, const Found& found) {
 }
 
 bool is_kept(Address address) {
-  const std::size_t count = queue.count.load(std::memory_order_relaxed);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (queue.frees[i].address == address) return true;
+  for (std::size_t i = 0; i < count.load(std::memory_order_relaxed); ++i) {
+    if (frees[i].address == address) return true;
   }
   return false;
 }
@@ -92,26 +90,24 @@ Answer keep(Profiler& profiler, Function function, Address address) noexcept {
   const bool is_live_block = found.live && found.block.address == address;
   if (is_known && !(is_live_block && is_of_kind(function, found))) return Answer::invalid;
   if (is_kept(address)) return Answer::invalid;
-  const std::size_t slot = queue.count.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t slot = count.fetch_add(1, std::memory_order_relaxed);
   if (slot >= kMost) {  // the block stays live for ever: better than a wrong answer
-    queue.count.fetch_sub(1, std::memory_order_relaxed);
+    count.fetch_sub(1, std::memory_order_relaxed);
     profiler.recorder().count_unrecorded();
     return Answer::kept;
   }
-  queue.frees[slot] = {function, address};
+  frees[slot] = {function, address};
   return Answer::kept;
 }
-
-bool any() noexcept { return queue.count.load(std::memory_order_relaxed) != 0; }
 
 void complete(Profiler& profiler, CachingAllocator::Wait when) noexcept {
   if (profiler.waits_at_reuse()) when = CachingAllocator::Wait::now;  // which does not wait then
   std::size_t done = 0;
-  for (std::size_t count = queue.count.load(); done < count; count = queue.count.load()) {
-    complete(profiler, queue.frees[done], when);
-    queue.frees[done++].address = 0;
+  for (std::size_t kept = count.load(); done < kept; kept = count.load()) {
+    complete(profiler, frees[done], when);
+    frees[done++].address = 0;
     // Empty when everything is done, unless a handler has just added to it.
-    if (done == count && queue.count.compare_exchange_strong(count, 0)) return;
+    if (done == kept && count.compare_exchange_strong(kept, 0)) return;
   }
 }
 

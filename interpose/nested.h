@@ -19,8 +19,10 @@ enum class Answer : std::uint8_t {
 // A free by `function` of memory at `address`.
 [[nodiscard]] Answer keep(Profiler& profiler, Function function, Address address) noexcept;
 
-// Has this thread kept any?
-[[nodiscard]] bool any() noexcept;
+// How many this thread has kept.
+__attribute__((tls_model("initial-exec"))) extern constinit thread_local std::atomic<std::size_t>
+    count;
+[[nodiscard]] inline bool any() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 // Frees what this thread has kept. Called as its outermost call ends. Wait::later: on a thread that
 // must not wait for the device.
 void complete(Profiler& profiler,

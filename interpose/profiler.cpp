@@ -32,7 +32,7 @@ namespace {
 
 // Never destroyed: the program may call CUDA from its last handler.
 alignas(Profiler) constinit std::byte storage[sizeof(Profiler)] = {};
-constinit ForkMark current;
+
 constinit std::atomic<pid_t> owner{0};
 constinit std::atomic_flag starting = ATOMIC_FLAG_INIT;
 
@@ -67,7 +67,7 @@ void note(const std::string& path) {
 
 }  // namespace
 
-Profiler* Profiler::active() noexcept { return static_cast<Profiler*>(current.get()); }
+constinit ForkMark Profiler::current_;
 
 Profiler::Profiler(const Options& options)
     : options_(options),
@@ -116,12 +116,13 @@ void Profiler::start() noexcept {
                                    "pointers and may be short"
                                  : "no call stacks can be taken");
   }
+  if (start.options.python) profiler->recorder_.want_python(real_dlsym);
   profiler->warn_of_other_dlsym();
   real().cuDriverGetVersion(&profiler->driver_version_);
   profiler->warn_of_missing_functions();
   profiler->start_trace();
   owner.store(getpid(), std::memory_order_relaxed);
-  current.set(profiler);
+  current_.set(profiler);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
   if (fault(Fault::lock_over_fork)) {
     static constinit std::atomic_flag held = ATOMIC_FLAG_INIT;
@@ -267,7 +268,7 @@ void Profiler::write_report(const char* trigger, std::atomic<bool>& writing) noe
 // says so; nothing is recorded. Our locks may be held by threads that the child does not have, so
 // nothing of ours is touched again. Children that run no fork handlers lose the mark all the same.
 void Profiler::after_fork_in_child() noexcept {
-  current.clear();
+  current_.clear();
   abandon_ranges();
   return_signal();
 }

@@ -12,6 +12,7 @@
 #include "interpose/cuda_backend.h"
 #include "interpose/device_use.h"
 #include "interpose/exporters.h"
+#include "interpose/fork_mark.h"
 #include "interpose/graph_memory.h"
 #include "interpose/graphs.h"
 #include "interpose/open_counts.h"
@@ -34,7 +35,9 @@ class TraceFile;
 class Profiler {
  public:
   // Null before start(), when switched off, and in a forked child (which owns nothing).
-  [[nodiscard]] static Profiler* active() noexcept;
+  [[nodiscard]] static Profiler* active() noexcept {
+    return static_cast<Profiler*>(current_.get());
+  }
   // The program's first cuInit succeeded.
   static void start() noexcept;
   // The process ends now. Does nothing but in the process that owns the record.
@@ -79,6 +82,8 @@ class Profiler {
   [[noreturn]] void end_process() noexcept;
 
  private:
+  static constinit ForkMark current_;
+
   explicit Profiler(const Options& options);
   void warn_of_missing_functions() noexcept;
   void limit_devices() noexcept;

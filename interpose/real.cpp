@@ -9,20 +9,17 @@
 #include "interpose/lookup.h"
 
 namespace vramscope {
-namespace {
 
 // Constant-initialised: wrappers may run before our constructor.
+constinit std::atomic<const Real*> known_driver{nullptr};
+constinit const Real no_driver;
+
+namespace {
+
 constinit Real pending;
-constinit std::atomic<const Real*> known{nullptr};
-constinit const Real nothing;
 constinit std::atomic_flag loading = ATOMIC_FLAG_INIT;
 
 }  // namespace
-
-const Real& real() noexcept {
-  const Real* found = known.load(std::memory_order_acquire);
-  return found != nullptr ? *found : nothing;
-}
 
 bool driver_is_complete() noexcept {
   const Real& driver = real();
@@ -55,7 +52,7 @@ namespace {
 
 // Fills the pointers, the first time.
 void load_real(void* handle) noexcept {
-  if (known.load(std::memory_order_acquire) != nullptr) return;
+  if (known_driver.load(std::memory_order_acquire) != nullptr) return;
   Real fresh;  // looked up before anything is held: the loader has locks of its own
 #define DRIVER_FUNCTION(symbol, ...) \
   fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
@@ -69,20 +66,20 @@ void load_real(void* handle) noexcept {
           real_dlsym(handle, "vramscope_simulated_launches"));
   dlerror();  // what this driver lacks is no error of the program's
   if (loading.test_and_set(std::memory_order_acq_rel)) {
-    while (known.load(std::memory_order_acquire) == nullptr) {  // the other thread only copies
+    while (known_driver.load(std::memory_order_acquire) ==
+           nullptr) {  // the other thread only copies
     }
     return;
   }
   pending = fresh;
-  known.store(&pending, std::memory_order_release);
+  known_driver.store(&pending, std::memory_order_release);
 }
 
 }  // namespace
 
 // The driver stays mapped from then on (NODELETE): our pointers into it must not dangle when the
 // program closes it, as ffmpeg does.
-bool load_real_if_mapped(const char* file) noexcept {
-  if (known.load(std::memory_order_acquire) != nullptr) return true;
+bool find_mapped_driver(const char* file) noexcept {
   void* handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle == nullptr) return false;
   load_real(handle);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "interpose/functions.h"
@@ -29,7 +30,12 @@ struct Real {
 
 // Every pointer is null until the driver was seen; single ones stay null when it lacks them.
 // Threads: any; written once.
-[[nodiscard]] const Real& real() noexcept;
+extern constinit std::atomic<const Real*> known_driver;
+extern constinit const Real no_driver;
+[[nodiscard]] inline const Real& real() noexcept {
+  const Real* const known = known_driver.load(std::memory_order_acquire);
+  return known != nullptr ? *known : no_driver;
+}
 
 // The driver has every function that we call ourselves. One that lacks some (a stub, or older than
 // 11.8) is left alone: its calls pass, nothing is recorded.
@@ -42,6 +48,9 @@ struct Real {
 
 // Finds the real functions in a driver that is mapped already under the name `file`; the program
 // opened or linked it, we never do. False when there is none.
-bool load_real_if_mapped(const char* file = "libcuda.so.1") noexcept;
+bool find_mapped_driver(const char* file) noexcept;
+inline bool load_real_if_mapped(const char* file = "libcuda.so.1") noexcept {
+  return known_driver.load(std::memory_order_acquire) != nullptr || find_mapped_driver(file);
+}
 
 }  // namespace vramscope

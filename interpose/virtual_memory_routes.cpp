@@ -12,10 +12,10 @@ using Handle = CUmemGenericAllocationHandle;
 // Tells the allocator what ended.
 auto forgetter(Call& call) {
   return [&profiler = call.profiler()](Kind kind, Address address) {
-    const Outcome outcome =
-        profiler.allocator().forget(kind, address, CachingAllocator::kAnySerial);
-    if (outcome.status.ok())
+    const Outcome outcome = profiler.allocator().forget(kind, address);
+    if (outcome.status.ok()) {
       profiler.recorder().record_besides(beside(MemoryChange::went, outcome));
+    }
   };
 }
 

@@ -183,6 +183,20 @@ std::string ModuleTable::owner(const std::vector<FrameFact>& frames) const {
   return std::string(kUnknownOwner);
 }
 
+std::uint64_t ModuleTable::loaded() const {
+  const SystemLock guard(lock_);
+  return adds_;
+}
+
+std::string ModuleTable::loaded_file(std::string_view begin) const {
+  const SystemLock guard(lock_);
+  for (const Range& range : ranges_) {
+    const std::string_view path = modules_[range.module].path;
+    if (path.substr(path.rfind('/') + 1).starts_with(begin)) return std::string(path);
+  }
+  return {};
+}
+
 std::vector<ModuleFact> ModuleTable::facts() const {
   const SystemLock guard(lock_);
   return modules_;

@@ -38,6 +38,11 @@ class ModuleTable {
   [[nodiscard]] std::uint32_t epoch() const noexcept {
     return epoch_.load(std::memory_order_acquire);
   }
+  // How many objects were ever loaded, as of the last refresh.
+  [[nodiscard]] std::uint64_t loaded() const;
+  // The path of a loaded object whose file's name begins like that, "" for none. May throw
+  // bad_alloc.
+  [[nodiscard]] std::string loaded_file(std::string_view begin) const;
   [[nodiscard]] std::vector<ModuleFact> facts() const;  // may throw bad_alloc
   // Whose code asks: the innermost frame's that does not merely pass calls on. May throw bad_alloc.
   [[nodiscard]] std::string owner(const std::vector<FrameFact>& frames) const;

@@ -10,6 +10,7 @@
 #include "allocator/capability.h"
 #include "allocator/kept_errno.h"
 #include "reporter/record/module_table.h"
+#include "reporter/record/python_codes.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack_table.h"
 #include "reporter/record/stream_table.h"
@@ -49,7 +50,8 @@ struct Recorder::State {
       : counters(function_count), sites(std::min(max_tags, kMaxTags)) {}
 
   Tag find(StackKey& key);
-  TagGroups intern_new(const StackKey& key);
+  TagGroups intern_new(const StackKey& key, const Stack& stack);
+  bool look_for_python();
   void count_temporary(const Event& event);
   void trace_event(trace::What what, const Event& event);
   void warn(const char* text);
@@ -58,6 +60,9 @@ struct Recorder::State {
   std::unique_ptr<Trace> trace;  // before the counters, which know its lanes
   ThreadCounters counters;
   ModuleTable modules;
+  PythonCodes codes;
+  std::atomic<DlsymFunction> python_dlsym{nullptr};  // null: nobody looks for an interpreter
+  std::atomic<std::uint64_t> python_looked{0};       // at so many objects loaded
   SiteTable sites;
   StackTable stacks;
   TagTimes tag_times;
@@ -100,16 +105,24 @@ Timing Recorder::State::host() const {
 }
 
 Tag Recorder::State::find(StackKey& key) {
-  if (++lookups % kLookupsBetweenChecks == 0) modules.refresh();
+  if (++lookups % kLookupsBetweenChecks == 0) {
+    modules.refresh();
+    (void)look_for_python();
+  }
   key.epoch = modules.epoch();
   return stacks.find(key, StackTable::hash(key));
 }
 
 // The stack is not inserted yet: first somebody is told of the tag.
-TagGroups Recorder::State::intern_new(const StackKey& key) {
-  std::vector<FrameFact> frames = modules.resolve(key.frames);
-  const std::string owner = modules.owner(frames);
-  if (key.frames.data() == &key.origin.caller) frames.clear();  // it tells the owner, no more
+TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
+  const std::span caller(&key.origin.caller, key.origin.caller != 0 ? 1 : 0);
+  std::vector<FrameFact> frames = modules.resolve(stack.view());
+  const std::string owner = modules.owner(frames.empty() ? modules.resolve(caller) : frames);
+  if (stack.python_depth != 0) {
+    const PythonInterpreter* const interpreter = python();
+    frames = weave(frames, stack.view(), codes.resolve(stack.python_view()),
+                   interpreter != nullptr ? interpreter->loop : TextRange{});
+  }
   const TagGroups tag = sites.tag(frames, owner, key.origin);
   if (tag.tag == 0) {
     warn("too many call sites: further ones are counted as unknown");
@@ -117,6 +130,25 @@ TagGroups Recorder::State::intern_new(const StackKey& key) {
     tag_times.prepare(tag.tag);
   }
   return tag;
+}
+
+// Whether there is one now and was none. A library that a program loads for itself is visible to it
+// alone, and is found by its name.
+bool Recorder::State::look_for_python() {
+  const DlsymFunction real_dlsym = python_dlsym.load(std::memory_order_acquire);
+  const std::uint64_t loaded = modules.loaded();
+  if (real_dlsym == nullptr || python_looked.exchange(loaded) == loaded) return false;
+  // Who takes it away looks; the others find what it finds with their next stack.
+  if (python_dlsym.exchange(nullptr) == nullptr) return false;
+  std::string version;
+  const PythonState state = open_python(real_dlsym, modules.loaded_file("libpython"), version);
+  if (state == PythonState::none) python_dlsym.store(real_dlsym, std::memory_order_release);
+  if (state == PythonState::unknown) {
+    warn(("frames of Python " + version + " are not read, only native ones: known are " +
+          kKnownPythons)
+             .c_str());
+  }
+  return state == PythonState::read;
 }
 
 // A thread's last allocation, while it lives and none has followed.
@@ -156,19 +188,24 @@ Recorder::~Recorder() = default;
 Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
   const KeptErrno kept;
   try {
-    const bool is_plain = stack.view().empty() && origin.is_plain();
+    const bool is_plain = stack.words().empty() && origin.is_plain();
     std::atomic<Tag>& plain = state_->plain_tag(origin.place);
     if (is_plain) {
       if (const Tag tag = plain.load(std::memory_order_acquire)) return tag;
     }
-    StackKey key{.frames = stack.view(), .origin = origin};
+    StackKey key{.frames = stack.words(), .origin = origin};
     if (key.frames.empty() && origin.caller != 0) key.frames = {&key.origin.caller, 1};
     if (const Tag tag = state_->find(key)) return tag;
     state_->modules.refresh();
+    if (state_->look_for_python()) {
+      Stack with_python = stack;
+      capture_python_again(with_python);
+      return intern(with_python, origin);
+    }
     // The frames are live, so their objects stay loaded; what another thread unloads meanwhile only
     // makes this epoch an old one, whose entry nobody finds.
     key.epoch = state_->modules.epoch();
-    const TagGroups tag = state_->intern_new(key);
+    const TagGroups tag = state_->intern_new(key, stack);
     if (tag.tag == 0) return 0;
     if (listener_.told != nullptr) listener_.told(listener_.who, tag.tag, tag.groups);
     state_->stacks.insert(key, StackTable::hash(key), tag.tag);
@@ -218,6 +255,17 @@ void Recorder::record_besides(const Event& event) noexcept {
 void Recorder::keep(std::unique_ptr<Trace> trace) noexcept { state_->trace = std::move(trace); }
 Trace* Recorder::trace() noexcept { return state_->trace.get(); }
 
+void Recorder::want_python(DlsymFunction real_dlsym) noexcept {
+  const KeptErrno kept;
+  try {
+    state_->python_dlsym.store(real_dlsym, std::memory_order_release);
+    state_->modules.refresh();
+    (void)state_->look_for_python();
+  } catch (...) {
+    warn("out of memory: Python frames are not read");
+  }
+}
+
 void Recorder::count_unrecorded() noexcept {
   state_->unrecorded.fetch_add(1, std::memory_order_relaxed);
 }
@@ -236,9 +284,10 @@ RecorderFacts Recorder::facts() const {
   facts.functions = state_->counters.functions();
   facts.devices = state_->counters.devices();
   facts.host = state_->host();
-  // Modules after sites: no frame may name a module that is not there.
+  // Modules and codes after sites: no frame may name one that is not there.
   state_->sites.copy_to(facts);
   facts.modules = state_->modules.facts();
+  state_->codes.copy_to(facts);
   for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
     facts.tags[tag].total_ns = state_->tag_times.get(tag);
     facts.tags[tag].temporary = state_->tag_times.temporary(tag);
@@ -261,6 +310,7 @@ RecorderFacts Recorder::names(const KnownNames& known) const {
   RecorderFacts names;
   state_->sites.copy_to(names, known);
   names.modules = state_->modules.facts();
+  state_->codes.copy_to(names);
   names.threads = state_->threads.facts();
   names.streams = state_->streams.facts();
   return names;

@@ -59,11 +59,30 @@ struct ModuleFact {  // a mapped object
   std::uint64_t base = 0;
 };
 
+// A file of Python code, as it was when first seen.
+struct SourceFact {
+  std::string path;               // absolute where there is a file, else as Python has it
+  std::uint64_t bytes = 0;        // 0: there was no file
+  std::uint64_t modified_ns = 0;  // since the epoch
+};
+
+struct CodeFact {  // a Python function, class body or module
+  std::string name;
+  std::uint32_t source = 0;      // index
+  std::uint32_t first_line = 0;  // of its definition, decorators included
+};
+
+inline constexpr std::uint32_t kNoModule = 0xffffffffU;
+inline constexpr std::uint32_t kNoCode = 0xffffffffU;
+
 struct FrameFact {
   std::uint32_t module = 0;  // index, kNoModule when the address belongs to none
   std::uint64_t offset = 0;  // of the return address from the module's base (load bias)
+  // Of a Python frame; module and offset are then the evaluation loop's, for the innermost frame
+  // that a loop runs, else kNoModule and 0.
+  std::uint32_t code = kNoCode;  // index
+  std::uint32_t line = 0;        // 0: the instruction has none
 };
-inline constexpr std::uint32_t kNoModule = 0xffffffffU;
 
 struct SiteFact {
   std::vector<std::uint32_t> frames;  // indices, innermost first
@@ -84,6 +103,8 @@ struct RecorderFacts {
   std::vector<std::pair<std::uint16_t, Timing>> devices;  // by ordinal, those used
   Timing host;
   std::vector<ModuleFact> modules;
+  std::vector<SourceFact> sources;
+  std::vector<CodeFact> codes;
   std::vector<FrameFact> frames;
   std::vector<SiteFact> sites;
   std::vector<TagFact> tags;        // index = Tag; tags[0] is unknown
@@ -123,6 +144,10 @@ class Recorder {
     void* who = nullptr;
   };
   void tell(Listener listener) noexcept { listener_ = listener; }  // before the first tag
+
+  // Python frames become part of stacks: looks for an interpreter now and whenever a stack is new
+  // and objects were loaded since, until one is found. Before the first tag.
+  void want_python(DlsymFunction real_dlsym) noexcept;
 
   // The tag of (stack, origin); the same question gets the same answer. 0 when our memory or the
   // table is exhausted (counted as a warning once). Without a stack the caller tells the owner.

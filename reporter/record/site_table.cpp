@@ -10,7 +10,7 @@
 namespace vramscope {
 
 std::size_t SiteTable::FrameHash::operator()(const FrameFact& frame) const noexcept {
-  return mix(mix(kHashSeed, frame.module), frame.offset);
+  return mix(mix(kHashSeed, frame.module, frame.code), frame.offset, frame.line);
 }
 
 SiteTable::SiteTable(std::size_t max_tags) : max_tags_(max_tags) {

@@ -40,7 +40,7 @@ class SiteTable {
   };
   struct FrameEqual {
     bool operator()(const FrameFact& a, const FrameFact& b) const noexcept {
-      return a.module == b.module && a.offset == b.offset;
+      return a.module == b.module && a.offset == b.offset && a.code == b.code && a.line == b.line;
     }
   };
   std::uint32_t frame_index(const FrameFact& frame) VRAMSCOPE_REQUIRES(lock_);

@@ -1,4 +1,4 @@
-// Captures native stacks: by unwind tables through libunwind, else along frame pointers.
+// Captures stacks: by unwind tables through libunwind, else along frame pointers; and Python's.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack.h"
 
@@ -8,7 +8,9 @@
 #include <algorithm>
 
 #include "allocator/kept_errno.h"
+#include "reporter/record/hash.h"
 #include "reporter/record/own_text.h"
+#include "reporter/record/python_stack.h"
 #include "reporter/record/raised_pipe.h"
 
 namespace vramscope {
@@ -143,18 +145,45 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
   return stacks.method;
 }
 
-__attribute__((noinline)) void capture(Stack& stack) noexcept {
-  stack.depth = 0;
-  if (stacks.method == StackMethod::none) return;
-  const KeptErrno kept;
+// The highest bit tells the word from an address.
+void Stack::add(const PythonFrame& frame) {
+  constexpr std::uintptr_t kPythonMark = std::uintptr_t{1} << 63;
+  const std::uint64_t place = std::uint64_t{frame.offset} << 1 | (frame.ends_loop ? 1 : 0);
+  frames[depth + python_depth] = mix(frame.identity, place) | kPythonMark;
+  python[python_depth++] = frame;
+}
+
+namespace {
+
+[[gnu::always_inline]] inline void capture_native(Stack& stack, const Frame* frame) {
   Addresses addresses;
-  const std::size_t depth = walk(static_cast<const Frame*>(__builtin_frame_address(0)), addresses);
+  const std::size_t depth = walk(frame, addresses);
   for (std::size_t i = 0; i < depth && stack.depth < stacks.max_depth; ++i) {
     const std::uintptr_t address = addresses[i];
     // libunwind ends some walks with a zero; our own code is nobody's reason to allocate.
     if (address == 0 || stacks.own.contains(address - 1)) continue;
     stack.frames[stack.depth++] = address;
   }
+}
+
+}  // namespace
+
+void capture_python_again(Stack& stack) noexcept {
+  const KeptErrno kept;
+  capture_python(stack, stacks.max_depth);
+}
+
+__attribute__((noinline)) void capture(Stack& stack) noexcept {
+  stack.depth = 0;
+  stack.python_depth = 0;
+  const bool with_native = stacks.method != StackMethod::none;
+  const bool with_python = python() != nullptr;
+  if (!with_native && !with_python) return;
+  const KeptErrno kept;
+  if (with_native) {
+    capture_native(stack, static_cast<const Frame*>(__builtin_frame_address(0)));
+  }
+  if (with_python) capture_python(stack, stacks.max_depth);
 }
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Native call stacks of the calling thread, as return addresses.
+// Call stacks of the calling thread: return addresses, and what its Python frames run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,11 +11,32 @@ namespace vramscope {
 
 inline constexpr std::size_t kMaxFrames = 128;
 
-// Return addresses, innermost first, our own library's frames removed.
+// A frame of Python: the instruction `offset` bytes behind the first of the code object at `code`.
+struct PythonFrame {
+  std::uintptr_t code = 0;
+  std::uint64_t identity = 0;  // of the code object; another one at the same address has another
+  std::uint32_t offset = 0;
+  bool ends_loop = false;  // the outermost that its evaluation loop runs
+};
+
+// Return addresses, innermost first, our own library's frames removed; and beside them the thread's
+// Python frames, innermost first.
 struct Stack {
-  std::array<std::uintptr_t, kMaxFrames> frames;
+  std::array<std::uintptr_t, 2 * kMaxFrames> frames;  // `depth` of them; behind them key words
   std::size_t depth = 0;
+  std::array<PythonFrame, kMaxFrames> python;
+  std::size_t python_depth = 0;
+
   [[nodiscard]] std::span<const std::uintptr_t> view() const { return {frames.data(), depth}; }
+  [[nodiscard]] std::span<const PythonFrame> python_view() const {
+    return {python.data(), python_depth};
+  }
+  // Everything that tells this stack from another: the addresses and a word for each Python frame.
+  [[nodiscard]] std::span<const std::uintptr_t> words() const {
+    return {frames.data(), depth + python_depth};
+  }
+  // When all addresses are there.
+  void add(const PythonFrame& frame);
 };
 
 enum class StackMethod : std::uint8_t { none, frame_pointers, unwind_tables };
@@ -28,11 +49,16 @@ using DlsymFunction = void* (*)(void* handle, const char* name);
 StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
                         DlsymFunction real_dlsym) noexcept;
 
+// Adds the Python frames to a stack that was captured on this thread, from the same function or one
+// that it called, before there was an interpreter. Keeps errno.
+void capture_python_again(Stack& stack) noexcept;
+
 // Fills `stack` with the calling thread's frames, without those of the library or program that this
 // code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
 // that is not the thread's own (a coroutine's) frame pointers give none. Code between the caller
-// and here must be compiled with frame pointers for that method. Threads: any. Takes no lock of
-// ours; keeps errno.
+// and here must be compiled with frame pointers for that method. Python frames are taken whatever
+// the method, once open_python() found an interpreter. Threads: any. Takes no lock of ours; keeps
+// errno.
 void capture(Stack& stack) noexcept;
 
 }  // namespace vramscope

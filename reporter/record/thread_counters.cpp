@@ -142,9 +142,13 @@ void ThreadCounters::Pool::give_back(CounterSet* set) noexcept {
   set->taken_.store(false, std::memory_order_release);
 }
 
-CounterSet* ThreadCounters::own_set() {
-  if (slot_.pool == pool_.get()) return slot_.set;
-  if (slot_.ended) return nullptr;
+inline CounterSet* ThreadCounters::own_set() {
+  if (slot_.pool == pool_.get()) [[likely]]
+    return slot_.set;
+  return slot_.ended ? nullptr : take_set();
+}
+
+CounterSet* ThreadCounters::take_set() {
   static thread_local Reaper reaper;
   CounterSet* const set = pool_->take();
   reaper.release();  // another recorder's, which only a test has

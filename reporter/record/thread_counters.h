@@ -86,6 +86,7 @@ class ThreadCounters {
   struct Reaper;
 
   CounterSet* own_set();
+  [[gnu::noinline]] CounterSet* take_set();
   template <class F>
   void each_set(F&& f) const;
   [[nodiscard]] bool timing(std::size_t slot, Timing& sum) const;

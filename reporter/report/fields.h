@@ -242,10 +242,26 @@ void visit_fields(Self& module, F&& f) {
   f("base", module.base);
 }
 
+template <IsOne<SourceFact> Self, class F>
+void visit_fields(Self& source, F&& f) {
+  f("path", source.path);
+  f("bytes", source.bytes);
+  f("modified_ns", source.modified_ns);
+}
+
+template <IsOne<CodeFact> Self, class F>
+void visit_fields(Self& code, F&& f) {
+  f("name", code.name);
+  f("source", code.source);
+  f("first_line", code.first_line);
+}
+
 template <IsOne<FrameFact> Self, class F>
 void visit_fields(Self& frame, F&& f) {
   f("module", OrNull{frame.module, kNoModule});
   f("offset", frame.offset);
+  f("code", OrNull{frame.code, kNoCode});
+  f("line", frame.line);
 }
 
 template <IsOne<SiteTotals> Self, class F>
@@ -302,6 +318,8 @@ void visit_fields(Self& report, F&& f) {
   f.elements("axes", report.axes);
   f.elements("functions", report.functions);
   f.elements("modules", report.modules);
+  f.elements("sources", report.sources);
+  f.elements("codes", report.codes);
   f.elements("frames", report.frames);
   f.elements("sites", report.sites);
   f("timeline", report.timeline);

@@ -63,10 +63,18 @@ void check_references(const Report& report) {
     check_index(static_cast<std::uint64_t>(site), report.sites.size(),
                 element("kinds", i) + ".peak_site", "sites");
   }
+  for (std::size_t i = 0; i < report.codes.size(); ++i) {
+    check_index(report.codes[i].source, report.sources.size(), element("codes", i) + ".source",
+                "sources");
+  }
   for (std::size_t i = 0; i < report.frames.size(); ++i) {
-    if (report.frames[i].module == kNoModule) continue;
-    check_index(report.frames[i].module, report.modules.size(), element("frames", i) + ".module",
-                "modules");
+    const FrameFact& frame = report.frames[i];
+    if (frame.module != kNoModule) {
+      check_index(frame.module, report.modules.size(), element("frames", i) + ".module", "modules");
+    }
+    if (frame.code != kNoCode) {
+      check_index(frame.code, report.codes.size(), element("frames", i) + ".code", "codes");
+    }
   }
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     for (const std::uint32_t frame : report.sites[i].frames) {

@@ -245,6 +245,8 @@ Report assemble(ReportParts parts) {
   report.range_marks = parts.recorder.range_marks;
   report.functions = called_functions(parts);
   report.modules = std::move(parts.recorder.modules);
+  report.sources = std::move(parts.recorder.sources);
+  report.codes = std::move(parts.recorder.codes);
   report.unrecorded_calls = parts.recorder.unrecorded_calls;
   report.warnings = std::move(parts.recorder.warnings);
   return report;

@@ -190,6 +190,8 @@ struct Report {
   std::vector<AxisEntry> axes;
   std::vector<FunctionFacts> functions;  // those called at least once
   std::vector<ModuleFact> modules;
+  std::vector<SourceFact> sources;
+  std::vector<CodeFact> codes;
   std::vector<FrameFact> frames;
   std::vector<Site> sites;
   TimelineFacts timeline;

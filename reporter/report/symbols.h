@@ -18,6 +18,8 @@ struct SourceFrame {
   std::string file;         // as the compiler wrote it; "" when unknown
   std::int32_t line = 0;    // 0 when unknown
   bool is_inlined = false;  // into the next one
+  bool is_python = false;
+  std::string text = {};  // of the line, where it is at hand
 };
 
 // Why a frame has no name.

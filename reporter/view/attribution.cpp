@@ -11,6 +11,7 @@
 #include "reporter/view/attribution_text.h"
 #include "reporter/view/installation.h"
 #include "reporter/view/nvml.h"
+#include "reporter/view/stack_view.h"
 #include "reporter/view/verb.h"
 
 namespace vramscope {
@@ -19,6 +20,7 @@ namespace {
 struct Arguments {
   std::string file;
   std::string by;
+  StackChoice stacks;
   Listing listing;
 };
 
@@ -34,8 +36,9 @@ std::shared_ptr<Arguments> arguments_of(CLI::App& command, std::size_t most) {
 template <class Text, class Json>
 std::function<int()> shows(std::shared_ptr<Arguments> arguments, Text text, Json json) {
   return [arguments = std::move(arguments), text, json] {
-    const std::optional<Report> report = open_report(arguments->file);
+    std::optional<Report> report = open_report(arguments->file);
     if (!report) return int{kBadInput};
+    choose_frames(*report, arguments->stacks);
     const Listing& listing = arguments->listing;
     return publish(listing, listing.json ? json(*report, *arguments)
                                          : text(*report, *arguments, page_of(listing)));
@@ -85,6 +88,9 @@ Verb add_sites(CLI::App& app) {
       ->check(no_order)
       ->type_name("ORDER")
       ->capture_default_str();
+  command->add_flag("--lines", arguments->stacks.by_line,
+                    "One row a line of Python, whoever called it");
+  add_view_options(*command, arguments->stacks);
   const auto text = [](const Report& report, const Arguments& given, const Page& page) {
     return all_sites_text(report, *site_order(given.by), names_from_symbols(), page,
                           given.listing.most);
@@ -98,6 +104,7 @@ Verb add_sites(CLI::App& app) {
 Verb add_peak(CLI::App& app) {
   CLI::App* command = app.add_subcommand("peak", "Explain the peak of each kind of memory");
   auto arguments = arguments_of(*command, 10);
+  add_view_options(*command, arguments->stacks);
   const auto text = [](const Report& report, const Arguments& given, const Page& page) {
     return peak_text(report, names_from_symbols(), page, given.listing.most);
   };

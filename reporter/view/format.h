@@ -75,6 +75,11 @@ class Table {
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // A row of the last column alone.
+  void add_below(std::string last) {
+    rows_.emplace_back(columns_.size());
+    rows_.back().back() = std::move(last);
+  }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   // Each line indented by two spaces; titles first.
   [[nodiscard]] std::string text(const Page& page) const;

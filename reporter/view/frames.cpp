@@ -11,6 +11,7 @@
 
 #include "reporter/view/format.h"
 #include "reporter/view/perf_map.h"
+#include "reporter/view/source_lines.h"
 
 namespace vramscope {
 namespace {
@@ -78,9 +79,22 @@ std::string place_in_module(const Report& report, const FrameFact& frame) {
 }
 
 Caller caller_of(const SourceFrame& name) {
-  Caller caller{.function = shorten(name.function), .place = std::string(base_name(name.file))};
+  Caller caller{.function = name.is_python ? name.function : shorten(name.function),
+                .place = std::string(base_name(name.file)),
+                .line = name.text};
   if (!caller.place.empty() && name.line > 0) caller.place += ":" + std::to_string(name.line);
   return caller;
+}
+
+// Of a Python frame.
+SourceFrame python_name(const Report& report, const FrameFact& frame) {
+  const CodeFact& code = report.codes[frame.code];
+  return {.function = code.name,
+          .file = report.sources[code.source].path,
+          .line = static_cast<std::int32_t>(frame.line),
+          .is_inlined = false,
+          .is_python = true,
+          .text = {}};
 }
 
 // What a frame is named, innermost first: its functions, or the place in its module.
@@ -88,6 +102,7 @@ std::vector<SourceFrame> names_of(const Report& report, const FrameFact& frame,
                                   const NameFrame& name) {
   std::vector<SourceFrame> names;
   if (name) names = name(report, frame);
+  if (names.empty() && frame.code != kNoCode) names = {python_name(report, frame)};
   std::erase_if(names, [](const SourceFrame& n) { return n.function.empty(); });
   return names;
 }
@@ -95,6 +110,7 @@ std::vector<SourceFrame> names_of(const Report& report, const FrameFact& frame,
 // Whether everything at the frame belongs to CUDA; remembers the entry in `entry`.
 bool is_cuda_frame(const Report& report, const FrameFact& frame,
                    const std::vector<SourceFrame>& names, std::string& entry) {
+  if (frame.code != kNoCode) return false;
   const bool in_module =
       frame.module < report.modules.size() && is_cuda_module(report.modules[frame.module].path);
   bool all = !names.empty();
@@ -114,8 +130,14 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
 NameFrame names_from_symbols() {
   auto symbols = std::make_shared<Symbols>();
   auto generated = std::make_shared<std::optional<PerfMap>>();
-  return [symbols, generated](const Report& report,
-                              const FrameFact& frame) -> std::vector<SourceFrame> {
+  auto lines = std::make_shared<SourceLines>();
+  return [symbols, generated, lines](const Report& report,
+                                     const FrameFact& frame) -> std::vector<SourceFrame> {
+    if (frame.code != kNoCode) {
+      SourceFrame named = python_name(report, frame);
+      named.text = lines->line(report.sources[report.codes[frame.code].source], frame.line);
+      return {named};
+    }
     if (frame.module < report.modules.size()) return symbols->resolve(report, frame).functions;
     if (!*generated) generated->emplace(report.process.pid);
     SourceFrame named{.function = (*generated)->name_of(frame.offset), .file = ""};
@@ -134,15 +156,30 @@ CallSite call_site(const Report& report, const Site& site, const NameFrame& name
     const std::vector<SourceFrame> names = names_of(report, frame, name);
     outside = outside || !is_cuda_frame(report, frame, names, result.entry);
     if (!outside) continue;
-    if (!names.empty() && !result.callers.empty() && is_start(names.front().function)) break;
+    const bool may_be_start = !names.empty() && !names.front().is_python;
+    if (may_be_start && !result.callers.empty() && is_start(names.front().function)) break;
     for (const SourceFrame& function : names) {
       // An inlined wrapper such as cudaMalloc<float> is still CUDA's.
-      if (result.callers.empty() && is_cuda_entry(function.function)) continue;
+      const bool may_be_cuda = result.callers.empty() && !function.is_python;
+      if (may_be_cuda && is_cuda_entry(function.function)) continue;
       if (result.callers.size() < most) result.callers.push_back(caller_of(function));
     }
-    if (names.empty()) result.callers.push_back({place_in_module(report, frame), ""});
+    if (names.empty()) {
+      result.callers.push_back({.function = place_in_module(report, frame), .place = ""});
+    }
   }
   return result;
+}
+
+std::string source_line(const CallSite& site) {
+  return site.callers.empty() ? "" : site.callers.front().line;
+}
+
+void add_source_line(Table& table, const CallSite& site, const Page& page, std::string& before) {
+  const std::string line = source_line(site);
+  const bool is_new = !line.empty() && line != before;
+  before = line;
+  if (is_new) table.add_below("  | " + printable(line, page));
 }
 
 std::string text(const Caller& caller) {
@@ -154,7 +191,8 @@ std::string text(const CallSite& site) {
   std::string result;
   for (const Caller& caller : site.callers) {
     if (!result.empty()) result += " < ";
-    result += text(Caller{end_of(caller.function, kMostOfAName), caller.place});
+    result +=
+        text(Caller{.function = end_of(caller.function, kMostOfAName), .place = caller.place});
   }
   return result;
 }

@@ -10,6 +10,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/symbols.h"
+#include "reporter/view/format.h"
 
 namespace vramscope {
 
@@ -21,8 +22,9 @@ using NameFrame = std::function<std::vector<SourceFrame>(const Report& report, c
 [[nodiscard]] NameFrame names_from_symbols();
 
 struct Caller {
-  std::string function;  // "make_weights", or "train+0x1234" without symbols
-  std::string place;     // "train.cpp:42", "" unknown
+  std::string function;   // "make_weights", or "train+0x1234" without symbols
+  std::string place;      // "train.cpp:42", "" unknown
+  std::string line = {};  // what is written there, "" unknown
 };
 struct CallSite {
   std::string entry;            // the CUDA function that the caller used; "" unknown
@@ -33,6 +35,13 @@ struct CallSite {
 // frames are named; the C library's own below main are left out.
 [[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
                                  std::size_t most);
+
+// What is written where the innermost caller was, "" unknown.
+[[nodiscard]] std::string source_line(const CallSite& site);
+
+// A row of the table's last column with it, if known and not the same as `before`, that of the row
+// above, which it replaces.
+void add_source_line(Table& table, const CallSite& site, const Page& page, std::string& before);
 
 // "make_weights (train.cpp:42)".
 [[nodiscard]] std::string text(const Caller& caller);

@@ -100,12 +100,14 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
   result += axis_line(report, kind, Axis::range, "ranges   ", page);
   const std::vector<Share> shares = shares_of(report, kind);
   Table table({{"BYTES", right}, {"SHARE", right}, {"COUNT", right}, {"LIVE THEN", left}});
+  std::string written;  // last
   const std::size_t shown = limited(shares.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const CallSite site = call_site(report, report.sites[shares[i].site], name, kFramesShown);
     table.add({bytes_of(shares[i].bytes), percent_text(shares[i].bytes, kind.peak_bytes),
                count_text(static_cast<std::int64_t>(shares[i].count)),
                printable(text(site), page)});
+    add_source_line(table, site, page, written);
   }
   if (!table.empty()) result += table.text(page);
   if (shown < shares.size()) {

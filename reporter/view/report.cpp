@@ -5,6 +5,7 @@
 
 #include "reporter/view/frames.h"
 #include "reporter/view/report_text.h"
+#include "reporter/view/stack_view.h"
 #include "reporter/view/verb.h"
 
 namespace vramscope {
@@ -12,6 +13,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> files;
+  StackChoice stacks;
   Listing listing{.json = false, .most = kReportSites, .output = ""};
 };
 
@@ -22,8 +24,9 @@ int show(const Arguments& arguments) {
   std::string text;
   json.array();
   for (const std::string& file : arguments.files) {
-    const std::optional<Report> report = open_report(file);
+    std::optional<Report> report = open_report(file);
     if (!report) return kBadInput;
+    choose_frames(*report, arguments.stacks);
     if (arguments.listing.json) {
       report_json(json, *report, file, name, arguments.listing.most);
     } else {
@@ -42,6 +45,7 @@ Verb add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "Show what a report says, on one screen");
   command->add_option("FILE", arguments->files, "Reports")->required();
   add_listing_options(*command, arguments->listing);
+  add_view_options(*command, arguments->stacks);
   command->footer(
       "Examples:\n"
       "  vramscope report vramscope.train.4711.json\n"

@@ -172,6 +172,7 @@ std::string sites_text(const std::string& heading, const std::vector<Share>& sha
   Table table(
       {{"BYTES", right}, {"SHARE", right}, {"COUNT", right}, {"MEMORY", left}, {"WHERE", left}});
   const std::size_t shown = most == 0 ? shares.size() : std::min(most, shares.size());
+  std::string written;  // last
   std::uint64_t rest = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const Share& share = shares[i];
@@ -182,6 +183,7 @@ std::string sites_text(const std::string& heading, const std::vector<Share>& sha
     const CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
     table.add({bytes_of(share.bytes), percent_text(share.bytes, share.whole), count_of(share.count),
                memory_text(share.kind, share.device), printable(text(site), page)});
+    add_source_line(table, site, page, written);
   }
   std::string result = title(heading, page) + table.text(page);
   if (shown == shares.size()) return result;

@@ -20,6 +20,7 @@
 #include "reporter/view/launch.h"
 #include "reporter/view/note_file.h"
 #include "reporter/view/nvml.h"
+#include "reporter/view/preset.h"
 #include "reporter/view/verb.h"
 
 namespace vramscope {
@@ -29,6 +30,7 @@ struct Arguments {
   bool simulate = false;
   bool quiet = false;
   std::string simulated_memory;
+  std::string preset;
   std::vector<std::pair<OptionRow, std::string>> options;  // with the value given
   std::vector<std::string> program;
 };
@@ -131,6 +133,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  vramscope run ./train --epochs 3\n"
     "  vramscope run --mode observe -o '/logs/%e.%r.json' torchrun train.py\n"
+    "  vramscope run --preset pytorch python3 train.py\n"
     "  vramscope run --sim ./train                 on a machine without a GPU\n"
     "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
     "126 when it cannot be executed, 125 when vramscope itself failed.";
@@ -178,6 +181,14 @@ int run(const Arguments& arguments) {
   if (arguments.program.empty()) {
     say("run: PROGRAM is missing; see vramscope run --help");
     return kOwnFailure;
+  }
+  const PresetResult preset = apply_preset(arguments.preset);
+  if (!preset.conflict.empty()) {
+    say(preset.conflict);
+    return kBadInput;
+  }
+  for (const std::string& line : preset.notes) {
+    if (!arguments.quiet) say(line);
   }
   const NoteFile note;
   if (!note.error().empty()) say(note.error());
@@ -283,6 +294,14 @@ Verb add_run(CLI::App& app) {
       ->check([](const std::string& given) {
         Bytes bytes;
         return read(given, bytes) ? "" : "'" + given + "' is not a size such as 16GiB or 512MiB";
+      });
+  command
+      ->add_option(
+          "--preset", arguments->preset,
+          "Set the framework's variables so that each allocation is seen: " + preset_names())
+      ->type_name("NAME")
+      ->check([](const std::string& given) {
+        return is_preset(given) ? "" : "'" + given + "' is none of " + preset_names();
       });
   command->add_flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
   add_settings(*command, *arguments);

@@ -99,16 +99,19 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
                {"GREW", right},
                {"WHERE", left}});
   const std::vector<std::size_t> sites = in_order(report, order);
+  std::string written;  // last
   const std::size_t shown = limited(sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Site& site = report.sites[sites[i]];
     const std::size_t growth = tenths_of_growth(site);
+    const CallSite where = call_site(report, site, name, kFramesShown);
     table.add({bytes_of(site.totals.peak_bytes), bytes_of(site.totals.live_bytes),
                bytes_of(site.totals.total_bytes), count_of(site.totals.total_count),
                duration_text(site.totals.total_ns),
                percent_text(site.temporary_count, site.totals.total_count),
                lifetime_text(site.lifetimes), growth == 0 ? "-" : std::to_string(growth) + "/10",
-               printable(text(call_site(report, site, name, kFramesShown)), page)});
+               printable(text(where), page)});
+    add_source_line(table, where, page, written);
   }
   std::string result = table.text(page);
   if (shown < sites.size()) {
@@ -140,7 +143,7 @@ std::string all_sites_json(const Report& report, SiteOrder order, const NameFram
     numbers(json, "live_by_age", site.live_by_age);
     json.key("frames").array();
     for (const Caller& caller : where.callers) json.value(text(caller));
-    json.end().end();
+    json.end().field("line", source_line(where)).end();
   }
   return json.end().text();
 }

@@ -204,7 +204,11 @@ TEST_F(ReportFile, RefusesPartsThatDoNotFit) {
             "field devices[0].segments[0].blocks[0].site: expected an index below 3, the number of "
             "sites, found 99");
   EXPECT_EQ(refusal(sample_with("\"module\":0", "\"module\":12")).substr(0, 16),
-            "field frames[1].");
+            "field frames[3].");
+  EXPECT_EQ(refusal(sample_with("\"code\":1", "\"code\":2")),
+            "field frames[2].code: expected an index below 2, the number of codes, found 2");
+  EXPECT_EQ(refusal(sample_with("\"source\":1", "\"source\":2")),
+            "field codes[1].source: expected an index below 2, the number of sources, found 2");
   EXPECT_NE(refusal(sample_with("\"size\":1024", "\"size\":1023")), "");
   EXPECT_NE(refusal(sample_with("\"index\":1", "\"index\":64")), "");
 }

@@ -93,7 +93,7 @@ TEST(Report, SumsSitesToWhatIsLive) {
 TEST(Report, NamesOnlyFramesThatItsSitesUse) {
   const Report report = assemble(sample_parts());
 
-  EXPECT_EQ(report.frames.size(), 3U);
+  EXPECT_EQ(report.frames.size(), 5U);
   for (const Site& site : report.sites) {
     for (const std::uint32_t frame : site.frames) EXPECT_LT(frame, report.frames.size());
   }

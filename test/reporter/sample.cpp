@@ -125,8 +125,11 @@ RecorderFacts recorder() {
   facts.host.alloc_driver = duration(2, 90000, 16);
   facts.modules = {{"/usr/bin/train", "0123456789abcdef", 0x555500000000},
                    {"/usr/lib/lib\xff\"odd\\\n.so", "", 0x7fff00000000}};
-  facts.frames = {{0, 0x1139}, {0, 0x1200}, {1, 0x42}, {kNoModule, 0xdeadbeef}, {1, 0x43}};
-  facts.sites = {{}, {{0, 1}}, {{2, 1}}, {{3}}, {{4}}};
+  facts.sources = {{"/home/who/train.py", 1234, 1'700'000'000'123'456'789}, {"<string>", 0, 0}};
+  facts.codes = {{"Loader.load_batch", 0, 80}, {"<module>", 1, 1}};
+  facts.frames = {{0, 0x1139}, {0, 0x1200},      {1, 0x42},           {kNoModule, 0xdeadbeef},
+                  {1, 0x43},   {1, 0x44, 0, 88}, {kNoModule, 0, 1, 0}};
+  facts.sites = {{}, {{0, 1}}, {{2, 5, 6, 1}}, {{3}}, {{4}}};
   const Place device_place{.kind = Kind::device, .device = 0, .context = 0};
   const Place pinned_place{.kind = Kind::pinned, .device = 0, .context = 0};
   // By owner, thread, stream, range, function and size class: values, and groups of them.

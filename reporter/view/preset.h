@@ -1,0 +1,24 @@
+// vramscope run --preset: a framework's own variables, set so that each of its allocations is seen.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramscope {
+
+struct PresetResult {
+  std::string conflict;            // a line: the user has set a variable otherwise; nothing was set
+  std::vector<std::string> notes;  // lines: what was set, or what cannot be
+};
+
+// "pytorch, jax or cupy".
+[[nodiscard]] std::string preset_names();
+[[nodiscard]] bool is_preset(std::string_view name);
+
+// Sets the variables of this process that the framework reads. A variable that has the wanted value
+// already is left alone.
+[[nodiscard]] PresetResult apply_preset(std::string_view name);
+
+}  // namespace vramscope

@@ -1,0 +1,35 @@
+// Which frames of stacks are looked at: Python's, native ones, or both.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "reporter/report/report.h"
+
+namespace CLI {
+class App;
+}
+
+namespace vramscope {
+
+enum class StackView : std::uint8_t {
+  usual,        // of stacks with Python in them its frames, of others the native ones
+  with_native,  // Python's and those of native code, without the interpreter's own
+  python_only,
+  native_only,  // with the interpreter's own
+};
+
+struct StackChoice {
+  StackView view = StackView::usual;
+  bool by_line = false;  // Python frames but for the innermost are left out
+};
+
+// Leaves the frames that are wanted (and those of CUDA's libraries, which tell what was called) in
+// every stack. Sites whose stacks have become equal by that become one: not with native frames. May
+// throw bad_alloc.
+void choose_frames(Report& report, const StackChoice& choice);
+
+// --with-native, --python-only and --native-only.
+void add_view_options(CLI::App& command, StackChoice& choice);
+
+}  // namespace vramscope

@@ -1,0 +1,165 @@
+// Which frames are shown, which sites become one by that, and the text of their lines.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/stack_view.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "reporter/view/frames.h"
+#include "reporter/view/source_lines.h"
+
+namespace vramscope {
+namespace {
+
+enum Module : std::uint32_t { kDriver, kRuntime, kInterpreter, kFramework, kLibc };
+
+// Two sites of step() through different native code, one of another line, one without Python.
+Report made_report() {
+  Report report;
+  for (const char* path : {"/lib/libcuda.so.1", "/lib/libcudart.so.13", "/bin/python3.11",
+                           "/torch/lib/libtorch.so", "/lib/libc.so.6"}) {
+    report.modules.push_back({.path = path, .build_id = "", .base = 0});
+  }
+  report.sources = {{"/home/who/train.py", 0, 0}};
+  report.codes = {{"zeros", 0, 1}, {"step", 0, 10}, {"<module>", 0, 1}};
+  report.frames = {{kDriver, 1},
+                   {kFramework, 2},
+                   {kInterpreter, 3, 0, 5},
+                   {kNoModule, 0, 1, 12},
+                   {kNoModule, 0, 1, 13},
+                   {kInterpreter, 4, 2, 20},
+                   {kLibc, 5},
+                   {kFramework, 6},
+                   {kInterpreter, 7, 0, 5},
+                   {kRuntime, 8}};
+  report.sites.resize(4);
+  report.sites[0].frames = {0, 1, 2, 3, 5, 6};
+  report.sites[1].frames = {9, 7, 8, 3, 5, 6};  // other native code, and elsewhere in the loop
+  report.sites[2].frames = {0, 1, 2, 4, 5, 6};
+  report.sites[3].frames = {0, 1, 6};
+  for (std::size_t i = 0; i < 4; ++i) {
+    SiteTotals& totals = report.sites[i].totals;
+    totals.peak_bytes = totals.live_bytes = 100 * (i + 1);
+    totals.live_count = totals.peak_count = totals.total_count = 1;
+    report.sites[i].parts = {{.kind = Kind::device, .device = 0, .totals = totals}};
+    report.sites[i].sizes = std::vector<std::uint64_t>(i + 1, 1);
+  }
+  report.kinds = {{.kind = Kind::device, .device = 0, .peak_site = 1}};
+  report.host.segments.resize(1);
+  for (std::int64_t site = -1; site < 4; ++site) {
+    report.host.segments[0].blocks.push_back({.site = site});
+  }
+  return report;
+}
+
+std::string stack(const Report& report, std::size_t site) {
+  return text(call_site(report, report.sites.at(site), {}, 9));
+}
+
+TEST(StackView, UsuallyShowsPythonWhereThereIsSome) {
+  Report report = made_report();
+
+  choose_frames(report, {});
+
+  ASSERT_EQ(report.sites.size(), 3U);  // the largest first
+  EXPECT_EQ(stack(report, 0), "libtorch.so+0x2 < libc.so.6+0x5");
+  EXPECT_EQ(stack(report, 1), "zeros (train.py:5) < step (train.py:12) < <module> (train.py:20)");
+  EXPECT_EQ(report.sites[1].totals.peak_bytes, 300U);
+  EXPECT_EQ(report.sites[1].parts[0].totals.live_bytes, 300U);
+  EXPECT_EQ(report.sites[1].sizes, (std::vector<std::uint64_t>{2, 1}));
+  EXPECT_EQ(stack(report, 2), "zeros (train.py:5) < step (train.py:13) < <module> (train.py:20)");
+}
+
+TEST(StackView, KnowsEachSiteByItsNewNumber) {
+  Report report = made_report();
+
+  choose_frames(report, {});
+
+  EXPECT_EQ(report.kinds[0].peak_site, 1);
+  std::vector<std::int64_t> sites;
+  for (const BlockFacts& block : report.host.segments[0].blocks) sites.push_back(block.site);
+  EXPECT_EQ(sites, (std::vector<std::int64_t>{-1, 1, 1, 2, 0}));
+}
+
+TEST(StackView, ByLineJoinsWhatTheInnermostLineAllocated) {
+  Report report = made_report();
+
+  choose_frames(report, {.by_line = true});
+
+  ASSERT_EQ(report.sites.size(), 2U);
+  EXPECT_EQ(stack(report, 0), "zeros (train.py:5)");
+  EXPECT_EQ(report.sites[0].totals.peak_bytes, 600U);
+}
+
+TEST(StackView, ShowsNativeCodeOnDemand) {
+  Report report = made_report();
+  choose_frames(report, {.view = StackView::with_native});
+  ASSERT_EQ(report.sites.size(), 4U);
+  EXPECT_EQ(stack(report, 0),
+            "libtorch.so+0x2 < zeros (train.py:5) < step (train.py:12) < <module> (train.py:20)");
+
+  report = made_report();
+  choose_frames(report, {.view = StackView::native_only});
+  EXPECT_EQ(stack(report, 0), "libtorch.so+0x2 < python3.11+0x3 < python3.11+0x4 < libc.so.6+0x5");
+
+  report = made_report();
+  choose_frames(report, {.view = StackView::python_only});
+  EXPECT_EQ(stack(report, 0), "unknown");  // the largest has no Python
+}
+
+TEST(StackView, LeavesReportsWithoutPythonAlone) {
+  Report report = made_report();
+  for (FrameFact& frame : report.frames) frame.code = kNoCode;
+  report.codes.clear();
+
+  choose_frames(report, {});
+
+  EXPECT_EQ(report.sites.size(), 4U);
+}
+
+class SourceFile : public testing::Test {
+ protected:
+  SourceFile() {
+    std::ofstream(path_) << "first\n\n   third  \r\nfourth";
+    struct stat status {};
+    EXPECT_EQ(stat(path_.c_str(), &status), 0);
+    source_ = {.path = path_,
+               .bytes = static_cast<std::uint64_t>(status.st_size),
+               .modified_ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+                              static_cast<std::uint64_t>(status.st_mtim.tv_nsec)};
+  }
+  ~SourceFile() override { unlink(path_.c_str()); }
+
+  std::string path_ = testing::TempDir() + "source_lines." + std::to_string(getpid()) + ".py";
+  SourceFact source_;
+};
+
+TEST_F(SourceFile, GivesItsLines) {
+  SourceLines lines;
+  EXPECT_EQ(lines.line(source_, 1), "first");
+  EXPECT_EQ(lines.line(source_, 2), "");
+  EXPECT_EQ(lines.line(source_, 3), "third");
+  EXPECT_EQ(lines.line(source_, 4), "fourth");
+  EXPECT_EQ(lines.line(source_, 5), "");
+  EXPECT_EQ(lines.line(source_, 0), "");
+}
+
+TEST_F(SourceFile, GivesNoneOfAnotherFile) {
+  SourceFact other = source_;
+  ++other.bytes;
+  EXPECT_EQ(SourceLines().line(other, 1), "");
+  other = source_;
+  ++other.modified_ns;
+  EXPECT_EQ(SourceLines().line(other, 1), "");
+  for (const char* path : {"/dev/zero", "/", "relative.py", "", "/nowhere.py"}) {
+    other.path = path;
+    EXPECT_EQ(SourceLines().line(other, 1), "") << path;
+  }
+}
+
+}  // namespace
+}  // namespace vramscope
