@@ -169,7 +169,7 @@ Found Call::find(Kind kind, Address address) noexcept {
 
 void Call::forget(const Found& found) noexcept {
   if (!found.direct || fault(Fault::release_unrecorded)) return;
-  note_end(profiler_->allocator().forget(found.where.kind, found.segment, found.serial));
+  note_gone(profiler_->allocator().forget(found.where.kind, found.segment, found.serial));
 }
 
 // Functions that free plain memory take mapped buffers of external memory too.
@@ -181,12 +181,13 @@ void Call::forget(std::uint64_t newest) noexcept {
   if (!gone.status.ok() && space_of(kind) == Space::memory) {
     gone = allocator.forget(Kind::mapping, event_.address, newest);
   }
-  note_end(gone);
+  note_gone(gone);
 }
 
-void Call::note_end(const Outcome& gone) noexcept {
+// The event tells of the first memory that went; of more others do.
+void Call::note_gone(const Outcome& gone) noexcept {
   if (!gone.status.ok()) return;
-  if (event_.change != MemoryChange::none) {  // it is not the first of this call
+  if (event_.change != MemoryChange::none) {
     return profiler_->recorder().record_besides(beside(MemoryChange::went, gone));
   }
   event_.change = MemoryChange::went;

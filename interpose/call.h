@@ -99,8 +99,8 @@ class Call {
   CUresult finish(CUresult code) noexcept;
 
  private:
+  void note_gone(const Outcome& gone) noexcept;
   [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
-  void note_end(const Outcome& gone) noexcept;
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {
     return timed(real_function, now_ns());

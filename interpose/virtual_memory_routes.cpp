@@ -13,8 +13,9 @@ using Handle = CUmemGenericAllocationHandle;
 auto forgetter(Call& call) {
   return [&profiler = call.profiler()](Kind kind, Address address) {
     const Outcome outcome = profiler.allocator().forget(kind, address);
-    if (outcome.status.ok())
+    if (outcome.status.ok()) {
       profiler.recorder().record_besides(beside(MemoryChange::went, outcome));
+    }
   };
 }
 

@@ -236,17 +236,6 @@ void Recorder::record(const Event& event) noexcept {
   }
 }
 
-void Recorder::want_python(DlsymFunction real_dlsym) noexcept {
-  const KeptErrno kept;
-  try {
-    state_->python_dlsym.store(real_dlsym, std::memory_order_release);
-    state_->modules.refresh();
-    (void)state_->look_for_python();
-  } catch (...) {
-    warn("out of memory: Python frames are not read");
-  }
-}
-
 void Recorder::enter() noexcept {
   if (!state_->trace) return;
   const KeptErrno kept;
@@ -272,6 +261,17 @@ void Recorder::record_besides(const Event& event) noexcept {
 
 void Recorder::keep(std::unique_ptr<Trace> trace) noexcept { state_->trace = std::move(trace); }
 Trace* Recorder::trace() noexcept { return state_->trace.get(); }
+
+void Recorder::want_python(DlsymFunction real_dlsym) noexcept {
+  const KeptErrno kept;
+  try {
+    state_->python_dlsym.store(real_dlsym, std::memory_order_release);
+    state_->modules.refresh();
+    (void)state_->look_for_python();
+  } catch (...) {
+    warn("out of memory: Python frames are not read");
+  }
+}
 
 void Recorder::count_unrecorded() noexcept {
   state_->unrecorded.fetch_add(1, std::memory_order_relaxed);
@@ -318,6 +318,7 @@ RecorderFacts Recorder::names(const KnownNames& known) const {
   RecorderFacts names;
   state_->sites.copy_to(names, known);
   names.modules = state_->modules.facts();
+  state_->codes.copy_to(names);
   names.threads = state_->threads.facts();
   names.streams = state_->streams.facts();
   return names;

@@ -167,6 +167,8 @@ void ThreadCounters::record(const Event& event) {
   pool_->late->record(event, generation);
 }
 
+void ThreadCounters::enter() { static_cast<void>(own_set()); }
+
 void ThreadCounters::add_to(Trace& trace, const TraceEvent& event) {
   if (CounterSet* const set = own_set()) {
     trace.add(set->lane_, event);

@@ -61,8 +61,8 @@ class ThreadCounters {
  public:
   explicit ThreadCounters(std::size_t function_count);
 
-  void enter() { static_cast<void>(own_set()); }  // takes the thread's set; may throw bad_alloc
-  void record(const Event& event);                // may throw bad_alloc
+  void enter();                     // takes the thread's set; may throw bad_alloc
+  void record(const Event& event);  // may throw bad_alloc
   // To the calling thread's own lane. May throw bad_alloc.
   void add_to(Trace& trace, const TraceEvent& event);
   [[nodiscard]] std::vector<FunctionTotals> functions() const;

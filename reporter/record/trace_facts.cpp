@@ -40,6 +40,18 @@ class FactWriter {
 void put(FactWriter& out, const FrameFact& frame) {
   out.number(frame.module == kNoModule ? 0 : std::uint64_t{frame.module} + 1);
   out.number(frame.offset);
+  out.number(frame.code == kNoCode ? 0 : std::uint64_t{frame.code} + 1);
+  out.number(frame.line);
+}
+void put(FactWriter& out, const SourceFact& source) {
+  out.text(source.path);
+  out.number(source.bytes);
+  out.number(source.modified_ns);
+}
+void put(FactWriter& out, const CodeFact& code) {
+  out.text(code.name);
+  out.number(code.source);
+  out.number(code.first_line);
 }
 void put(FactWriter& out, const SiteFact& site) {
   out.number(site.frames.size());
@@ -77,6 +89,15 @@ void put_all(FactWriter& out, FactType type, const std::vector<Fact>& facts, std
   }
 }
 
+// Those from `known` on.
+template <class Fact>
+void put_new(FactWriter& out, FactType type, const std::vector<Fact>& facts, std::size_t known) {
+  for (std::size_t i = known; i < facts.size(); ++i) {
+    out.begin(type, i);
+    put(out, facts[i]);
+  }
+}
+
 }  // namespace
 
 TraceFacts::Chunks TraceFacts::first(const TraceProcess& process,
@@ -97,6 +118,8 @@ TraceFacts::Chunks TraceFacts::first(const TraceProcess& process,
 TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
   FactWriter out;
   put_all(out, FactType::module, names.modules, 0);
+  put_new(out, FactType::source, names.sources, sources_);
+  put_new(out, FactType::code, names.codes, codes_);
   put_all(out, FactType::frame, names.frames, known_.frames);
   put_all(out, FactType::site, names.sites, known_.sites);
   put_all(out, FactType::owner, names.owners, known_.owners);
@@ -105,6 +128,8 @@ TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
   put_all(out, FactType::stream, names.streams, 0);
   put_all(out, FactType::range, names.ranges, 0);
   Chunks chunks = out.take();
+  sources_ = std::max(sources_, names.sources.size());
+  codes_ = std::max(codes_, names.codes.size());
   known_.frames += names.frames.size();
   known_.sites += names.sites.size();
   known_.owners += names.owners.size();

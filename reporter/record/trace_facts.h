@@ -37,6 +37,8 @@ class TraceFacts {
 
  private:
   KnownNames known_;
+  std::size_t sources_ = 0;  // of them and of codes all are given each time
+  std::size_t codes_ = 0;
 };
 
 // What a mark says.

@@ -37,6 +37,8 @@ enum class FactType : std::uint8_t {
   thread,
   stream,
   range,
+  source,
+  code,
 };
 
 // Before the bytes of each chunk, as it lies in the file: little endian, without gaps.

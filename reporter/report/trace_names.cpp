@@ -22,6 +22,19 @@ void get(TraceBytes& bytes, FrameFact& frame) {
   const std::uint32_t module = bytes.below(kAny32);
   frame.module = module == 0 ? kNoModule : module - 1;
   frame.offset = bytes.number();
+  const std::uint32_t code = bytes.below(kAny32);
+  frame.code = code == 0 ? kNoCode : code - 1;
+  frame.line = bytes.below(kAny32);
+}
+void get(TraceBytes& bytes, SourceFact& source) {
+  source.path = bytes.text();
+  source.bytes = bytes.number();
+  source.modified_ns = bytes.number();
+}
+void get(TraceBytes& bytes, CodeFact& code) {
+  code.name = bytes.text();
+  code.source = bytes.below(kAny32);
+  code.first_line = bytes.below(kAny32);
 }
 void get(TraceBytes& bytes, SiteFact& site) {
   site.frames.resize(bytes.below(1024));
@@ -99,6 +112,12 @@ bool read_trace_facts(std::span<const std::byte> content, TraceNames& names) {
       case FactType::range:
         get_into(bytes, names.facts.ranges);
         break;
+      case FactType::source:
+        get_into(bytes, names.facts.sources);
+        break;
+      case FactType::code:
+        get_into(bytes, names.facts.codes);
+        break;
       default:
         bytes.fail();
     }
@@ -112,6 +131,9 @@ void close_trace_names(TraceNames& names) {
   if (facts.tags.empty()) facts.tags.emplace_back();
   for (FrameFact& frame : facts.frames) {
     if (frame.module >= facts.modules.size()) frame.module = kNoModule;
+    const bool has_code =
+        frame.code < facts.codes.size() && facts.codes[frame.code].source < facts.sources.size();
+    if (!has_code) frame.code = kNoCode;
   }
   for (SiteFact& site : facts.sites) {
     std::erase_if(site.frames, [&](std::uint32_t frame) { return frame >= facts.frames.size(); });

@@ -26,6 +26,8 @@ Report report_of(const TraceListing& trace) {
   Report report;
   const RecorderFacts& facts = trace.names.facts;
   report.modules = facts.modules;
+  report.sources = facts.sources;
+  report.codes = facts.codes;
   report.frames = facts.frames;
   report.process.pid = trace.names.process.pid;
   report.process.executable = trace.names.process.executable;
