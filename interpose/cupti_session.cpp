@@ -13,6 +13,7 @@
 #include <string>
 
 #include "allocator/capability.h"
+#include "allocator/kept_errno.h"
 #include "interpose/device_facts.h"
 #include "interpose/inside.h"
 #include "interpose/lookup.h"
@@ -67,10 +68,9 @@ State& made() { return *std::launder(reinterpret_cast<State*>(storage)); }
 // CUPTI writes records here, on its own threads or inside calls of the program's. Not from malloc:
 // that may be the program's own.
 void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  const int kept = errno;
+  const KeptErrno kept;
   void* const pages =
       mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  errno = kept;
   *buffer = pages == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(pages);
   *size = pages == MAP_FAILED ? 0 : kBufferBytes;
   *max_records = 0;  // as many as fit
@@ -103,9 +103,8 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
       now.memory.count_dropped(dropped);
     }
   }
-  const int kept = errno;
+  const KeptErrno kept;
   munmap(buffer, kBufferBytes);
-  errno = kept;
 }
 
 // We want no callbacks; who subscribes is the one that may record.

@@ -74,20 +74,27 @@ class Comparison {
     const std::string& ours = ours_.results[number];
     if (line.verb == "fault" && line.words.at(0) == "sticky" && native == "set") sticky_ = true;
     const bool spreads = is_tainted(line);
+    // Also of memory that is not compared any more: the refusal writes its line.
+    if (is_refused_export(line, native, ours)) exported_part_ = true;
     if (native == ours || spreads) return;
     if (is_by_design(line, native, ours)) return;
     add("line " + std::to_string(number) + ": " + text_of(line) + "\n    natively: " + native +
         "\n    with us:  " + ours);
   }
 
+  // Of a block that is a part of a segment.
+  [[nodiscard]] bool is_refused_export(const Line& line, const std::string& native,
+                                       const std::string& ours) const {
+    const bool exports = line.verb == "ipc_get" || line.verb == "sync_memops";
+    return exports && configuration_.mode == "cache" && native == "0" && ours == "801";
+  }
+
   bool is_by_design(const Line& line, const std::string& native, const std::string& ours) {
     if (line.verb == "info") return is_free_memory(native, ours);
     const bool is_stale = native.starts_with("stale:") || ours.starts_with("stale:");
     if (is_stale) return true;
-    const bool exports = line.verb == "ipc_get" || line.verb == "sync_memops";
-    if (exports && configuration_.mode == "cache" && native == "0" && ours == "801") {
+    if (is_refused_export(line, native, ours)) {
       tainted_.insert(line.words[0]);
-      exported_part_ = true;
       return true;
     }
     const bool opens = line.verb == "ipc_open" && configuration_.mode == "cache";
