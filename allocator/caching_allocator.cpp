@@ -32,8 +32,8 @@ CachingAllocator::~CachingAllocator() = default;
 Outcome CachingAllocator::State::allocate_otherwise(const Request& request) noexcept {
   Outcome out{.status = refuse(request),
               .requested = request.bytes,
-              .tag = request.tag,
-              .where = request.where};
+              .where = request.where,
+              .tag = request.tag};
   if (!out.status.ok()) return out;
   MutexLock lock(mutex);
   if (request.where.kind == Kind::pinned || request.whole) {

@@ -37,12 +37,12 @@ struct Outcome {
   Address address = 0;
   std::size_t rounded = 0;    // size of the block
   std::size_t requested = 0;  // size that was asked for
-  Tag tag = 0;                // of the allocation; a free tells whose block it was
   Place where{};
+  Tag tag = 0;  // of the allocation; a free tells whose block it was
   Source source = Source::none;
+  bool by_limit = false;         // out of memory: no room within the device's limit
   std::uint64_t backend_ns = 0;  // in reserve and release
   std::uint64_t wait_ns = 0;     // in wait: what a free costs by its synchronisation
-  bool by_limit = false;         // out of memory: no room within the device's limit
   // Of an allocation its number; of the end of one that of the newest allocation before it. So the
   // changes of all threads can be put into their order later.
   std::uint64_t serial = 0;

@@ -31,8 +31,8 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
               .address = address,
               .rounded = bytes,
               .requested = bytes,
-              .tag = tag,
-              .where = where};
+              .where = where,
+              .tag = tag};
   const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
   MutexLock lock(state_->mutex);
   state_->rooms[promise.device].promised -= promise.bytes;

@@ -50,8 +50,8 @@ inline Outcome CachingAllocator::State::hit(PlaceMemory& place, PoolClass pool,
               .address = blocks[found.block].address(),
               .rounded = to_bytes(size),
               .requested = request.bytes,
-              .tag = request.tag,
               .where = request.where,
+              .tag = request.tag,
               .source = Source::hit};
   hand_out(place, pool, found, size, out);
   return out;
@@ -89,8 +89,8 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
               .address = block.address(),
               .rounded = to_bytes(block.size),
               .requested = block.requested,
-              .tag = block.tag,
               .where = place.place,
+              .tag = block.tag,
               .wait_ns = wait_ns,
               .serial = last_serial.load(std::memory_order_relaxed)};
   if (fault(Fault::lost_free)) return out;

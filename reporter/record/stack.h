@@ -12,11 +12,12 @@ namespace vramscope {
 inline constexpr std::size_t kMaxFrames = 128;
 
 // A frame of Python: the instruction `offset` bytes behind the first of the code object at `code`.
+// Without initial values: to clear those of a stack would cost each call 30 ns.
 struct PythonFrame {
-  std::uintptr_t code = 0;
-  std::uint64_t identity = 0;  // of the code object; another one at the same address has another
-  std::uint32_t offset = 0;
-  bool ends_loop = false;  // the outermost that its evaluation loop runs
+  std::uintptr_t code;
+  std::uint64_t identity;  // of the code object; another one at the same address has another
+  std::uint32_t offset;
+  bool ends_loop;  // the outermost that its evaluation loop runs
 };
 
 // Return addresses, innermost first, our own library's frames removed; and beside them the thread's
