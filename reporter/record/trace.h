@@ -51,7 +51,8 @@ class Trace {
  private:
   [[nodiscard]] TraceLane* new_lane() noexcept;
   void count(const TraceLane::Written& written) noexcept;
-  void write(ChunkType type, const TraceFacts::Chunks& chunks) noexcept;
+  void write(ChunkType type, const TraceFacts::Chunks& chunks) noexcept
+      VRAMSCOPE_REQUIRES(facts_lock_);
 
   const std::unique_ptr<ChunkSink> sink_;
   const Bell bell_;
