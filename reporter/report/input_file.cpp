@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
+
+#include "reporter/report/descriptor.h"
 
 namespace vramscope {
 
@@ -16,24 +17,6 @@ namespace {
 
 constexpr std::size_t kChunk = 1 << 16;
 constexpr std::size_t kLargest = std::size_t{4} << 30;  // 30 million blocks
-
-class Descriptor {
- public:
-  // Without waiting for somebody to open a FIFO's other end.
-  explicit Descriptor(const std::string& path)
-      : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  const int number_;
-};
-
-std::string reason() { return std::generic_category().message(errno); }
 
 // -1: errno tells. 0: end of file. Waits for a pipe's writer; without one there is nothing to wait
 // for and the file ends.
@@ -60,9 +43,9 @@ std::string wrong_beginning(const std::string& text) {
 }  // namespace
 
 InputFile read_file(const std::string& path) {
-  const Descriptor file(path);
+  const Descriptor file(path, O_NONBLOCK);  // nobody may be at the other end of a FIFO
   InputFile result;
-  if (file.number() < 0) return {.text = {}, .problem = reason()};
+  if (file.number() < 0) return {.text = {}, .problem = reason_of_errno()};
   struct stat status {};
   const bool known = fstat(file.number(), &status) == 0;
   if (known && S_ISREG(status.st_mode)) {
@@ -71,7 +54,7 @@ InputFile read_file(const std::string& path) {
   for (ssize_t count = 1; count > 0 && result.problem.empty();) {
     count = append_chunk(file.number(), result.text);
     if (count < 0) {
-      result.problem = reason();
+      result.problem = reason_of_errno();
     } else if (result.text.size() > kLargest) {
       result.problem = "byte " + std::to_string(kLargest) + ": expected a smaller file";
     } else if (count == 0 && result.text.empty() && known && S_ISFIFO(status.st_mode)) {

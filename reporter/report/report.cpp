@@ -10,21 +10,22 @@
 
 namespace vramscope {
 
+SiteTotals& SiteTotals::operator+=(const SiteTotals& more) {
+  live_bytes += more.live_bytes;
+  live_count += more.live_count;
+  peak_bytes += more.peak_bytes;
+  peak_count += more.peak_count;
+  total_bytes += more.total_bytes;
+  total_count += more.total_count;
+  total_ns += more.total_ns;
+  return *this;
+}
+
 namespace {
 
 constexpr std::size_t kMaxSizeClass = 64;
 
 bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
-
-void add(SiteTotals& sum, const SiteTotals& more) {
-  sum.live_bytes += more.live_bytes;
-  sum.live_count += more.live_count;
-  sum.peak_bytes += more.peak_bytes;
-  sum.peak_count += more.peak_count;
-  sum.total_bytes += more.total_bytes;
-  sum.total_count += more.total_count;
-  sum.total_ns += more.total_ns;
-}
 
 SiteTotals totals_of(const TagTotals& tag, std::uint64_t total_ns) {
   return {.live_bytes = tag.live_bytes,
@@ -53,7 +54,7 @@ SiteTotals estimate_of(const SiteTotals& totals, const TagFact& fact, std::uint6
 
 void add(std::optional<SiteTotals>& sum, const SiteTotals& more) {
   if (!sum) sum.emplace();
-  add(*sum, more);
+  *sum += more;
 }
 
 template <class Count>
@@ -91,7 +92,7 @@ class SiteList {
     const SiteTotals sum = totals_of(totals, fact.total_ns);
     if (sum.total_count == 0 && sum.live_count == 0 && sum.total_ns == 0) return;
     Site& site = sites_[fact.site < sites_.size() ? fact.site : kUnknownSite];
-    add(site.totals, sum);
+    site.totals += sum;
     add_history(site, totals, fact);
     // The unknown tag belongs to no one kind or device.
     if (tag == 0) return;
@@ -102,7 +103,7 @@ class SiteList {
       part = site.parts.insert(
           part, {.kind = fact.place.kind, .device = fact.place.device, .totals = {}});
     }
-    add(part->totals, sum);
+    part->totals += sum;
     if (sample_bytes_ == 0) return;
     const SiteTotals more = estimate_of(sum, fact, sample_bytes_);
     add(part->estimate, more);

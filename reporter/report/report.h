@@ -144,6 +144,8 @@ struct SiteTotals {
   std::uint64_t total_bytes = 0;
   std::uint64_t total_count = 0;
   std::uint64_t total_ns = 0;
+
+  SiteTotals& operator+=(const SiteTotals& more);
 };
 // estimate: what the totals would be if all calls had a stack and not only samples.
 struct SitePart {

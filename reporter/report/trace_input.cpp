@@ -11,7 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <system_error>
+
+#include "reporter/report/descriptor.h"
 
 namespace vramscope {
 
@@ -20,23 +21,6 @@ namespace {
 constexpr std::size_t kLargest = std::size_t{32}
                                  << 30;  // of what is not mapped: 3,000,000,000 events
 constexpr unsigned char kZstdMagic[] = {0x28, 0xb5, 0x2f, 0xfd};  // RFC 8878, 3.1.1
-
-std::string reason() { return std::generic_category().message(errno); }
-
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path)
-      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  const int number_;
-};
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -62,7 +46,7 @@ void TraceInput::open(const std::string& path) {
   const Descriptor file(path);
   struct stat status {};
   if (file.number() < 0 || fstat(file.number(), &status) != 0) {
-    problem_ = reason();
+    problem_ = reason_of_errno();
     return;
   }
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
@@ -89,7 +73,7 @@ void TraceInput::read_all(int descriptor) {
     const ssize_t count = ::read(descriptor, read_.data() + used, kStep);
     read_.resize(used + static_cast<std::size_t>(count > 0 ? count : 0));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) problem_ = reason();
+    if (count < 0) problem_ = reason_of_errno();
     if (count <= 0) break;
   }
   bytes_ = bytes_of(read_);

@@ -88,20 +88,10 @@ class Chooser {
   std::vector<Role> roles_;  // by module
 };
 
-void add(SiteTotals& sum, const SiteTotals& more) {
-  sum.live_bytes += more.live_bytes;
-  sum.live_count += more.live_count;
-  sum.peak_bytes += more.peak_bytes;
-  sum.peak_count += more.peak_count;
-  sum.total_bytes += more.total_bytes;
-  sum.total_count += more.total_count;
-  sum.total_ns += more.total_ns;
-}
-
 void add(std::optional<SiteTotals>& sum, const std::optional<SiteTotals>& more) {
   if (!more) return;
   if (!sum) sum.emplace();
-  add(*sum, *more);
+  *sum += *more;
 }
 
 void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
@@ -110,7 +100,7 @@ void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more
 }
 
 void add(Site& sum, const Site& more) {
-  add(sum.totals, more.totals);
+  sum.totals += more.totals;
   add(sum.estimate, more.estimate);
   for (const SitePart& part : more.parts) {
     const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const SitePart& p) {
@@ -119,7 +109,7 @@ void add(Site& sum, const Site& more) {
     if (same == sum.parts.end()) {
       sum.parts.push_back(part);
     } else {
-      add(same->totals, part.totals);
+      same->totals += part.totals;
       add(same->estimate, part.estimate);
     }
   }

@@ -1,0 +1,35 @@
+// A file that is open for reading, and why one is not.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace vramscope {
+
+// Closed at the end. number(): -1 when it could not be opened, and errno tells why.
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string& path, int flags = 0)
+      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags)) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+// What errno says, in words.
+[[nodiscard]] inline std::string reason_of_errno() {
+  return std::generic_category().message(errno);
+}
+
+}  // namespace vramscope
