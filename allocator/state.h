@@ -174,12 +174,12 @@ struct CachingAllocator::State {
     return births.time_of(serial, last_serial.load(std::memory_order_relaxed));
   }
 
-  // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
-  // false means that nothing may be asked now and the block was put back.
   // What a block carries that is freed now: a wait has just finished, or is still to come.
   [[nodiscard]] Waits::Number number_of_free(const Waits& waits) const VRAMSCOPE_REQUIRES(mutex) {
     return reuse == Reuse::at_free ? waits.settled() : waits.now();
   }
+  // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
+  // false means that nothing may be asked now and the block was put back.
   [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
     if (fault(Fault::reuse_unproved)) return true;
     return reuse == Reuse::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
