@@ -118,13 +118,13 @@ bool Driver::is_device_address(Address address) {
   return device_at(address) != nullptr || windows().find(address) != nullptr;
 }
 
-std::byte* Driver::bytes_at(Address address) {
-  if (Device* device = device_at(address)) {
-    return device->graphs.contains(address) ? device->graphs.bytes_at(address)
-                                            : device->shadow.bytes_at(address);
+std::byte* Driver::bytes_at(Address start, std::uint64_t bytes) {
+  if (Device* device = device_at(start)) {
+    return device->graphs.contains(start) ? device->graphs.bytes_at(start, bytes)
+                                          : device->shadow.bytes_at(start, bytes);
   }
-  if (const auto window = windows().find(address)) return window->bytes_at(address);
-  return reinterpret_cast<std::byte*>(address);
+  if (const auto window = windows().find(start)) return window->bytes_at(start);
+  return reinterpret_cast<std::byte*>(start);
 }
 
 void Driver::wait_for_all_work() {

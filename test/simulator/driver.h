@@ -60,7 +60,7 @@ struct Driver {
   // Inside a device, a reservation or an import: the host cannot touch it.
   [[nodiscard]] bool is_device_address(Address address);
   // Where the bytes at a device or host address are.
-  [[nodiscard]] std::byte* bytes_at(Address address);
+  [[nodiscard]] std::byte* bytes_at(Address start, std::uint64_t bytes);
   // Waits for everything that was submitted in any context that is alive.
   void wait_for_all_work();
   // Gives memory back that has already left the table.

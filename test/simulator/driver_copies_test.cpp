@@ -34,6 +34,23 @@ TEST_F(DriverCopies, RefusesRangesThatLeaveTheAllocation) {
   EXPECT_EQ(CALL(cuMemcpyHtoD_v2)(device, local, 0), CUDA_SUCCESS);
 }
 
+TEST_F(DriverCopies, GivesPagesThatWereWrittenBackClean) {
+  for (const std::size_t bytes : {std::size_t{8192}, std::size_t{3} << 20}) {
+    const CUdeviceptr neighbour = allocate(bytes);
+    const CUdeviceptr device = allocate(bytes);
+    std::array<unsigned char, 2> back = {};
+
+    CALL(cuMemsetD8_v2)(neighbour, 7, bytes);
+    CALL(cuMemsetD8_v2)(device, 9, bytes);
+    CALL(cuMemFree_v2)(device);
+    EXPECT_EQ(allocate(bytes), device);
+    CALL(cuMemcpyDtoH_v2)(back.data(), device + 4096, 1);
+    CALL(cuMemcpyDtoH_v2)(back.data() + 1, neighbour + bytes - 1, 1);
+
+    EXPECT_EQ(back, (std::array<unsigned char, 2>{0, 7})) << bytes;
+  }
+}
+
 TEST_F(DriverCopies, CopiesBoxesBetweenPitches) {
   const CUdeviceptr device = allocate(64);
   const char rows[] = "abcdefgh";  // two rows of four

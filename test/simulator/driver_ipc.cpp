@@ -128,7 +128,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
   const auto found = driver().memory.find(pointer);
   if (!found || !found->is_plain()) return CUDA_ERROR_INVALID_VALUE;
   Device& device = *driver().devices[static_cast<std::size_t>(found->device)];
-  const auto place = device.shadow.export_from(found->start, found->buffer_id);
+  const auto place = device.shadow.export_from(found->start, found->bytes, found->buffer_id);
   if (!place) return CUDA_ERROR_MAP_FAILED;
   IpcHandle content = {.mark = {},
                        .exporter = getpid(),

@@ -69,8 +69,8 @@ bool GraphMemory::contains(Address address) const {
   return shadow != nullptr && shadow->contains(address);
 }
 
-std::byte* GraphMemory::bytes_at(Address address) const {
-  return shadow_.load()->bytes_at(address);
+std::byte* GraphMemory::bytes_at(Address start, std::uint64_t bytes) {
+  return shadow_.load()->bytes_at(start, bytes);
 }
 
 Status GraphMemory::use(std::uint64_t bytes) {

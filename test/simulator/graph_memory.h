@@ -31,7 +31,7 @@ class GraphMemory {
   [[nodiscard]] std::optional<Address> take_address(std::uint64_t bytes);
   void give_address(Address start, std::uint64_t bytes);
   [[nodiscard]] bool contains(Address address) const;
-  [[nodiscard]] std::byte* bytes_at(Address address) const;
+  [[nodiscard]] std::byte* bytes_at(Address start, std::uint64_t bytes);
   void discard(Address start, std::uint64_t bytes);
 
   // Begins and ends the use of that many bytes of the device.

@@ -70,7 +70,7 @@ PhysicalMemory::Made PhysicalMemory::create(const CUmemAllocationProp& propertie
     const std::lock_guard lock(shared_mutex);
     shared()[made->place_.inode] = made;
   } else {
-    const auto place = device.shadow.place_of(grant.address);
+    const auto place = device.shadow.place_of(grant.address, bytes);
     if (!place) return {.result = CUDA_ERROR_OUT_OF_MEMORY, .memory = {}};
     made->place_ = *place;
   }

@@ -40,7 +40,10 @@ std::uint64_t inode_of(int file) {
 }
 
 ShadowMemory::ShadowMemory(std::uint64_t bytes)
-    : reserved_(bytes + kGranule), bytes_(bytes), next_new_page_(kNewPagesAt) {
+    : reserved_(bytes + kGranule),
+      bytes_(bytes),
+      used_(bytes / kGranule),
+      next_new_page_(kNewPagesAt) {
   file_ = memfd_create("vramscope-simulated-device", MFD_CLOEXEC);
   if (file_ < 0 || ftruncate(file_, static_cast<off_t>(kFileBytes)) != 0) return;
   inode_ = inode_of(file_);
@@ -60,6 +63,7 @@ ShadowMemory::~ShadowMemory() {
 bool ShadowMemory::open_to_host(Address start, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   bool all = file_is_open();
+  note_use(start, bytes);
   each_piece(start, start + round_up(bytes, kPage),
              [&](Address at, std::uint64_t length, std::uint64_t offset) {
                all = all && map(pointer(at), length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
@@ -75,7 +79,7 @@ void ShadowMemory::close_to_host(Address start, std::uint64_t bytes) {
 
 void ShadowMemory::discard(Address start, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (is_left_to_importers(start, bytes) || !file_is_open()) return;
+  if (is_left_to_importers(start, bytes) || !was_used(start, bytes) || !file_is_open()) return;
   each_piece(round_up(start, kPage), (start + bytes) / kPage * kPage,
              [&](Address, std::uint64_t length, std::uint64_t offset) {
                fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -93,14 +97,16 @@ void ShadowMemory::settle(Address start, std::uint64_t bytes) {
   }
 }
 
-std::optional<FilePlace> ShadowMemory::place_of(Address start) const {
+std::optional<FilePlace> ShadowMemory::place_of(Address start, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (!file_is_open()) return std::nullopt;
+  note_use(start, bytes);
   return FilePlace{.file = file_, .inode = inode_, .offset = offset_of(start)};
 }
 
-std::optional<FilePlace> ShadowMemory::export_from(Address start, std::uint64_t id) {
-  const auto place = place_of(start);
+std::optional<FilePlace> ShadowMemory::export_from(Address start, std::uint64_t bytes,
+                                                   std::uint64_t id) {
+  const auto place = place_of(start, bytes);
   if (!place) return std::nullopt;
   const std::lock_guard lock(mutex_);
   auto& slot = exports_[start];
@@ -110,6 +116,18 @@ std::optional<FilePlace> ShadowMemory::export_from(Address start, std::uint64_t 
   made->begin();
   slot = std::move(made);
   return place;
+}
+
+void ShadowMemory::note_use(Address start, std::uint64_t bytes) {
+  for (std::uint64_t at = granule_of(start); at <= granule_of(start + bytes - 1); ++at) {
+    used_[at].store(true, std::memory_order_relaxed);
+  }
+}
+
+bool ShadowMemory::was_used(Address start, std::uint64_t bytes) const {
+  const auto first = used_.begin() + static_cast<std::ptrdiff_t>(granule_of(start));
+  const auto last = used_.begin() + static_cast<std::ptrdiff_t>(granule_of(start + bytes - 1));
+  return std::find(first, last + 1, true) != last + 1;
 }
 
 // A program may close every descriptor, and get our number for a file of its own.
@@ -135,7 +153,7 @@ bool ShadowMemory::is_left_to_importers(Address start, std::uint64_t bytes) {
 
 void ShadowMemory::move_to_new_pages(Address start, std::uint64_t bytes) {
   if (!file_is_open()) return;
-  map(bytes_at(start), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
+  map(shadow_ + (start - base_), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
       next_new_page_);
   for (std::uint64_t at = 0; at < bytes; at += kGranule) moved_[start + at] = next_new_page_ + at;
   next_new_page_ += bytes;

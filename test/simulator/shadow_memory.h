@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "allocator/place.h"
 #include "test/simulator/export_slot.h"
+#include "test/simulator/granules.h"
 
 namespace vramscope::simulator {
 
@@ -38,14 +41,19 @@ class ShadowMemory {
   [[nodiscard]] bool ok() const { return shadow_ != nullptr; }
   [[nodiscard]] Address base() const { return base_; }  // on a 2 MiB boundary
   [[nodiscard]] bool contains(Address address) const { return address - base_ < bytes_; }
-  // Where the byte at device address `address` really is.
-  [[nodiscard]] std::byte* bytes_at(Address address) const { return shadow_ + (address - base_); }
+  // Where the bytes at device address `start` really are, for somebody who may write `bytes` of
+  // them; bytes > 0.
+  [[nodiscard]] std::byte* bytes_at(Address start, std::uint64_t bytes) {
+    note_use(start, bytes);
+    return shadow_ + (start - base_);
+  }
 
   // Lets the host read and write the range at its device address. Page aligned.
   [[nodiscard]] bool open_to_host(Address start, std::uint64_t bytes);
   void close_to_host(Address start, std::uint64_t bytes);
-  // The end of an allocation: gives the whole pages inside the range back; they read as zero
-  // afterwards. What other processes have open keeps its bytes, and the address gets new ones.
+  // The end of an allocation: gives the whole pages inside the range back, unless nobody was ever
+  // given their granules; they read as zero afterwards. What other processes have open keeps its
+  // bytes, and the address gets new ones.
   void discard(Address start, std::uint64_t bytes);
 
   // The start of an allocation with granules of its own: its bytes follow each other in the file
@@ -53,11 +61,18 @@ class ShadowMemory {
   void settle(Address start, std::uint64_t bytes);
   // The place of the byte at `start`; the bytes after it follow it up to the end of its granule,
   // or of its allocation. Nothing when the program closed the file.
-  [[nodiscard]] std::optional<FilePlace> place_of(Address start) const;
+  [[nodiscard]] std::optional<FilePlace> place_of(Address start, std::uint64_t bytes);
   // The same, and from now on the allocation that starts here can be opened by others.
-  [[nodiscard]] std::optional<FilePlace> export_from(Address start, std::uint64_t id);
+  [[nodiscard]] std::optional<FilePlace> export_from(Address start, std::uint64_t bytes,
+                                                     std::uint64_t id);
 
  private:
+  void note_use(Address start, std::uint64_t bytes);
+  // Was there ever use of a granule of the range? A graph may write again what was given back.
+  [[nodiscard]] bool was_used(Address start, std::uint64_t bytes) const;
+  [[nodiscard]] std::uint64_t granule_of(Address address) const {
+    return (address - base_) / kGranule;
+  }
   [[nodiscard]] bool file_is_open() const;
   [[nodiscard]] std::uint64_t offset_of(Address address) const;
   [[nodiscard]] bool is_left_to_importers(Address start, std::uint64_t bytes);
@@ -72,6 +87,9 @@ class ShadowMemory {
   std::byte* shadow_ = nullptr;
   int file_ = -1;
   std::uint64_t inode_ = 0;
+
+  // Granules with bytes that somebody may have written, from the first one on.
+  std::vector<std::atomic<bool>> used_;
 
   mutable std::mutex mutex_;  // guards everything below
   std::map<Address, std::unique_ptr<ExportSlot>> exports_;

@@ -41,18 +41,18 @@ std::optional<Allocation> find(Address start, std::uint64_t bytes, unsigned acce
 
 Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access, Purpose purpose) {
   constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
-  if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start)};
+  if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start, span(box, side))};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
   const auto known = find(side.start, span(box, side), access);
   const bool on_device = driver().is_device_address(side.start);
   if (!known && purpose == Purpose::node && is_graph_memory(side.start, span(box, side))) {
     if (claim == Claim::host) return kWrong;
-    return {.bytes = driver().bytes_at(side.start)};
+    return {.bytes = driver().bytes_at(side.start, span(box, side))};
   }
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (!known && driver().memory.find(side.start)) return kWrong;  // beyond the end of pinned memory
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
-  return {.bytes = driver().bytes_at(side.start),
+  return {.bytes = driver().bytes_at(side.start, span(box, side)),
           .pageable = !known,
           .host_visible = !on_device || known->kind == Kind::managed};
 }
