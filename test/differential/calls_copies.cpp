@@ -71,12 +71,6 @@ bool read_stream(Turn& turn, std::size_t at, Submission& to) {
 
 bool is_captured(const Submission& to) { return to.known != nullptr && to.known->capturing; }
 
-// Work with a memory was submitted, outside of captures.
-void note_work(const Submission& to, Memory& memory) {
-  std::erase(memory.pending, to.queue);
-  memory.pending.push_back(to.queue);
-}
-
 // A node with the memory was captured, which writes the spot, or none.
 void note_node(const Submission& to, Memory& memory, const Spot* spot) {
   GraphUse use{.memory = &memory, .life = memory.life};
@@ -112,7 +106,7 @@ void set(Turn& turn) {
   if (code != CUDA_SUCCESS) return;
   if (is_captured(to)) return note_node(to, memory, &spot);
   written(memory, spot) = true;
-  note_work(to, memory);
+  note_work(turn.world, memory, to.queue);
 }
 
 // copy a3 head|tail h1 head|tail STREAM|now: to, from
@@ -150,8 +144,8 @@ void copy(Turn& turn) {
     return note_node(to, to_memory, &to_spot);
   }
   written(to_memory, to_spot) = true;
-  note_work(to, to_memory);
-  note_work(to, from_memory);
+  note_work(turn.world, to_memory, to.queue);
+  note_work(turn.world, from_memory, to.queue);
 }
 
 std::uint64_t sum_of(const std::vector<unsigned char>& bytes) {

@@ -85,8 +85,7 @@ void launch(Turn& turn) {
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
   for (const GraphUse& use : executable.uses) {
-    std::erase(use.memory->pending, queue);
-    use.memory->pending.push_back(queue);
+    note_work(turn.world, *use.memory, queue);
     for (std::size_t i = 0; i < use.writes.size(); ++i) use.memory->written[i] |= use.writes[i];
   }
 }

@@ -96,6 +96,9 @@ void map(Turn& turn) {
   turn.world.begin(memory, MemoryKind::mapping, range.address, physical.bytes, physical.device,
                    kNone, turn.site(0));
   memory.backing = static_cast<int>(turn.index(2));
+  for (const auto& [name, other] : turn.world.memories) {
+    if (&other != &memory && has_same_bytes(memory, other)) memory.pending = other.pending;
+  }
   CUmemAccessDesc access{};
   access.location = form_of(physical.device).location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;

@@ -160,6 +160,17 @@ CUresult wait_for(const Queue& queue) {
 
 }  // namespace
 
+void note_work(World& world, Memory& memory, const Queue& queue) {
+  const auto note = [&](Memory& one) {
+    std::erase(one.pending, queue);
+    one.pending.push_back(queue);
+  };
+  if (memory.kind != MemoryKind::mapping) return note(memory);
+  for (auto& [name, other] : world.memories) {
+    if (has_same_bytes(memory, other)) note(other);
+  }
+}
+
 bool settle(World& world, Memory& memory, const Queue* queue) {
   while (!memory.pending.empty()) {
     const Queue first = memory.pending.front();

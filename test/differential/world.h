@@ -175,6 +175,12 @@ struct World {
   void end_context(int context);
 };
 
+// Live mappings of one physical memory: work with one of them is work with each.
+[[nodiscard]] inline bool has_same_bytes(const Memory& mapping, const Memory& other) {
+  return other.live && other.kind == MemoryKind::mapping && other.backing == mapping.backing;
+}
+// Work with the memory was submitted, outside of captures.
+void note_work(World& world, Memory& memory, const Queue& queue);
 // Waits for the work that may not have finished in another queue than `queue`. False: it may not
 // be waited for now (a capture), so nothing must touch the memory.
 [[nodiscard]] bool settle(World& world, Memory& memory, const Queue* queue);
