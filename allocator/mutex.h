@@ -10,9 +10,9 @@
 namespace vramscope {
 
 // For sections of some fifty nanoseconds that are entered millions of times: one atomic exchange
-// to lock, a plain store to unlock. A waiter spins for a few such sections and then sleeps. The
-// unlocking thread may miss a waiter that is just going to sleep (a fence that would prevent it
-// costs as much as a second exchange), so sleeps are short.
+// to lock, a plain store to unlock. A waiter looks again after some such sections, less and less
+// often, and then sleeps. The unlocking thread may miss a waiter that is just going to sleep (a
+// fence that would prevent it costs as much as a second exchange), so sleeps are short.
 // Threads: any.
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
@@ -25,7 +25,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   }
   void unlock() VRAMSCOPE_RELEASE() {
     locked_.store(0, std::memory_order_release);
-    if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (has_sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake();
   }
 
@@ -35,7 +35,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   void wake() noexcept;
 
   std::atomic<std::uint32_t> locked_{0};
-  std::atomic<std::uint32_t> sleepers_{0};
+  std::atomic<std::uint32_t> has_sleepers_{0};  // since somebody woke them last
 };
 
 using MutexLock = ScopedLock<Mutex>;
