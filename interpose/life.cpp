@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "allocator/fault.h"
+#include "allocator/kept_errno.h"
 #include "interpose/lookup.h"
 #include "interpose/profiler.h"
 
@@ -15,18 +16,31 @@
 namespace vramscope {
 namespace {
 
+// The C library's functions.
+namespace next {
+constinit NextDefinition<void(int)> exit_at_once{"_exit"};
+constinit NextDefinition<void(int)> exit_of_the_standard{"_Exit"};
+constinit NextDefinition<int(const char*, char* const[], char* const[])> execve{"execve"};
+constinit NextDefinition<int(const char*, char* const[])> execv{"execv"};
+constinit NextDefinition<int(const char*, char* const[])> execvp{"execvp"};
+constinit NextDefinition<int(const char*, char* const[], char* const[])> execvpe{"execvpe"};
+constinit NextDefinition<int(int, char* const[], char* const[])> fexecve{"fexecve"};
+constinit NextDefinition<int(int, const char*, char* const[], char* const[], int)> execveat{
+    "execveat"};
+}  // namespace next
+
 template <class Function>
-[[noreturn]] void leave(const char* name, int status) noexcept {
+[[noreturn]] void leave(NextDefinition<Function>& function, int status) noexcept {
   if (!fault(Fault::exit_without_report)) Profiler::final_report("exit");
-  next_definition<Function>(nullptr, name)(status);
+  function.get()(status);
   __builtin_unreachable();
 }
 
-// Runs `exec`; it returns only when it failed, and then the program goes on.
-template <class Exec>
-int replace_program(Exec exec) noexcept {
+// It returns only when it failed, and then the program goes on.
+template <class Function, class... Arguments>
+int replace_program(NextDefinition<Function>& exec, Arguments... arguments) noexcept {
   Profiler::report_before_exec();
-  return exec();
+  return exec.get()(arguments...);
 }
 
 // How many pointers a list of arguments has, the null one at its end included.
@@ -36,28 +50,35 @@ std::size_t length(va_list& rest) noexcept {
   return count;
 }
 
+__attribute__((constructor)) void find_next_definitions() {
+  const KeptErrno kept;
+  const auto find = [](auto&... functions) { (static_cast<void>(functions.get()), ...); };
+  find(next::exit_at_once, next::exit_of_the_standard, next::execve, next::execv, next::execvp,
+       next::execvpe, next::fexecve, next::execveat);
+}
+
 }  // namespace
 }  // namespace vramscope
 
-VRAMSCOPE_EXPORT void _exit(int status) { vramscope::leave<void(int)>("_exit", status); }
-VRAMSCOPE_EXPORT void _Exit(int status) noexcept { vramscope::leave<void(int)>("_Exit", status); }
+VRAMSCOPE_EXPORT void _exit(int status) { vramscope::leave(vramscope::next::exit_at_once, status); }
+VRAMSCOPE_EXPORT void _Exit(int status) noexcept {
+  vramscope::leave(vramscope::next::exit_of_the_standard, status);
+}
 
 // Each passes to the C library's function of the same name.
-#define VRAMSCOPE_EXEC(name, parameters, arguments)                                            \
-  VRAMSCOPE_EXPORT int name parameters noexcept {                                              \
-    return vramscope::replace_program(                                                         \
-        [&] { return vramscope::next_definition<int parameters>(nullptr, #name) arguments; }); \
+#define VRAMSCOPE_EXEC(name, parameters, ...)                              \
+  VRAMSCOPE_EXPORT int name parameters noexcept {                          \
+    return vramscope::replace_program(vramscope::next::name, __VA_ARGS__); \
   }
-VRAMSCOPE_EXEC(execve, (const char* path, char* const argv[], char* const envp[]),
-               (path, argv, envp))
-VRAMSCOPE_EXEC(execv, (const char* path, char* const argv[]), (path, argv))
-VRAMSCOPE_EXEC(execvp, (const char* file, char* const argv[]), (file, argv))
-VRAMSCOPE_EXEC(execvpe, (const char* file, char* const argv[], char* const envp[]),
-               (file, argv, envp))
-VRAMSCOPE_EXEC(fexecve, (int fd, char* const argv[], char* const envp[]), (fd, argv, envp))
+VRAMSCOPE_EXEC(execve, (const char* path, char* const argv[], char* const envp[]), path, argv, envp)
+VRAMSCOPE_EXEC(execv, (const char* path, char* const argv[]), path, argv)
+VRAMSCOPE_EXEC(execvp, (const char* file, char* const argv[]), file, argv)
+VRAMSCOPE_EXEC(execvpe, (const char* file, char* const argv[], char* const envp[]), file, argv,
+               envp)
+VRAMSCOPE_EXEC(fexecve, (int fd, char* const argv[], char* const envp[]), fd, argv, envp)
 VRAMSCOPE_EXEC(execveat,
                (int folder, const char* path, char* const argv[], char* const envp[], int flags),
-               (folder, path, argv, envp, flags))
+               folder, path, argv, envp, flags)
 
 // execl and its family: the arguments become an array on the stack (a child of vfork must not
 // allocate); execle's environment stands behind the null pointer.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+
 #include "interpose/functions.h"
 
 namespace vramscope {
@@ -25,6 +27,27 @@ template <class F>
 [[nodiscard]] F* next_definition(F*, const char* name) noexcept {
   return reinterpret_cast<F*>(real_dlsym(reinterpret_cast<void*>(-1L), name));  // RTLD_NEXT
 }
+
+// The same for a function that a program may call where the loader must not be asked: in a child of
+// clone() or _Fork(), in which another thread's hold of the loader's lock lasts for ever, and in a
+// signal handler. Ask once before the program starts. Threads: any.
+template <class F>
+class NextDefinition {
+ public:
+  constexpr explicit NextDefinition(const char* name) : name_(name) {}
+  [[nodiscard]] F* get() noexcept {
+    F* function = found_.load(std::memory_order_acquire);
+    if (function == nullptr) [[unlikely]] {
+      function = next_definition<F>(nullptr, name_);
+      found_.store(function, std::memory_order_release);
+    }
+    return function;
+  }
+
+ private:
+  const char* const name_;
+  std::atomic<F*> found_{nullptr};
+};
 
 // The row that cuGetProcAddress means by `symbol`: the newest one with since <= version, in the
 // asked stream flavour where the function has flavours. Null when there is none.

@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "allocator/fault.h"
+#include "allocator/kept_errno.h"
 #include "interpose/lookup.h"
 
 #define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -64,20 +65,28 @@ class Change {
   sigset_t before_;
 };
 
-template <class Function>
-Function* real(Function* type, const char* name, std::atomic<Function*>& found) noexcept {
-  Function* function = found.load(std::memory_order_acquire);
-  if (function == nullptr) {
-    function = next_definition(type, name);
-    found.store(function, std::memory_order_release);
-  }
-  return function;
+// The C library's functions.
+namespace next {
+constinit NextDefinition<int(int, const Action*, Action*)> sigaction{"sigaction"};
+constinit NextDefinition<int(int, int)> siginterrupt{"siginterrupt"};
+using SetHandler = NextDefinition<sighandler_t(int, sighandler_t)>;
+constinit SetHandler signal{"signal"};
+constinit SetHandler bsd_signal{"bsd_signal"};
+constinit SetHandler ssignal{"ssignal"};
+constinit SetHandler sysv_signal{"sysv_signal"};
+constinit SetHandler __sysv_signal{"__sysv_signal"};
+constinit SetHandler sigset{"sigset"};
+}  // namespace next
+
+__attribute__((constructor)) void find_next_definitions() {
+  const KeptErrno kept;
+  const auto find = [](auto&... functions) { (static_cast<void>(functions.get()), ...); };
+  find(next::sigaction, next::siginterrupt, next::signal, next::bsd_signal, next::ssignal,
+       next::sysv_signal, next::__sysv_signal, next::sigset);
 }
 
 int real_sigaction(int signal, const Action* action, Action* old) noexcept {
-  using Function = int(int, const Action*, Action*);
-  static constinit std::atomic<Function*> found{nullptr};
-  return real<Function>(nullptr, "sigaction", found)(signal, action, old);
+  return next::sigaction.get()(signal, action, old);
 }
 
 bool is_function(const Action& action) noexcept {
@@ -245,10 +254,8 @@ VRAMSCOPE_EXPORT int __sigaction(int signal, const struct sigaction* action,
 #define VRAMSCOPE_SIGNAL_ALIAS(name, change)                                      \
   VRAMSCOPE_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept { \
     if (vramscope::is_ours(signal)) return vramscope::change;                     \
-    using Function = sighandler_t(int, sighandler_t);                             \
-    Function* const real = vramscope::next_definition<Function>(nullptr, #name);  \
     struct sigaction old {};                                                      \
-    old.sa_handler = real(signal, handler);                                       \
+    old.sa_handler = vramscope::next::name.get()(signal, handler);                \
     vramscope::hide_handler(signal, &old);                                        \
     return old.sa_handler;                                                        \
   }
@@ -266,9 +273,7 @@ VRAMSCOPE_EXPORT int sigignore(int signal) noexcept {
 }
 
 VRAMSCOPE_EXPORT int siginterrupt(int signal, int interrupt) noexcept {
-  using Function = int(int, int);
-  const int result =
-      vramscope::next_definition<Function>(nullptr, "siginterrupt")(signal, interrupt);
+  const int result = vramscope::next::siginterrupt.get()(signal, interrupt);
   if (result == 0 && vramscope::is_ours(signal)) vramscope::note_interrupts(interrupt != 0);
   return result;
 }
