@@ -23,24 +23,20 @@ inline bool DeviceCounters::is_raised(Pair lanes) {
 inline void DeviceCounters::drop(Level& own, Pair blocks, Pair requested) {
   own.below.blocks += blocks;
   own.below.requested += requested;
-  all_.below.blocks += blocks;
-  all_.below.requested += requested;
 }
 
 void DeviceCounters::count_splits(PoolClass pool, SplitChange split) {
   const Pair splits{split.count, split.bytes};
   Level& own = pools_[static_cast<std::size_t>(pool)];
   own.below.splits -= splits;
-  all_.below.splits -= splits;
   own.added.splits += splits & ~(splits >> 63);
-  if (is_raised(own.below.splits | all_.below.splits)) [[unlikely]]
+  if (is_raised(own.below.splits | all_below(&Lanes::splits))) [[unlikely]]
     raise(own);
 }
 
 void DeviceCounters::change_active(PoolClass pool, Pair active) {
   Level& own = pools_[static_cast<std::size_t>(pool)];
   own.below.active -= active;
-  all_.below.active -= active;
   own.added.active += active & (active > 0);
   raise(own);
 }
@@ -49,23 +45,25 @@ void DeviceCounters::change_active(PoolClass pool, Pair active) {
 void DeviceCounters::separate_active() {
   if (active_apart_) return;
   active_apart_ = true;
-  for (Level* level : {&pools_[0], &pools_[1], &all_}) {
-    for (Lanes* lanes : {&level->below, &level->peak, &level->added, &level->base}) {
+  for (Level& level : pools_) {
+    for (Lanes* lanes : {&level.below, &level.peak, &level.added, &level.base}) {
       lanes->active = lanes->blocks;
     }
   }
+  all_peak_.active = all_peak_.blocks;
+  apart_.active = apart_.blocks;
 }
 
 void DeviceCounters::raise(Level& own) {
-  raise_one(own);
-  raise_one(all_);
-}
-
-void DeviceCounters::raise_one(Level& level) {
   for (Pair Lanes::*pair : kPairs) {
-    const Pair excess = level.below.*pair & (level.below.*pair < 0);
-    level.peak.*pair -= excess;
-    level.below.*pair -= excess;
+    const Pair excess = own.below.*pair & (own.below.*pair < 0);
+    own.peak.*pair -= excess;
+    own.below.*pair -= excess;
+    apart_.*pair += excess;
+    const Pair below = all_below(pair);
+    const Pair excess_of_all = below & (below < 0);
+    all_peak_.*pair -= excess_of_all;
+    apart_.*pair -= excess_of_all;
   }
 }
 
@@ -81,11 +79,9 @@ void DeviceCounters::count_allocation(PoolClass pool, std::uint64_t bytes, std::
   own.below.blocks -= blocks;
   own.below.requested -= requested;
   own.below.splits -= splits;
-  all_.below.blocks -= blocks;
-  all_.below.requested -= requested;
-  all_.below.splits -= splits;
-  if (is_raised(own.below.blocks | own.below.requested | own.below.splits | all_.below.blocks |
-                all_.below.requested | all_.below.splits)) [[unlikely]]
+  if (is_raised(own.below.blocks | own.below.requested | own.below.splits |
+                all_below(&Lanes::blocks) | all_below(&Lanes::requested) |
+                all_below(&Lanes::splits))) [[unlikely]]
     raise(own);
   if (active_apart_) [[unlikely]]
     change_active(pool, blocks);
@@ -133,10 +129,12 @@ void DeviceCounters::count_segment_kept(PoolClass pool, std::uint64_t bytes) {
 }
 
 void DeviceCounters::reset_peaks() {
-  for (Level* level : {&pools_[0], &pools_[1], &all_}) {
-    for (Pair Lanes::*pair : kPairs) {
-      level->peak.*pair -= level->below.*pair;
-      level->below.*pair = Pair{};
+  for (Pair Lanes::*pair : kPairs) {
+    all_peak_.*pair -= all_below(pair);
+    apart_.*pair = Pair{};
+    for (Level& level : pools_) {
+      level.peak.*pair -= level.below.*pair;
+      level.below.*pair = Pair{};
     }
   }
   rare_.reset_peaks();
@@ -168,7 +166,8 @@ PooledStat DeviceCounters::read(Pair Lanes::*pair, int lane) const {
   PooledStat stat;
   stat.small_pool = read(pools_[static_cast<std::size_t>(PoolClass::small)], pair, lane);
   stat.large_pool = read(pools_[static_cast<std::size_t>(PoolClass::large)], pair, lane);
-  stat.all = read(all_, pair, lane);
+  stat.all.peak = (all_peak_.*pair)[lane];
+  stat.all.current = stat.all.peak - all_below(pair)[lane];
   stat.all.allocated = stat.small_pool.allocated + stat.large_pool.allocated;
   stat.all.freed = stat.small_pool.freed + stat.large_pool.freed;
   return stat;

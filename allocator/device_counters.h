@@ -15,7 +15,9 @@ namespace vramscope {
 
 // What changes with every allocation and free. Each lane is kept as its distance below its peak
 // (so one sign test finds a new peak in any lane) and, per pool, as what was added since the last
-// reset. The rest is derived: current = peak - below, and freed = added - change of current.
+// reset. The rest is derived: current = peak - below, and freed = added - change of current. What
+// holds for both pools together has a peak only: how far below it they are is what each is below
+// its own peak and a difference of peaks, which changes with them alone.
 // active and active_bytes are allocation and allocated_bytes until a block is released before it
 // is reusable; from then on they have lanes of their own.
 // Threads: one at a time.
@@ -58,25 +60,28 @@ class DeviceCounters {
   };
   static constexpr Pair Lanes::*kPairs[] = {&Lanes::blocks, &Lanes::requested, &Lanes::splits,
                                             &Lanes::active};
-  struct Level {
+  struct Level {    // of a pool
     Lanes below{};  // peak - current; negative only until raise()
     Lanes peak{};
-    Lanes added{};  // pools only: `all` is their sum
-    Lanes base{};   // pools only: current at the last reset_accumulated
+    Lanes added{};
+    Lanes base{};  // current at the last reset_accumulated
   };
 
-  void drop(Level& own, Pair blocks, Pair requested);
+  static void drop(Level& own, Pair blocks, Pair requested);
   [[gnu::noinline]] void change_active(PoolClass pool, Pair active);
   void separate_active();
   [[nodiscard]] static bool is_raised(Pair lanes);
+  [[nodiscard]] Pair all_below(Pair Lanes::*pair) const {
+    return pools_[0].below.*pair + pools_[1].below.*pair + apart_.*pair;
+  }
   [[gnu::noinline]] void raise(Level& own);
-  static void raise_one(Level& level);
   static void rebase(Level& level);
   [[nodiscard]] PooledStat read(Pair Lanes::*pair, int lane) const;
   [[nodiscard]] static Stat read(const Level& level, Pair Lanes::*pair, int lane);
 
   Level pools_[2];  // by PoolClass
-  Level all_;
+  Lanes all_peak_{};
+  Lanes apart_{};  // the peak of both together - the sum of their peaks
   bool active_apart_ = false;
   DeviceStatistics rare_;
 };
