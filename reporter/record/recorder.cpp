@@ -136,15 +136,20 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
 }
 
 // Whether there is one now and was none. A library that a program loads for itself is visible to it
-// alone, and is found by its name.
+// alone, and is found by its name; after the first look every one is. So the loader is asked for
+// symbols only when there is reason to: who holds its lock may be waiting for this thread.
 bool Recorder::State::look_for_python() {
   const DlsymFunction real_dlsym = python_dlsym.load(std::memory_order_acquire);
   const std::uint64_t loaded = modules.loaded();
-  if (real_dlsym == nullptr || python_looked.exchange(loaded) == loaded) return false;
+  if (real_dlsym == nullptr) return false;
+  const std::uint64_t before = python_looked.exchange(loaded);
+  if (before == loaded) return false;
+  const std::string library = modules.loaded_file("libpython");
+  if (before != 0 && library.empty()) return false;
   // Who takes it away looks; the others find what it finds with their next stack.
   if (python_dlsym.exchange(nullptr) == nullptr) return false;
   std::string version;
-  const PythonState state = open_python(real_dlsym, modules.loaded_file("libpython"), version);
+  const PythonState state = open_python(real_dlsym, library, version);
   if (state == PythonState::none) python_dlsym.store(real_dlsym, std::memory_order_release);
   if (state == PythonState::unknown) {
     warn(("frames of Python " + version + " are not read, only native ones: known are " +

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/thread_counters.h"
 
+#include <pthread.h>
+
+#include <new>
+
 namespace vramscope {
 
 namespace {
@@ -108,7 +112,8 @@ struct ThreadCounters::Slot {
 __attribute__((
     tls_model("initial-exec"))) thread_local constinit ThreadCounters::Slot ThreadCounters::slot_{};
 
-// Gives the set back when its thread ends.
+// Gives the set back when its thread ends. Kept under a key, as a thread_local object would be
+// registered under the loader's lock: who holds that may be waiting for this thread.
 struct ThreadCounters::Reaper {
   std::shared_ptr<Pool> pool;
 
@@ -117,9 +122,23 @@ struct ThreadCounters::Reaper {
     slot_ = {};
     pool.reset();
   }
-  ~Reaper() {
-    release();
+  static void end(void* reaper) noexcept {
+    auto* const own = static_cast<Reaper*>(reaper);
+    own->release();
     slot_.ended = true;
+    delete own;
+  }
+  // Made when missing; may throw bad_alloc. Null: the process has no keys left.
+  static Reaper* of_this_thread() {
+    static const struct Key {
+      pthread_key_t key{};
+      const bool made = pthread_key_create(&key, end) == 0;
+    } only;
+    if (!only.made) return nullptr;
+    if (void* const known = pthread_getspecific(only.key)) return static_cast<Reaper*>(known);
+    auto made = std::make_unique<Reaper>();
+    if (pthread_setspecific(only.key, made.get()) != 0) throw std::bad_alloc();
+    return made.release();
   }
 };
 
@@ -149,10 +168,11 @@ CounterSet* ThreadCounters::own_set() {
 }
 
 CounterSet* ThreadCounters::take_set() {
-  static thread_local Reaper reaper;
+  Reaper* reaper = Reaper::of_this_thread();
+  if (reaper == nullptr) return nullptr;
   CounterSet* const set = pool_->take();
-  reaper.release();  // another recorder's, which only a test has
-  reaper.pool = pool_;
+  reaper->release();  // another recorder's, which only a test has
+  reaper->pool = pool_;
   slot_ = {.pool = pool_.get(), .set = set, .ended = false};
   return set;
 }

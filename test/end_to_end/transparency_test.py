@@ -76,6 +76,7 @@ VICTIMS = [
     (["late_calls", "shutdown"], ""),
     (["late_calls", "thread"], ""),
     (["linked"], ""),
+    (["loading"], ""),
     (["longjmp", "jump"], "slow_free_us=10"),
     (["longjmp", "alternate"], "slow_free_us=10"),
     (["malloc_hook"], ""),
