@@ -12,6 +12,7 @@
 
 #include "allocator/capability.h"
 #include "allocator/kept_errno.h"
+#include "allocator/uncancelled.h"
 #include "interpose/nested.h"
 #include "interpose/profiler.h"
 
@@ -95,6 +96,7 @@ constinit thread_local bool holds_allocator = false;  // for ever: nothing unloc
 
 bool was_abandoned(const void* entering) noexcept {
   const KeptErrno kept;
+  const Uncancelled uncancelled;
   const std::uintptr_t mark = inside_mark;
   if (system_locks_held != 0 || holds_allocator || on_signal_stack()) return false;
   if (!Mappings().hold_both(mark, stack_address(entering))) return false;

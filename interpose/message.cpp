@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "allocator/kept_errno.h"
+#include "allocator/uncancelled.h"
 #include "reporter/report/write_signals.h"
 
 namespace vramscope {
@@ -23,6 +24,7 @@ void say(const char* text) noexcept {
                                        {const_cast<char*>(text), std::strlen(text)},
                                        {const_cast<char*>(kEnd), 1}}};
   {
+    const Uncancelled uncancelled;
     const HeldWriteSignals held;  // nobody may be reading
     [[maybe_unused]] const ssize_t written = writev(STDERR_FILENO, parts.data(), parts.size());
   }

@@ -12,6 +12,7 @@
 
 #include "allocator/call_time.h"
 #include "allocator/fault.h"
+#include "allocator/uncancelled.h"
 #include "interpose/alloc_conf.h"
 #include "interpose/bypasses.h"
 #include "interpose/clock.h"
@@ -95,6 +96,7 @@ void Profiler::limit_devices() noexcept {
 
 void Profiler::start() noexcept {
   if (switched_off() || starting.test_and_set()) return;
+  const Uncancelled uncancelled;
   if (!driver_is_complete()) {
     say("this driver lacks functions of CUDA 11.8; the program runs unrecorded");
     return;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "allocator/kept_errno.h"
+#include "allocator/uncancelled.h"
 #include "reporter/record/hash.h"
 #include "reporter/record/own_text.h"
 #include "reporter/record/python_stack.h"
@@ -125,6 +126,7 @@ std::size_t walk(const Frame* frame, Addresses& addresses, std::size_t size) {
   if (stacks.method == StackMethod::frame_pointers) {
     return walk_frame_pointers(frame, addresses, size);
   }
+  const Uncancelled uncancelled;  // libunwind tries by a pipe whether memory can be read
   const int depth =
       stacks.backtrace(reinterpret_cast<void**>(addresses.data()), static_cast<int>(size));
   return depth < 0 ? 0 : std::min(static_cast<std::size_t>(depth), size);

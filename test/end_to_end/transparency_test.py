@@ -16,6 +16,7 @@ VICTIMS = [
     (["alignment"], ""),
     (["arrays"], ""),
     (["backtrace"], ""),
+    (["cancelled"], ""),
     (["capture_contexts"], ""),
     (["capture_ends"], ""),
     (["capture_free", "allocate"], ""),

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/driver_gates.h"
 
+#include "allocator/uncancelled.h"
+
 namespace vramscope::simulator {
 
 namespace {
@@ -23,6 +25,7 @@ class FlavourScope {
 template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
 CUresult enter(Parameters... arguments) {
   if (const CUresult refusal = admit(kNeeds); refusal != CUDA_SUCCESS) return refusal;
+  const Uncancelled no_cancellation_point;
   const FlavourScope scope(kFlavour);
   return kBody(arguments...);
 }

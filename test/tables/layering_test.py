@@ -12,7 +12,7 @@ ROOMS = ("interpose", "allocator", "reporter", "test")
 ARROWS = [
     (r"interpose/", r"allocator/"),
     (r"interpose/", r"reporter/(record|report)/"),
-    (r"reporter/", r"allocator/(capability|kept_errno|place|statistics|snapshot)\.h$"),
+    (r"reporter/", r"allocator/(capability|kept_errno|place|statistics|snapshot|uncancelled)\.h$"),
     (r"reporter/view/", r"interpose/(options\.h|options\.def|functions\.def)$"),
     (r"test/", r""),
 ]
