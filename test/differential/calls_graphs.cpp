@@ -62,6 +62,7 @@ void instantiate(Turn& turn) {
   executable = graph;
   executable.handle = nullptr;
   executable.executable = handle;
+  executable.context = turn.world.find_context(current_context());  // it ends with that
   turn.world.note_graph();
 }
 
