@@ -1,10 +1,12 @@
 // Times pairs of cuMemAlloc and cuMemFree through the driver's door, as a program would call them.
 // SPDX-License-Identifier: Apache-2.0
 //
-// routed_pair [BYTES [PAIRS [FRAMES]]]   One JSON object on stdout: time that passed, and time that
-// the thread ran (the two differ where a call waits for the device), and the same for a wait alone.
-// FRAMES more frames are on the stack below the calls. scripts/bench runs it with and without the
-// preload library; the difference is what routing costs, less the wait that each free makes.
+// routed_pair [BYTES [PAIRS [FRAMES [written]]]]   One JSON object on stdout: time that passed, and
+// time that the thread ran (the two differ where a call waits for the device), and the same for a
+// wait alone. FRAMES more frames are on the stack below the calls. `written`: the memory was
+// written once, so that the simulated driver enters the kernel at each free; what runs then finds
+// caches and branch predictors cold. scripts/bench runs it with and without the preload library;
+// the difference is what routing costs, less the wait that each free makes.
 #include <dlfcn.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ using CtxSetCurrent = int (*)(void*);
 using MemAlloc = int (*)(Pointer*, std::size_t);
 using MemFree = int (*)(Pointer);
 using CtxSynchronize = int (*)();
+using Memset = int (*)(Pointer, unsigned char, std::size_t);
 
 constexpr int kRounds = 11;
 constexpr int kVersion = 12000;  // the version that this program speaks
@@ -106,6 +109,14 @@ Work prepare(GetProcAddress get, std::size_t bytes, int pairs) {
           resolve<CtxSynchronize>(get, "cuCtxSynchronize"), bytes, pairs};
 }
 
+void write_once(GetProcAddress get, const Work& work) {
+  Pointer pointer = 0;
+  if (const int code = work.allocate(&pointer, work.bytes)) fail("cuMemAlloc", code);
+  const auto set = resolve<Memset>(get, "cuMemsetD8");
+  if (const int code = set(pointer, 0, work.bytes)) fail("cuMemsetD8", code);
+  if (const int code = work.release(pointer)) fail("cuMemFree", code);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -120,6 +131,7 @@ int main(int argc, char** argv) {
   const auto get = reinterpret_cast<GetProcAddress>(dlsym(driver, "cuGetProcAddress_v2"));
   if (!get || pairs < 1) fail("cuGetProcAddress_v2", -1);
   const Work work = prepare(get, bytes, pairs);
+  if (argc > 4) write_once(get, work);
 
   std::thread([] { pause(); }).detach();  // glibc flatters processes that have one thread
   std::vector<double> passed;
