@@ -139,7 +139,6 @@ std::string CachingAllocator::State::check_invariants() const {
   for (const auto& [address, segment] : segments) {
     for (BlockIndex i = segment.first; i != kNoBlock; i = blocks[i].next) {
       const Block& block = blocks[i];
-      if (block.is_free() && block.is_part() && block.is_mapped()) return "a free part is mapped";
       if (!block.is_free() && !block.is_mapped()) return "a live block is not mapped";
       if (!block.is_mapped()) continue;
       ++reachable;

@@ -97,35 +97,32 @@ void Pools::number(BlockTable& blocks, BlockIndex block, Waits::Number freed) no
 SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry) noexcept {
   BlockIndex block = entry.block;
   assert(!blocks[block].is_free());
-  const std::uint64_t requested = blocks[block].requested;
   const Units own = blocks[block].size;
-  const BlockIndex prev = blocks[block].prev;
+  const BlockIndex next = blocks[block].next;
   Units size = own;
   std::int64_t merged = 0;
-  if (const BlockIndex next = blocks[block].next; blocks[next].is_free()) {
+  if (const BlockIndex prev = blocks[block].prev; blocks[prev].is_free()) {
+    Block& p = blocks[prev];
+    size += p.size;
+    ++merged;
+    free_.erase(pool, p.size, p.address());
+    p.next = next;
+    p.requested = blocks[block].requested;
+    blocks[next].prev = prev;
+    blocks.erase(entry);
+    blocks.destroy(block);
+    block = prev;
+  }
+  if (blocks[next].is_free()) {
     const Block& n = blocks[next];
     const BlockIndex after = n.next;
     size += n.size;
     ++merged;
     free_.erase(pool, n.size, n.address());
-    blocks[after].prev = block;
     blocks[block].next = after;
+    blocks[after].prev = block;
+    if (n.is_mapped()) blocks.erase(next);
     blocks.destroy(next);
-  }
-  if (blocks[prev].is_free()) {
-    const BlockIndex after = blocks[block].next;
-    Block& p = blocks[prev];
-    size += p.size;
-    ++merged;
-    free_.erase(pool, p.size, p.address());
-    p.next = after;
-    p.requested = requested;
-    blocks[after].prev = prev;
-    blocks.erase(entry);
-    blocks.destroy(block);
-    block = prev;
-  } else if (blocks[block].is_part()) {
-    blocks.erase(entry);
   }
   Block& b = blocks[block];
   b.where = (b.where & ~Block::kStates) | Block::kFree;

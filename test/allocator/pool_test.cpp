@@ -143,22 +143,32 @@ TEST_F(PoolTest, CountsAWholeFreeSegmentAsIdle) {
   EXPECT_EQ(pools_.idle_bytes(), to_bytes(kSize));
 }
 
-TEST_F(PoolTest, FindsNoFreePartByItsAddress) {
+TEST_F(PoolTest, AFreeBlockKeepsItsEntry) {
   const BlockIndex low = take(10);
   take(20);
 
   last_ = give_back(low);
 
-  EXPECT_EQ(table_.find(kSegment), kNoBlock);
+  EXPECT_EQ(table_.find(kSegment), low);
+  EXPECT_FALSE(table_[low].is_live());
+  EXPECT_EQ(table_.address_count(), 2u);
 }
 
-TEST_F(PoolTest, AFreeWholeSegmentKeepsItsEntry) {
-  const BlockIndex block = take(10);
+TEST_F(PoolTest, ABlockThatMergesLosesItsEntry) {
+  const BlockIndex low = take(10);
+  const BlockIndex middle = take(20);
+  const BlockIndex high = take(30);
+  const Address middle_address = table_[middle].address();
+  const Address high_address = table_[high].address();
 
-  last_ = give_back(block);
+  last_ = give_back(high);
+  last_ = give_back(low);
+  last_ = give_back(middle);  // into both neighbours
 
   EXPECT_EQ(table_.find(kSegment), first_);
-  EXPECT_FALSE(table_[first_].is_live());
+  EXPECT_EQ(table_.find(middle_address), kNoBlock);
+  EXPECT_EQ(table_.find(high_address), kNoBlock);
+  EXPECT_EQ(table_.address_count(), 1u);
 }
 
 TEST_F(PoolTest, ASegmentThatComesBackIsAsOldAsBefore) {
