@@ -95,8 +95,11 @@ void FreeBlocks::cut(Bin& bin, std::uint32_t at) {
 void FreeBlocks::insert(PoolClass pool, BlockIndex block, Units size, Address address) noexcept {
   const Slot slot = slot_of(pool, size, address);
   Bin& bin = bins_[slot.bin];
-  if (bin.count > 0) return push(bin, slot.key, block);
-  used_[slot.bin / 64] |= std::uint64_t{1} << (slot.bin % 64);
+  const std::uint64_t used = used_[slot.bin / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (slot.bin % 64);
+  // Not bin.count > 0: the bin's line is seldom in the first cache, and the branch seldom foreseen.
+  if ((used & bit) != 0) return push(bin, slot.key, block);
+  used_[slot.bin / 64] = used | bit;
   summary_[static_cast<std::size_t>(pool)] |= std::uint64_t{1} << (slot.bin / 64 % 64);
   bin.keys[0] = slot.key;
   bin.blocks[0] = block;

@@ -31,8 +31,9 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
 
  private:
   [[nodiscard]] bool spin() noexcept;
-  void wait() noexcept;
-  void wake() noexcept;
+  // Never inlined, not even into what asks for everything inline.
+  [[gnu::noinline, gnu::cold]] void wait() noexcept;
+  [[gnu::noinline, gnu::cold]] void wake() noexcept;
 
   std::atomic<std::uint32_t> locked_{0};
   std::atomic<std::uint32_t> has_sleepers_{0};  // since somebody woke them last
