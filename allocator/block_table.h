@@ -1,4 +1,4 @@
-// Every block of every pool: a slab of records, and the way from an address to a live one.
+// Every block of every pool: a slab of records, and the way from an address to one that was live.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -11,8 +11,8 @@ namespace vramscope {
 
 // For sections of some fifty nanoseconds that are entered millions of times: one atomic exchange
 // to lock, a plain store to unlock. A waiter looks again after some such sections, less and less
-// often, and then sleeps. The unlocking thread may miss a waiter that is just going to sleep (a
-// fence that would prevent it costs as much as a second exchange), so sleeps are short.
+// often, and then sleeps. Unlocking may miss waiters that are just going to sleep (a fence
+// that would prevent it costs as much as a second exchange), so sleeps are short.
 // Threads: any.
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:

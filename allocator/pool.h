@@ -20,9 +20,8 @@ struct SplitChange {
 };
 
 // Mechanism only: it never asks whether, it does. Its blocks live in the one table of all, given
-// with each call. Those that
-// are not free can be found there by their addresses; a segment that is one free block keeps its
-// entry, so that whoever takes and frees it again and again never writes the map.
+// with each call. Those that are not free can be found there by their addresses; a free one keeps
+// the entry that it had until it merges, so that who takes and frees it again never writes the map.
 // The pool is an argument for the reason that free_blocks.h gives.
 // Threads: one at a time.
 class Pools {

@@ -96,8 +96,11 @@ void free_async(Turn& turn) {
   const CUresult code = CU(cuMemFreeAsync, turn.way(), memory.address, handle);
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
-  // It counts until the next wait.
-  if (memory.kind == MemoryKind::device) turn.world.held_bytes += memory.bytes;
+  // It counts until the next wait, and can be opened by others until then.
+  if (memory.kind == MemoryKind::device) {
+    turn.world.held_bytes += memory.bytes;
+    if (memory.shelf != kNone) note_end_of_shared(memory, true);
+  }
   turn.world.end(memory);
 }
 
