@@ -147,19 +147,11 @@ void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
   event_.serial = outcome.serial;
 }
 
-// Functions that free plain memory take mapped buffers of external memory too.
 Found Call::find(Kind kind, Address address) noexcept {
   const bool is_told = event_.change != MemoryChange::none;  // the event is of other memory
   if (!is_told) event_.address = address;
-  const CachingAllocator& allocator = profiler_->allocator();
-  Found found = allocator.find_direct(kind, address);
-  if (!found.direct && space_of(kind) == Space::memory) {
-    found = allocator.find_direct(Kind::mapping, address);
-  }
-  if (!found.direct || found.segment != address) {
-    found = {};
-    return found;
-  }
+  const Found found = profiler_->allocator().find_direct(kind, address);
+  if (!found.direct || found.segment != address) return {};
   if (is_told) return found;
   event_.bytes = found.block.requested_size;
   event_.tag = found.block.tag;

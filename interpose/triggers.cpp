@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "allocator/uncancelled.h"
 #include "interpose/message.h"
 #include "interpose/profiler.h"
 #include "interpose/signals.h"
@@ -58,6 +59,7 @@ void Triggers::start(int signal) noexcept {
 
 void Triggers::report_and_wait(const char* trigger) noexcept {
   if (!has_thread_ || helper_.load(std::memory_order_relaxed) == gettid()) {
+    const Uncancelled uncancelled;
     profiler_.write_report(trigger, writing_);
     return;
   }

@@ -136,8 +136,9 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
 }
 
 // Whether there is one now and was none. A library that a program loads for itself is visible to it
-// alone, and is found by its name; after the first look every one is. So the loader is asked for
-// symbols only when there is reason to: who holds its lock may be waiting for this thread.
+// alone, and is found by its name; after the first look only a libpython is looked for. So the
+// loader is asked for symbols when there is reason to: who holds its lock may be waiting for this
+// thread.
 bool Recorder::State::look_for_python() {
   const DlsymFunction real_dlsym = python_dlsym.load(std::memory_order_acquire);
   const std::uint64_t loaded = modules.loaded();

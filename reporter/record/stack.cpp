@@ -8,11 +8,10 @@
 #include <algorithm>
 
 #include "allocator/kept_errno.h"
-#include "allocator/uncancelled.h"
 #include "reporter/record/hash.h"
 #include "reporter/record/own_text.h"
 #include "reporter/record/python_stack.h"
-#include "reporter/record/raised_pipe.h"
+#include "reporter/record/tamed_calls.h"
 
 namespace vramscope {
 
@@ -63,7 +62,7 @@ Backtrace open_libunwind(DlsymFunction real_dlsym) {
   }
   const auto backtrace = reinterpret_cast<Backtrace>(real_dlsym(library, "unw_backtrace"));
   if (backtrace != nullptr && loaded_before == nullptr) {
-    raise_pipes_of(library);  // first: it makes its pipe with its first call
+    tame_calls_of(library);  // first: it makes its pipe with its first call
     cache_per_thread(library, real_dlsym);
   }
   return backtrace;
@@ -126,7 +125,6 @@ std::size_t walk(const Frame* frame, Addresses& addresses, std::size_t size) {
   if (stacks.method == StackMethod::frame_pointers) {
     return walk_frame_pointers(frame, addresses, size);
   }
-  const Uncancelled uncancelled;  // libunwind tries by a pipe whether memory can be read
   const int depth =
       stacks.backtrace(reinterpret_cast<void**>(addresses.data()), static_cast<int>(size));
   return depth < 0 ? 0 : std::min(static_cast<std::size_t>(depth), size);

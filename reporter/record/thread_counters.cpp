@@ -128,21 +128,26 @@ struct ThreadCounters::Reaper {
     slot_.ended = true;
     delete own;
   }
-  // Made when missing; may throw bad_alloc. Null: the process has no keys left.
+  struct Key {
+    pthread_key_t key{};
+    const bool made = pthread_key_create(&key, end) == 0;  // else the process has none left
+  };
+  static const Key& key() {
+    static const Key only;
+    return only;
+  }
+  // Made when missing; may throw bad_alloc. Null: there is no key.
   static Reaper* of_this_thread() {
-    static const struct Key {
-      pthread_key_t key{};
-      const bool made = pthread_key_create(&key, end) == 0;
-    } only;
-    if (!only.made) return nullptr;
-    if (void* const known = pthread_getspecific(only.key)) return static_cast<Reaper*>(known);
+    if (!key().made) return nullptr;
+    if (void* const known = pthread_getspecific(key().key)) return static_cast<Reaper*>(known);
     auto made = std::make_unique<Reaper>();
-    if (pthread_setspecific(only.key, made.get()) != 0) throw std::bad_alloc();
+    if (pthread_setspecific(key().key, made.get()) != 0) throw std::bad_alloc();
     return made.release();
   }
 };
 
 ThreadCounters::ThreadCounters(std::size_t function_count) : pool_(std::make_shared<Pool>()) {
+  static_cast<void>(Reaper::key());  // now, on no program's way
   pool_->function_count = function_count;
   pool_->late = std::make_unique<CounterSet>(function_count);
 }

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <utility>
 
+#include "allocator/uncancelled.h"
 #include "reporter/report/write_signals.h"
 
 namespace vramscope {
@@ -147,6 +148,7 @@ bool TraceFile::write(std::span<const std::byte> head, std::span<const std::byte
   const int kept = errno;
   const std::uint64_t size = head.size() + bytes.size();
   const std::uint64_t offset = end_.fetch_add(size, std::memory_order_relaxed);
+  const Uncancelled uncancelled;  // it may be the program's thread
   const BlockedSignals blocked;
   const HeldWriteSignals held;
   const int error = write_at(offset, head, bytes);
