@@ -19,9 +19,9 @@ namespace {
 // more often gets the lock after each section of the other, and every change of hands fetches the
 // allocator's cache lines from another core: two threads that do nothing else then take 170 to
 // 500 ns a pair, not 140.
-constexpr int kFirstPauses = 8;
-constexpr int kMostPauses = 256;
-constexpr int kLooks = 10;  // then to sleep, after some 5 to 70 us
+constexpr int kFirstPauses = 16;
+constexpr int kMostPauses = 512;
+constexpr int kLooks = 8;  // then to sleep, after 6 to 90 us
 constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 50'000};
 
 }  // namespace
