@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "allocator/fault.h"
-#include "allocator/kept_errno.h"
 #include "interpose/lookup.h"
 #include "interpose/profiler.h"
 
@@ -51,10 +50,8 @@ std::size_t length(va_list& rest) noexcept {
 }
 
 __attribute__((constructor)) void find_next_definitions() {
-  const KeptErrno kept;
-  const auto find = [](auto&... functions) { (static_cast<void>(functions.get()), ...); };
-  find(next::exit_at_once, next::exit_of_the_standard, next::execve, next::execv, next::execvp,
-       next::execvpe, next::fexecve, next::execveat);
+  find_now(next::exit_at_once, next::exit_of_the_standard, next::execve, next::execv, next::execvp,
+           next::execvpe, next::fexecve, next::execveat);
 }
 
 }  // namespace

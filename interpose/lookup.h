@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "allocator/kept_errno.h"
 #include "interpose/functions.h"
 
 namespace vramscope {
@@ -48,6 +49,13 @@ class NextDefinition {
   const char* const name_;
   std::atomic<F*> found_{nullptr};
 };
+
+// Asks for each. Keeps errno.
+template <class... F>
+void find_now(NextDefinition<F>&... functions) noexcept {
+  const KeptErrno kept;
+  (static_cast<void>(functions.get()), ...);
+}
 
 // The row that cuGetProcAddress means by `symbol`: the newest one with since <= version, in the
 // asked stream flavour where the function has flavours. Null when there is none.

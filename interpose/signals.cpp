@@ -11,7 +11,6 @@
 #include <csignal>
 
 #include "allocator/fault.h"
-#include "allocator/kept_errno.h"
 #include "interpose/lookup.h"
 
 #define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -79,10 +78,8 @@ constinit SetHandler sigset{"sigset"};
 }  // namespace next
 
 __attribute__((constructor)) void find_next_definitions() {
-  const KeptErrno kept;
-  const auto find = [](auto&... functions) { (static_cast<void>(functions.get()), ...); };
-  find(next::sigaction, next::siginterrupt, next::signal, next::bsd_signal, next::ssignal,
-       next::sysv_signal, next::__sysv_signal, next::sigset);
+  find_now(next::sigaction, next::siginterrupt, next::signal, next::bsd_signal, next::ssignal,
+           next::sysv_signal, next::__sysv_signal, next::sigset);
 }
 
 int real_sigaction(int signal, const Action* action, Action* old) noexcept {

@@ -105,10 +105,6 @@ void clone(Turn& turn) {
   copy.handle = handle;
 }
 
-void note_end(World& world) {
-  if (world.graph_count() == 0) world.held.clear();
-}
-
 // graph_end g1
 void graph_end(Turn& turn) {
   Graph& graph = turn.world.graphs[turn.index(0)];
@@ -116,7 +112,7 @@ void graph_end(Turn& turn) {
   const CUresult code = CU(cuGraphDestroy, turn.way(), graph.handle);
   turn.code(code);
   if (code == CUDA_SUCCESS) graph.alive = false;
-  note_end(turn.world);
+  turn.world.note_graph_end();
 }
 
 // exec_end x1
@@ -127,7 +123,7 @@ void exec_end(Turn& turn) {
   const CUresult code = CU(cuGraphExecDestroy, turn.way(), executable.executable);
   turn.code(code);
   if (code == CUDA_SUCCESS) executable.alive = false;
-  note_end(turn.world);
+  turn.world.note_graph_end();
 }
 
 }  // namespace

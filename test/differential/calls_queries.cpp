@@ -16,6 +16,10 @@ bool is_stale(Turn& turn, const Memory& memory, std::uint64_t address) {
     return true;
   }
   const bool is_inside = memory.live && address - memory.address < memory.bytes;
+  if (!is_inside && turn.world.together) {
+    turn.skip("what others have is changing");
+    return true;
+  }
   if (is_inside || turn.world.at(address) == nullptr) return false;
   turn.say("stale: the address came back");
   return true;

@@ -182,8 +182,11 @@ class Session {
     std::string name = chosen.name;
     std::replace(name.begin(), name.end(), ' ', '-');
     const std::string path = arguments_.keep + "/" + name + ".seq";
-    std::ofstream(path) << text_of(small);
-    return "kept in " + path + ":\n" + text_of(small);
+    std::error_code unmade;
+    std::filesystem::create_directories(arguments_.keep, unmade);
+    std::ofstream file(path);
+    const bool is_kept = (file << text_of(small) << std::flush).good();
+    return (is_kept ? "kept in " : "cannot be kept in ") + path + ":\n" + text_of(small);
   }
 
   void check_readme() {

@@ -144,7 +144,7 @@ void World::end_context(int context) {
   Context& ended = contexts[static_cast<std::size_t>(context)];
   finished_context(*this, ended.handle);
   std::erase_if(held, [&](const Held& one) { return one.context == context; });
-  if (graph_count() == 0) held.clear();  // the last executable may have ended with it
+  note_graph_end();
   ended.alive = false;
 }
 

@@ -140,6 +140,10 @@ struct World {
   [[nodiscard]] bool is_capturing_strictly() const;
   [[nodiscard]] int graph_count() const;
   void note_graph() { held_lives = lives; }
+  // A graph ended, or several: with the last one goes what was kept back.
+  void note_graph_end() {
+    if (graph_count() == 0) held.clear();
+  }
   // What lives at the address, or null.
   [[nodiscard]] const Memory* at(std::uint64_t address) const;
   [[nodiscard]] std::string relation(std::uint64_t address) const;  // "a3+512", "h1", "unknown"

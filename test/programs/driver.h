@@ -51,6 +51,21 @@ inline CUdeviceptr allocate(std::size_t bytes) {
   return pointer;
 }
 
+// Each kind of memory once, and its end; the codes are the point.
+inline void use_each_kind() {
+  void *pinned = nullptr, *own = std::aligned_alloc(4096, kMiB);
+  CUdeviceptr block = 0, ordered = 0;
+  show("allocate", cuMemAlloc(&block, kMiB));
+  show("pin", cuMemHostAlloc(&pinned, 4096, 0));
+  show("register", cuMemHostRegister(own, kMiB, 0));
+  show("in order", cuMemAllocAsync(&ordered, 4096, nullptr));
+  show("end in order", cuMemFreeAsync(ordered, nullptr));
+  show("unregister", cuMemHostUnregister(own));
+  show("unpin", cuMemFreeHost(pinned));
+  show("free", cuMemFree(block));
+  std::free(own);
+}
+
 // How many bytes of device memory differ from `expected`.
 inline std::size_t count_wrong(CUdeviceptr memory, std::size_t size, unsigned char expected) {
   std::vector<unsigned char> bytes(size);

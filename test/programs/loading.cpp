@@ -11,17 +11,7 @@ static CUcontext context;
 
 static void use_cuda() {
   MUST(cuCtxSetCurrent(context));
-  void *pinned = nullptr, *own = std::aligned_alloc(4096, kMiB);
-  CUdeviceptr ordered = 0;
-  const CUdeviceptr block = allocate(kMiB);
-  show("pin", cuMemHostAlloc(&pinned, 4096, 0));
-  show("register", cuMemHostRegister(own, kMiB, 0));
-  show("in order", cuMemAllocAsync(&ordered, 4096, nullptr));
-  show("end in order", cuMemFreeAsync(ordered, nullptr));
-  show("unregister", cuMemHostUnregister(own));
-  show("unpin", cuMemFreeHost(pinned));
-  show("free", cuMemFree(block));
-  std::free(own);
+  use_each_kind();
 }
 
 extern "C" __attribute__((visibility("default"))) void while_loading() {

@@ -41,18 +41,19 @@ std::optional<Allocation> find(Address start, std::uint64_t bytes, unsigned acce
 
 Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access, Purpose purpose) {
   constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
-  if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start, span(box, side))};
+  const std::uint64_t bytes = span(box, side);
+  if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start, bytes)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
-  const auto known = find(side.start, span(box, side), access);
+  const auto known = find(side.start, bytes, access);
   const bool on_device = driver().is_device_address(side.start);
-  if (!known && purpose == Purpose::node && is_graph_memory(side.start, span(box, side))) {
+  if (!known && purpose == Purpose::node && is_graph_memory(side.start, bytes)) {
     if (claim == Claim::host) return kWrong;
-    return {.bytes = driver().bytes_at(side.start, span(box, side))};
+    return {.bytes = driver().bytes_at(side.start, bytes)};
   }
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (!known && driver().memory.find(side.start)) return kWrong;  // beyond the end of pinned memory
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
-  return {.bytes = driver().bytes_at(side.start, span(box, side)),
+  return {.bytes = driver().bytes_at(side.start, bytes),
           .pageable = !known,
           .host_visible = !on_device || known->kind == Kind::managed};
 }
