@@ -11,10 +11,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "allocator/place.h"
 
@@ -31,7 +31,7 @@ std::atomic<bool> subscribed{false}, memory_enabled{false}, pools_enabled{false}
 CUpti_BuffersCallbackRequestFunc request = nullptr;
 CUpti_BuffersCallbackCompleteFunc complete = nullptr;
 std::mutex mutex;
-std::vector<CUpti_ActivityMemory4> records;  // not handed over yet
+std::deque<CUpti_ActivityMemory4> records;  // not handed over yet
 std::uint64_t allocations = 0;
 
 bool misbehaves(const char* word) {
@@ -79,8 +79,9 @@ bool hand_over() {
   std::unique_lock lock(mutex);
   const std::size_t count = std::min(fits, records.size());
   if (buffer != nullptr && count != 0) {
-    std::memcpy(buffer, records.data(), count * sizeof records[0]);
-    records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(count));
+    const auto end = records.begin() + static_cast<std::ptrdiff_t>(count);
+    std::copy(records.begin(), end, reinterpret_cast<CUpti_ActivityMemory4*>(buffer));
+    records.erase(records.begin(), end);
   }
   const bool more = count != 0 && !records.empty();
   lock.unlock();
