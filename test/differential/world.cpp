@@ -110,6 +110,9 @@ void World::end(Memory& memory) {
   if (!memory.live) return;
   memory.live = false;
   memory.written = {};
+  if (!memory.pending.empty() && memory.context != kNone) {
+    contexts[static_cast<std::size_t>(memory.context)].freed_in_flight = true;
+  }
   memory.pending.clear();
   const bool may_be_kept = is_capturing() || graph_count() > 0;
   if (memory.shelf != kNone) note_end_of_shared(memory, may_be_kept);
@@ -192,8 +195,13 @@ bool settle(World& world, Memory& memory, const Queue* queue) {
 }
 
 bool settle_context(World& world, int context) {
+  if (context == kNone) return true;
+  // README, "Modes": at-reuse has not waited for that work, and a capture forbids it.
+  if (world.contexts[static_cast<std::size_t>(context)].freed_in_flight && world.is_capturing()) {
+    return false;
+  }
   for (auto& [name, memory] : world.memories) {
-    const bool ends = memory.live && context != kNone && memory.context == context;
+    const bool ends = memory.live && memory.context == context;
     if (ends && !settle(world, memory, nullptr)) return false;
   }
   return true;

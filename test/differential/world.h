@@ -76,6 +76,7 @@ struct Context {
   bool primary = false;
   int device = 0;
   int attached = 0;
+  bool freed_in_flight = false;  // some of its memory was, while another context worked with it
 };
 
 // A life of a memory that a graph names, and the spots that its nodes write.
