@@ -39,7 +39,14 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
   if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
   if (!profiler.limits_devices() || !call.find_place(place)) return ask_twice(call, direct);
-  const Promise promise{.device = place.device, .bytes = bytes};
+  return bounded(call, direct, bytes, place);
+}
+
+CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes, Place where) noexcept {
+  Profiler& profiler = call.profiler();
+  if (bytes == 0 || profiler.captures().any()) return direct();
+  if (!profiler.limits_devices()) return ask_twice(call, direct);
+  const Promise promise{.device = where.device, .bytes = bytes};
   if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   call.keep(promise);
   const CUresult code = ask_twice(call, direct);

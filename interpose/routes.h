@@ -26,6 +26,9 @@ class DirectCall {
 // has none, idle segments of ours go back and it is asked once more. Neither happens during a
 // capture.
 [[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept;
+// The same on the device of `where`.
+[[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes,
+                               Place where) noexcept;
 // The same for memory on a device that need not be the current one. The room is kept during the
 // call only: the caller records what came.
 CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t bytes,

@@ -147,7 +147,11 @@ void detach(Turn& turn) {
 void peer(Turn& turn) {
   const Context& context = context_of(turn, 0);
   if (!context.alive) return turn.skip("no context");
-  turn.code(CU(cuCtxEnablePeerAccess, turn.way(), context.handle, 0U));
+  const CUresult code = CU(cuCtxEnablePeerAccess, turn.way(), context.handle, 0U);
+  turn.code(code);
+  const int own = turn.world.find_context(current_context());
+  if (code != CUDA_SUCCESS || own == kNone) return;
+  turn.world.contexts[static_cast<std::size_t>(own)].peers |= 1U << context.device;
 }
 
 }  // namespace

@@ -38,7 +38,6 @@ bool has_bytes(Turn& turn, const Memory& memory) {
   return false;
 }
 
-// A registration may overlap another's bytes only after it ended: then they are somebody else's.
 Queue queue_of(const Turn& turn, CUstream stream) {
   const bool per_thread = turn.way() == Way::dlsym_thread || turn.way() == Way::proc_thread;
   return {.context = current_context(),
@@ -98,6 +97,7 @@ void set(Turn& turn) {
   } else if (!read_stream(turn, 3, to)) {
     return;
   }
+  if (!may_use(turn.world, to.queue.context, memory)) return turn.skip("another device's");
   if (!is_captured(to) && !settle(turn.world, memory, &to.queue)) return turn.skip("busy");
   const CUresult code =
       now ? CU(cuMemsetD8_v2, turn.way(), range.address, value, range.bytes)
@@ -130,6 +130,9 @@ void copy(Turn& turn) {
   } else if (!read_stream(turn, 4, to)) {
     return;
   }
+  const bool allowed = may_use(turn.world, to.queue.context, to_memory) &&
+                       may_use(turn.world, to.queue.context, from_memory);
+  if (!allowed) return turn.skip("another device's");
   const bool captured = is_captured(to);
   const bool ready = captured || (settle(turn.world, to_memory, now ? nullptr : &to.queue) &&
                                   settle(turn.world, from_memory, now ? nullptr : &to.queue));

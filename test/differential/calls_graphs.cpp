@@ -80,6 +80,7 @@ void launch(Turn& turn) {
   const Context& context = turn.world.contexts[static_cast<std::size_t>(stream.context)];
   const Queue queue{.context = context.handle, .stream = stream.handle};
   for (const GraphUse& use : executable.uses) {
+    if (!may_use(turn.world, queue.context, *use.memory)) return turn.skip("another device's");
     if (!settle(turn.world, *use.memory, &queue)) return turn.skip("busy");
   }
   const CUresult code = CU(cuGraphLaunch, turn.way(), executable.executable, stream.handle);

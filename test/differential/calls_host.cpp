@@ -32,19 +32,6 @@ void pin(Turn& turn) {
   began(turn, memory, MemoryKind::pinned, reinterpret_cast<std::uint64_t>(address), bytes);
 }
 
-bool may_free(Turn& turn, const Memory& memory) {
-  if (turn.world.is_capturing_strictly()) {
-    turn.skip("a free during a capture");
-    return false;
-  }
-  if (turn.world.together) return memory.live;
-  if (!memory.live && turn.world.at(memory.address) != nullptr) {
-    turn.say("stale: the address came back");
-    return false;
-  }
-  return true;
-}
-
 // unpin h1 [OFFSET]
 void unpin(Turn& turn) {
   Memory& memory = turn.memory(0);

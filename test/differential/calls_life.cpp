@@ -1,5 +1,6 @@
 // Verbs of a process's life: reports, children, faults of the device. The way out is in
-// program.cpp. SPDX-License-Identifier: Apache-2.0
+// program.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <signal.h>
 #include <spawn.h>
@@ -41,18 +42,20 @@ void report(Turn& turn) {
   turn.say("handled", static_cast<std::uint64_t>(handled));
 }
 
-// In a child of fork: CUDA cannot be used there. Codes of some calls, as text.
+// In a child of fork: CUDA cannot be used there. Codes of some calls, as text. A thread of the
+// parent may have had the loader's lock, or be changing what the program knows.
 std::string calls_of_child(const World& world) {
+  const bool was_alone = !world.together;
   std::string text;
   const auto add = [&](CUresult code) { text += std::to_string(static_cast<int>(code)) + " "; };
   CUdeviceptr address = 0;
   std::size_t free_bytes = 0, total = 0;
   void* pinned = nullptr;
   add(CU(cuMemAlloc_v2, Way::linked, &address, std::size_t{4096}));
-  add(CU(cuMemGetInfo_v2, Way::proc, &free_bytes, &total));
-  add(CU(cuMemHostAlloc, Way::dlsym, &pinned, std::size_t{4096}, 0U));
+  add(CU(cuMemGetInfo_v2, was_alone ? Way::proc : Way::linked, &free_bytes, &total));
+  add(CU(cuMemHostAlloc, was_alone ? Way::dlsym : Way::linked, &pinned, std::size_t{4096}, 0U));
   for (const auto& [name, memory] : world.memories) {
-    if (!memory.live || memory.kind != MemoryKind::device) continue;
+    if (!was_alone || !memory.live || memory.kind != MemoryKind::device) continue;
     add(CU(cuMemFree_v2, Way::linked, memory.address));
     break;
   }
@@ -148,7 +151,7 @@ void fault(Turn& turn) {
     turn.world.runs_out = true;
   } else {
     ask(device, 0, static_cast<int>(turn.number(2)));
-    turn.world.sticky = static_cast<int>(turn.number(2));
+    turn.world.broken_device = device;
   }
   turn.say("set");
 }

@@ -48,21 +48,6 @@ void managed(Turn& turn) {
   if (code == CUDA_SUCCESS) began(turn, memory, MemoryKind::managed, address, turn.number(1));
 }
 
-// A free of a captured or freed address has the same answer everywhere only while the address means
-// nothing else: natively a free may end a capture, and an address that was freed may come back.
-bool may_free(Turn& turn, const Memory& memory) {
-  if (turn.world.is_capturing_strictly()) {
-    turn.skip("a free during a capture");
-    return false;
-  }
-  if (turn.world.together) return memory.live;  // what others have is changing
-  if (!memory.live && turn.world.at(memory.address) != nullptr) {
-    turn.say("stale: the address came back");
-    return false;
-  }
-  return true;
-}
-
 // free a3
 void free(Turn& turn) {
   Memory& memory = turn.memory(0);

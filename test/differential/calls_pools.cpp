@@ -83,6 +83,9 @@ void free_async(Turn& turn) {
   if (turn.world.is_capturing()) return turn.skip("a free during a capture");
   const bool fits = memory.kind == MemoryKind::stream_ordered || memory.kind == MemoryKind::device;
   if (!fits) return turn.skip("another kind");
+  // A free that does not wait need not learn of it.
+  const bool is_broken = memory.device == turn.world.broken_device;
+  if (is_broken && current_device() != memory.device) return turn.skip("its device is broken");
   CUstream handle = nullptr;
   Queue queue{.context = current_context()};
   if (turn.word(1) != "-") {

@@ -5,6 +5,10 @@
 namespace vramscope::differential {
 namespace {
 
+// Of a quarter of the device, as without a fraction nothing is collected (allocator/limits.h).
+constexpr const char* kCollectsGarbage =
+    "per_process_memory_fraction:0.25,garbage_collection_threshold:0.001";
+
 const std::pair<std::string, std::string> kAtReuse = {"VRAMSCOPE_REUSE", "at-reuse"};
 
 Configuration with_setting(const std::string& setting) {
@@ -28,14 +32,20 @@ std::vector<Configuration> modes() {
           {.name = "observe", .mode = "observe", .options = {}}};
 }
 
+Configuration at_reuse(Configuration one) {
+  one.name += ", at-reuse";
+  one.options.push_back(kAtReuse);
+  return one;
+}
+
 std::vector<Configuration> rotated() {
   std::vector<Configuration> all;
   for (const char* setting :
-       {"max_split_size_mb:24", "max_non_split_rounding_mb:32", "large_segment_size_mb:32",
-        "roundup_power2_divisions:4", "roundup_power2_divisions:[1:2,4:1,>:8]",
-        "garbage_collection_threshold:0.001", "per_process_memory_fraction:0.9",
-        "throw_on_cudamalloc_oom:True", "pinned_max_round_threshold_mb:1",
-        "pinned_max_cached_size_mb:1", "exact_fallback:False"}) {
+       {"max_split_size_mb:24", "max_split_size_mb:24,max_non_split_rounding_mb:32",
+        "large_segment_size_mb:32", "roundup_power2_divisions:4",
+        "roundup_power2_divisions:[1:2,4:1,>:8]", kCollectsGarbage,
+        "per_process_memory_fraction:0.25", "throw_on_cudamalloc_oom:True",
+        "pinned_max_round_threshold_mb:1", "pinned_max_cached_size_mb:1", "exact_fallback:False"}) {
     all.push_back(with_setting(setting));
   }
   all.push_back(with_option("EXACT_FALLBACK", "off"));
@@ -48,7 +58,7 @@ std::vector<Configuration> rotated() {
   all.push_back({.name = "dedicated at-reuse", .mode = "dedicated", .options = {kAtReuse}});
   all.push_back({.name = "dedicated, garbage collected",
                  .mode = "dedicated",
-                 .options = {{"VRAMSCOPE_ALLOC_CONF", "garbage_collection_threshold:0.001"}}});
+                 .options = {{"VRAMSCOPE_ALLOC_CONF", kCollectsGarbage}}});
   return all;
 }
 

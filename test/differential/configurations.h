@@ -13,5 +13,7 @@ namespace vramscope::differential {
 [[nodiscard]] std::vector<Configuration> modes();
 // One option each; a sequence runs in one of them, by its seed.
 [[nodiscard]] std::vector<Configuration> rotated();
+// The same, but that the device is waited for when memory is handed out again.
+[[nodiscard]] Configuration at_reuse(Configuration one);
 
 }  // namespace vramscope::differential

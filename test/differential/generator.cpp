@@ -47,13 +47,6 @@ Generator::Generator(std::uint64_t seed, std::size_t calls)
   sequence_.comments.push_back("seed " + std::to_string(seed));
 }
 
-std::string Generator::pick(const std::set<std::string>& names) {
-  if (names.empty()) return "";
-  auto it = names.begin();
-  std::advance(it, static_cast<std::ptrdiff_t>(below(names.size())));
-  return *it;
-}
-
 std::uint64_t Generator::size() {
   const std::size_t kind = below(10);
   if (kind < 4) return favourite_;
@@ -106,7 +99,7 @@ void Generator::begin() {
   emit(0, "init", {}, chance(30) ? Way::proc : Way::linked);
   if (chance(5)) emit(0, "alloc", {"a0", "512"});  // without a context
   emit(0, "primary", {"c0", "0"}, way());
-  contexts_.insert("c0");
+  contexts_["c0"] = 0;
   for (std::size_t i = 1; i < threads_; ++i) emit(static_cast<int>(i), "use", {"c0"});
   if (!shares_) return;
   for (const char* verb : {"init", "primary"}) {
@@ -139,6 +132,7 @@ void Generator::choose_actions() {
   if (chance(40)) add(6, &Generator::register_host);
   if (chance(40)) add(4, &Generator::ask_host);
   if (chance(35)) add(4, &Generator::context), add(4, &Generator::use_context);
+  if (devices_ > 1 && chance(60)) add(5, &Generator::peers);
   if (chance(20)) add(2, &Generator::reset);
   if (chance(30)) add(7, &Generator::capture), add(7, &Generator::graph);
   if (chance(30)) add(8, &Generator::pool);
@@ -180,7 +174,7 @@ Sequence Generator::make() {
   begin();
   choose_actions();
   const std::size_t stop = chance(10) ? below(calls_) : calls_;  // some end early
-  while (sequence_.lines.size() < stop) {
+  while (sequence_.lines.size() < stop && !ended_) {
     std::size_t at = below(all_weights_);
     for (const Action& action : actions_) {
       if (at < action.weight) {
@@ -190,7 +184,7 @@ Sequence Generator::make() {
       at -= action.weight;
     }
   }
-  finish();
+  if (!ended_) finish();
   return std::move(sequence_);
 }
 

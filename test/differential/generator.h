@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "test/differential/sequence.h"
@@ -28,7 +30,10 @@ class Generator {
     unsigned weight;
     void (Generator::*emit)();
   };
-  enum class Length : unsigned char { same, one };
+  struct Mapping {
+    std::string range;
+    std::string physical;
+  };
 
   // Of equal chance, below `count`.
   std::size_t below(std::size_t count) { return count == 0 ? 0 : random_() % count; }
@@ -37,7 +42,23 @@ class Generator {
   const T& one_of(const T (&list)[N]) {
     return list[below(N)];
   }
-  std::string pick(const std::set<std::string>& names);
+  static const std::string& name_in(const std::string& name) { return name; }
+  template <class Value>
+  static const std::string& name_in(const std::pair<const std::string, Value>& entry) {
+    return entry.first;
+  }
+  // One of the names, or none.
+  template <class Names>
+  std::string pick(const Names& names) {
+    if (names.empty()) return "";
+    return name_in(*std::next(names.begin(), static_cast<std::ptrdiff_t>(below(names.size()))));
+  }
+  // A name that is not there yet, or none.
+  template <class Names>
+  std::string pick_new(const Names& names, const char* letter, std::size_t count) {
+    const std::string chosen = name(letter, count);
+    return names.contains(chosen) ? "" : chosen;
+  }
   std::string name(const char* letter, std::size_t count) {
     return letter + std::to_string(below(count));
   }
@@ -53,6 +74,12 @@ class Generator {
     emit(thread(), std::move(verb), std::move(words), way());
   }
   void end_context(const std::string& context);
+  void end_capture();
+  void map_all();
+  void map(const std::string& range);
+  void unmap(const std::string& mapping);
+  void one_of_many(int thread);
+  void end_amid_calls();
 
   void begin();
   void choose_actions();
@@ -75,6 +102,7 @@ class Generator {
   void wait();
   void context();
   void use_context();
+  void peers();
   void reset();
   void capture();
   void graph();
@@ -99,10 +127,15 @@ class Generator {
   unsigned frees_in_order_ = 0;  // percent of the frees of plain memory
   std::size_t slots_ = 16;
   std::uint64_t favourite_ = 4096;  // a size that comes again and again
-  std::set<std::string> memories_, pinned_, registered_, streams_, contexts_, graphs_, executables_,
+  std::set<std::string> memories_, pinned_, registered_, streams_, events_, graphs_, executables_,
       pools_, arrays_, pooled_;
   std::set<std::string> written_;
-  std::string capturing_;  // a stream, or empty
+  std::map<std::string, std::size_t> contexts_;              // and their devices
+  std::map<std::string, std::uint64_t> physicals_, ranges_;  // and their bytes
+  std::map<std::string, Mapping> mappings_;                  // of what those name
+  std::string capturing_;                                    // a stream, or empty
+  int capturing_thread_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace vramscope::differential

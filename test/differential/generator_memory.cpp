@@ -92,13 +92,15 @@ void Generator::query() {
     case 4:
       return emit("attribute", {memory, offset(), std::to_string(below(8))});
     case 5:
-      return emit("ids", {name("a", slots_), memory});
+      return emit("ids",
+                  {chance(30) || memories_.empty() ? name("a", slots_) : pick(memories_), memory});
     case 6:
       if (!shares_) emit("info", {});  // what others keep cached is not free for this process
       return;
     default:
-      return chance(50) ? emit("total", {std::to_string(below(devices_ + 1))})
-                        : emit("old_info", {});
+      return chance(50)
+                 ? emit("total", {std::to_string(below(chance(80) ? devices_ : devices_ + 1))})
+                 : emit("old_info", {});
   }
 }
 
@@ -204,7 +206,8 @@ void Generator::register_host() {
 }
 
 void Generator::ask_host() {
-  const std::string memory = name("h", 8);
+  const auto& likely = chance(50) ? pinned_ : registered_;
+  const std::string memory = chance(75) && !likely.empty() ? pick(likely) : name("h", 8);
   const std::string where = chance(60) ? "0" : (chance(50) ? "end" : "17");
   emit(chance(50) ? "flags" : "device_pointer", {memory, where});
 }

@@ -18,8 +18,10 @@ Server& Judge::server(const Configuration& configuration) {
   return *found;
 }
 
+Run Judge::run_natively(const Sequence& sequence) { return server(modes().front()).run(sequence); }
+
 Verdict Judge::compare(const Sequence& sequence, const std::vector<Configuration>& configurations) {
-  const Run native = server(modes().front()).run(sequence);
+  const Run native = run_natively(sequence);
   for (const Configuration& configuration : configurations) {
     const Run ours = server(configuration).run(sequence);
     std::vector<std::string> found = differences(sequence, native, ours, configuration);

@@ -24,6 +24,7 @@ class Judge {
   Judge(const Installation& installation, std::string folder)
       : installation_(installation), folder_(std::move(folder)) {}
 
+  [[nodiscard]] Run run_natively(const Sequence& sequence);
   // The first configuration that differs. A hang is a difference.
   [[nodiscard]] Verdict compare(const Sequence& sequence,
                                 const std::vector<Configuration>& configurations);

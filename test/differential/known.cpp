@@ -32,6 +32,8 @@ Known read_known(std::string_view text) {
       words >> known.held;
     } else if (what == "together") {
       known.together = true;
+    } else if (what == "nothing") {
+      known.nothing = true;
     }
   }
   return known;

@@ -30,6 +30,7 @@ struct Known {
   std::map<int, std::int64_t> sites;                // live bytes
   std::map<int, Range> ranges;                      // of each site's function in the program
   std::int64_t held = 0;  // bytes that may count as used still: freed while graphs were there
+  bool nothing = false;   // threads were at work: only that there is a report
   bool together = false;  // threads ran at the same time: peaks are lower bounds
 };
 

@@ -17,8 +17,6 @@
 
 namespace vramscope::differential {
 
-void make_shelves();
-
 namespace {
 
 constexpr unsigned kMostSeconds = 20;  // of a program that hangs; most take milliseconds
@@ -132,7 +130,8 @@ class Companion {
   std::exit(6);
 }
 
-// end return|exit|_exit|_Exit|quick_exit|abort|kill|exec: the rest is not reached
+// end return|exit|_exit|_Exit|quick_exit|abort|kill|exec: the rest is not reached. Not `return`
+// while other threads are at work.
 int end_program(World& world, const Line& line) {
   write_known_before_end(world);
   int status = 0;
@@ -156,7 +155,12 @@ void run_group(World& world, const Sequence& sequence, std::size_t first, std::s
   for (std::size_t i = first; i < last; ++i) {
     const Line& line = sequence.lines[i];
     std::string& result = results[i - first];
-    if (line.verb == "report") {
+    if (line.verb == "end") {
+      jobs.push_back({line.thread, [&world, &line] {
+                        write_nothing_known_before_end(world);
+                        end_by(line.words.at(0));
+                      }});
+    } else if (line.verb == "report") {
       if (reports || !world.initialised) continue;  // several at once may give one report
       reports = true;
       jobs.push_back({line.thread, [&world] { ask_for_report_soon(world); }});
@@ -190,7 +194,7 @@ int run_program(const Sequence& sequence, const Setting& setting) {
 
   for (std::size_t i = 0; i < sequence.lines.size(); ++i) {
     const Line& line = sequence.lines[i];
-    if (line.verb == "end") return end_program(world, line);
+    if (line.verb == "end" && !line.together) return end_program(world, line);
     if (line.process != 0) {
       const auto& companion = companions[static_cast<std::size_t>(line.process) - 1];
       print(i, settle_shared(world) ? companion.ask(line) : "skipped: busy");

@@ -111,6 +111,7 @@ void compare_sites(Problems& problems, const Json& report, const Known& known) {
 
 Problems compare(const Json& report, const Known& known, bool stacks) {
   Problems problems;
+  if (known.nothing) return problems;
   compare_calls(problems, report, known);
   compare_sums(problems, report, known);
   if (stacks) compare_sites(problems, report, known);

@@ -23,7 +23,7 @@ std::string path_of(const World& world, unsigned number, const char* ending) {
 }
 
 // One fact a line: calls SYMBOL N FAILURES; sum DEVICE KIND LIVE PEAK MADE; site NUMBER LIVE;
-// range SITE OFFSET BYTES; held BYTES; together.
+// range SITE OFFSET BYTES; held BYTES; together. Or only: nothing.
 void write_known(World& world, unsigned number) {
   std::ofstream file(path_of(world, number, ".known"));
   const std::lock_guard lock(world.mutex);
@@ -67,6 +67,10 @@ void wait_for_reports(World& world) {
 
 void write_known_before_end(World& world) {
   if (world.profiled) write_known(world, asked + 1);
+}
+
+void write_nothing_known_before_end(const World& world) {
+  if (world.profiled) std::ofstream(path_of(world, asked + 1, ".known")) << "nothing\n";
 }
 
 void note_threads_together() { ran_together = true; }

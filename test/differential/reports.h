@@ -14,6 +14,8 @@ void ask_for_report_soon(World& world);
 void wait_for_reports(World& world);
 // Before the process ends: what its last report must say.
 void write_known_before_end(World& world);
+// The same while other threads are at work: only that there will be a report is known.
+void write_nothing_known_before_end(const World& world);
 // The world's peaks are only a lower bound from now on: threads ran at the same time.
 void note_threads_together();
 

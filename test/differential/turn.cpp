@@ -107,4 +107,17 @@ void began(Turn& turn, Memory& memory, MemoryKind kind, std::uint64_t address,
   }
 }
 
+bool may_free(Turn& turn, const Memory& memory) {
+  if (turn.world.is_capturing_strictly()) {
+    turn.skip("a free during a capture");
+    return false;
+  }
+  if (turn.world.together) return memory.live;  // what others have is changing
+  if (!memory.live && turn.world.at(memory.address) != nullptr) {
+    turn.say("stale: the address came back");
+    return false;
+  }
+  return true;
+}
+
 }  // namespace vramscope::differential

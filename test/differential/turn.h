@@ -76,6 +76,9 @@ CUresult allocate_at(Turn& turn, Attempt attempt) {
 [[nodiscard]] int current_device();
 // Of an import: its owner has freed it since, and others may have its bytes.
 [[nodiscard]] bool has_lost_its_bytes(const Memory& memory);
+// A free of a captured or freed address has the same answer everywhere only while the address means
+// nothing else: natively a free may end a capture, and an address that was freed may come back.
+[[nodiscard]] bool may_free(Turn& turn, const Memory& memory);
 // What the program notes of an allocation that succeeded, and says about it.
 void began(Turn& turn, Memory& memory, MemoryKind kind, std::uint64_t address, std::uint64_t bytes);
 

@@ -164,6 +164,13 @@ CUresult wait_for(const Queue& queue) {
 
 }  // namespace
 
+bool may_use(const World& world, CUcontext context, const Memory& memory) {
+  const int number = world.find_context(context);
+  if (memory.kind != MemoryKind::device || number == kNone) return true;
+  const Context& user = world.contexts[static_cast<std::size_t>(number)];
+  return user.device == memory.device || (user.peers >> memory.device & 1U) != 0;
+}
+
 void note_work(World& world, Memory& memory, const Queue& queue) {
   const auto note = [&](Memory& one) {
     std::erase(one.pending, queue);

@@ -76,6 +76,7 @@ struct Context {
   bool primary = false;
   int device = 0;
   int attached = 0;
+  unsigned peers = 0;            // devices whose memory it may use, a bit each, beside its own
   bool freed_in_flight = false;  // some of its memory was, while another context worked with it
 };
 
@@ -127,11 +128,11 @@ struct World {
   std::array<Event, 8> events;
   bool profiled = false;
   bool initialised = false;
-  bool has_handler = false;  // of its own for the signal that asks for reports
-  std::string mode;          // ours; empty: none
-  std::string folder;        // for reports
-  bool together = false;     // several lines run at the moment
-  int sticky = 0;            // the error that the device answers from now on
+  bool has_handler = false;   // of its own for the signal that asks for reports
+  std::string mode;           // ours; empty: none
+  std::string folder;         // for reports
+  bool together = false;      // several lines run at the moment
+  int broken_device = kNone;  // answers an error from now on
 
   [[nodiscard]] Memory& memory(const std::string& name) { return memories.at(name); }
   [[nodiscard]] int find_context(CUcontext handle) const;
@@ -184,6 +185,9 @@ struct World {
 [[nodiscard]] inline bool has_same_bytes(const Memory& mapping, const Memory& other) {
   return other.live && other.kind == MemoryKind::mapping && other.backing == mapping.backing;
 }
+// README, "Modes": a free waits for the contexts of the memory's device and for their peers, so
+// nobody else may work with it.
+[[nodiscard]] bool may_use(const World& world, CUcontext context, const Memory& memory);
 // Work with the memory was submitted, outside of captures.
 void note_work(World& world, Memory& memory, const Queue& queue);
 // Waits for the work that may not have finished in another queue than `queue`. False: it may not
@@ -194,6 +198,8 @@ void note_work(World& world, Memory& memory, const Queue& queue);
 void finished(World& world, const Queue& queue);
 void finished_context(World& world, CUcontext context);
 void finished_all(World& world);
+// Where other processes find memory: before the first of them begins.
+void make_shelves();
 // Other processes may look at what was given to them: true when no work with it is left.
 [[nodiscard]] bool settle_shared(World& world);
 // A memory that was given to other processes has ended (calls_sharing.cpp). `kept_back`: a graph

@@ -143,6 +143,11 @@ const Configuration& configuration() {
   return once;
 }
 
+CUresult check_device_of(const Allocation& memory) {
+  const auto device = static_cast<std::size_t>(memory.device);
+  return result_of(driver().devices[device]->accounts.health());
+}
+
 Driver& driver() { return *the_driver; }
 
 CUresult admit(Needs needs) {
@@ -156,6 +161,7 @@ CUresult admit(Needs needs) {
     case Life::running:
       break;
   }
+  if (needs == Needs::life) return CUDA_SUCCESS;
   CUcontext context = current_context();
   if (const CUresult sick = health(context); sick != CUDA_SUCCESS) return sick;
   if (needs == Needs::driver) return CUDA_SUCCESS;

@@ -80,7 +80,12 @@ struct Driver {
 [[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);
 void keep_less_for(CUcontext context, std::uint64_t bytes);
 
-enum class Needs : std::uint8_t { nothing, driver, context };
+enum class Needs : std::uint8_t {
+  nothing,
+  life,
+  driver,
+  context
+};  // life: a sticky error is no matter
 enum class Flavour : std::uint8_t { legacy, per_thread };
 
 const Configuration& configuration();  // read once, from VRAMSCOPE_SIM
@@ -95,6 +100,8 @@ Flavour& default_stream_flavour();
 [[nodiscard]] CUcontext current_context();
 // What stops the use of a context that a program names.
 [[nodiscard]] CUresult check_context(CUcontext context);
+// The error that the device of the memory answers from now on, if it does.
+[[nodiscard]] CUresult check_device_of(const Allocation& memory);
 // Peers that a context enabled, or that enabled it, end with it.
 void end_peers_of(CUcontext context);
 [[nodiscard]] inline CUresult result_of(const Status& status) {

@@ -45,10 +45,9 @@ constexpr Entry kEntries[] = {
 };
 
 // A driver of that version, or one that lacks some entries, has no such symbol.
-bool is_absent(const Entry& entry) {
-  if (entry.since > configuration().driver_version) return true;
-  const auto& lacks = configuration().lacks;
-  return std::ranges::any_of(lacks, [&entry](const std::string& name) {
+bool is_absent(const Entry& entry, const Configuration& settings) {
+  if (entry.since > settings.driver_version) return true;
+  return std::ranges::any_of(settings.lacks, [&entry](const std::string& name) {
     return name == entry.asked || name == entry.symbol;
   });
 }
@@ -69,10 +68,13 @@ void hide(const Entry& entry) {
   mprotect(reinterpret_cast<void*>(first), bytes, PROT_READ);
 }
 
-// As the library is loaded. Programs that link the driver were bound before.
+// As the library is loaded. Programs that link the driver were bound before; they may choose other
+// settings until cuInit.
 [[gnu::constructor]] void hide_absent_symbols() {
+  const char* const text = std::getenv("VRAMSCOPE_SIM");
+  const Parsed parsed = parse_configuration(text == nullptr ? "" : text);
   for (const Entry& entry : kEntries) {
-    if (is_absent(entry)) hide(entry);
+    if (is_absent(entry, parsed.configuration)) hide(entry);
   }
 }
 
@@ -82,7 +84,7 @@ const Index& index() {
   static const Index& once = *[] {
     auto* made = new Index;
     for (const Entry& entry : kEntries) {
-      if (!is_absent(entry)) (*made)[entry.asked].push_back(&entry);
+      if (!is_absent(entry, configuration())) (*made)[entry.asked].push_back(&entry);
     }
     return made;
   }();

@@ -124,7 +124,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned fla
 }
 
 // Waits for all work first, as callers rely on (kokkos#9307); memory of a pool gets
-// no such wait (row 7).
+// no such wait (row 7). A broken device shows with memory of its own, whatever context is current.
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == 0) return CUDA_SUCCESS;
@@ -132,6 +132,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
   const auto found = driver().memory.find(pointer);
   if (!found || found->start != pointer || !freeable(*found)) return CUDA_ERROR_INVALID_VALUE;
   if (found->kind != Kind::stream_ordered) driver().wait_for_all_work();
+  if (const CUresult broken = check_device_of(*found); broken != CUDA_SUCCESS) return broken;
   sleep_us(configuration().slow_free_us);
   const auto taken = driver().memory.take(pointer, freeable);
   if (!taken) return CUDA_ERROR_INVALID_VALUE;

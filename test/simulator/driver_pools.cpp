@@ -70,9 +70,11 @@ CUresult check(const CUmemLocation* location, CUmemAllocationType type) {
 
 namespace body {
 
+// From the pool of the stream's device (cuda.h, cuDeviceSetMemPool).
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
-  CUmemoryPool pool = driver().device_of(current_context()).current_pool;
-  return allocate(pointer, bytes, pool, stream);
+  const auto found = resolve(stream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  return allocate(pointer, bytes, driver().device_of(found->context).current_pool, stream);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,

@@ -5,10 +5,16 @@
 #include <signal.h>
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 namespace vramscope::simulator {
+namespace {
+
+constexpr int kMostTries = 1000;
+
+}  // namespace
 
 bool Point::reached() const {
   if (!engine) return true;
@@ -47,7 +53,16 @@ void Engine::start() {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([self = shared_from_this()] { self->run(); }).detach();
+  const auto begin = [self = shared_from_this()] { self->run(); };
+  for (int tries = 1;; ++tries) {
+    try {
+      std::thread(begin).detach();
+      break;
+    } catch (const std::system_error&) {  // none is made any more once another thread calls exec
+      if (tries == kMostTries) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   started_ = true;
 }
