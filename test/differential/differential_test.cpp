@@ -72,7 +72,7 @@ class Session {
   }
 
   int run() {
-    unsigned workers = std::max(1U, std::thread::hardware_concurrency()) * 3 / 2;
+    unsigned workers = std::max(1U, std::thread::hardware_concurrency()) * 5 / 2;
     if (arguments_.until_found) workers = 1;  // the first seed is the same each time
     std::string pattern = std::filesystem::temp_directory_path() / "vramscope-differential-XXXXXX";
     folder_ = mkdtemp(pattern.data());

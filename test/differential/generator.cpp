@@ -93,6 +93,7 @@ void Generator::begin() {
   constexpr const char* kDelays[] = {"delay_us=100", "delay_us=300", "delay_us=1000"};
   if (chance(45)) add(one_of(kDelays));
   if (chance(10)) add("slow_free_us=50");
+  if (chance(8)) add(chance(50) ? "capacity=64MiB" : "capacity=256MiB");
   if (shares_) add("shared");
   sequence_.simulator = simulator;
   if (chance(5)) emit(0, "alloc", {"a0", "512"});  // too early

@@ -186,6 +186,7 @@ int run_program(const Sequence& sequence, const Setting& setting) {
   world.profiled = !setting.mode.empty();
   world.mode = setting.mode;
   world.folder = setting.folder;
+  world.runs_out = sequence.simulator.find("capacity") != std::string::npos;
   name_memories(world, sequence, 0);
   std::vector<Companion> companions;
   int processes = 0;
