@@ -111,14 +111,12 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   b.requested = out.requested;
   out.serial = next_serial();
   blocks.life(found.block).set_serial(out.serial);
-  if (fault(Fault::counter_outside_lock)) {
-    mutex.unlock();
-    sched_yield();
-    mutex.lock();
-  }
+  const bool is_outside = fault(Fault::counter_outside_lock);
+  if (is_outside) mutex.unlock(), sched_yield();
   place.device.counters.count_allocation(pool, to_bytes(size), out.requested, split);
   ledger.count_allocation(place.account, out.tag, out.requested);
   if (fault(Fault::double_count)) ledger.count_allocation(place.account, out.tag, out.requested);
+  if (is_outside) mutex.lock();
   if (ledger.keeps_details()) [[unlikely]]
     detail_hand_out(place, out);
 }

@@ -128,12 +128,8 @@ void Profiler::start() noexcept {
   current_.set(profiler);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
   if (fault(Fault::lock_over_fork)) {
-    static constinit std::atomic_flag held = ATOMIC_FLAG_INIT;
-    pthread_atfork([] { held.test_and_set(); }, [] { held.clear(); },
-                   [] {
-                     while (held.test_and_set()) {
-                     }
-                   });
+    static Profiler* const own = profiler;
+    pthread_atfork(nullptr, nullptr, [] { static_cast<void>(own->allocator_.idle_bytes(0)); });
   }
   if (start.options.cupti) {
     cupti::start(profiler->recorder_, profiler->allocator_, profiler->driver_version_);

@@ -113,6 +113,11 @@ bool may_free(Turn& turn, const Memory& memory) {
     return false;
   }
   if (turn.world.together) return memory.live;  // what others have is changing
+  const bool is_broken = memory.device == turn.world.broken_device;
+  if (is_broken && turn.world.is_capturing() && current_device() != memory.device) {
+    turn.skip("its device is broken");  // with us it succeeds during a capture
+    return false;
+  }
   if (!memory.live && turn.world.at(memory.address) != nullptr) {
     turn.say("stale: the address came back");
     return false;
