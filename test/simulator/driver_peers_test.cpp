@@ -136,6 +136,23 @@ TEST_F(DriverPeers, PoolsTellWhoMayReachThem) {
   EXPECT_EQ(CALL(cuMemFreeAsync)(pointer, stream()), CUDA_SUCCESS);
 }
 
+TEST_F(DriverPeers, MemoryInOrderIsOnTheStreamsDevice) {
+  CUstream stream = nullptr;
+  CUdeviceptr memory = 0;
+  int device = -1;
+  use(second_);
+  ASSERT_EQ(CALL(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  use(context_);
+
+  ASSERT_EQ(CALL(cuMemAllocAsync)(&memory, kMiB, stream), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuPointerGetAttribute)(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory),
+            CUDA_SUCCESS);
+  EXPECT_EQ(device, 1);
+
+  EXPECT_EQ(CALL(cuMemFreeAsync)(memory, stream), CUDA_SUCCESS);
+  CALL(cuStreamDestroy_v2)(stream);
+}
+
 TEST_F(DriverPeers, StreamsWaitForEventsOfAnotherDevice) {
   const CUstream here = stream();
   const CUdeviceptr pointer = allocate(64);
