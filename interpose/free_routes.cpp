@@ -75,9 +75,9 @@ CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address
   if (found.where.kind == Kind::pinned) return refuse();
   if (graph != nullptr) return refuse();
   CUcontext context = nullptr;
-  if (const CUresult code = real().cuStreamGetCtx(stream, &context); code != CUDA_SUCCESS) {
-    return code;
-  }
+  const CUresult code = real().cuStreamGetCtx(stream, &context);
+  // Not supported (cuda.h): of a green context, which some drivers do not tell.
+  if (code != CUDA_SUCCESS && code != CUDA_ERROR_NOT_SUPPORTED) return code;
   return free_ours(call, address, Wait::later, Only::device, refuse, refuse);
 }
 
