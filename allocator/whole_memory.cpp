@@ -51,17 +51,23 @@ bool CachingAllocator::State::free_whole(Kind kind, Address address, Wait when,
                                          Outcome& out) noexcept {
   std::uint64_t serial = 0;
   std::uint32_t newest_pending = 0;
+  bool goes_back = false;
   {
     MutexLock lock(mutex);
     const WholeBlock* block = wholes(kind).find(address);
     if (!block) return false;
     if (!block->is_live()) return true;
     serial = block->serial;
+    goes_back = block->exported;
     newest_pending = wholes(kind).newest_pending();
     out.where = block->where;
   }
   const bool skips = kind == Kind::pinned && fault(Fault::pinned_reuse_without_waiting);
   const bool waited = skips || (when == Wait::now && wait_for(out.where, out));
+  // What would refuse to take it must do so before it is freed, also where nothing was waited for.
+  if (waited && goes_back && out.status.ok() && backend.may_wait(out.where)) {
+    out.status = backend.probe(out.where).status;
+  }
   if (waited && !out.status.ok()) return true;
   out.status = {Result::invalid, 0};
   MutexLock lock(mutex);
