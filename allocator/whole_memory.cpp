@@ -64,8 +64,8 @@ bool CachingAllocator::State::free_whole(Kind kind, Address address, Wait when,
   }
   const bool skips = kind == Kind::pinned && fault(Fault::pinned_reuse_without_waiting);
   const bool waited = skips || (when == Wait::now && wait_for(out.where, out));
-  // What would refuse to take it must do so before it is freed, also where nothing was waited for.
-  if (waited && goes_back && out.status.ok() && backend.may_wait(out.where)) {
+  // What will refuse to take it must say so before it is freed.
+  if (waited && goes_back && reuse == Reuse::at_reuse) {
     out.status = backend.probe(out.where).status;
   }
   if (waited && !out.status.ok()) return true;

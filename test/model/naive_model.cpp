@@ -249,7 +249,10 @@ Outcome NaiveModel::free(Address address) {
   const bool is_whole = segments_[spot.segment].is_whole;
   const bool may_wait = backend_.may_wait(where);
   if (may_wait) {
-    const Reply reply = waits_at_reuse() ? Reply{} : backend_.wait(where);
+    const bool goes_back = segments_[spot.segment].is_exported;
+    const Reply reply = !waits_at_reuse() ? backend_.wait(where)
+                        : goes_back       ? backend_.probe(where)
+                                          : Reply{};
     if (!reply.status.ok()) return model_refusal(reply.status);
     finish_pending(where, is_whole);
   }
