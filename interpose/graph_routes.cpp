@@ -17,16 +17,16 @@ void add_free(Call& call, CUgraph graph, CUdeviceptr address) {
   if (!call.profiler().graph_memory().frees(graph, address)) call.count_unrecorded();
 }
 
-// Memory of the given kind on the stream's device, which need not be the current one.
-Place stream_place(Call& call, Kind kind, CUstream stream) {
-  Place where = call.place_of(kind);
+// Stream-ordered memory on the stream's device, which need not be the current one.
+Place stream_place(Call& call, CUstream stream) {
+  Place where = call.place_of(Kind::stream_ordered);
   const bool is_default =
       stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
   CUcontext context = nullptr;
   Place of_stream;
   if (is_default || real().cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return where;
   if (!call.profiler().contexts().find(context, of_stream)) return where;
-  return in_context(kind, of_stream.device, of_stream.context);
+  return in_context(Kind::stream_ordered, of_stream.device, of_stream.context);
 }
 
 // The device of memory that came from a pool, which need not be the current one.
@@ -43,13 +43,15 @@ enum class Pool : bool { of_stream, given };
 
 CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                            std::size_t bytes, CUstream stream, bool per_thread, Pool pool) {
-  const Place of_stream = stream_place(call, Kind::stream_ordered, stream);
+  const Place of_stream = stream_place(call, stream);
   const CUresult code = bounded(call, direct, bytes, of_stream);
   if (code != CUDA_SUCCESS) return code;
   CUgraph graph = nullptr;
   if (call.profiler().captures().any()) graph = Captures::graph_of(stream, per_thread);
   if (graph != nullptr) {
-    add_node(call, graph, stream_place(call, Kind::graph, stream), *dptr, bytes);
+    Place of_graph = of_stream;
+    of_graph.kind = Kind::graph;
+    add_node(call, graph, of_graph, *dptr, bytes);
     return code;
   }
   call.adopt(pool == Pool::given ? pool_place(call, *dptr) : of_stream, *dptr, bytes);

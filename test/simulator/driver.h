@@ -80,12 +80,8 @@ struct Driver {
 [[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);
 void keep_less_for(CUcontext context, std::uint64_t bytes);
 
-enum class Needs : std::uint8_t {
-  nothing,
-  life,
-  driver,
-  context
-};  // life: a sticky error is no matter
+// life: a driver that runs, whatever sticky error it has.
+enum class Needs : std::uint8_t { nothing, life, driver, context };
 enum class Flavour : std::uint8_t { legacy, per_thread };
 
 const Configuration& configuration();  // read once, from VRAMSCOPE_SIM
