@@ -14,9 +14,9 @@ constexpr std::uint64_t kGrain = 512;
 std::uint64_t in_grains(std::uint64_t bytes) { return (bytes + kGrain - 1) / kGrain * kGrain; }
 
 template <class Handles, class Handle>
-GraphMemory::Number find_number(const Handles& handles, Handle handle) {
+auto find_in(const Handles& handles, Handle handle) {
   const auto it = handles.find(handle);
-  return it != handles.end() ? it->second : GraphMemory::none;
+  return it != handles.end() ? it->second : typename Handles::mapped_type{};
 }
 
 }  // namespace
@@ -99,12 +99,12 @@ void GraphMemory::moved(CUgraph child, CUgraph parent) noexcept {
   }
 }
 
-void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph) noexcept {
+void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph, CUcontext context) noexcept {
   const SystemLock lock(mutex_);
-  const Number number = find_number(handles_, graph);
+  const Number number = find_in(handles_, graph);
   if (number == none) return;
   try {
-    executables_[executable] = number;
+    executables_[executable] = {.graph = number, .context = context};
     ++graphs_.at(number).holders;
   } catch (const std::bad_alloc&) {
     // Its launches are then not seen.
@@ -124,12 +124,12 @@ GraphMemory::Bytes GraphMemory::needs_of(Number number) const {
 
 GraphMemory::Bytes GraphMemory::needs(CUgraph graph) const noexcept {
   const SystemLock lock(mutex_);
-  return needs_of(find_number(handles_, graph));
+  return needs_of(find_in(handles_, graph));
 }
 
 GraphMemory::Bytes GraphMemory::needs(CUgraphExec executable) const noexcept {
   const SystemLock lock(mutex_);
-  return needs_of(find_number(executables_, executable));
+  return needs_of(find_in(executables_, executable).graph);
 }
 
 // Memory that is used now and was not, or the other way round, is counted in or out.
@@ -170,14 +170,14 @@ void GraphMemory::end_promises(const Bytes& promised) noexcept {
 
 void GraphMemory::uploaded(CUgraphExec executable, Bytes promised) noexcept {
   const SystemLock lock(mutex_);
-  const auto graph = graphs_.find(find_number(executables_, executable));
+  const auto graph = graphs_.find(find_in(executables_, executable).graph);
   if (graph != graphs_.end()) take(graph->second, promised);
   end_promises(promised);
 }
 
 void GraphMemory::launched(CUgraphExec executable, Bytes promised) noexcept {
   const SystemLock lock(mutex_);
-  const auto graph = graphs_.find(find_number(executables_, executable));
+  const auto graph = graphs_.find(find_in(executables_, executable).graph);
   if (graph != graphs_.end()) {
     take(graph->second, promised);
     ++newest_;
@@ -225,12 +225,12 @@ void GraphMemory::trimmed(std::uint16_t device, std::uint64_t used) noexcept {
 
 GraphMemory::Number GraphMemory::number_of(CUgraph graph) const noexcept {
   const SystemLock lock(mutex_);
-  return find_number(handles_, graph);
+  return find_in(handles_, graph);
 }
 
 GraphMemory::Number GraphMemory::number_of(CUgraphExec executable) const noexcept {
   const SystemLock lock(mutex_);
-  return find_number(executables_, executable);
+  return find_in(executables_, executable).graph;
 }
 
 // One holder less. Without any, the nodes are gone; what launches left behind is not.
@@ -250,16 +250,34 @@ void GraphMemory::ended(CUgraph, Number number) noexcept {
   release(number);
 }
 
-void GraphMemory::ended(CUgraphExec executable, Number number) noexcept {
-  const SystemLock lock(mutex_);
-  const auto named = executables_.find(executable);
-  if (named != executables_.end() && named->second == number) executables_.erase(named);
+// An executable of the graph has gone.
+void GraphMemory::let_go(Number number) {
   const auto graph = graphs_.find(number);
   if (graph == graphs_.end()) return;
   for (const Address address : graph->second.allocations) {
     change(memories_.find(address), [](Memory& memory) { memory.held = false; });
   }
   release(number);
+}
+
+void GraphMemory::ended(CUgraphExec executable, Number number) noexcept {
+  const SystemLock lock(mutex_);
+  const auto named = executables_.find(executable);
+  if (named != executables_.end() && named->second.graph == number) executables_.erase(named);
+  let_go(number);
+}
+
+void GraphMemory::context_ended(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  for (auto it = executables_.begin(); it != executables_.end();) {
+    const auto [graph, its_context] = it->second;
+    if (its_context != context) {
+      ++it;
+      continue;
+    }
+    it = executables_.erase(it);
+    let_go(graph);
+  }
 }
 
 }  // namespace vramscope

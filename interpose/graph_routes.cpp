@@ -39,6 +39,25 @@ Place pool_place(Call& call, CUdeviceptr address) {
   return where;
 }
 
+// Where a node says that its memory is: in `where`, or on another device.
+Place node_place(Place where, const CUmemLocation& location) {
+  where.kind = Kind::graph;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    where.device = static_cast<std::uint16_t>(location.id);
+  }
+  return where;
+}
+
+// Of the node that the stream has just captured, for memory with the properties of a pool.
+Place pool_node_place(Place of_stream, CUstream stream, bool per_thread, CUdeviceptr address) {
+  CUDA_MEM_ALLOC_NODE_PARAMS said{};
+  const CUgraphNode node = Captures::newest_node(stream, per_thread);
+  const bool is_known = node != nullptr &&
+                        real().cuGraphMemAllocNodeGetParams(node, &said) == CUDA_SUCCESS &&
+                        said.dptr == address;
+  return node_place(of_stream, is_known ? said.poolProps.location : CUmemLocation{});
+}
+
 enum class Pool : bool { of_stream, given };
 
 CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
@@ -49,23 +68,18 @@ CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dp
   CUgraph graph = nullptr;
   if (call.profiler().captures().any()) graph = Captures::graph_of(stream, per_thread);
   if (graph != nullptr) {
-    Place of_graph = of_stream;
-    of_graph.kind = Kind::graph;
-    add_node(call, graph, of_graph, *dptr, bytes);
+    const Place place = pool == Pool::given ? pool_node_place(of_stream, stream, per_thread, *dptr)
+                                            : node_place(of_stream, CUmemLocation{});
+    add_node(call, graph, place, *dptr, bytes);
     return code;
   }
   call.adopt(pool == Pool::given ? pool_place(call, *dptr) : of_stream, *dptr, bytes);
   return code;
 }
 
-// Nodes say themselves on which device their memory is.
 template <class Parameters>
 void record_node(Call& call, CUgraph graph, const Parameters& node) {
-  Place where = call.place_of(Kind::graph);
-  const CUmemLocation& location = node.poolProps.location;
-  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    where.device = static_cast<std::uint16_t>(location.id);
-  }
+  const Place where = node_place(call.place_of(Kind::graph), node.poolProps.location);
   add_node(call, graph, where, node.dptr, node.bytesize);
 }
 
@@ -91,10 +105,10 @@ CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executab
   if (takes) promised = memory.needs(graph);
   const CUresult code = takes ? bounded_graph(call, direct, promised) : direct();
   if (code != CUDA_SUCCESS) return code;
-  memory.instantiated(*executable, graph);
-  if (takes) memory.uploaded(*executable, promised);
   CUcontext context = nullptr;
   real().cuCtxGetCurrent(&context);
+  memory.instantiated(*executable, graph, context);
+  if (takes) memory.uploaded(*executable, promised);
   call.profiler().graphs().began(*executable, context);
   return code;
 }

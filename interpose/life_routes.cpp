@@ -99,7 +99,8 @@ CUresult cuGetProcAddress_v2(Call& call, const DirectCall& direct, const char* s
 
 namespace {
 
-// What ends with its context. Memory of pools, handles and graphs does not: it is the device's.
+// What ends with its context. Memory of pools, handles and graphs does not: it is the device's, and
+// that of graphs goes with their executables.
 constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
                                     Kind::array,  Kind::imported, Kind::external, Kind::graphics};
 
@@ -110,6 +111,7 @@ void forget_context(Profiler& profiler, CUcontext context) {
     graph_memory.ended(graph, graph_memory.number_of(graph));
   });
   profiler.graphs().context_ended(context);
+  graph_memory.context_ended(context);
   profiler.contexts().forget_attachments(context);
   profiler.device_use().ended(context);
   if (fault(Fault::wrong_epoch)) return;

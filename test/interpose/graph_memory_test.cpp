@@ -34,6 +34,7 @@ class GraphMemoryTest : public testing::Test {
   const CUgraph other_ = handle<CUgraph>(2);
   const CUgraphExec run_ = handle<CUgraphExec>(3);
   const CUgraphExec other_run_ = handle<CUgraphExec>(4);
+  const CUcontext context_ = handle<CUcontext>(5);
   simulator::SimulatedDevice device_{{}};
   simulator::SimulatedBackend backend_{device_};
   CachingAllocator allocator_{backend_, {}};
@@ -45,7 +46,7 @@ TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToTheEndOfTheExecutable) {
   add(graph_, 0x2000);
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
   EXPECT_TRUE(memory_.frees(graph_, 0x2000));
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(memory_.needs(run_)[0], 0x200u);
 
@@ -62,7 +63,7 @@ TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToTheEndOfTheExecutable) {
 
 TEST_F(GraphMemoryTest, WhatALaunchLeftBehindLivesUntilItIsFreed) {
   add(graph_, 0x1000);
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
   launch(run_);
   end(run_);
@@ -75,9 +76,27 @@ TEST_F(GraphMemoryTest, WhatALaunchLeftBehindLivesUntilItIsFreed) {
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
 }
 
+TEST_F(GraphMemoryTest, AnExecutableEndsWithItsContext) {
+  add(graph_, 0x1000);
+  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
+  add(other_, 0x2000);
+  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(other_run_, other_, handle<CUcontext>(6));
+  launch(run_);
+  launch(other_run_);
+
+  memory_.context_ended(context_);
+
+  EXPECT_EQ(held(), 0x100u);
+  EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
+  EXPECT_NE(memory_.number_of(graph_), GraphMemory::none);
+  memory_.context_ended(handle<CUcontext>(6));
+  EXPECT_EQ(held(), 0x100u);  // left behind
+}
+
 TEST_F(GraphMemoryTest, AnExecutableKeepsWhatIsFreedOutside) {
   add(graph_, 0x1000);
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
   launch(run_);
   free(0x1000);
   EXPECT_EQ(held(), 0x100u);
@@ -89,7 +108,7 @@ TEST_F(GraphMemoryTest, AnExecutableKeepsWhatIsFreedOutside) {
 
 TEST_F(GraphMemoryTest, AFreeThatIsToldAfterTheNextLaunchChangesNothing) {
   add(graph_, 0x1000);
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
   launch(run_);
   const GraphMemory::Number first = memory_.left_behind(0x1000);
   launch(run_);
@@ -102,8 +121,8 @@ TEST_F(GraphMemoryTest, AFreeThatIsToldAfterTheNextLaunchChangesNothing) {
 TEST_F(GraphMemoryTest, AnotherGraphsLaunchFreesIt) {
   add(graph_, 0x1000);
   EXPECT_TRUE(memory_.frees(other_, 0x1000));
-  memory_.instantiated(run_, graph_);
-  memory_.instantiated(other_run_, other_);
+  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(other_run_, other_, context_);
   launch(run_);
   end(run_);
   end(graph_);
@@ -115,7 +134,7 @@ TEST_F(GraphMemoryTest, AnotherGraphsLaunchFreesIt) {
 
 TEST_F(GraphMemoryTest, AnUploadHoldsAndATrimGivesBack) {
   add(graph_, 0x1000, 0x400);
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
   memory_.uploaded(run_, {});
   EXPECT_EQ(held(), 0x400u);
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
@@ -133,7 +152,7 @@ TEST_F(GraphMemoryTest, AnUploadHoldsAndATrimGivesBack) {
 TEST_F(GraphMemoryTest, PromisedRoomIsGivenUp) {
   allocator_.limit_device(0, 0x1000);
   add(graph_, 0x1000, 0x400);
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
   ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));
   EXPECT_EQ(held(), 0x400u);
   memory_.launched(run_, {0x400});
@@ -149,7 +168,7 @@ TEST_F(GraphMemoryTest, NodesOfOneGraphMayShareAnAddress) {
   add(graph_, 0x1000, 0x400);
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
   add(graph_, 0x1000, 0x200);
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
 
   launch(run_);
 
@@ -161,7 +180,7 @@ TEST_F(GraphMemoryTest, AChildThatMovesBringsItsMemory) {
   add(graph_, 0x1000);
   memory_.moved(graph_, other_);
   add(graph_, 0x2000);
-  memory_.instantiated(run_, other_);
+  memory_.instantiated(run_, other_, context_);
 
   launch(run_);
   EXPECT_EQ(held(), 0x200u);
@@ -175,7 +194,7 @@ TEST_F(GraphMemoryTest, AChildThatMovesBringsItsMemory) {
 }
 
 TEST_F(GraphMemoryTest, GraphsWithoutMemoryAreNotKept) {
-  memory_.instantiated(run_, graph_);
+  memory_.instantiated(run_, graph_, context_);
 
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
   EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
@@ -196,8 +215,8 @@ TEST_F(GraphMemoryTest, AHandleThatAnotherThreadGotMeanwhileStays) {
 TEST_F(GraphMemoryTest, AnAddressThatComesBackIsTheNewGraphs) {
   add(graph_, 0x1000);
   add(other_, 0x1000, 0x300);
-  memory_.instantiated(run_, graph_);
-  memory_.instantiated(other_run_, other_);
+  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(other_run_, other_, context_);
 
   launch(run_);
   EXPECT_EQ(held(), 0u);

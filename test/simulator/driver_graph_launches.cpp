@@ -164,6 +164,7 @@ CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle, CUDA_GRAPH_INSTA
   auto made = std::make_shared<CUgraphExec_st>();
   made->graph = copy_of(*graph);
   made->flags = p.flags;
+  made->context = current_context();
   if ((p.flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
     if (!resolve(p.hUploadStream)) return CUDA_ERROR_INVALID_HANDLE;
     if (const CUresult no = hold_memory(*made); no != CUDA_SUCCESS) return no;
@@ -216,6 +217,12 @@ void take_contents(CUgraph_st& mine, const CUgraph_st& given) {
 }
 
 }  // namespace
+
+void end_executables_of(CUcontext context) {
+  for (const auto& executable : executable_graphs().all()) {
+    if (executable->context == context) body::cuGraphExecDestroy(executable.get());
+  }
+}
 
 void release_idle_memory(CUgraphExec_st& executable) {
   if (executable.last.reached()) release_memory(executable);

@@ -78,6 +78,22 @@ TEST_F(DriverGraphMemory, IsTakenWithTheFirstLaunchAndKeptUntilATrim) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(DriverGraphMemory, GoesWithTheContextOfItsExecutable) {
+  CUgraphNode node = nullptr, last = nullptr;
+  CUcontext own = nullptr;
+  const CUdeviceptr pointer = add_allocation(64, &node);
+  ASSERT_EQ(CALL(cuGraphAddMemFreeNode)(&last, graph_, &node, 1, pointer), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&own, 0, 0), CUDA_SUCCESS);
+  const CUgraphExec executable = instantiate(graph_);
+  EXPECT_EQ(CALL(cuGraphLaunch)(executable, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 512u);
+
+  EXPECT_EQ(CALL(cuCtxDestroy_v2)(own), CUDA_SUCCESS);
+
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(CALL(cuGraphExecDestroy)(executable), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(DriverGraphMemory, LeftBehindByALaunchIsFreedOutside) {
   CUgraphNode node = nullptr, set = nullptr;
   const CUdeviceptr pointer = add_allocation(64, &node);

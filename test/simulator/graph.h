@@ -61,6 +61,7 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   std::shared_ptr<CUgraph_st> graph;  // its own copy
+  CUcontext context = nullptr;        // with which it ends
   unsigned long long flags = 0;
   bool holds_memory = false;         // since the first upload or launch, until a trim
   vramscope::simulator::Point last;  // its last launch; launches of one are in order
@@ -90,6 +91,9 @@ void for_each_node(const CUgraph_st& graph, const std::function<void(CUgraphNode
 // Checks the parameters and makes ready what a launch will do. The parameters of a memory
 // allocation receive their address.
 CUresult make_content(NodeContent& content, CUgraph graph);
+
+// Destroys the executable graphs of a context whose work is done.
+void end_executables_of(CUcontext context);
 
 // Drops what an executable graph that is not running holds.
 void release_idle_memory(CUgraphExec_st& executable);
