@@ -33,7 +33,8 @@ bool& written(Memory& memory, Spot spot) { return memory.written[static_cast<std
 bool has_bytes(Turn& turn, const Memory& memory) {
   const bool none = memory.kind == MemoryKind::physical || memory.kind == MemoryKind::array ||
                     memory.kind == MemoryKind::address_range;
-  if (memory.live && !none && memory.accessible && !has_lost_its_bytes(memory)) return true;
+  const bool is_there = memory.live && memory.bytes != 0 && memory.accessible;
+  if (is_there && !none && !has_lost_its_bytes(memory)) return true;
   turn.skip("no bytes");
   return false;
 }

@@ -19,6 +19,7 @@ void capture(Turn& turn) {
   stream.mode = mode;
   stream.thread = turn.thread();
   stream.uses.clear();
+  stream.nodes.clear();
 }
 
 // capture_end s1 g1
@@ -40,8 +41,10 @@ void capture_end(Turn& turn) {
            .executable = nullptr,
            .alive = true,
            .context = stream.context,
-           .uses = std::move(stream.uses)};
+           .uses = std::move(stream.uses),
+           .nodes = std::move(stream.nodes)};
   stream.uses.clear();
+  stream.nodes.clear();
   turn.world.note_graph();
 }
 
@@ -83,9 +86,21 @@ void launch(Turn& turn) {
     if (!may_use(turn.world, queue.context, *use.memory)) return turn.skip("another device's");
     if (!settle(turn.world, *use.memory, &queue)) return turn.skip("busy");
   }
-  const CUresult code = CU(cuGraphLaunch, turn.way(), executable.executable, stream.handle);
+  for (const int number : executable.nodes) {
+    GraphNode& node = turn.world.nodes[static_cast<std::size_t>(number)];
+    const bool is_other = node.named != nullptr && node.named->live && node.named->node != number;
+    if (is_other) return turn.skip("a name is taken");
+    if (!settle(turn.world, node.memory, &queue)) return turn.skip("busy");
+  }
+  const auto start = [&] {
+    return CU(cuGraphLaunch, turn.way(), executable.executable, stream.handle);
+  };
+  CUresult code = start();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY) turn.world.runs_out = true, code = start();
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
+  turn.world.hold(executable.nodes, true);
+  for (const int number : executable.nodes) turn.world.leave_behind(number, queue);
   for (const GraphUse& use : executable.uses) {
     note_work(turn.world, *use.memory, queue);
     for (std::size_t i = 0; i < use.writes.size(); ++i) use.memory->written[i] |= use.writes[i];
@@ -123,8 +138,76 @@ void exec_end(Turn& turn) {
   // It may run still: then its work ends as that of a stream does.
   const CUresult code = CU(cuGraphExecDestroy, turn.way(), executable.executable);
   turn.code(code);
-  if (code == CUDA_SUCCESS) executable.alive = false;
+  if (code == CUDA_SUCCESS) {
+    executable.alive = false;
+    turn.world.hold(executable.nodes, false);
+  }
   turn.world.note_graph_end();
+}
+
+// A node that copies to the head of another memory, when that is there and shorter.
+void copy_node(Turn& turn, CUdeviceptr from, std::uint64_t bytes, Memory& to, Stream& stream) {
+  const bool is_bytes = to.live && to.accessible && to.kind == MemoryKind::device;
+  const std::uint64_t head = std::min<std::uint64_t>(to.bytes, kSpotBytes);
+  const CUcontext context = turn.world.contexts[static_cast<std::size_t>(stream.context)].handle;
+  if (!is_bytes || head > bytes || !may_use(turn.world, context, to)) return turn.say("no copy");
+  const CUresult code = CU(cuMemcpyAsync, turn.way(), to.address, from, head, stream.handle);
+  turn.code(code);
+  if (code != CUDA_SUCCESS) return;
+  stream.uses.push_back({.memory = &to, .life = to.life, .writes = {true, false}});
+}
+
+// node a5 BYTES s1 VALUE keep|free a3|- [p1]: memory of the graph that s1 captures, like that of a
+// pool, its head set, and copied to the head of a3. `keep`: launches leave it behind as a5
+void node(Turn& turn) {
+  Memory& memory = turn.memory(0);
+  World& world = turn.world;
+  Stream& stream = world.streams[turn.index(2)];
+  if (memory.live) return turn.skip("live");
+  if (!stream.alive || !stream.capturing) return turn.skip("no capture");
+  const Pool none{.device = world.contexts[static_cast<std::size_t>(stream.context)].device};
+  const Pool& pool = turn.has(6) ? world.pools[turn.index(6)] : none;
+  if (turn.has(6) && !pool.alive) return turn.skip("no pool");
+  CUdeviceptr address = 0;
+  const CUresult code = allocate_at(turn, [&] {
+    return turn.has(6) ? CU(cuMemAllocFromPoolAsync, turn.way(), &address, turn.number(1),
+                            pool.handle, stream.handle)
+                       : CU(cuMemAllocAsync, turn.way(), &address, turn.number(1), stream.handle);
+  });
+  turn.code(code);
+  if (code != CUDA_SUCCESS) return;
+  const bool stays = turn.word(4) == "keep";
+  stream.nodes.push_back(static_cast<int>(world.nodes.size()));
+  GraphNode& made = world.nodes.emplace_back();
+  made.memory.kind = MemoryKind::graph;
+  made.memory.address = address;
+  made.memory.bytes = turn.number(1);
+  made.memory.device = pool.device;
+  made.memory.site = turn.site(0);
+  made.named = stays ? &memory : nullptr;
+  const std::uint64_t bytes = std::min<std::uint64_t>(turn.number(1), kSpotBytes);
+  const auto value = static_cast<unsigned char>(turn.number(3));
+  turn.code(CU(cuMemsetD8Async, turn.way(), address, value, bytes, stream.handle));
+  if (turn.word(5) != "-") copy_node(turn, address, bytes, turn.memory(5), stream);
+  if (!stays) turn.code(CU(cuMemFreeAsync, turn.way(), address, stream.handle));
+}
+
+// graph_trim DEVICE: what idle executables have goes back
+void graph_trim(Turn& turn) {
+  Memory work;
+  for (const Context& context : turn.world.contexts) {
+    if (context.alive) work.pending.push_back({.context = context.handle});
+  }
+  if (!settle(turn.world, work, nullptr)) return turn.skip("busy");
+  const auto device = static_cast<int>(turn.number(0));
+  const CUresult code = CU(cuDeviceGraphMemTrim, turn.way(), device);
+  turn.code(code);
+  if (code != CUDA_SUCCESS) return;
+  std::vector<int> idle;
+  for (std::size_t i = 0; i < turn.world.nodes.size(); ++i) {
+    if (turn.world.nodes[i].memory.device == device) idle.push_back(static_cast<int>(i));
+  }
+  turn.world.hold(idle, false);
 }
 
 }  // namespace
@@ -137,6 +220,8 @@ void add_graph_verbs(Verbs& verbs) {
   verbs["clone"] = clone;
   verbs["graph_end"] = graph_end;
   verbs["exec_end"] = exec_end;
+  verbs["node"] = node;
+  verbs["graph_trim"] = graph_trim;
 }
 
 }  // namespace vramscope::differential

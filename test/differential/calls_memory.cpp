@@ -54,7 +54,7 @@ void free(Turn& turn) {
   if (!may_free(turn, memory)) return;
   if (memory.kind == MemoryKind::array) return turn.skip("array");
   // As the programming guide has it: such a free does not wait for the work before it.
-  const bool waits = memory.kind != MemoryKind::stream_ordered;
+  const bool waits = memory.kind != MemoryKind::stream_ordered && memory.node == kNone;
   if (!waits && !settle(turn.world, memory, nullptr)) return turn.skip("busy");
   const CUresult code = CU(cuMemFree_v2, turn.way(), memory.address);
   turn.code(code);

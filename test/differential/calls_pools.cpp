@@ -81,7 +81,8 @@ void free_async(Turn& turn) {
   Memory& memory = turn.memory(0);
   if (!memory.live) return turn.skip("not live");
   if (turn.world.is_capturing()) return turn.skip("a free during a capture");
-  const bool fits = memory.kind == MemoryKind::stream_ordered || memory.kind == MemoryKind::device;
+  const bool fits = memory.kind == MemoryKind::stream_ordered ||
+                    memory.kind == MemoryKind::device || memory.node != kNone;
   if (!fits) return turn.skip("another kind");
   // A free that does not wait need not learn of it.
   const bool is_broken = memory.device == turn.world.broken_device;
@@ -103,6 +104,9 @@ void free_async(Turn& turn) {
   if (memory.kind == MemoryKind::device) {
     turn.world.held_bytes += memory.bytes;
     if (memory.shelf != kNone) note_end_of_shared(memory, true);
+  }
+  if (memory.node != kNone) {
+    turn.world.nodes[static_cast<std::size_t>(memory.node)].memory.pending = {queue};
   }
   turn.world.end(memory);
 }

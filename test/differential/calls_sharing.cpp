@@ -31,10 +31,12 @@ void ipc_get(Turn& turn) {
   CUipcMemHandle handle{};
   const CUresult code = CU(cuIpcGetMemHandle, turn.way(), &handle, memory.address);
   turn.code(code);
+  const bool is_refused = code == CUDA_ERROR_NOT_SUPPORTED;  // with us: a part of a segment
+  if (code != CUDA_SUCCESS && !is_refused) return;
   const bool is_new = memory.shelf != index || memory.handle != shelf.number;
   memory.shelf = index;
-  if (is_new) memory.handle = ++shelf.number;  // also where a part of a segment stays here
-  if (code != CUDA_SUCCESS) return;
+  if (is_new) memory.handle = ++shelf.number;  // in every run
+  if (is_refused) return;
   shelf.handle = handle;
   shelf.filled = true;
   for (std::size_t i = 0; i < memory.written.size(); ++i) shelf.written[i] = memory.written[i];

@@ -28,11 +28,11 @@ void stream_end(Turn& turn) {
   if (!stream.alive) return turn.skip("no stream");
   // Its work goes on; what becomes of it is known when its context was waited for.
   const Context& context = turn.world.contexts[static_cast<std::size_t>(stream.context)];
-  for (auto& [name, memory] : turn.world.memories) {
+  turn.world.for_each_memory([&](Memory& memory) {
     for (Queue& queue : memory.pending) {
       if (queue.stream == stream.handle) queue = {context.handle, nullptr, kEnded};
     }
-  }
+  });
   const CUresult code = CU(cuStreamDestroy_v2, turn.way(), stream.handle);
   turn.code(code);
   if (code == CUDA_SUCCESS) stream.alive = stream.capturing = false;

@@ -26,6 +26,7 @@ void create(Turn& turn) {
   turn.world.begin(memory, MemoryKind::physical, 0, turn.number(1), form.location.id, kNone,
                    turn.site(0));
   memory.handle = handle;
+  memory.references = 1;
   memory.accessible = false;  // its bytes are behind mappings
 }
 
@@ -37,14 +38,21 @@ bool is_mapped(const World& world, int number) {
   return false;
 }
 
-// release m1: while nothing maps it
+// Physical memory goes with its last reference and its last mapping.
+void end_unused(World& world, int number) {
+  Memory& memory = world.memory("m" + std::to_string(number));
+  if (memory.references == 0 && !is_mapped(world, number)) world.end(memory);
+}
+
+// release_handle m1
 void release(Turn& turn) {
   Memory& memory = turn.memory(0);
-  if (!memory.live) return turn.skip("not live");
-  if (is_mapped(turn.world, static_cast<int>(turn.index(0)))) return turn.skip("mapped");
+  if (!memory.live || memory.references == 0) return turn.skip("no handle");
   const CUresult code = CU(cuMemRelease, turn.way(), memory.handle);
   turn.code(code);
-  if (code == CUDA_SUCCESS) turn.world.end(memory);
+  if (code != CUDA_SUCCESS) return;
+  --memory.references;
+  end_unused(turn.world, static_cast<int>(turn.index(0)));
 }
 
 // reserve r1 BYTES
@@ -81,7 +89,8 @@ void map(Turn& turn) {
   Memory& memory = turn.memory(0);
   Memory& range = turn.memory(1);
   Memory& physical = turn.memory(2);
-  if (memory.live || !range.live || !physical.live) return turn.skip("nothing to map");
+  const bool has_handle = physical.live && physical.references > 0;
+  if (memory.live || !range.live || !has_handle) return turn.skip("nothing to map");
   for (const auto& [name, other] : turn.world.memories) {
     const bool taken = other.live && other.kind == MemoryKind::mapping &&
                        other.address - range.address < range.bytes;
@@ -115,10 +124,12 @@ void unmap(Turn& turn) {
   if (!settle(turn.world, memory, nullptr)) return turn.skip("busy");
   const CUresult code = CU(cuMemUnmap, turn.way(), memory.address, memory.bytes);
   turn.code(code);
-  if (code == CUDA_SUCCESS) turn.world.end(memory);
+  if (code != CUDA_SUCCESS) return;
+  turn.world.end(memory);
+  end_unused(turn.world, memory.backing);
 }
 
-// retain v1: the handle behind a mapping, given back at once
+// retain v1 [keep]: the handle behind a mapping, or else given back at once
 void retain(Turn& turn) {
   const Memory& memory = turn.memory(0);
   if (!memory.live) return turn.skip("not live");
@@ -126,7 +137,14 @@ void retain(Turn& turn) {
   const CUresult code =
       CU(cuMemRetainAllocationHandle, turn.way(), &handle, reinterpret_cast<void*>(memory.address));
   turn.code(code);
-  if (code == CUDA_SUCCESS) turn.code(CU(cuMemRelease, turn.way(), handle));
+  if (code != CUDA_SUCCESS) return;
+  Memory& physical = turn.world.memory("m" + std::to_string(memory.backing));
+  if (handle != physical.handle) turn.say("another handle");
+  if (turn.has(1)) {
+    ++physical.references;
+  } else {
+    turn.code(CU(cuMemRelease, turn.way(), handle));
+  }
 }
 
 }  // namespace

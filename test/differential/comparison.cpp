@@ -112,7 +112,7 @@ class Comparison {
     if (!(caches() || line.together || freed_in_order_)) return false;
     const auto has_none = [](const std::string& result) { return result == "2"; };
     const auto has_some = [](const std::string& result) { return result.starts_with("0"); };
-    return begins_anew(line) &&
+    return (begins_anew(line) || line.verb == "launch") &&
            ((has_none(native) && has_some(ours)) || (has_some(native) && has_none(ours)));
   }
 

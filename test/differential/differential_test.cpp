@@ -52,6 +52,17 @@ struct Arguments {
   bool thorough = false;
 };
 
+// Each run writes files: in memory they cost a third less of the whole time than on a disk.
+std::filesystem::path folder_for_files() {
+  constexpr std::uintmax_t kEnough = std::uintmax_t{1} << 31;  // bytes
+  const char* const memory = "/dev/shm";
+  std::error_code unknown;
+  const std::uintmax_t room = std::filesystem::space(memory, unknown).available;
+  const bool has_room = !unknown && room >= kEnough && access(memory, W_OK | X_OK) == 0;
+  const bool is_chosen = std::getenv("TMPDIR") != nullptr;
+  return has_room && !is_chosen ? memory : std::filesystem::temp_directory_path();
+}
+
 struct Case {
   std::string name;
   Sequence sequence;
@@ -74,7 +85,7 @@ class Session {
   int run() {
     unsigned workers = std::max(1U, std::thread::hardware_concurrency()) * 5 / 2;
     if (arguments_.until_found) workers = 1;  // the first seed is the same each time
-    std::string pattern = std::filesystem::temp_directory_path() / "vramscope-differential-XXXXXX";
+    std::string pattern = folder_for_files() / "vramscope-differential-XXXXXX";
     folder_ = mkdtemp(pattern.data());
     check_readme();
     check_settings();

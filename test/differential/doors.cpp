@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 
 namespace vramscope::differential {
@@ -32,6 +33,13 @@ void* in_driver(const std::string& name) {
   return driver == nullptr ? nullptr : dlsym(driver, name.c_str());
 }
 
+int driver_version() {
+  using Ask = decltype(&::cuDriverGetVersion);
+  const Ask ask = reinterpret_cast<Ask>(in_driver("cuDriverGetVersion"));
+  int version = 0;
+  return ask != nullptr && ask(&version) == CUDA_SUCCESS ? version : 0;
+}
+
 void* by_proc(const Row& row, int version, bool per_thread) {
   using Ask = decltype(&::cuGetProcAddress_v2);
   static const Ask ask = reinterpret_cast<Ask>(in_driver("cuGetProcAddress_v2"));
@@ -39,7 +47,9 @@ void* by_proc(const Row& row, int version, bool per_thread) {
   CUdriverProcAddressQueryResult result{};
   const cuuint64_t flags = per_thread ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
                                       : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
-  if (ask == nullptr) return nullptr;
+  static const int newest = driver_version();
+  if (ask == nullptr || row.since > newest) return nullptr;
+  version = std::min(version, newest);
   return ask(row.asked_as, &function, version, flags, &result) == CUDA_SUCCESS ? function : nullptr;
 }
 

@@ -94,6 +94,9 @@ void Generator::begin() {
   if (chance(45)) add(one_of(kDelays));
   if (chance(10)) add("slow_free_us=50");
   if (chance(8)) add(chance(50) ? "capacity=64MiB" : "capacity=256MiB");
+  constexpr const char* kDrivers[] = {"driver_version=11080", "driver_version=12000",
+                                      "driver_version=12040"};
+  if (chance(10)) add(one_of(kDrivers));
   if (shares_) add("shared");
   sequence_.simulator = simulator;
   if (chance(5)) emit(0, "alloc", {"a0", "512"});  // too early

@@ -78,6 +78,8 @@ class Generator {
   void map_all();
   void map(const std::string& range);
   void unmap(const std::string& mapping);
+  void release(const std::string& physical);
+  void retain(const std::string& mapping);
   void one_of_many(int thread);
   void end_amid_calls();
 
@@ -106,6 +108,7 @@ class Generator {
   void reset();
   void capture();
   void graph();
+  void node();
   void pool();
   void virtual_memory();
   void report();

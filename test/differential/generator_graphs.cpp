@@ -35,10 +35,41 @@ void Generator::capture() {
     if (memory.empty()) break;
     emit("set", {memory, "head", std::to_string(1 + below(255)), stream});
   }
+  for (std::size_t i = chance(40) ? 1 + below(2) : 0; i > 0; --i) node();
   if (chance(60)) end_capture();
 }
 
+// Memory of the graph itself.
+void Generator::node() {
+  if (capturing_.empty()) return;
+  const std::string memory = pick_new(memories_, "a", slots_);
+  if (memory.empty()) return;
+  const bool stays = chance(40);
+  std::vector<std::string> words = {memory,
+                                    std::to_string(size()),
+                                    capturing_,
+                                    std::to_string(1 + below(255)),
+                                    stays ? "keep" : "free",
+                                    "-"};
+  if (const std::string to = pick(memories_); !to.empty() && chance(60)) {
+    words.back() = to;
+    written_.insert(to);
+  }
+  if (chance(25)) {
+    const std::string pool = chance(80) && !pools_.empty() ? pick(pools_) : name("p", 3);
+    if (!pools_.contains(pool)) emit("pool", {pool, std::to_string(below(devices_))});
+    pools_.insert(pool);
+    words.push_back(pool);
+  }
+  emit(capturing_thread_, "node", words, way());
+  if (!stays) return;
+  memories_.insert(memory);
+  pooled_.insert(memory);
+  written_.insert(memory);
+}
+
 void Generator::graph() {
+  if (chance(4)) return emit("graph_trim", {std::to_string(below(devices_))});
   switch (below(6)) {
     case 0:
     case 1: {

@@ -48,6 +48,7 @@ void Generator::map(const std::string& range) {
   if (physicals_[physical] > ranges_[range] && !chance(5)) return;
   emit("map", {mapping, range, physical});
   mappings_[mapping] = {range, physical};
+  if (chance(30)) release(physical);  // as most programs do: the mapping keeps it
   if (!chance(80)) return;
   emit("set", {mapping, "head", std::to_string(1 + below(255)), stream_or_now()});
   written_.insert(mapping);
@@ -61,7 +62,19 @@ void Generator::unmap(const std::string& mapping) {
   written_.erase(mapping);
   if (chance(40)) return map(was.range);
   if (chance(50)) emit("unreserve", {was.range}), ranges_.erase(was.range);
-  if (chance(50)) emit("release_handle", {was.physical}), physicals_.erase(was.physical);
+  if (chance(50)) release(was.physical);
+}
+
+void Generator::release(const std::string& physical) {
+  emit("release_handle", {physical});
+  physicals_.erase(physical);
+}
+
+// From the mapping alone, as where the handle is not known any more.
+void Generator::retain(const std::string& mapping) {
+  const Mapping& mapped = mappings_.at(mapping);
+  emit("retain", {mapping, "keep"});
+  physicals_[mapped.physical] = ranges_[mapped.range];
 }
 
 void Generator::virtual_memory() {
@@ -79,7 +92,8 @@ void Generator::virtual_memory() {
     case 4:
       return mapping.empty() ? map_all() : unmap(mapping);
     case 5:
-      return mapping.empty() ? map_all() : emit("retain", {mapping});
+      if (mapping.empty()) return map_all();
+      return chance(60) ? emit("retain", {mapping}) : retain(mapping);
     case 6:
       if (mapping.empty()) return map_all();
       emit("set", {mapping, "tail", std::to_string(1 + below(255)), stream_or_now()});

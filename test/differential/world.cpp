@@ -7,9 +7,9 @@
 namespace vramscope::differential {
 
 const char* name_of(MemoryKind kind) {
-  constexpr const char* kNames[] = {
-      "device",        "managed",  "stream_ordered", "pinned",   "registered", "mapping",
-      "address_range", "physical", "array",          "imported", "none"};
+  constexpr const char* kNames[] = {"device",     "managed",  "stream_ordered", "pinned",
+                                    "registered", "mapping",  "address_range",  "physical",
+                                    "array",      "imported", "graph",          "none"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -114,6 +114,10 @@ void World::end(Memory& memory) {
     contexts[static_cast<std::size_t>(memory.context)].freed_in_flight = true;
   }
   memory.pending.clear();
+  if (memory.node != kNone) {
+    change(nodes[static_cast<std::size_t>(memory.node)],
+           [](GraphNode& node) { node.left = false; });
+  }
   const bool may_be_kept = is_capturing() || graph_count() > 0;
   if (memory.shelf != kNone) note_end_of_shared(memory, may_be_kept);
   count_end(memory);
@@ -123,6 +127,35 @@ void World::end(Memory& memory) {
   }
   const bool may_be_held = memory.kind == MemoryKind::device || memory.kind == MemoryKind::pinned;
   if (may_be_held && !memory.direct && may_be_kept) held_bytes += memory.bytes;
+}
+
+template <class Change>
+void World::change(GraphNode& node, Change what) {
+  const bool before = node.held || node.left;
+  what(node);
+  const bool after = node.held || node.left;
+  if (!before && after) count_begin(node.memory);
+  if (before && !after) count_end(node.memory);
+}
+
+void World::hold(const std::vector<int>& of, bool held) {
+  const std::lock_guard lock(mutex);
+  for (const int number : of) {
+    change(nodes[static_cast<std::size_t>(number)], [held](GraphNode& node) { node.held = held; });
+  }
+}
+
+void World::leave_behind(int number, const Queue& queue) {
+  GraphNode& node = nodes[static_cast<std::size_t>(number)];
+  if (node.named == nullptr) return;
+  Memory& memory = *node.named;
+  begin(memory, MemoryKind::none, node.memory.address, node.memory.bytes, node.memory.device, kNone,
+        kNone);
+  memory.node = number;
+  memory.written[static_cast<std::size_t>(Spot::head)] = true;
+  memory.pending.push_back(queue);
+  const std::lock_guard lock(mutex);
+  change(node, [](GraphNode& one) { one.left = true; });
 }
 
 void World::end_context(int context) {
@@ -142,7 +175,9 @@ void World::end_context(int context) {
     if (event.context == context) event.alive = false;
   }
   for (Graph& executable : executables) {
-    if (executable.context == context) executable.alive = false;
+    if (!executable.alive || executable.context != context) continue;
+    executable.alive = false;
+    hold(executable.nodes, false);
   }
   Context& ended = contexts[static_cast<std::size_t>(context)];
   finished_context(*this, ended.handle);
@@ -190,9 +225,9 @@ bool settle(World& world, Memory& memory, const Queue* queue) {
     if (world.find_context(first.context) != kNone) {
       if (wait_for(first) != CUDA_SUCCESS) return false;
     }
-    if (world.together) {  // the others keep what they know
-      std::erase(memory.pending, first);
-    } else if (first.stream == nullptr) {
+    std::erase(memory.pending, first);
+    if (world.together) continue;  // the others keep what they know
+    if (first.stream == nullptr) {
       finished_context(world, first.context);
     } else {
       finished(world, first);
@@ -221,18 +256,25 @@ bool settle_shared(World& world) {
   return true;
 }
 
+namespace {
+
+template <class Is>
+void finished_where(World& world, Is is) {
+  world.for_each_memory([&](Memory& memory) { std::erase_if(memory.pending, is); });
+}
+
+}  // namespace
+
 void finished(World& world, const Queue& queue) {
-  for (auto& [name, memory] : world.memories) std::erase(memory.pending, queue);
+  finished_where(world, [&](const Queue& one) { return one == queue; });
 }
 
 void finished_context(World& world, CUcontext context) {
-  for (auto& [name, memory] : world.memories) {
-    std::erase_if(memory.pending, [&](const Queue& q) { return q.context == context; });
-  }
+  finished_where(world, [&](const Queue& one) { return one.context == context; });
 }
 
 void finished_all(World& world) {
-  for (auto& [name, memory] : world.memories) memory.pending.clear();
+  finished_where(world, [](const Queue&) { return true; });
 }
 
 }  // namespace vramscope::differential

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -34,6 +35,7 @@ enum class MemoryKind : std::uint8_t {
   physical,
   array,
   imported,
+  graph,
   none
 };
 inline constexpr std::size_t kMemoryKinds = static_cast<std::size_t>(MemoryKind::none);
@@ -65,9 +67,20 @@ struct Memory {
   std::vector<Queue> pending;     // where work with it may not have finished
   int pool = kNone;
   int backing = kNone;     // of a mapping: its physical memory
+  int references = 0;      // of physical memory: handles that the program did not release
   bool accessible = true;  // for copies and sets
   bool direct = false;     // got from the driver in every mode: not ours to keep back
   int shelf = kNone;       // where other processes find it, or found it
+  int node = kNone;        // of a graph, whose launch left it behind: that counts, not this
+};
+
+// What an allocation node of a graph stands for. It counts while an executable that was launched
+// has it, and while a launch has left it behind (README, "Limits").
+struct GraphNode {
+  Memory memory;            // its form; `pending`: the free of what the last launch left behind
+  Memory* named = nullptr;  // what a launch leaves behind; null: the graph frees it
+  bool held = false;
+  bool left = false;
 };
 
 struct Context {
@@ -95,6 +108,7 @@ struct Stream {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   int thread = 0;              // that began the capture
   std::vector<GraphUse> uses;  // by the capture that is open
+  std::vector<int> nodes;
 };
 
 struct Graph {
@@ -103,6 +117,7 @@ struct Graph {
   bool alive = false;
   int context = kNone;
   std::vector<GraphUse> uses;
+  std::vector<int> nodes;
 };
 
 struct Pool {
@@ -126,6 +141,7 @@ struct World {
   std::array<Graph, 8> executables;
   std::array<Pool, 4> pools;
   std::array<Event, 8> events;
+  std::deque<GraphNode> nodes;
   bool profiled = false;
   bool initialised = false;
   bool has_handler = false;   // of its own for the signal that asks for reports
@@ -135,6 +151,12 @@ struct World {
   int broken_device = kNone;  // answers an error from now on
 
   [[nodiscard]] Memory& memory(const std::string& name) { return memories.at(name); }
+  // Those of graphs' nodes, too.
+  template <class Visit>
+  void for_each_memory(Visit visit) {
+    for (auto& [name, memory] : memories) visit(memory);
+    for (GraphNode& node : nodes) visit(node.memory);
+  }
   [[nodiscard]] int find_context(CUcontext handle) const;
   [[nodiscard]] int find_stream(CUstream handle) const;
   [[nodiscard]] bool is_capturing() const;
@@ -179,6 +201,13 @@ struct World {
              int device, int context, int site);
   void end(Memory& memory);
   void end_context(int context);
+  // An executable that has the nodes was launched, or ended; a launch left one of them behind.
+  void hold(const std::vector<int>& of, bool held);
+  void leave_behind(int node, const Queue& queue);
+
+ private:
+  template <class Change>
+  void change(GraphNode& node, Change what);  // callers hold the mutex
 };
 
 // Live mappings of one physical memory: work with one of them is work with each.
