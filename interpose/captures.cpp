@@ -26,32 +26,16 @@ Captures::Key Captures::key(CUstream stream, bool per_thread) noexcept {
   return key;
 }
 
-namespace {
-
-// False: the stream does not capture.
-bool ask(CUstream stream, bool per_thread, CUgraph* graph, const CUgraphNode** last,
-         std::size_t* count) {
+CUgraph Captures::graph_of(CUstream stream, bool per_thread) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t id = 0;
+  CUgraph graph = nullptr;
   const Real& driver = real();
-  const auto ask_driver =
+  const auto ask =
       per_thread ? driver.cuStreamGetCaptureInfo_v2_ptsz : driver.cuStreamGetCaptureInfo_v2;
-  const CUresult code = ask_driver(stream, &status, &id, graph, last, count);
-  return code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-
-}  // namespace
-
-CUgraph Captures::graph_of(CUstream stream, bool per_thread) noexcept {
-  CUgraph graph = nullptr;
-  return ask(stream, per_thread, &graph, nullptr, nullptr) ? graph : nullptr;
-}
-
-CUgraphNode Captures::newest_node(CUstream stream, bool per_thread) noexcept {
-  CUgraph graph = nullptr;
-  const CUgraphNode* last = nullptr;
-  std::size_t count = 0;
-  return ask(stream, per_thread, &graph, &last, &count) && count == 1 ? last[0] : nullptr;
+  const CUresult code = ask(stream, &status, &id, &graph, nullptr, nullptr);
+  const bool is_open = code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return is_open ? graph : nullptr;
 }
 
 void Captures::began(const Key& key, CUgraph graph) noexcept {

@@ -26,8 +26,6 @@ class Captures {
 
   // The graph that the stream captures into, null when it does not capture.
   [[nodiscard]] static CUgraph graph_of(CUstream stream, bool per_thread) noexcept;
-  // The node that the stream's last call added to it; null: none, or several.
-  [[nodiscard]] static CUgraphNode newest_node(CUstream stream, bool per_thread) noexcept;
 
   // `graph`: that ends with the capture when it fails; null when the program owns it.
   void began(const Key& key, CUgraph graph) noexcept;

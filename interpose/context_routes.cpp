@@ -52,15 +52,20 @@ void measure_after(Profiler& profiler, CUcontext context, CUdevice device, std::
   }
 }
 
+// `began`: of Contexts.
 CUresult begin_context(Call& call, const DirectCall& direct, CUcontext* context, CUdevice device,
-                       bool is_new) {
+                       bool is_new, void (Contexts::*began)(CUcontext, CUdevice) noexcept) {
   Profiler& profiler = call.profiler();
   const auto before = is_new ? measure_before(profiler, device) : std::nullopt;
   const CUresult code = direct();
   if (code != CUDA_SUCCESS || context == nullptr) return code;
-  profiler.contexts().began(*context, device);
+  (profiler.contexts().*began)(*context, device);
   if (before) measure_after(profiler, *context, device, *before);
   return code;
+}
+
+CUresult create_context(Call& call, const DirectCall& direct, CUcontext* context, CUdevice device) {
+  return begin_context(call, direct, context, device, true, &Contexts::created);
 }
 
 bool has_primary(CUdevice device) {
@@ -98,25 +103,25 @@ CUcontext current_context() {
 
 CUresult cuCtxCreate(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int,
                      CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev, true);
+  return create_context(call, direct, pctx, dev);
 }
 CUresult cuCtxCreate_v2(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int,
                         CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev, true);
+  return create_context(call, direct, pctx, dev);
 }
 CUresult cuCtxCreate_v3(Call& call, const DirectCall& direct, CUcontext* pctx, CUexecAffinityParam*,
                         int, unsigned int, CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev, true);
+  return create_context(call, direct, pctx, dev);
 }
 #if CUDA_VERSION >= 12050
 CUresult cuCtxCreate_v4(Call& call, const DirectCall& direct, CUcontext* pctx, CUctxCreateParams*,
                         unsigned int, CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev, true);
+  return create_context(call, direct, pctx, dev);
 }
 #endif
 CUresult cuDevicePrimaryCtxRetain(Call& call, const DirectCall& direct, CUcontext* pctx,
                                   CUdevice dev) noexcept {
-  return begin_context(call, direct, pctx, dev, !has_primary(dev));
+  return begin_context(call, direct, pctx, dev, !has_primary(dev), &Contexts::retained);
 }
 
 CUresult cuCtxEnablePeerAccess(Call& call, const DirectCall& direct, CUcontext peerContext,

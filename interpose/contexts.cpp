@@ -123,7 +123,31 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
   return at;
 }
 
-void Contexts::began(CUcontext context, CUdevice device) noexcept {
+Contexts::Life Contexts::find_life(CUcontext context) const noexcept {
+  for (Life i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
+    if (entries_[i].context.load(std::memory_order_relaxed) == context) return i;
+  }
+  return unseen;
+}
+
+Contexts::Life Contexts::life_of(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  return context == nullptr ? unseen : find_life(context);
+}
+
+// A life that the handle had has ended, though the thread that ended it may not have told yet.
+void Contexts::created(CUcontext context, CUdevice device) noexcept {
+  {
+    const SystemLock lock(mutex_);
+    if (const Life before = find_life(context); before != unseen) {
+      entries_[before].context.store(nullptr, std::memory_order_release);
+      generation_.fetch_add(1, std::memory_order_release);
+    }
+  }
+  retained(context, device);
+}
+
+void Contexts::retained(CUcontext context, CUdevice device) noexcept {
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return;
   static_cast<void>(find_or_add(context, device));
 }

@@ -64,8 +64,10 @@ class Contexts {
   void add_view(const void* green, CUcontext view, CUcontext primary) noexcept;
   void remove_views(const void* green) noexcept;
 
-  // The program created or retained a context: from now on its work counts.
-  void began(CUcontext context, CUdevice device) noexcept;
+  // The program created a context, or retained one that may be there already: from now on its work
+  // counts.
+  void created(CUcontext context, CUdevice device) noexcept;
+  void retained(CUcontext context, CUdevice device) noexcept;
   // The current context may use the memory of `peer`'s device. It is never taken back: what waits
   // for too many contexts is slow, what waits for too few is wrong.
   void enabled_peer(CUcontext peer) noexcept;
@@ -95,19 +97,26 @@ class Contexts {
   // The device place of a living context. False: never seen.
   [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 
-  // `context` ended: calls end(place) for each place that it was. Its handle means something new
-  // from now on.
+  // Which of the lives of its handle a context is.
+  using Life = std::uint32_t;
+  static constexpr Life unseen = ~Life{0};
+  [[nodiscard]] Life life_of(CUcontext context) noexcept;
+  // That life ended: calls end(place) for the place that it was. Its handle means something new
+  // from now on, and may mean it already.
   template <class F>
-  void ended(CUcontext context, F end) noexcept {
+  void ended(CUcontext context, Life life, F end) noexcept {
     const SystemLock lock(mutex_);
-    for (std::uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
-      Entry& entry = entries_[i];
-      if (entry.context.load(std::memory_order_relaxed) != context) continue;
-      entry.context.store(nullptr, std::memory_order_release);
-      end(Place{Kind::device, entry.device, i});
-    }
+    if (life == unseen) return;
+    Entry& entry = entries_[life];
+    const CUcontext now = entry.context.load(std::memory_order_relaxed);
+    if (now != context && now != nullptr) return;
+    entry.context.store(nullptr, std::memory_order_release);
+    end(Place{Kind::device, entry.device, life});
     generation_.fetch_add(1, std::memory_order_release);
   }
+
+  // Of a context that was made from a green one the context whose memory it shares; else itself.
+  [[nodiscard]] CUcontext memory_owner(CUcontext context) noexcept;
 
  private:
   struct Entry {
@@ -121,13 +130,13 @@ class Contexts {
   static constexpr std::uint32_t kMaxContexts = 4096;  // lives, not handles; far above real use
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
+  [[nodiscard]] Life find_life(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
 
   struct View {
     const void* green = nullptr;
     CUcontext view = nullptr;
     CUcontext primary = nullptr;
   };
-  [[nodiscard]] CUcontext memory_owner(CUcontext context) noexcept;
 
   SystemMutex mutex_;  // of those who write; the entries are atomic for those who read
   std::vector<CUcontext> attachments_ VRAMSCOPE_GUARDED_BY(mutex_);  // one entry an attachment

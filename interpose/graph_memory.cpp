@@ -3,6 +3,7 @@
 #include "interpose/graph_memory.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 namespace vramscope {
@@ -88,12 +89,15 @@ void GraphMemory::moved(CUgraph child, CUgraph parent) noexcept {
     Graph& gone = graphs_.at(from->second);
     to.allocations.reserve(to.allocations.size() + gone.allocations.size());
     to.frees.insert(to.frees.end(), gone.frees.begin(), gone.frees.end());
+    const Number old = from->second;
     for (const Address address : gone.allocations) {
       to.allocations.push_back(address);
       memories_.at(address).graph = number;
     }
-    graphs_.erase(from->second);
-    from->second = number;  // nodes may still be added through the child
+    graphs_.erase(old);
+    for (auto& [handle, named] : handles_) {  // of the child, and of those that it owns
+      if (named == old) named = number;
+    }
   } catch (const std::bad_alloc&) {
     // Its memory is then not seen.
   }
@@ -101,10 +105,12 @@ void GraphMemory::moved(CUgraph child, CUgraph parent) noexcept {
 
 void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph, CUcontext context) noexcept {
   const SystemLock lock(mutex_);
+  const auto before = executables_.find(executable);
+  if (before != executables_.end()) end(before);
   const Number number = find_in(handles_, graph);
   if (number == none) return;
   try {
-    executables_[executable] = {.graph = number, .context = context};
+    executables_[executable] = {.number = ++newest_, .graph = number, .context = context};
     ++graphs_.at(number).holders;
   } catch (const std::bad_alloc&) {
     // Its launches are then not seen.
@@ -230,7 +236,12 @@ GraphMemory::Number GraphMemory::number_of(CUgraph graph) const noexcept {
 
 GraphMemory::Number GraphMemory::number_of(CUgraphExec executable) const noexcept {
   const SystemLock lock(mutex_);
-  return find_in(executables_, executable).graph;
+  return find_in(executables_, executable).number;
+}
+
+GraphMemory::Number GraphMemory::newest() const noexcept {
+  const SystemLock lock(mutex_);
+  return newest_;
 }
 
 // One holder less. Without any, the nodes are gone; what launches left behind is not.
@@ -250,33 +261,29 @@ void GraphMemory::ended(CUgraph, Number number) noexcept {
   release(number);
 }
 
-// An executable of the graph has gone.
-void GraphMemory::let_go(Number number) {
+GraphMemory::Executables::iterator GraphMemory::end(Executables::iterator it) {
+  const Number number = it->second.graph;
+  const auto next = executables_.erase(it);
   const auto graph = graphs_.find(number);
-  if (graph == graphs_.end()) return;
+  if (graph == graphs_.end()) return next;
   for (const Address address : graph->second.allocations) {
     change(memories_.find(address), [](Memory& memory) { memory.held = false; });
   }
   release(number);
+  return next;
 }
 
 void GraphMemory::ended(CUgraphExec executable, Number number) noexcept {
   const SystemLock lock(mutex_);
-  const auto named = executables_.find(executable);
-  if (named != executables_.end() && named->second.graph == number) executables_.erase(named);
-  let_go(number);
+  const auto it = executables_.find(executable);
+  if (it != executables_.end() && it->second.number == number) end(it);
 }
 
-void GraphMemory::context_ended(CUcontext context) noexcept {
+void GraphMemory::context_ended(CUcontext context, Number newest) noexcept {
   const SystemLock lock(mutex_);
   for (auto it = executables_.begin(); it != executables_.end();) {
-    const auto [graph, its_context] = it->second;
-    if (its_context != context) {
-      ++it;
-      continue;
-    }
-    it = executables_.erase(it);
-    let_go(graph);
+    const Executable& one = it->second;
+    it = one.context == context && one.number <= newest ? end(it) : std::next(it);
   }
 }
 

@@ -24,11 +24,12 @@ struct GraphNodeMemory {
 };
 
 // A node takes nothing. Its memory is adopted when an executable that was made from its graph is
-// launched or uploaded, and stays until that executable is destroyed, by itself or with its
-// context, or, while it is idle, until cuDeviceGraphMemTrim. What no node of the same graph frees a
-// launch leaves behind: that lives on, also without its graph, until the program frees it or
-// launches a graph that does (cuda.h, cuGraphAddMemAllocNode). Threads: any. Nothing here calls the
-// driver. What our own memory does not suffice for is left out.
+// launched or uploaded, and stays until that executable is destroyed or, while it is idle, until
+// cuDeviceGraphMemTrim. What no node of the same graph frees a launch leaves behind: that lives on,
+// also without its graph, until the program frees it or launches a graph that does (cuda.h,
+// cuGraphAddMemAllocNode).
+// Threads: any. Nothing here calls the driver. What our own memory does not suffice for is left
+// out.
 class GraphMemory {
  public:
   explicit GraphMemory(CachingAllocator& allocator) : allocator_(allocator) {}
@@ -42,9 +43,9 @@ class GraphMemory {
   // A node of `graph` allocates, or frees what starts at `address`. False: out of memory.
   [[nodiscard]] bool allocates(CUgraph graph, const GraphNodeMemory& memory) noexcept;
   [[nodiscard]] bool frees(CUgraph graph, Address address) noexcept;
-  // `child` became a node of `parent`, which owns its memory now.
+  // `child` became a node of `parent`, which owns its memory now and ends its handle.
   void moved(CUgraph child, CUgraph parent) noexcept;
-  // `context`: with which the executable ends.
+  // What the handle was before has ended. `context`: with which the executable ends.
   void instantiated(CUgraphExec executable, CUgraph graph, CUcontext context) noexcept;
 
   // Bytes by device.
@@ -71,7 +72,9 @@ class GraphMemory {
   [[nodiscard]] Number number_of(CUgraphExec executable) const noexcept;
   void ended(CUgraph graph, Number number) noexcept;
   void ended(CUgraphExec executable, Number number) noexcept;
-  void context_ended(CUcontext context) noexcept;
+  // The newest number of all, and the end of the executables of a context up to that.
+  [[nodiscard]] Number newest() const noexcept;
+  void context_ended(CUcontext context, Number newest) noexcept;
 
  private:
   struct Memory {
@@ -88,9 +91,11 @@ class GraphMemory {
     std::vector<Address> frees;  // of other graphs' memory
   };
   struct Executable {
+    Number number = none;
     Number graph = none;  // that it was made from
     CUcontext context = nullptr;
   };
+  using Executables = std::map<CUgraphExec, Executable>;
   using Memories = std::map<Address, Memory>;
 
   Number number_for(CUgraph graph) VRAMSCOPE_REQUIRES(mutex_);
@@ -101,7 +106,7 @@ class GraphMemory {
   template <class Change>
   void change(Memories::iterator it, Change what) VRAMSCOPE_REQUIRES(mutex_);
   void release(Number number) VRAMSCOPE_REQUIRES(mutex_);
-  void let_go(Number number) VRAMSCOPE_REQUIRES(mutex_);
+  Executables::iterator end(Executables::iterator it) VRAMSCOPE_REQUIRES(mutex_);
 
   CachingAllocator& allocator_;
   BesidesListener listener_;
@@ -109,7 +114,7 @@ class GraphMemory {
   mutable SystemMutex mutex_;  // taken before the allocator's
   Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
   std::map<CUgraph, Number> handles_ VRAMSCOPE_GUARDED_BY(mutex_);
-  std::map<CUgraphExec, Executable> executables_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Executables executables_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::map<Number, Graph> graphs_ VRAMSCOPE_GUARDED_BY(mutex_);
   Memories memories_ VRAMSCOPE_GUARDED_BY(mutex_);
 };

@@ -29,57 +29,33 @@ Place stream_place(Call& call, CUstream stream) {
   return in_context(Kind::stream_ordered, of_stream.device, of_stream.context);
 }
 
-// The device of memory that came from a pool, which need not be the current one.
-Place pool_place(Call& call, CUdeviceptr address) {
-  Place where = call.place_of(Kind::stream_ordered);
-  int device = 0;
-  const CUresult code =
-      real().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
-  if (code == CUDA_SUCCESS && device >= 0) where.device = static_cast<std::uint16_t>(device);
-  return where;
-}
-
-// Where a node says that its memory is: in `where`, or on another device.
-Place node_place(Place where, const CUmemLocation& location) {
-  where.kind = Kind::graph;
-  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    where.device = static_cast<std::uint16_t>(location.id);
-  }
-  return where;
-}
-
-// Of the node that the stream has just captured, for memory with the properties of a pool.
-Place pool_node_place(Place of_stream, CUstream stream, bool per_thread, CUdeviceptr address) {
-  CUDA_MEM_ALLOC_NODE_PARAMS said{};
-  const CUgraphNode node = Captures::newest_node(stream, per_thread);
-  const bool is_known = node != nullptr &&
-                        real().cuGraphMemAllocNodeGetParams(node, &said) == CUDA_SUCCESS &&
-                        said.dptr == address;
-  return node_place(of_stream, is_known ? said.poolProps.location : CUmemLocation{});
-}
-
-enum class Pool : bool { of_stream, given };
-
+// `pool`: null for the current one of the stream's device. With a pool the memory is on its device,
+// also when it is a graph's (cuda.h, cuMemAllocFromPoolAsync).
 CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                           std::size_t bytes, CUstream stream, bool per_thread, Pool pool) {
-  const Place of_stream = stream_place(call, stream);
-  const CUresult code = bounded(call, direct, bytes, of_stream);
-  if (code != CUDA_SUCCESS) return code;
+                           std::size_t bytes, CUstream stream, bool per_thread, CUmemoryPool pool) {
+  Profiler& profiler = call.profiler();
+  Place where = stream_place(call, stream);
+  if (pool != nullptr)
+    where.device = profiler.memory_pools().device_of(pool).value_or(where.device);
+  // Before the call: another thread's may end the capture after it.
   CUgraph graph = nullptr;
-  if (call.profiler().captures().any()) graph = Captures::graph_of(stream, per_thread);
-  if (graph != nullptr) {
-    const Place place = pool == Pool::given ? pool_node_place(of_stream, stream, per_thread, *dptr)
-                                            : node_place(of_stream, CUmemLocation{});
-    add_node(call, graph, place, *dptr, bytes);
-    return code;
-  }
-  call.adopt(pool == Pool::given ? pool_place(call, *dptr) : of_stream, *dptr, bytes);
+  if (profiler.captures().any()) graph = Captures::graph_of(stream, per_thread);
+  const CUresult code = bounded(call, direct, bytes, where);
+  if (code != CUDA_SUCCESS) return code;
+  if (graph == nullptr) return call.adopt(where, *dptr, bytes), code;
+  where.kind = Kind::graph;
+  add_node(call, graph, where, *dptr, bytes);
   return code;
 }
 
+// Nodes say themselves on which device their memory is.
 template <class Parameters>
 void record_node(Call& call, CUgraph graph, const Parameters& node) {
-  const Place where = node_place(call.place_of(Kind::graph), node.poolProps.location);
+  Place where = call.place_of(Kind::graph);
+  const CUmemLocation& location = node.poolProps.location;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    where.device = static_cast<std::uint16_t>(location.id);
+  }
   add_node(call, graph, where, node.dptr, node.bytesize);
 }
 
@@ -107,6 +83,7 @@ CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executab
   if (code != CUDA_SUCCESS) return code;
   CUcontext context = nullptr;
   real().cuCtxGetCurrent(&context);
+  context = call.profiler().contexts().memory_owner(context);
   memory.instantiated(*executable, graph, context);
   if (takes) memory.uploaded(*executable, promised);
   call.profiler().graphs().began(*executable, context);
@@ -163,20 +140,35 @@ void record_any_node(Call& call, CUgraph graph, const CUgraphNodeParams& node) {
 
 CUresult cuMemAllocAsync(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                          std::size_t bytesize, CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, Pool::of_stream);
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, nullptr);
 }
 CUresult cuMemAllocAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                               std::size_t bytesize, CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, Pool::of_stream);
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, nullptr);
 }
 CUresult cuMemAllocFromPoolAsync(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                                 std::size_t bytesize, CUmemoryPool, CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, Pool::given);
+                                 std::size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream) noexcept {
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, pool);
 }
 CUresult cuMemAllocFromPoolAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                                      std::size_t bytesize, CUmemoryPool,
+                                      std::size_t bytesize, CUmemoryPool pool,
                                       CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, Pool::given);
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, pool);
+}
+
+CUresult cuMemPoolCreate(Call& call, const DirectCall& direct, CUmemoryPool* pool,
+                         const CUmemPoolProps* poolProps) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().memory_pools().created(*pool, *poolProps);
+  return code;
+}
+CUresult cuMemPoolDestroy(Call& call, const DirectCall& direct, CUmemoryPool pool) noexcept {
+  MemoryPools& pools = call.profiler().memory_pools();
+  const MemoryPools::Number newest = pools.newest();
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) pools.destroyed(pool, newest);
+  return code;
 }
 
 CUresult cuGraphAddMemAllocNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,

@@ -32,9 +32,9 @@ void Graphs::ended(const void* graph, Number newest) noexcept {
   end_where([&](const Living& one) { return one.graph == graph && one.number <= newest; });
 }
 
-void Graphs::context_ended(CUcontext context) noexcept {
+void Graphs::context_ended(CUcontext context, Number newest) noexcept {
   const SystemLock lock(mutex_);
-  end_where([&](const Living& one) { return one.context == context; });
+  end_where([&](const Living& one) { return one.context == context && one.number <= newest; });
 }
 
 }  // namespace vramscope

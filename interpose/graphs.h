@@ -25,7 +25,7 @@ class Graphs {
   [[nodiscard]] Number newest() noexcept;
   // However often it began (captures may go on in one graph), up to that number.
   void ended(const void* graph, Number newest) noexcept;
-  void context_ended(CUcontext context) noexcept;
+  void context_ended(CUcontext context, Number newest) noexcept;
 
  private:
   struct Living {

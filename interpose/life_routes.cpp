@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "allocator/fault.h"
-#include "interpose/besides.h"
+#include "interpose/context_end.h"
 #include "interpose/lookup.h"
 #include "interpose/real.h"
 #include "interpose/routes.h"
@@ -99,37 +99,6 @@ CUresult cuGetProcAddress_v2(Call& call, const DirectCall& direct, const char* s
 
 namespace {
 
-// What ends with its context. Memory of pools, handles and graphs does not: it is the device's, and
-// that of graphs goes with their executables.
-constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
-                                    Kind::array,  Kind::imported, Kind::external, Kind::graphics};
-
-// Everything of `context` is gone: nothing of it is given back to the driver.
-void forget_context(Profiler& profiler, CUcontext context) {
-  GraphMemory& graph_memory = profiler.graph_memory();
-  profiler.captures().context_ended(context, [&graph_memory](CUgraph graph) {
-    graph_memory.ended(graph, graph_memory.number_of(graph));
-  });
-  profiler.graphs().context_ended(context);
-  graph_memory.context_ended(context);
-  profiler.contexts().forget_attachments(context);
-  profiler.device_use().ended(context);
-  if (fault(Fault::wrong_epoch)) return;
-  const auto forget = [&profiler](Place place) {
-    Outcome ended;
-    ended.where = place;
-    ended.serial = profiler.allocator().forget_place(place);
-    profiler.recorder().record_besides(beside(MemoryChange::none, ended));
-  };
-  profiler.contexts().ended(context, [&](Place place) {
-    for (const Kind kind : kKindsOfContext) {
-      forget(in_context(kind, place.device, place.context));
-    }
-    const Place pinned = in_context(Kind::pinned, place.device, place.context);
-    for (unsigned flags = 0; flags <= kHostFlags; ++flags) forget(with_host_flags(pinned, flags));
-  });
-}
-
 // The driver's own free of what ends now with `context` has waited for whoever used it, in any
 // context; with at-reuse nobody has yet. A thread without a context is in this one meanwhile.
 void finish_frees(Profiler& profiler, CUcontext context) {
@@ -144,8 +113,9 @@ void finish_frees(Profiler& profiler, CUcontext context) {
 
 CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {
   finish_frees(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) forget_context(call.profiler(), context);
+  if (code == CUDA_SUCCESS) end.happened();
   return code;
 }
 
@@ -166,9 +136,10 @@ CUcontext primary_context(CUdevice device) {
 CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice device) {
   const CUcontext context = primary_context(device);
   finish_frees(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr && primary_context(device) == nullptr) {
-    forget_context(call.profiler(), context);
+    end.happened();
   }
   return code;
 }
@@ -258,12 +229,13 @@ CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexce
   const bool is_primary = ctx != nullptr && real().cuCtxGetDevice(&device) == CUDA_SUCCESS &&
                           primary_context(device) == ctx;
   finish_frees(call.profiler(), ctx);
+  const ContextEnd end(call.profiler(), ctx);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   bool is_held = call.profiler().contexts().detached(ctx);
   if (is_primary)
     is_held = primary_context(device) != nullptr;  // those who retained it hold it too
-  if (!is_held) forget_context(call.profiler(), ctx);
+  if (!is_held) end.happened();
   return code;
 }
 
@@ -281,8 +253,9 @@ CUresult cuDevicePrimaryCtxReset(Call& call, const DirectCall& direct, CUdevice 
 CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
   const CUcontext context = primary_context(dev);
   finish_frees(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS && context != nullptr) forget_context(call.profiler(), context);
+  if (code == CUDA_SUCCESS && context != nullptr) end.happened();
   return code;
 }
 

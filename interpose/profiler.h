@@ -15,6 +15,7 @@
 #include "interpose/fork_mark.h"
 #include "interpose/graph_memory.h"
 #include "interpose/graphs.h"
+#include "interpose/memory_pools.h"
 #include "interpose/open_counts.h"
 #include "interpose/options.h"
 #include "interpose/triggers.h"
@@ -61,6 +62,7 @@ class Profiler {
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
   [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
+  [[nodiscard]] MemoryPools& memory_pools() noexcept { return memory_pools_; }
   [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
   [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
   [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
@@ -109,6 +111,7 @@ class Profiler {
   Contexts contexts_;
   Captures captures_;
   VirtualMemory virtual_memory_;
+  MemoryPools memory_pools_;
   OpenCounts opened_;
   CudaBackend backend_;
   CachingAllocator allocator_;

@@ -16,7 +16,7 @@ namespace vramscope {
   X(cuDeviceGetCount) X(cuDevicePrimaryCtxGetState) X(cuDeviceGetName) X(cuDeviceGetUuid)        \
   X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
   X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)        \
-  X(cuDeviceGetGraphMemAttribute) X(cuGraphMemAllocNodeGetParams)
+  X(cuDeviceGetGraphMemAttribute) X(cuDeviceGetDefaultMemPool)
 // clang-format on
 
 struct Real {

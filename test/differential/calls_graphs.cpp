@@ -100,7 +100,10 @@ void launch(Turn& turn) {
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
   turn.world.hold(executable.nodes, true);
-  for (const int number : executable.nodes) turn.world.leave_behind(number, queue);
+  for (const int number : executable.nodes) {
+    note_work(turn.world, turn.world.nodes[static_cast<std::size_t>(number)].memory, queue);
+    turn.world.leave_behind(number, queue);
+  }
   for (const GraphUse& use : executable.uses) {
     note_work(turn.world, *use.memory, queue);
     for (std::size_t i = 0; i < use.writes.size(); ++i) use.memory->written[i] |= use.writes[i];

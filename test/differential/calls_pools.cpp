@@ -5,7 +5,7 @@
 namespace vramscope::differential {
 namespace {
 
-// pool p1 DEVICE
+// pool p1 DEVICE: all devices may use its memory
 void pool(Turn& turn) {
   Pool& pool = turn.world.pools[turn.index(0)];
   if (pool.alive) return turn.skip("live");
@@ -16,7 +16,17 @@ void pool(Turn& turn) {
   CUmemoryPool handle = nullptr;
   const CUresult code = CU(cuMemPoolCreate, turn.way(), &handle, &form);
   turn.code(code);
-  if (code == CUDA_SUCCESS) pool = {.handle = handle, .alive = true, .device = form.location.id};
+  if (code != CUDA_SUCCESS) return;
+  pool = {.handle = handle, .alive = true, .device = form.location.id};
+  int devices = 0;
+  CU(cuDeviceGetCount, Way::linked, &devices);
+  for (int other = 0; other < devices; ++other) {
+    CUmemAccessDesc access{};
+    access.location = {CU_MEM_LOCATION_TYPE_DEVICE, {other}};
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (other == form.location.id) continue;
+    turn.code(CU(cuMemPoolSetAccess, turn.way(), handle, &access, std::size_t{1}));
+  }
 }
 
 // pool_end p1

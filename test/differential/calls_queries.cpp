@@ -138,10 +138,11 @@ void info(Turn& turn) {
   turn.say("live", static_cast<std::uint64_t>(sum.live));
   turn.say("count", sum.count);
   turn.say("held", turn.world.held_bytes);
-  std::uint64_t others = 0;  // memories that share pages with plain ones, or may be idle in a pool
+  std::uint64_t others = 0;  // memories that share pages with plain ones, or may be idle somewhere
   for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) {
     const World::Sum& other = turn.world.sums[device][kind];
-    const bool is_pooled = kind == static_cast<std::size_t>(MemoryKind::stream_ordered);
+    const bool is_pooled = kind == static_cast<std::size_t>(MemoryKind::stream_ordered) ||
+                           kind == static_cast<std::size_t>(MemoryKind::graph);
     if (kind != plain) others += is_pooled ? other.made : other.count;
   }
   turn.say("others", others);

@@ -52,7 +52,8 @@ struct Arguments {
   bool thorough = false;
 };
 
-// Each run writes files: in memory they cost a third less of the whole time than on a disk.
+// Each run writes files: in memory they cost a third less of the whole time than on a disk. Who
+// kills a test removes them.
 std::filesystem::path folder_for_files() {
   constexpr std::uintmax_t kEnough = std::uintmax_t{1} << 31;  // bytes
   const char* const memory = "/dev/shm";

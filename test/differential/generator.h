@@ -33,6 +33,7 @@ class Generator {
   struct Mapping {
     std::string range;
     std::string physical;
+    std::uint64_t bytes = 0;
   };
 
   // Of equal chance, below `count`.

@@ -47,7 +47,7 @@ void Generator::map(const std::string& range) {
   if (mapping.empty() || physical.empty()) return;
   if (physicals_[physical] > ranges_[range] && !chance(5)) return;
   emit("map", {mapping, range, physical});
-  mappings_[mapping] = {range, physical};
+  mappings_[mapping] = {range, physical, physicals_[physical]};
   if (chance(30)) release(physical);  // as most programs do: the mapping keeps it
   if (!chance(80)) return;
   emit("set", {mapping, "head", std::to_string(1 + below(255)), stream_or_now()});
@@ -74,7 +74,7 @@ void Generator::release(const std::string& physical) {
 void Generator::retain(const std::string& mapping) {
   const Mapping& mapped = mappings_.at(mapping);
   emit("retain", {mapping, "keep"});
-  physicals_[mapped.physical] = ranges_[mapped.range];
+  physicals_[mapped.physical] = mapped.bytes;
 }
 
 void Generator::virtual_memory() {

@@ -85,13 +85,49 @@ TEST_F(GraphMemoryTest, AnExecutableEndsWithItsContext) {
   launch(run_);
   launch(other_run_);
 
-  memory_.context_ended(context_);
+  memory_.context_ended(context_, memory_.newest());
 
   EXPECT_EQ(held(), 0x100u);
   EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
   EXPECT_NE(memory_.number_of(graph_), GraphMemory::none);
-  memory_.context_ended(handle<CUcontext>(6));
+  memory_.context_ended(handle<CUcontext>(6), memory_.newest());
   EXPECT_EQ(held(), 0x100u);  // left behind
+}
+
+TEST_F(GraphMemoryTest, AnExecutableThatEndsTwiceEndsOnce) {
+  add(graph_, 0x1000);
+  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
+  memory_.instantiated(run_, graph_, context_);
+  launch(run_);
+  const GraphMemory::Number number = memory_.number_of(run_);
+  memory_.context_ended(context_, memory_.newest());
+
+  memory_.ended(run_, number);  // by another thread, which asked for the number before
+
+  EXPECT_EQ(held(), 0u);
+  memory_.instantiated(run_, graph_, context_);
+  launch(run_);
+  EXPECT_EQ(held(), 0x100u);
+}
+
+TEST_F(GraphMemoryTest, AHandleThatCameBackMeansTheNextExecutable) {
+  add(graph_, 0x1000);
+  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
+  memory_.instantiated(run_, graph_, context_);
+  launch(run_);
+  const GraphMemory::Number number = memory_.number_of(run_);
+  const GraphMemory::Number newest = memory_.newest();
+
+  memory_.instantiated(run_, other_, context_);  // without memory
+  EXPECT_EQ(held(), 0u);
+  add(other_, 0x2000);
+  memory_.instantiated(run_, other_, context_);
+  launch(run_);
+  memory_.ended(run_, number);
+  memory_.context_ended(context_, newest);
+
+  EXPECT_EQ(held(), 0x100u);
+  EXPECT_NE(memory_.number_of(run_), GraphMemory::none);
 }
 
 TEST_F(GraphMemoryTest, AnExecutableKeepsWhatIsFreedOutside) {
@@ -191,6 +227,21 @@ TEST_F(GraphMemoryTest, AChildThatMovesBringsItsMemory) {
 
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
+}
+
+TEST_F(GraphMemoryTest, ChildrenOfChildrenEndWithTheOwnerOfAll) {
+  const auto owner = handle<CUgraph>(7);
+  add(graph_, 0x1000);
+  memory_.moved(graph_, other_);
+  memory_.moved(other_, owner);
+  end(owner);
+  EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
+
+  add(graph_, 0x2000);  // a new one
+  memory_.instantiated(run_, graph_, context_);
+  launch(run_);
+
+  EXPECT_EQ(held(), 0x100u);
 }
 
 TEST_F(GraphMemoryTest, GraphsWithoutMemoryAreNotKept) {

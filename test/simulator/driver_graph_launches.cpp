@@ -30,25 +30,26 @@ void free_left_behind(const GraphAllocation& allocation) {
 }
 
 CUresult hold_memory(CUgraphExec_st& executable) {
-  if (executable.holds_memory) return CUDA_SUCCESS;
-  Allocations held;
+  Allocations more;
   for (const auto& allocation : allocations_of(*executable.graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC)) {
+    if (contains(executable.held, allocation)) continue;
     if (const Status status = add_user(*allocation); !status.ok()) {
-      for (const auto& earlier : held) remove_user(*earlier);
+      for (const auto& earlier : more) remove_user(*earlier);
       return result_of(status);
     }
-    held.push_back(allocation);
+    more.push_back(allocation);
   }
-  executable.holds_memory = true;
+  executable.held.insert(executable.held.end(), more.begin(), more.end());
   return CUDA_SUCCESS;
 }
 
-void release_memory(CUgraphExec_st& executable) {
-  if (!executable.holds_memory) return;
-  executable.holds_memory = false;
-  for (const auto& allocation : allocations_of(*executable.graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC)) {
+template <class Is>
+void release_memory(CUgraphExec_st& executable, Is is) {
+  std::erase_if(executable.held, [&](const auto& allocation) {
+    if (!is(*allocation)) return false;
     remove_user(*allocation);
-  }
+    return true;
+  });
 }
 
 // What a launch does to the memory of graphs, as the program sees it when the call returns.
@@ -224,8 +225,9 @@ void end_executables_of(CUcontext context) {
   }
 }
 
-void release_idle_memory(CUgraphExec_st& executable) {
-  if (executable.last.reached()) release_memory(executable);
+void release_idle_memory(CUgraphExec_st& executable, int device) {
+  if (!executable.last.reached()) return;
+  release_memory(executable, [device](const GraphAllocation& one) { return one.device == device; });
 }
 
 namespace body {
@@ -276,7 +278,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
   const auto executable = executable_graphs().remove(handle);
   if (!executable) return CUDA_ERROR_INVALID_VALUE;
-  release_memory(*executable);
+  release_memory(*executable, [](const GraphAllocation&) { return true; });
   return CUDA_SUCCESS;
 }
 

@@ -214,7 +214,8 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute nam
 CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
   Device* device = driver().device(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  for (const auto& executable : executable_graphs().all()) release_idle_memory(*executable);
+  for (const auto& executable : executable_graphs().all())
+    release_idle_memory(*executable, ordinal);
   device->graphs.trim();
   return CUDA_SUCCESS;
 }

@@ -1,0 +1,122 @@
+// Lives of the handles of contexts and memory pools.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/contexts.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "interpose/memory_pools.h"
+#include "interpose/real.h"
+
+namespace vramscope {
+
+namespace {
+
+template <class Handle>
+Handle handle(std::uintptr_t value) {
+  return reinterpret_cast<Handle>(value);
+}
+
+constexpr std::uintptr_t kDefaultPool = 0x40;  // of device 0; that of device 1 is the next
+
+CUresult default_pool(CUmemoryPool* pool, CUdevice device) {
+  if (device > 1) return CUDA_ERROR_INVALID_DEVICE;
+  *pool = handle<CUmemoryPool>(kDefaultPool + static_cast<std::uintptr_t>(device));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+// All of a driver that is asked here.
+constinit std::atomic<const Real*> known_driver{nullptr};
+constinit const Real no_driver{.cuDeviceGetDefaultMemPool = default_pool};
+
+namespace {
+
+class ContextsTest : public testing::Test {
+ protected:
+  std::vector<std::uint32_t> end(Contexts::Life life) {
+    std::vector<std::uint32_t> places;
+    contexts_->ended(context_, life, [&](Place place) { places.push_back(place.context); });
+    return places;
+  }
+  [[nodiscard]] Place place() {
+    Place found;
+    EXPECT_TRUE(contexts_->find(context_, found));
+    return found;
+  }
+
+  const CUcontext context_ = handle<CUcontext>(0x10);
+  const std::unique_ptr<Contexts> contexts_ = std::make_unique<Contexts>();
+};
+
+TEST_F(ContextsTest, ALifeEndsOnce) {
+  contexts_->created(context_, 1);
+  const Contexts::Life life = contexts_->life_of(context_);
+  EXPECT_EQ(place().device, 1);
+
+  EXPECT_EQ(end(life), std::vector<std::uint32_t>{life});
+
+  Place none;
+  EXPECT_FALSE(contexts_->find(context_, none));
+  EXPECT_EQ(contexts_->life_of(context_), Contexts::unseen);
+  EXPECT_TRUE(end(Contexts::unseen).empty());
+}
+
+TEST_F(ContextsTest, AHandleThatCameBackBeforeItsEndWasToldIsAnotherPlace) {
+  contexts_->created(context_, 0);
+  const Contexts::Life first = contexts_->life_of(context_);
+
+  contexts_->created(context_, 0);  // by another thread
+  const Place second = place();
+
+  EXPECT_NE(second.context, first);
+  EXPECT_EQ(end(first), std::vector<std::uint32_t>{first});
+  EXPECT_EQ(place(), second);
+}
+
+TEST_F(ContextsTest, WhatIsRetainedAgainStaysThatLife) {
+  contexts_->retained(context_, 0);
+  const Place first = place();
+
+  contexts_->retained(context_, 0);
+
+  EXPECT_EQ(place(), first);
+}
+
+CUmemPoolProps on_device(int device) {
+  CUmemPoolProps properties{};
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = device;
+  return properties;
+}
+
+TEST(MemoryPoolsTest, APoolIsWhereItWasMadeUntilItIsDestroyed) {
+  MemoryPools pools;
+  const auto pool = handle<CUmemoryPool>(0x20);
+  pools.created(pool, on_device(1));
+  const MemoryPools::Number newest = pools.newest();
+  EXPECT_EQ(pools.device_of(pool), 1);
+
+  pools.created(pool, on_device(2));  // by another thread, before the end was told
+  pools.destroyed(pool, newest);
+  EXPECT_EQ(pools.device_of(pool), 2);
+
+  pools.destroyed(pool, pools.newest());
+  EXPECT_EQ(pools.device_of(pool), std::nullopt);
+  pools.created(pool, on_device(-1));
+  EXPECT_EQ(pools.device_of(pool), std::nullopt);
+}
+
+TEST(MemoryPoolsTest, TheDriverSaysWhereItsOwnPoolsAre) {
+  MemoryPools pools;
+
+  EXPECT_EQ(pools.device_of(handle<CUmemoryPool>(kDefaultPool + 1)), 1);
+  EXPECT_EQ(pools.device_of(handle<CUmemoryPool>(kDefaultPool + 2)), std::nullopt);
+}
+
+}  // namespace
+}  // namespace vramscope
