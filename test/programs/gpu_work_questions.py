@@ -144,6 +144,38 @@ def pageable_copy(gpu):
     )
 
 
+@question("Memory of a launched graph: there, and after the context ended that was current when it "
+          "was instantiated; where that captured too", "yes, no; yes, no",
+          "Does an executable graph end with a context?")  # fmt: skip
+def graph_of_ended_context(gpu):
+    def held():
+        used = ctypes.c_uint64()
+        gpu.must("ask", gpu.cuDeviceGetGraphMemAttribute(0, ctypes.c_int(0), ctypes.byref(used)))
+        return "yes" if used.value else "no"
+
+    def outlive(captures_too):
+        mine, stream = gpu.context, gpu.stream()
+        other = gpu.create_context()
+        if captures_too:
+            stream = gpu.stream()
+        graph, executable, address = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
+        gpu.begin_capture(stream, 2)
+        gpu.must("allocate", gpu.cuMemAllocAsync(ctypes.byref(address), MIB, stream))
+        gpu.must("free", gpu.cuMemFreeAsync(address, stream))
+        gpu.must("end", gpu.cuStreamEndCapture(stream, ctypes.byref(graph)))
+        gpu.must("instantiate", gpu.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, 0))
+        gpu.must("launch", gpu.cuGraphLaunch(executable, stream))
+        gpu.must("wait", gpu.cuStreamSynchronize(stream))
+        before = held()
+        gpu.must("destroy", gpu.cuCtxDestroy_v2(other))
+        gpu.set_current(mine)
+        after = held()
+        gpu.must("trim", gpu.cuDeviceGraphMemTrim(0))
+        return codes(before, after)
+
+    return f"{outlive(False)}; {outlive(True)}"
+
+
 @question("After a fault: cuMemFree, then a reset, then an allocation", "700, 700, 700",
           "A sticky error that `sticky=`")  # fmt: skip
 def after_fault(gpu):
