@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <cerrno>
 #include <csignal>
 
 #include <string>
@@ -34,10 +35,10 @@ CUresult allocate(std::size_t bytes, CUdeviceptr* pointer) {
   return CALL(cuMemAlloc_v2)(pointer, bytes);
 }
 
-// Until the process has ended; its parent need not have waited for it.
+// Until the process has ended, whether or not its parent has waited for it.
 bool wait_for_end(pid_t process) {
   pollfd end = {static_cast<int>(syscall(SYS_pidfd_open, process, 0)), POLLIN, 0};
-  return poll(&end, 1, -1) == 1;
+  return end.fd < 0 ? errno == ESRCH : poll(&end, 1, -1) == 1;
 }
 
 TEST_F(SharedUse, CountsWhatOtherProcessesHold) {
