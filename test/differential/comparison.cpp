@@ -164,7 +164,8 @@ class Comparison {
     const std::uint64_t count = value(native, "count");
     const std::uint64_t most = configuration_.mode == "cache" ? kMostOfACachedBlock : kMostOfABlock;
     const std::uint64_t others = value(native, "others") * kMostOfACachedBlock;
-    const std::uint64_t held = value(native, "held") == 0 ? 0 : 8 * kMostOfACachedBlock;
+    const std::uint64_t held_bytes = value(native, "held");
+    const std::uint64_t held = held_bytes == 0 ? 0 : held_bytes + 8 * kMostOfACachedBlock;
     const std::uint64_t slack = count * most + held + others;
     // Small blocks share pages: an idle one counts with its page, which others may be on.
     const std::uint64_t shared = (count + value(native, "others")) * kMostOfABlock;
