@@ -106,28 +106,25 @@ CUresult Contexts::check_current() noexcept {
   return real().cuCtxGetDevice(&device);
 }
 
-std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
-  const SystemLock lock(mutex_);
-  const std::uint32_t count = count_.load(std::memory_order_relaxed);
-  std::uint32_t at = count;  // where a new entry goes: at the end, or over an ended one
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const CUcontext known = entries_[i].context.load(std::memory_order_relaxed);
-    if (known == context) return i;
-    if (known == nullptr && at == count && count == kMaxContexts) at = i;
-  }
-  if (at == kMaxContexts) return kMaxContexts;
-  entries_[at].device = static_cast<std::uint16_t>(device);
-  entries_[at].reached.store(bit_of(device), std::memory_order_relaxed);
-  entries_[at].context.store(context, std::memory_order_release);
-  if (at == count) count_.store(count + 1, std::memory_order_release);
-  return at;
-}
-
 Contexts::Life Contexts::find_life(CUcontext context) const noexcept {
   for (Life i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
     if (entries_[i].context.load(std::memory_order_relaxed) == context) return i;
   }
   return unseen;
+}
+
+std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
+  const SystemLock lock(mutex_);
+  if (const Life known = find_life(context); known != unseen) return known;
+  const std::uint32_t count = count_.load(std::memory_order_relaxed);
+  // A new entry goes to the end, or over an ended one.
+  const Life at = count < kMaxContexts ? count : find_life(nullptr);
+  if (at == unseen) return kMaxContexts;
+  entries_[at].device = static_cast<std::uint16_t>(device);
+  entries_[at].reached.store(bit_of(device), std::memory_order_relaxed);
+  entries_[at].context.store(context, std::memory_order_release);
+  if (at == count) count_.store(count + 1, std::memory_order_release);
+  return at;
 }
 
 Contexts::Life Contexts::life_of(CUcontext context) noexcept {
@@ -170,12 +167,10 @@ bool Contexts::alone_reaches(CUcontext context, Place place) const noexcept {
 
 bool Contexts::find(CUcontext context, Place& place) noexcept {
   const SystemLock lock(mutex_);
-  for (std::uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
-    if (entries_[i].context.load(std::memory_order_relaxed) != context) continue;
-    place = {.kind = Kind::device, .device = entries_[i].device, .context = i};
-    return true;
-  }
-  return false;
+  const Life life = find_life(context);
+  if (life == unseen) return false;
+  place = {.kind = Kind::device, .device = entries_[life].device, .context = life};
+  return true;
 }
 
 CUcontext Contexts::handle(Place place) const noexcept {

@@ -130,6 +130,7 @@ class Contexts {
   static constexpr std::uint32_t kMaxContexts = 4096;  // lives, not handles; far above real use
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
+  // Null: an ended one.
   [[nodiscard]] Life find_life(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
 
   struct View {

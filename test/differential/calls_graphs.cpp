@@ -87,7 +87,7 @@ void launch(Turn& turn) {
     if (!settle(turn.world, *use.memory, &queue)) return turn.skip("busy");
   }
   for (const int number : executable.nodes) {
-    GraphNode& node = turn.world.nodes[static_cast<std::size_t>(number)];
+    GraphNode& node = turn.world.node(number);
     const bool is_other = node.named != nullptr && node.named->live && node.named->node != number;
     if (is_other) return turn.skip("a name is taken");
     if (!settle(turn.world, node.memory, &queue)) return turn.skip("busy");
@@ -101,7 +101,7 @@ void launch(Turn& turn) {
   if (code != CUDA_SUCCESS) return;
   turn.world.hold(executable.nodes, true);
   for (const int number : executable.nodes) {
-    note_work(turn.world, turn.world.nodes[static_cast<std::size_t>(number)].memory, queue);
+    note_work(turn.world, turn.world.node(number).memory, queue);
     turn.world.leave_behind(number, queue);
   }
   for (const GraphUse& use : executable.uses) {

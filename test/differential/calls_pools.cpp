@@ -116,7 +116,7 @@ void free_async(Turn& turn) {
     if (memory.shelf != kNone) note_end_of_shared(memory, true);
   }
   if (memory.node != kNone) {
-    turn.world.nodes[static_cast<std::size_t>(memory.node)].memory.pending = {queue};
+    turn.world.node(memory.node).memory.pending = {queue};
   }
   turn.world.end(memory);
 }

@@ -115,8 +115,7 @@ void World::end(Memory& memory) {
   }
   memory.pending.clear();
   if (memory.node != kNone) {
-    change(nodes[static_cast<std::size_t>(memory.node)],
-           [](GraphNode& node) { node.left = false; });
+    change(node(memory.node), [](GraphNode& one) { one.left = false; });
   }
   const bool may_be_kept = is_capturing() || graph_count() > 0;
   if (memory.shelf != kNone) note_end_of_shared(memory, may_be_kept);
@@ -141,21 +140,21 @@ void World::change(GraphNode& node, Change what) {
 void World::hold(const std::vector<int>& of, bool held) {
   const std::lock_guard lock(mutex);
   for (const int number : of) {
-    change(nodes[static_cast<std::size_t>(number)], [held](GraphNode& node) { node.held = held; });
+    change(node(number), [held](GraphNode& one) { one.held = held; });
   }
 }
 
 void World::leave_behind(int number, const Queue& queue) {
-  GraphNode& node = nodes[static_cast<std::size_t>(number)];
-  if (node.named == nullptr) return;
-  Memory& memory = *node.named;
-  begin(memory, MemoryKind::none, node.memory.address, node.memory.bytes, node.memory.device, kNone,
+  GraphNode& left = node(number);
+  if (left.named == nullptr) return;
+  Memory& memory = *left.named;
+  begin(memory, MemoryKind::none, left.memory.address, left.memory.bytes, left.memory.device, kNone,
         kNone);
   memory.node = number;
   memory.written[static_cast<std::size_t>(Spot::head)] = true;
   memory.pending.push_back(queue);
   const std::lock_guard lock(mutex);
-  change(node, [](GraphNode& one) { one.left = true; });
+  change(left, [](GraphNode& one) { one.left = true; });
 }
 
 void World::end_context(int context) {

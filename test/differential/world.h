@@ -151,6 +151,7 @@ struct World {
   int broken_device = kNone;  // answers an error from now on
 
   [[nodiscard]] Memory& memory(const std::string& name) { return memories.at(name); }
+  [[nodiscard]] GraphNode& node(int number) { return nodes[static_cast<std::size_t>(number)]; }
   // Those of graphs' nodes, too.
   template <class Visit>
   void for_each_memory(Visit visit) {
