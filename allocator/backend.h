@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/place.h"
+#include "allocator/ground/place.h"
 
 namespace vramscope {
 

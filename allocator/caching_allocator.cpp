@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "allocator/fault.h"
+#include "allocator/ground/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 

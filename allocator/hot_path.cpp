@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
 
-#include "allocator/fault.h"
+#include "allocator/ground/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 

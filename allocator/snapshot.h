@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/past.h"
-#include "allocator/place.h"
-#include "allocator/statistics.h"
+#include "allocator/books/history.h"
+#include "allocator/books/statistics.h"
+#include "allocator/ground/place.h"
 
 namespace vramscope {
 

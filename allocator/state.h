@@ -12,17 +12,17 @@
 #include <vector>
 
 #include "allocator/backend.h"
-#include "allocator/births.h"
-#include "allocator/block_table.h"
+#include "allocator/books/birth_times.h"
+#include "allocator/books/device_counters.h"
+#include "allocator/books/ledger.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/device_counters.h"
-#include "allocator/fault.h"
-#include "allocator/ledger.h"
+#include "allocator/dedicated/dedicated_blocks.h"
+#include "allocator/ground/fault.h"
+#include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
-#include "allocator/mutex.h"
-#include "allocator/pool.h"
+#include "allocator/pool/block_table.h"
+#include "allocator/pool/pool.h"
 #include "allocator/waits.h"
-#include "allocator/whole_blocks.h"
 
 namespace vramscope {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "allocator/place.h"
+#include "allocator/ground/place.h"
 #include "reporter/record/sampling.h"
 
 namespace vramscope {

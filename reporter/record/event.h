@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "allocator/place.h"
+#include "allocator/ground/place.h"
 
 namespace vramscope {
 
-// What a driver function does to memory (a column of interpose/functions.def).
+// What a driver function does to memory (a column of interpose/table/functions.def).
 enum class Effect : std::uint8_t {
   none,      // start-up, lookup: nothing happens to memory
   allocate,  // memory appears at `address`
@@ -30,7 +30,7 @@ enum class Served : std::uint8_t {
 enum class MemoryChange : std::uint8_t { none, came, went };
 
 struct Event {
-  std::uint16_t function = 0;  // row of interpose/functions.def
+  std::uint16_t function = 0;  // row of interpose/table/functions.def
   Effect effect = Effect::none;
   Served served = Served::direct;
   bool failed = false;

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "allocator/capability.h"
+#include "allocator/ground/capability.h"
 #include "reporter/record/axes.h"
 
 namespace vramscope {

@@ -7,17 +7,17 @@
 #include <atomic>
 #include <utility>
 
-#include "allocator/capability.h"
-#include "allocator/kept_errno.h"
-#include "reporter/record/module_table.h"
-#include "reporter/record/python_codes.h"
+#include "allocator/ground/capability.h"
+#include "allocator/ground/kept_errno.h"
+#include "reporter/record/python/codes.h"
 #include "reporter/record/site_table.h"
-#include "reporter/record/stack_table.h"
+#include "reporter/record/stack/module_table.h"
+#include "reporter/record/stack/stack_table.h"
 #include "reporter/record/stream_table.h"
 #include "reporter/record/tag_times.h"
 #include "reporter/record/thread_counters.h"
 #include "reporter/record/thread_table.h"
-#include "reporter/record/trace.h"
+#include "reporter/record/trace/trace.h"
 
 namespace vramscope {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "allocator/place.h"
+#include "allocator/ground/place.h"
 #include "reporter/record/axes.h"
 #include "reporter/record/event.h"
-#include "reporter/record/stack.h"
+#include "reporter/record/stack/stack.h"
 
 namespace vramscope {
 

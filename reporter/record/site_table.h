@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/capability.h"
+#include "allocator/ground/capability.h"
 #include "reporter/record/recorder.h"
 
 namespace vramscope {

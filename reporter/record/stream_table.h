@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "allocator/capability.h"
+#include "allocator/ground/capability.h"
 #include "reporter/record/axes.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "allocator/place.h"
+#include "allocator/ground/place.h"
 
 namespace vramscope {
 

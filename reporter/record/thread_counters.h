@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "allocator/capability.h"
+#include "allocator/ground/capability.h"
 #include "reporter/record/counters.h"
 #include "reporter/record/event.h"
-#include "reporter/record/trace.h"
+#include "reporter/record/trace/trace.h"
 
 namespace vramscope {
 

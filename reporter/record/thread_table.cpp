@@ -9,7 +9,7 @@
 
 #include <cstdio>
 
-#include "allocator/kept_errno.h"
+#include "allocator/ground/kept_errno.h"
 
 namespace vramscope {
 

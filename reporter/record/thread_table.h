@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/capability.h"
+#include "allocator/ground/capability.h"
 #include "reporter/record/axes.h"
 
 namespace vramscope {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/place.h"
+#include "allocator/ground/place.h"
 
 namespace vramscope {
 

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "allocator/kept_errno.h"
+#include "allocator/ground/kept_errno.h"
 #include "reporter/report/fields.h"
 #include "reporter/report/input_file.h"
 #include "reporter/report/json_reader.h"

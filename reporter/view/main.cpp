@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/verb.h"
+#include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/size_policy.h"
-#include "test/simulator/simulated_backend.h"
-#include "test/simulator/simulated_device.h"
+#include "test/simulator/device/simulated_backend.h"
+#include "test/simulator/device/simulated_device.h"
 
 namespace vramscope::test {
 

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "allocator/caching_allocator.h"
-#include "interpose/alloc_conf.h"
+#include "interpose/settings/alloc_conf.h"
 #include "test/allocator/golden_lines.h"
-#include "test/simulator/simulated_backend.h"
-#include "test/simulator/simulated_device.h"
+#include "test/simulator/device/simulated_backend.h"
+#include "test/simulator/device/simulated_device.h"
 
 namespace {
 

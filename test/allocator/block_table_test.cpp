@@ -1,6 +1,6 @@
 // Records, and the way from an address to a block.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/block_table.h"
+#include "allocator/pool/block_table.h"
 
 #include <gtest/gtest.h>
 

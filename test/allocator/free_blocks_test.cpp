@@ -1,6 +1,6 @@
 // Best fit against an ordered set.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/free_blocks.h"
+#include "allocator/pool/free_blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
-#include "allocator/births.h"
-#include "allocator/call_time.h"
-#include "allocator/ledger.h"
-#include "allocator/past.h"
-#include "allocator/timeline.h"
+#include "allocator/books/birth_times.h"
+#include "allocator/books/history.h"
+#include "allocator/books/ledger.h"
+#include "allocator/books/timeline.h"
+#include "allocator/ground/call_time.h"
 
 namespace vramscope {
 namespace {

@@ -1,6 +1,6 @@
 // Ordered sets against the standard library's.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/key_trees.h"
+#include "allocator/pool/key_trees.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What each tag held at the peak.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ledger.h"
+#include "allocator/books/ledger.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Splitting and merging.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/pool.h"
+#include "allocator/pool/pool.h"
 
 #include <gtest/gtest.h>
 

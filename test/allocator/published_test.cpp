@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "interpose/alloc_conf.h"
+#include "interpose/settings/alloc_conf.h"
 #include "test/allocator/allocator_fixture.h"
 #include "test/allocator/golden_lines.h"
 

@@ -1,13 +1,13 @@
 // Counters: peaks, resets, and the cheap form against the plain one.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/statistics.h"
+#include "allocator/books/statistics.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <random>
 
-#include "allocator/device_counters.h"
+#include "allocator/books/device_counters.h"
 #include "test/allocator/golden_lines.h"
 
 namespace vramscope {

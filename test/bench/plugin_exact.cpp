@@ -4,7 +4,7 @@
 #define EXACT_LIBRARY
 #include EXACT_SOURCE
 
-#include "allocator/mutex.h"
+#include "allocator/ground/mutex.h"
 #include "test/bench/plugin.h"
 
 using vramscope::bench::Plugin;

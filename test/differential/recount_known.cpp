@@ -12,7 +12,7 @@ namespace {
 const std::set<std::string>& recorded_functions() {
   static const std::set<std::string> names = {
 #define DRIVER_FUNCTION(symbol, ...) #symbol,
-#include "interpose/functions.def"
+#include "interpose/table/functions.def"
   };
   return names;
 }

@@ -23,7 +23,7 @@ SETTINGS = (
 
 def effective_names():
     """The settings that mean something here, as the parser has them."""
-    source = (harness.SOURCE / "interpose/alloc_conf.cpp").read_text()
+    source = (harness.SOURCE / "interpose/settings/alloc_conf.cpp").read_text()
     table = source[source.index("constexpr Row kRows") : source.index("struct Idle")]
     return set(re.findall(r'^    \{"(\w+)"', table, re.MULTILINE))
 

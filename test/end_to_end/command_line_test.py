@@ -84,14 +84,14 @@ class CommandLine(harness.Case):
     def test_help_names_every_option(self):
         finished = self.run_tool("run", "--help")
         self.assertEqual(0, finished.returncode)
-        table = (harness.SOURCE / "interpose/options.def").read_text()
+        table = (harness.SOURCE / "interpose/settings/options.def").read_text()
         for name in option_names(table):
             self.assertIn("--" + name.replace("_", "-"), finished.stdout)
 
     def test_the_readme_lists_every_option_with_its_default(self):
         readme = (harness.SOURCE / "README.md").read_text()
         listed = re.findall(r"^\| `--([\w-]+)`[^|]*\| `VRAMSCOPE_(\w+)` \| `(.*?)` \|", readme, re.M)
-        table = (harness.SOURCE / "interpose/options.def").read_text()
+        table = (harness.SOURCE / "interpose/settings/options.def").read_text()
         helped = " ".join(self.run_tool("run", "--help").stdout.split())
         expected = []
         for name in option_names(table):

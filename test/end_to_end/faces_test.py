@@ -5,7 +5,7 @@ import sys
 import harness
 
 MIB = 1 << 20
-FOLDER = str(harness.SOURCE / "interpose")
+FOLDER = str(harness.SOURCE / "interpose/face")
 
 
 def answers(text):

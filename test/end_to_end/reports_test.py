@@ -290,14 +290,14 @@ class Coverage(harness.Case):
     )
 
     def test_every_declined_function_is_called_by_the_program_for_it(self):
-        declined = (harness.SOURCE / "interpose/declined.def").read_text()
+        declined = (harness.SOURCE / "interpose/table/declined.def").read_text()
         program = (harness.SOURCE / "test/programs/plain_calls.cpp").read_text()
         called = set(re.findall(r"\bX\((cu\w+)\)", program))
         names = set(re.findall(r"^DECLINED\((\w+),", declined, re.MULTILINE))
         self.assertEqual(set(), {name for name in names - called if not self.NOT_CALLED.search(name)})
 
     def test_every_row_of_the_function_table_is_called_by_some_program(self):
-        table = (harness.SOURCE / "interpose/functions.def").read_text()
+        table = (harness.SOURCE / "interpose/table/functions.def").read_text()
         rows = set(re.findall(r"^DRIVER_FUNCTION\((\w+),", table, re.MULTILINE))
         called = set()
         for command in self.PROGRAMS:

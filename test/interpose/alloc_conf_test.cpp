@@ -1,6 +1,6 @@
 // The settings string of the allocator: names, ranges, lists, resets, and what is told about it.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/alloc_conf.h"
+#include "interpose/settings/alloc_conf.h"
 
 #include <gtest/gtest.h>
 

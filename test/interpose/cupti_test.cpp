@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "interpose/cupti_memory.h"
-#include "interpose/cupti_records.h"
+#include "interpose/tools/cupti_memory.h"
+#include "interpose/tools/cupti_records.h"
 
 namespace vramscope {
 namespace {

@@ -1,10 +1,10 @@
 // --device-memory-limit as text.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/device_limits.h"
+#include "interpose/settings/capacity_option.h"
 
 #include <gtest/gtest.h>
 
-#include "interpose/options.h"
+#include "interpose/settings/options.h"
 
 namespace vramscope {
 namespace {

@@ -1,11 +1,11 @@
 // The memory of graphs, and how often an address is open.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/graph_memory.h"
+#include "interpose/driver/graph_memory.h"
 
 #include <gtest/gtest.h>
 
-#include "interpose/open_counts.h"
-#include "test/simulator/simulated_backend.h"
+#include "interpose/driver/open_counts.h"
+#include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope::test {
 namespace {

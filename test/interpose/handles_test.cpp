@@ -1,6 +1,6 @@
 // Lives of the handles of contexts and memory pools.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/contexts.h"
+#include "interpose/driver/contexts.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "interpose/memory_pools.h"
-#include "interpose/real.h"
+#include "interpose/driver/pool_devices.h"
+#include "interpose/loader/real.h"
 
 namespace vramscope {
 

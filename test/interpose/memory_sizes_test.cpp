@@ -1,6 +1,6 @@
 // What arrays take, by their descriptors.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/memory_sizes.h"
+#include "interpose/driver/array_bytes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Settings: reading, refusing, suggesting, echoing.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/options.h"
+#include "interpose/settings/options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Memory by handle: references, mappings and bindings decide when it ends.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/virtual_memory.h"
+#include "interpose/driver/virtual_memory.h"
 
 #include <gtest/gtest.h>
 

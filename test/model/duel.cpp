@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "allocator/caching_allocator.h"
-#include "interpose/alloc_conf.h"
+#include "interpose/settings/alloc_conf.h"
 #include "test/model/comparison.h"
 #include "test/model/naive_model.h"
 #include "test/model/scenarios.h"
-#include "test/simulator/simulated_backend.h"
+#include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpose/alloc_conf.h"
+#include "interpose/settings/alloc_conf.h"
 #include "reporter/report/fields.h"
 #include "test/model/naive_model.h"
 #include "test/model/plain_backend.h"

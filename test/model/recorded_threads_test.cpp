@@ -11,10 +11,10 @@
 
 #include "allocator/caching_allocator.h"
 #include "reporter/record/recorder.h"
-#include "reporter/record/trace.h"
-#include "reporter/view/trace_totals.h"
+#include "reporter/record/trace/trace.h"
+#include "reporter/view/text/trace_totals.h"
 #include "test/reporter/trace_store.h"
-#include "test/simulator/simulated_backend.h"
+#include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope {
 namespace {

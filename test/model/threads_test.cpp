@@ -11,7 +11,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "test/model/comparison.h"
-#include "test/simulator/simulated_backend.h"
+#include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope {
 namespace {

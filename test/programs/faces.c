@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/vramscope.h"
+#include "interpose/face/vramscope.h"
 
 #define MIB ((size_t)1 << 20)
 #define MUST(call) must((call), #call)

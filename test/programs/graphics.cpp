@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/programs/by_name.h"
 
-#include "interpose/graphics.h"
+#include "interpose/table/graphics.h"
 
 static CUstream stream = nullptr;
 

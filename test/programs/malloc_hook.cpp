@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "interpose/vramscope.h"
+#include "interpose/face/vramscope.h"
 #include "test/programs/driver.h"
 
 static constexpr int kBlocks = 60;

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "reporter/record/owners.h"
 #include "reporter/record/range_table.h"
+#include "reporter/record/stack/owners.h"
 #include "reporter/record/stream_table.h"
 #include "reporter/record/thread_table.h"
 

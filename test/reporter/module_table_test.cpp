@@ -1,6 +1,6 @@
 // Addresses and the objects they belong to, as objects come and go.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/module_table.h"
+#include "reporter/record/stack/module_table.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The table of lines, as CPython's Objects/locations.md describes it.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/python_lines.h"
+#include "reporter/record/python/lines.h"
 
 #include <gtest/gtest.h>
 

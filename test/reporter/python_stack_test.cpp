@@ -1,7 +1,7 @@
 // Reads an interpreter made of plain memory: frames, names, lines, and every way in which it can be
 // broken.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/python_stack.h"
+#include "reporter/record/python/stack.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "reporter/record/proven_memory.h"
-#include "reporter/record/python_codes.h"
+#include "reporter/record/python/codes.h"
+#include "reporter/record/stack/proven_memory.h"
 
 namespace vramscope {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reporter/record/stack.h"
+#include "reporter/record/stack/stack.h"
 
 namespace vramscope {
 

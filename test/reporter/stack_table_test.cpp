@@ -1,6 +1,6 @@
 // Raw stacks and their tags: what counts as the same, and readers beside writers.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/stack_table.h"
+#include "reporter/record/stack/stack_table.h"
 
 #include <gtest/gtest.h>
 

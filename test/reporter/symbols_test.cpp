@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "reporter/record/module_table.h"
+#include "reporter/record/stack/module_table.h"
 
 namespace vramscope {
 namespace {

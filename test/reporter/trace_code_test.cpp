@@ -1,6 +1,6 @@
 // Events survive the way through bytes, whatever they say.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/trace_code.h"
+#include "reporter/record/trace/code.h"
 
 #include <gtest/gtest.h>
 

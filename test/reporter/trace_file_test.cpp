@@ -1,6 +1,6 @@
 // The file of a trace inside a program that does as it likes with descriptors, names and limits.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/report/trace_file.h"
+#include "reporter/report/traces/trace_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

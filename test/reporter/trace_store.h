@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "reporter/record/trace_lane.h"
+#include "reporter/record/trace/lane.h"
 
 namespace vramscope {
 

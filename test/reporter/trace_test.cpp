@@ -1,6 +1,6 @@
 // Threads that trace, and what a reader finds: nothing lost, nothing twice, no damage unnoticed.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/trace.h"
+#include "reporter/record/trace/trace.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reporter/record/recorder.h"
-#include "reporter/report/trace_reader.h"
+#include "reporter/report/traces/trace_reader.h"
 #include "test/reporter/trace_store.h"
 
 namespace vramscope {

@@ -12,8 +12,8 @@ ROOMS = ("interpose", "allocator", "reporter", "test")
 ARROWS = [
     (r"interpose/", r"allocator/"),
     (r"interpose/", r"reporter/(record|report)/"),
-    (r"reporter/", r"allocator/(capability|kept_errno|place|statistics|snapshot|uncancelled)\.h$"),
-    (r"reporter/view/", r"interpose/(options\.h|options\.def|functions\.def)$"),
+    (r"reporter/", r"allocator/(ground/.*|snapshot|books/statistics)\.h$"),
+    (r"reporter/view/", r"interpose/(settings/options\.h|settings/options\.def|table/functions\.def)$"),
     (r"test/", r""),
 ]
 

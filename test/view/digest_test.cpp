@@ -1,6 +1,6 @@
 // What made the peak, what is alive, what was saved.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/digest.h"
+#include "reporter/view/text/digest.h"
 
 #include <gtest/gtest.h>
 

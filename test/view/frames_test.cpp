@@ -1,6 +1,6 @@
 // Call sites: who called into CUDA.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/frames.h"
+#include "reporter/view/text/frames.h"
 
 #include <gtest/gtest.h>
 

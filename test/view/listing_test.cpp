@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reporter/view/attribution_text.h"
-#include "reporter/view/functions_text.h"
-#include "reporter/view/json_text.h"
-#include "reporter/view/stats_text.h"
+#include "reporter/view/text/attribution_text.h"
+#include "reporter/view/text/functions_text.h"
+#include "reporter/view/text/json_text.h"
+#include "reporter/view/text/stats_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

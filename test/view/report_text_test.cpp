@@ -1,13 +1,13 @@
 // A report on one screen.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/report_text.h"
+#include "reporter/view/text/report_text.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reporter/view/stats_text.h"
+#include "reporter/view/text/stats_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

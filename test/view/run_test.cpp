@@ -1,14 +1,14 @@
 // run and snapshot: arguments, summary, and what /proc tells of a process.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/run.h"
+#include "reporter/view/verbs/run.h"
 
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 
-#include "reporter/view/target.h"
-#include "reporter/view/verb.h"
+#include "reporter/view/outside/target.h"
+#include "reporter/view/verbs/verb.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

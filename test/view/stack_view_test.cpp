@@ -1,6 +1,6 @@
 // Which frames are shown, which sites become one by that, and the text of their lines.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/stack_view.h"
+#include "reporter/view/text/stack_view.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <string>
 
-#include "reporter/view/frames.h"
-#include "reporter/view/source_lines.h"
+#include "reporter/view/outside/source_lines.h"
+#include "reporter/view/text/frames.h"
 
 namespace vramscope {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "allocator/place.h"
+#include "allocator/ground/place.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

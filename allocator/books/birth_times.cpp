@@ -1,0 +1,36 @@
+// When an allocation was made.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/books/birth_times.h"
+
+#include "allocator/ground/call_time.h"
+
+namespace vramscope {
+
+constinit thread_local std::uint64_t call_time_ns = 0;
+
+void Births::note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept {
+  if (times_.size() == 0) {
+    first_ns_ = ns;
+    if (!times_.grow_to(kRing * kLevels)) return;
+  }
+  for (unsigned level = 1; level < kLevels; ++level) {
+    const unsigned shift = level * kStrideBits;
+    if (serial % (std::uint64_t{1} << shift) != 0) return;
+    times_[level * kRing + (serial >> shift) % kRing] = ns;
+  }
+}
+
+std::uint64_t Births::time_of(std::uint64_t serial, std::uint64_t newest) const noexcept {
+  const std::uint64_t age = newest - serial;
+  for (unsigned level = 0; level < kLevels && times_.size() != 0; ++level) {
+    const unsigned shift = level * kStrideBits;
+    if (age >> shift >= kRing - 1) continue;  // overwritten since, or about to be
+    const std::uint64_t entry = serial >> shift;
+    // Numbers begin with 1: what comes before the first multiple was born with the first.
+    if (entry == 0) break;
+    return times_[level * kRing + entry % kRing];
+  }
+  return first_ns_;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,39 @@
+// When an allocation was made, by its number: in bounded memory, with an error of under 1 % of its
+// age.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/ground/mapped_array.h"
+
+namespace vramscope {
+
+// Rings of times: the first knows each of the last 1024 allocations, the next each 8th of the last
+// 8192, and so on. Without memory for them every allocation is as old as the first.
+// Threads: one at a time.
+class Births {
+ public:
+  // Allocation `serial`, the one after the last, began at `ns`.
+  void note(std::uint64_t serial, std::uint64_t ns) noexcept {
+    if (serial % kStride == 0 || times_.size() == 0) [[unlikely]]
+      note_in_all(serial, ns);
+    if (times_.size() != 0) times_[serial % kRing] = ns;
+  }
+  // `serial` was noted, and `newest` is the last that was. Not later than it was.
+  [[nodiscard]] std::uint64_t time_of(std::uint64_t serial, std::uint64_t newest) const noexcept;
+
+ private:
+  static constexpr std::size_t kRing = 1024;
+  static constexpr unsigned kStrideBits = 3;
+  static constexpr std::uint64_t kStride = std::uint64_t{1} << kStrideBits;
+  static constexpr unsigned kLevels = 12;  // 2^43 allocations
+
+  void note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept;
+
+  MappedArray<std::uint64_t> times_;  // level by level
+  std::uint64_t first_ns_ = 0;
+};
+
+}  // namespace vramscope

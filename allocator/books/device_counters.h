@@ -1,0 +1,89 @@
+// The counters of one device in the form that is cheap to change; DeviceStatistics is how they are
+// read.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/books/statistics.h"
+#include "allocator/pool/pool.h"
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+
+// What changes with every allocation and free. Each lane is kept as its distance below its peak
+// (so one sign test finds a new peak in any lane) and, per pool, as what was added since the last
+// reset. The rest is derived: current = peak - below, and freed = added - change of current. What
+// holds for both pools together has a peak only: how far below it they are is what each is below
+// its own peak and a difference of peaks, which changes with them alone.
+// active and active_bytes are allocation and allocated_bytes until a block is released before it
+// is reusable; from then on they have lanes of their own.
+// Threads: one at a time.
+class DeviceCounters {
+ public:
+  // An allocation makes one more split block with its bytes, or takes from those that there are.
+  void count_allocation(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
+                        SplitChange split);
+  // The program gives the block up: allocation and allocated_bytes drop.
+  void count_release(PoolClass pool, std::uint64_t bytes);
+  // The block is reusable: active, active_bytes, requested_bytes drop, split blocks change.
+  void count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
+                        SplitChange split);
+  // Both at once, the usual free, but for the split blocks: count_splits().
+  void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
+  void count_splits(PoolClass pool, SplitChange split);
+
+  void count_segment(PoolClass pool, std::uint64_t bytes);
+  // The segment is there no longer; whether somebody gave it back (num_device_free) is another
+  // matter: the segments of a lost context just vanish.
+  void count_segment_end(PoolClass pool, std::uint64_t bytes);
+  // It is there still: takes the last back.
+  void count_segment_kept(PoolClass pool, std::uint64_t bytes);
+
+  // The counters that change seldom, kept as they are read.
+  DeviceStatistics& rare() { return rare_; }
+
+  void reset_peaks();
+  void reset_accumulated();
+  [[nodiscard]] DeviceStatistics read() const;
+
+ private:
+  // Two lanes that change together, in one register.
+  using Pair = std::int64_t __attribute__((vector_size(16)));
+  struct Lanes {
+    Pair blocks{};     // allocation, allocated_bytes
+    Pair requested{};  // requested_bytes, nothing
+    Pair splits{};     // inactive_split, inactive_split_bytes
+    Pair active{};     // active, active_bytes
+  };
+  static constexpr Pair Lanes::*kPairs[] = {&Lanes::blocks, &Lanes::requested, &Lanes::splits,
+                                            &Lanes::active};
+  struct Level {    // of a pool
+    Lanes below{};  // peak - current; negative only until raise()
+    Lanes peak{};
+    Lanes added{};
+    Lanes base{};  // current at the last reset_accumulated
+  };
+
+  static void drop(Level& own, Pair blocks, Pair requested);
+  [[gnu::noinline]] void change_active(PoolClass pool, Pair active);
+  void separate_active();
+  [[nodiscard]] static bool is_raised(Pair lanes);
+  [[nodiscard]] Pair all_below(Pair Lanes::*pair) const {
+    return pools_[0].below.*pair + pools_[1].below.*pair + apart_.*pair;
+  }
+  [[gnu::noinline]] void raise(Level& own);
+  static void rebase(Level& level);
+  [[nodiscard]] PooledStat read(Pair Lanes::*pair, int lane) const;
+  [[nodiscard]] static Stat read(const Level& level, Pair Lanes::*pair, int lane);
+
+  Level pools_[2];  // by PoolClass
+  Lanes all_peak_{};
+  Lanes apart_{};  // the peak of both together - the sum of their peaks
+  bool active_apart_ = false;
+  DeviceStatistics rare_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,186 @@
+// Totals by tag and kind.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/books/ledger.h"
+
+#include "allocator/ground/fault.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace vramscope {
+
+bool Ledger::grow(Tag tag) noexcept {
+  const std::size_t wanted = std::size_t{tag} + 1;
+  if (!groups_.grow_to(1) || !tags_.grow_to(wanted) || !details_.grow_to(wanted)) return false;
+  prepared_ = std::min(tags_.size(), details_.size());
+  return true;
+}
+
+void Ledger::join(Tag tag, const Groups& groups) noexcept {
+  const Group highest = *std::max_element(groups.begin(), groups.end());
+  if (!prepare(tag) || !pasts_.grow_to(std::size_t{tag} + 1) ||
+      !groups_.grow_to(std::size_t{highest} + 1))
+    return;
+  details_[tag].groups = groups;
+  keeps_details_ = true;
+}
+
+std::size_t Ledger::decade_of(std::uint64_t ns) noexcept {
+  constexpr std::array<std::uint64_t, kLifetimes> kEnds{
+      1'000,       10'000,        100'000,        1'000'000,       10'000'000,
+      100'000'000, 1'000'000'000, 10'000'000'000, 100'000'000'000, ~std::uint64_t{0}};
+  // 1233 / 4096 is a little more than log10(2): the decade, or the one before it.
+  const auto digits = static_cast<std::size_t>(std::bit_width(ns) * 1233 >> 12);
+  std::size_t decade = digits < 3 ? 0 : std::min(digits - 3, kLifetimes - 1);
+  return decade + (ns >= kEnds[decade] && decade + 1 < kLifetimes ? 1 : 0);
+}
+
+inline std::uint64_t Ledger::now() noexcept {
+  if (call_time_ns > latest_ns_) {
+    if (start_ns_ == 0) start_ns_ = call_time_ns;
+    latest_ns_ = call_time_ns;
+  }
+  return latest_ns_ - start_ns_;
+}
+
+// The tag's holding, with what it held at the present peak put aside.
+inline Ledger::Holding& Ledger::touch(Account& account, Tag tag) {
+  Holding& holding = tag == 0 ? account.unknown : tags_[tag];
+  if (holding.peak != account.peak) [[unlikely]]
+    set_peak_aside(holding, account, tag);
+  return holding;
+}
+
+void Ledger::set_peak_aside(Holding& holding, Account& account, Tag tag) {
+  holding.account = &account;  // also the first time: no peak has the number 0
+  holding.peak = account.peak;
+  holding.at_peak = holding.total - holding.gone;
+  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
+  if (!account.timeline) account.timeline.reset(new (std::nothrow) Timeline);
+}
+
+void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  touch(account, tag).total += Amount{bytes, 1};
+  ++account.allocations;
+  account.below -= static_cast<std::int64_t>(bytes);
+  if (account.below < 0 && !fault(Fault::peak_missed)) [[unlikely]]
+    raise(account, tag);
+}
+
+void Ledger::raise(Account& account, Tag tag) noexcept {
+  account.set_peak();
+  account.peak_ns = call_time_ns;
+  account.peak_tag = tag;
+}
+
+void Ledger::count_call_of_free(Account& account) noexcept { ++account.frees; }
+
+void Ledger::count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  touch(account, tag).gone += Amount{bytes, 1};
+  account.below += static_cast<std::int64_t>(bytes);
+}
+
+void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  for (const Group group : details_[tag].groups) {
+    if (group == 0) continue;
+    GroupTotals& totals = groups_[group];
+    totals.live_bytes += bytes;
+    totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
+  }
+  note(account, account.current_bytes() - bytes);
+  note_past(tag, live_bytes(tag) - bytes);
+}
+
+void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  for (const Group group : details_[tag].groups) {
+    if (group != 0) groups_[group].live_bytes -= bytes;
+  }
+  note(account, account.current_bytes() + bytes);
+  note_past(tag, live_bytes(tag) + bytes);
+}
+
+void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  count_call_of_free(account);
+  count_completion(account, tag, bytes);
+}
+
+void Ledger::reset_peaks() noexcept {
+  for (Account& account : accounts_) account.set_peak();
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].peak_bytes = groups_[i].live_bytes;
+}
+
+// A group belongs to one account, that of its tags.
+void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
+  Account& account = account_of({.kind = kind, .device = device});
+  account.set_peak();
+  for (std::size_t tag = 1; tag < tag_count_; ++tag) {
+    if (tags_[tag].account != &account) continue;
+    for (const Group group : details_[tag].groups) {
+      groups_[group].peak_bytes = groups_[group].live_bytes;
+    }
+  }
+}
+
+TimelineSnapshot Ledger::describe(const Timeline* timeline) const {
+  if (timeline == nullptr) return {};
+  Timeline whole = *timeline;
+  const std::size_t used = whole.size();
+  if (used != 0) whole.advance(latest_ns_ - start_ns_, whole[used - 1].last);
+  TimelineSnapshot snapshot;
+  snapshot.bucket_ns = whole.bucket_ns();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    snapshot.highest.push_back(whole[i].highest);
+    snapshot.last.push_back(whole[i].last);
+  }
+  return snapshot;
+}
+
+void Ledger::add(TagTotals& totals, const Holding& holding) {
+  const Amount live = holding.total - holding.gone;
+  const Amount at_peak = holding.peak == holding.account->peak ? holding.at_peak : live;
+  totals.live_bytes += live[0];
+  totals.live_count += live[1];
+  totals.peak_bytes += at_peak[0];
+  totals.peak_count += at_peak[1];
+  totals.total_bytes += holding.total[0];
+  totals.total_count += holding.total[1];
+}
+
+void Ledger::describe(Snapshot& snapshot) const {
+  snapshot.tags.resize(tag_count_);
+  for (std::size_t i = 0; i < accounts_.size(); ++i) {
+    const Account& account = accounts_[i];
+    if (account.allocations == 0) continue;
+    snapshot.kinds.push_back({.kind = static_cast<Kind>(i / kMaxDevices),
+                              .device = static_cast<std::uint16_t>(i % kMaxDevices),
+                              .current_bytes = account.current_bytes(),
+                              .peak_bytes = account.peak_bytes,
+                              .allocations = account.allocations,
+                              .frees = account.frees,
+                              .peak_ns = account.peak_ns,
+                              .peak_tag = account.peak_tag});
+    TimelineSnapshot& timeline = snapshot.timelines.emplace_back(describe(account.timeline.get()));
+    timeline.kind = snapshot.kinds.back().kind;
+    timeline.device = snapshot.kinds.back().device;
+    if (account.unknown.total[1] > 0) add(snapshot.tags[0], account.unknown);
+  }
+  for (std::size_t tag = 1; tag < tag_count_; ++tag) {
+    if (tags_[tag].total[1] > 0) add(snapshot.tags[tag], tags_[tag]);
+  }
+  for (std::size_t tag = 0; tag < std::min(tag_count_, details_.size()); ++tag) {
+    snapshot.tags[tag].lifetimes = details_[tag].lifetimes;
+    if (tag == 0 || tag >= pasts_.size()) continue;
+    snapshot.tags[tag].past = pasts_[tag];
+    snapshot.tags[tag].past.note(std::max(latest_ns_, call_time_ns) - start_ns_,
+                                 live_bytes(static_cast<Tag>(tag)));
+  }
+  snapshot.group_peaks.reserve(groups_.size());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    snapshot.group_peaks.push_back(groups_[i].peak_bytes);
+  }
+  snapshot.start_ns = start_ns_;
+  snapshot.taken_ns = std::max(latest_ns_, call_time_ns);
+}
+
+}  // namespace vramscope

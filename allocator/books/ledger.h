@@ -1,0 +1,159 @@
+// Who holds what: totals by tag and by kind of memory, with exact peaks.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "allocator/books/history.h"
+#include "allocator/books/timeline.h"
+#include "allocator/ground/call_time.h"
+#include "allocator/ground/mapped_array.h"
+#include "allocator/ground/place.h"
+#include "allocator/snapshot.h"
+
+namespace vramscope {
+
+// What each tag held at the peak of its (kind, device), at constant cost: every new peak gets a
+// number, and a tag copies what it holds before its first change after that.
+// Bytes are requested bytes. Threads: one at a time.
+class Ledger {
+ public:
+  // What a tag and a (kind, device) hold: for the ledger itself; others only pass them on.
+  // Bytes and their number, in one register.
+  using Amount = std::uint64_t __attribute__((vector_size(16)));
+  struct Account;
+  struct Holding {
+    Amount total{};              // ever allocated
+    Amount gone{};               // of it: the rest is live
+    Amount at_peak{};            // live then, when `peak` is the account's present one
+    std::uint64_t peak = 0;      // number of the account's peak at the last change
+    Account* account = nullptr;  // set with `peak`
+  };
+  static_assert(sizeof(Holding) == 64);
+
+  struct Account {
+    std::uint64_t peak_bytes = 0;
+    std::int64_t below = 0;  // peak - current; negative only inside count_allocation()
+    std::uint64_t peak = 1;
+    std::uint64_t allocations = 0;
+    std::uint64_t frees = 0;
+    std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
+    Tag peak_tag = 0;
+    std::unique_ptr<Timeline> timeline;  // null: no memory for it
+    Holding unknown;  // tag 0 is the only one that may stand for several accounts
+
+    [[nodiscard]] std::uint64_t current_bytes() const {
+      return peak_bytes - static_cast<std::uint64_t>(below);
+    }
+    // The peak is what is there now.
+    void set_peak() noexcept {
+      peak_bytes = current_bytes();
+      below = 0;
+      ++peak;
+    }
+  };
+
+  // Room for this tag. False: out of memory.
+  [[nodiscard]] bool prepare(Tag tag) noexcept { return is_prepared(tag) || grow(tag); }
+
+  [[nodiscard]] bool is_prepared(Tag tag) const { return tag < prepared_; }
+
+  // Before the tag's first allocation: the groups that it counts in. Once; without memory it counts
+  // in none.
+  void join(Tag tag, const Groups& groups) noexcept;
+
+  // The account of a place: its (kind, device). Memory of no device has one account a kind,
+  // whatever device its place names.
+  [[nodiscard]] Account& account_of(Place where) {
+    return accounts_[static_cast<std::size_t>(where.kind) * kMaxDevices +
+                     (has_device(where.kind) ? where.device : 0U)];
+  }
+
+  // After prepare(tag). The raising allocation counts in its own peak.
+  void count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+  // The call and its completion at once, the usual free; or one after the other.
+  void count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+  void count_call_of_free(Account& account) noexcept;
+  void count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+
+  // Besides, after the one or the other, when keeps_details().
+  void detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+  void detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+
+  // The same for a place, details and all.
+  void count_allocation(Place where, Tag tag, std::uint64_t bytes) noexcept {
+    count_allocation(account_of(where), tag, bytes);
+    if (keeps_details_) detail_allocation(account_of(where), tag, bytes);
+  }
+  void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
+    count_call_of_free(where);
+    count_completion(where, tag, bytes);
+  }
+  void count_call_of_free(Place where) noexcept { count_call_of_free(account_of(where)); }
+  void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept {
+    count_completion(account_of(where), tag, bytes);
+    if (keeps_details_) detail_completion(account_of(where), tag, bytes);
+  }
+
+  // Has any tag joined groups? Else nobody asks for more than totals and their peaks, and nothing
+  // more is kept.
+  [[nodiscard]] bool keeps_details() const { return keeps_details_; }
+
+  // The program gives up, at call_time_ns, what it got at `born_ns`.
+  void count_lifetime(Tag tag, std::uint64_t born_ns) noexcept {
+    ++details_[tag].lifetimes[decade_of(call_time_ns - std::min(born_ns, call_time_ns))];
+  }
+
+  void reset_peaks() noexcept;
+  void reset_peak(Kind kind, std::uint16_t device) noexcept;
+  // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
+  void describe(Snapshot& snapshot) const;
+
+ private:
+  // What a tag is asked for besides its bytes: one cache line.
+  struct Details {
+    Groups groups{};
+    Lifetimes lifetimes{};
+  };
+  struct GroupTotals {
+    std::uint64_t live_bytes = 0;
+    std::uint64_t peak_bytes = 0;
+  };
+
+  [[nodiscard]] bool grow(Tag tag) noexcept;
+  [[nodiscard]] static std::size_t decade_of(std::uint64_t ns) noexcept;
+  // When the call began in which this happens, since the first one; never falls.
+  [[nodiscard]] std::uint64_t now() noexcept;
+  void note(Account& account, std::uint64_t before) noexcept {
+    if (account.timeline) account.timeline->note(now(), before, account.current_bytes());
+  }
+  [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
+  [[gnu::noinline]] static void raise(Account& account, Tag tag) noexcept;
+  [[nodiscard]] std::uint64_t live_bytes(Tag tag) const {
+    return tags_[tag].total[0] - tags_[tag].gone[0];
+  }
+  [[nodiscard]] Holding& touch(Account& account, Tag tag);
+  [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
+  // `live`: what the tag held since its last change.
+  void note_past(Tag tag, std::uint64_t live) noexcept {
+    if (tag != 0 && tag < pasts_.size()) pasts_[tag].note(latest_ns_ - start_ns_, live);
+  }
+  static void add(TagTotals& totals, const Holding& holding);
+
+  std::array<Account, kKinds * kMaxDevices> accounts_{};
+  MappedArray<Holding> tags_;
+  MappedArray<Details> details_;
+  MappedArray<Past> pasts_;  // live bytes by tag, of those that joined
+  bool keeps_details_ = false;
+  std::size_t prepared_ = 0;         // tags that both have room for
+  MappedArray<GroupTotals> groups_;  // [0] stays empty
+  std::size_t tag_count_ = 1;        // highest tag seen + 1
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t latest_ns_ = 0;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,44 @@
+// The allocator's lock.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "allocator/ground/capability.h"
+
+namespace vramscope {
+
+// For sections of some fifty nanoseconds that are entered millions of times: one atomic exchange
+// to lock, a plain store to unlock. A waiter looks again after some such sections, less and less
+// often, and then sleeps. Unlocking may miss waiters that are just going to sleep (a fence
+// that would prevent it costs as much as a second exchange), so sleeps are short.
+// Threads: any.
+class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
+ public:
+  void lock() VRAMSCOPE_ACQUIRE() {
+    if (locked_.exchange(1, std::memory_order_acquire) != 0) [[unlikely]]
+      wait();
+  }
+  [[nodiscard]] bool try_lock() VRAMSCOPE_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
+    return locked_.exchange(1, std::memory_order_acquire) == 0;
+  }
+  void unlock() VRAMSCOPE_RELEASE() {
+    locked_.store(0, std::memory_order_release);
+    if (has_sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake();
+  }
+
+ private:
+  [[nodiscard]] bool spin() noexcept;
+  // Never inlined, not even into what asks for everything inline.
+  [[gnu::noinline, gnu::cold]] void wait() noexcept;
+  [[gnu::noinline, gnu::cold]] void wake() noexcept;
+
+  std::atomic<std::uint32_t> locked_{0};
+  std::atomic<std::uint32_t> has_sleepers_{0};  // since somebody woke them last
+};
+
+using MutexLock = ScopedLock<Mutex>;
+
+}  // namespace vramscope

@@ -1,0 +1,179 @@
+// Every block of every pool: a slab of records, and the way from an address to one that was live.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/ground/mapped_array.h"
+#include "allocator/ground/place.h"
+#include "allocator/size_policy.h"
+#include "allocator/snapshot.h"
+#include "allocator/waits.h"
+
+namespace vramscope {
+
+using BlockIndex = std::uint32_t;  // 0: none
+using Units = std::uint32_t;       // sizes of blocks in units of kUnit bytes: below 2 TiB
+
+inline constexpr BlockIndex kNoBlock = 0;
+inline constexpr std::uint64_t kMaxBlockBytes = (std::uint64_t{1} << 32) * kUnit - kUnit;
+
+[[nodiscard]] constexpr std::uint64_t to_bytes(Units units) { return units * kUnit; }
+[[nodiscard]] constexpr Units to_units(std::uint64_t bytes) {
+  return static_cast<Units>(bytes / kUnit);
+}
+
+// A part of a segment, what every step looks at. Zero bytes are record 0, "no block": it counts as
+// live, so that nobody merges with it, and takes the writes to a neighbour that does not exist.
+struct Block {
+  // Below the address, a multiple of kUnit, are the state and what the block belongs to.
+  static constexpr std::uint64_t kStates = 3;
+  static constexpr std::uint64_t kSmall = 4;   // of the small pool
+  static constexpr std::uint64_t kMapped = 8;  // found by its address
+  static constexpr std::uint64_t kFlags = kUnit - 1;
+
+  std::uint64_t where;      // address | flags
+  std::uint64_t requested;  // of this life; a free block keeps what its last life asked for
+  Units size;
+  BlockIndex prev, next;  // neighbours in the segment
+  Tag tag;                // while live; free: searches of its pool when it became free
+
+  [[nodiscard]] Address address() const { return where & ~kFlags; }
+  [[nodiscard]] BlockState state() const { return static_cast<BlockState>(where & kStates); }
+  void set_state(BlockState s) { where = (where & ~kStates) | static_cast<std::uint64_t>(s); }
+  [[nodiscard]] PoolClass pool() const {
+    return where & kSmall ? PoolClass::small : PoolClass::large;
+  }
+  [[nodiscard]] bool is_mapped() const { return where & kMapped; }
+  [[nodiscard]] bool is_free() const { return where & kFree; }
+  [[nodiscard]] bool is_live() const { return (where & kStates) == 0; }
+  [[nodiscard]] bool is_part() const { return (prev | next) != 0; }  // of a split segment
+
+  static constexpr std::uint64_t kFree = static_cast<std::uint64_t>(BlockState::inactive);
+};
+static_assert(sizeof(Block) == 32);
+static_assert(BlockState{} == BlockState::active_allocated);
+static_assert(Block::kFree == 2 && static_cast<int>(BlockState::active_pending_free) == 1);
+
+// The rest of what is known of a block, apart from its record so that more records share a line.
+struct BlockLife {
+  // Live: number of the allocation. Pending: next, number.
+  std::uint32_t left, right;
+  Waits::Number freed;  // when it was freed: what must have finished before it is reused
+  std::uint16_t place;  // slot of the place it belongs to
+
+  [[nodiscard]] std::uint64_t serial() const { return std::uint64_t{right} << 32 | left; }
+  void set_serial(std::uint64_t serial) {
+    left = static_cast<std::uint32_t>(serial);
+    right = static_cast<std::uint32_t>(serial >> 32);
+  }
+};
+static_assert(sizeof(BlockLife) == 16);
+
+// Threads: one at a time.
+class BlockTable {
+ public:
+  BlockTable() = default;
+  BlockTable(const BlockTable&) = delete;
+  BlockTable& operator=(const BlockTable&) = delete;
+
+  // Makes room for two more records and one more address. False: out of memory. Moves records.
+  [[nodiscard]] bool prepare() noexcept {
+    if (is_prepared()) [[likely]]
+      return true;
+    return grow();
+  }
+  [[nodiscard]] bool is_prepared() const { return count_ < most_blocks_ && used_ < most_used_; }
+
+  // Records that there is room for, and will be after the next growth.
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+  [[nodiscard]] std::size_t next_size() const {
+    return count_ < most_blocks_ ? size() : size() == 0 ? kFirstBlocks : 2 * size();
+  }
+
+  [[nodiscard]] Block& operator[](BlockIndex i) { return blocks_[i]; }
+  [[nodiscard]] const Block& operator[](BlockIndex i) const { return blocks_[i]; }
+  [[nodiscard]] BlockLife& life(BlockIndex i) { return lives_[i]; }
+  [[nodiscard]] const BlockLife& life(BlockIndex i) const { return lives_[i]; }
+
+  // The record will be read soon: with a million of them it is far away.
+  void expect(BlockIndex i) const { __builtin_prefetch(&blocks_[i]); }
+
+  // A record with any content; after prepare().
+  [[nodiscard]] BlockIndex create() noexcept {
+    ++count_;
+    if (spare_ == kNoBlock) return ++top_;
+    const BlockIndex i = spare_;
+    spare_ = blocks_[i].next;
+    expect(spare_);
+    return i;
+  }
+  void destroy(BlockIndex i) noexcept {
+    --count_;
+    blocks_[i].where = Block::kFree;  // whoever still knows the index sees no live block
+    blocks_[i].next = spare_;
+    spare_ = i;
+  }
+
+  // The map from addresses to blocks holds the blocks that were inserted; after prepare().
+  void insert(BlockIndex i) noexcept;
+  void erase(BlockIndex i) noexcept;                              // an inserted one
+  [[nodiscard]] BlockIndex find(Address address) const noexcept;  // exact; kNoBlock: none
+
+  // The same in two steps that look only once, after prepare(). Valid until the next insert or
+  // erase.
+  struct Entry {
+    BlockIndex block = kNoBlock;
+    bool outgrown = false;  // in the map that is being emptied
+    std::size_t at = 0;
+  };
+  [[nodiscard]] Entry find_entry(Address address) const noexcept;
+  void erase(Entry entry) noexcept;
+
+  [[nodiscard]] std::size_t block_count() const { return count_; }
+  [[nodiscard]] std::size_t address_count() const { return used_; }
+
+ private:
+  // Open addressing, linear; an entry is a block, its key is the block's address. A table that is
+  // outgrown is emptied a few runs at a time, so that no single call pays for all of it.
+  static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
+  static constexpr std::size_t kFirstEntries = 4096;
+  static constexpr std::size_t kFirstBlocks = 4096;
+  static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
+  static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back
+
+  struct Map {
+    MappedArray<BlockIndex> entries;
+    std::size_t mask = 0;
+    int shift = 0;  // of a hash, to an entry
+
+    [[nodiscard]] bool open(std::size_t size) noexcept;
+    [[nodiscard]] std::size_t home(Address address) const;
+    [[nodiscard]] BlockIndex& operator[](std::size_t at) { return entries[at]; }
+    [[nodiscard]] BlockIndex operator[](std::size_t at) const { return entries[at]; }
+  };
+
+  [[nodiscard]] bool grow() noexcept;
+  [[nodiscard]] bool grow_map() noexcept;
+  [[gnu::noinline]] void move_some(std::size_t entries) noexcept;
+  void put(Map& map, BlockIndex i);
+  void close_gap(Map& map, std::size_t gap);
+  [[nodiscard]] std::size_t search(const Map& map, Address address) const;  // where, or a free one
+
+  MappedArray<Block> blocks_;
+  MappedArray<BlockLife> lives_;
+  std::size_t most_blocks_ = 0;  // count_ below which two more records are there
+  std::size_t most_used_ = 0;    // used_ below which one more address is
+  BlockIndex top_ = 0;           // highest record ever used
+  BlockIndex spare_ = 0;         // records given back, linked by next
+  std::size_t count_ = 0;
+
+  Map map_;
+  std::size_t used_ = 0;  // addresses in both maps
+  Map outgrown_;          // empty when everything has moved
+  std::size_t cursor_ = 0;
+  std::size_t unmoved_ = 0;  // entries of outgrown_ not yet looked at
+};
+
+}  // namespace vramscope

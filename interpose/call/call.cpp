@@ -1,0 +1,203 @@
+// One intercepted call.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/call/call.h"
+
+#include "allocator/ground/call_time.h"
+#include "allocator/ground/fault.h"
+#include "interpose/call/deferred_frees.h"
+#include "interpose/call/event_of.h"
+#include "interpose/ground/guard.h"
+#include "interpose/tools/nvtx.h"
+#include "reporter/record/hash.h"
+#include "reporter/record/stream_table.h"
+
+namespace vramscope {
+
+namespace {
+
+// Of 63 bits.
+std::uint64_t hash_of(const Stack& stack) {
+  std::uint64_t hash = kHashSeed;
+  for (const std::uintptr_t frame : stack.view()) hash = mix(hash, frame);
+  return hash >> 1;
+}
+
+}  // namespace
+
+Call::Call(Function function, const void* caller) noexcept
+    : profiler_(is_inside(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
+  if (profiler_ == nullptr) return;
+  inside_mark = stack_address(this);
+  event_.function = static_cast<std::uint16_t>(function);
+  event_.effect = row(function).effect;
+  event_.place.kind = row(function).kind;
+  event_.start_ns = now_ns();
+  call_time_ns = event_.start_ns;
+  if (profiler_->traces()) profiler_->recorder().enter();
+}
+
+Call::~Call() {
+  if (profiler_ == nullptr) return;
+  if (nested::any()) nested::complete(*profiler_);
+  inside_mark = 0;
+  errno = errno_;
+}
+
+std::optional<CUresult> Call::keep_nested(Function function, Address address) noexcept {
+  Profiler* profiler = inside_mark != 0 ? Profiler::active() : nullptr;
+  if (profiler == nullptr) return std::nullopt;
+  switch (nested::keep(*profiler, function, address)) {
+    case nested::Answer::kept:
+      return CUDA_SUCCESS;
+    case nested::Answer::invalid:
+      return CUDA_ERROR_INVALID_VALUE;
+    case nested::Answer::foreign:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool Call::find_place(Kind kind, Place& place) const noexcept {
+  const Contexts::Current current = profiler_->contexts().current();
+  if (current.code != CUDA_SUCCESS) return false;
+  if (current.first_of_device) profiler_->note_device(current.place.device);
+  place = in_context(kind, current.place.device, current.place.context);
+  return true;
+}
+
+bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
+
+Origin Call::origin(Place place, std::size_t bytes) const noexcept {
+  if (!profiler_->attributes()) return {.place = place};
+  Recorder& recorder = profiler_->recorder();
+  const RangeTable* const named = ranges();
+  return {.place = place,
+          .function = event_.function,
+          .size_class = size_class_of(bytes),
+          .thread = recorder.current_thread(),
+          .stream = stream_ ? recorder.streams().number_of(to_address(*stream_)) : 0,
+          .range = named == nullptr ? 0 : named->current(),
+          .caller = to_address(caller_)};
+}
+
+Origin Call::look(Place place, std::size_t bytes, Stack& stack) const noexcept {
+  Origin asked = origin(place, bytes);
+  const std::uint64_t every = profiler_->sample_bytes();
+  if (every == 0) {
+    capture(stack);
+    return asked;
+  }
+  asked.sampling = choose(bytes, every);
+  asked.size_class = size_class_of(bytes);
+  capture(stack, asked.sampling == Sampling::left_out ? kOwnerFrames : kMaxFrames);
+  return asked;
+}
+
+Tag Call::tag(Place place, std::size_t bytes) noexcept {
+  Stack stack;
+  const Origin asked = look(place, bytes, stack);
+  return profiler_->recorder().intern(stack, asked);
+}
+
+Request Call::request(Place place, std::size_t bytes) noexcept {
+  Stack stack;
+  const Origin asked = look(place, bytes, stack);
+  const Tag who = profiler_->recorder().intern(stack, asked);
+  // The tag of those that are left out stands for many stacks.
+  const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : who;
+  const bool whole = profiler_->exporters().wants_whole(stack, key, to_address(caller_));
+  return {.where = place, .bytes = bytes, .tag = who, .whole = whole};
+}
+
+void Call::note(const Outcome& outcome) noexcept {
+  event_.address = outcome.address;
+  event_.bytes = outcome.requested;
+  event_.tag = outcome.tag;
+  event_.place = outcome.where;
+  event_.driver_ns += outcome.backend_ns;
+  event_.sync_ns += outcome.wait_ns;
+  const bool asked_driver = outcome.backend_ns != 0;
+  event_.served = asked_driver ? Served::driver : Served::hit;
+  event_.serial = outcome.serial;
+  if (outcome.status.ok()) {
+    event_.change = event_.effect == Effect::allocate ? MemoryChange::came : MemoryChange::went;
+  }
+}
+
+Place Call::place_of(Kind kind) const noexcept {
+  Place place{.kind = kind};
+  (void)find_place(kind, place);
+  return place;
+}
+
+Tag Call::describe(Place where, Address address, std::size_t bytes) noexcept {
+  event_.place = where;
+  event_.address = address;
+  event_.bytes = bytes;
+  if (bytes != 0) event_.tag = tag(where, bytes);
+  return event_.tag;
+}
+
+void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
+  describe(where, address, bytes);
+  if (bytes == 0) return;
+  const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
+  if (!outcome.status.ok()) return count_unrecorded();
+  event_.change = MemoryChange::came;
+  event_.serial = outcome.serial;
+}
+
+Found Call::find(Kind kind, Address address) noexcept {
+  const bool is_told = event_.change != MemoryChange::none;  // the event is of other memory
+  if (!is_told) event_.address = address;
+  const Found found = profiler_->allocator().find_direct(kind, address);
+  if (!found.direct || found.segment != address) return {};
+  if (is_told) return found;
+  event_.bytes = found.block.requested_size;
+  event_.tag = found.block.tag;
+  event_.place = found.where;
+  return found;
+}
+
+void Call::forget(const Found& found) noexcept {
+  if (!found.direct || fault(Fault::release_unrecorded)) return;
+  note_gone(profiler_->allocator().forget(found.where.kind, found.segment, found.serial));
+}
+
+// Functions that free plain memory take mapped buffers of external memory too.
+void Call::forget(std::uint64_t newest) noexcept {
+  if (fault(Fault::release_unrecorded)) return;
+  CachingAllocator& allocator = profiler_->allocator();
+  const Kind kind = event_.place.kind;
+  Outcome gone = allocator.forget(kind, event_.address, newest);
+  if (!gone.status.ok() && space_of(kind) == Space::memory) {
+    gone = allocator.forget(Kind::mapping, event_.address, newest);
+  }
+  note_gone(gone);
+}
+
+// The event tells of the first memory that went; of more others do.
+void Call::note_gone(const Outcome& gone) noexcept {
+  if (!gone.status.ok()) return;
+  if (event_.change != MemoryChange::none) {
+    return profiler_->recorder().record_besides(beside(MemoryChange::went, gone));
+  }
+  event_.change = MemoryChange::went;
+  event_.serial = gone.serial;
+  event_.place = gone.where;
+  event_.address = gone.address;
+  event_.bytes = gone.requested;
+  event_.tag = gone.tag;
+}
+
+CUresult Call::finish(CUresult code) noexcept {
+  if (profiler_ == nullptr) return code;
+  event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
+  const std::uint64_t end_ns = answered_ns_ != 0 ? answered_ns_ : now_ns();
+  event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
+  profiler_->recorder().record(event_);
+  if (fault(Fault::double_record)) profiler_->recorder().record(event_);
+  return code;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,155 @@
+// One intercepted call: marks the thread as inside, keeps the clock, becomes one Event.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cerrno>
+#include <optional>
+#include <type_traits>
+
+#include "allocator/caching_allocator.h"
+#include "interpose/ground/clock.h"
+#include "interpose/life/profiler.h"
+#include "reporter/record/event.h"
+
+namespace vramscope {
+
+// The address in a row's column: a device or host pointer, or 0 for none.
+template <class T>
+[[nodiscard]] Address to_address(T address) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<std::uintptr_t>(address);
+  } else {
+    return static_cast<Address>(address);
+  }
+}
+
+// Threads: one, the calling thread. Keeps errno as the real call left it.
+class Call {
+ public:
+  // caller: where the driver was called from.
+  Call(Function function, const void* caller) noexcept;
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // False before cuInit, in a forked child and in a call made from inside another of ours: the call
+  // goes straight to the real function and leaves no trace.
+  [[nodiscard]] bool active() const noexcept { return profiler_ != nullptr; }
+  [[nodiscard]] Profiler& profiler() const noexcept { return *profiler_; }
+
+  // For a free that is not active: its answer when it is one of ours inside another of our calls.
+  // It is freed as that call ends.
+  [[nodiscard]] static std::optional<CUresult> keep_nested(Function function,
+                                                           Address address) noexcept;
+
+  // Where memory of the row's kind is now: in the current context. False when there is none.
+  [[nodiscard]] bool find_place(Place& place) const noexcept;
+  // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
+  [[nodiscard]] Tag tag(Place place, std::size_t bytes) noexcept;
+  // The stream that the call takes, if it takes one.
+  void set_stream(CUstream stream) noexcept { stream_ = stream; }
+  // The same as a request for device memory: whole, if the caller may export it.
+  [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
+
+  // Where memory of `kind` is: in the current context, or nowhere in particular.
+  [[nodiscard]] Place place_of(Kind kind) const noexcept;
+
+  // For bodies that say themselves what came and went. adopt() takes the stack; without bytes
+  // nothing is recorded.
+  void adopt(Place where, Address address, std::size_t bytes) noexcept;
+  // What the event tells of the memory, without recording that it is there: the tag.
+  Tag describe(Place where, Address address, std::size_t bytes) noexcept;
+  // Recorded memory that starts at this address of the kind's space; found.direct: there is some.
+  [[nodiscard]] Found find(Kind kind, Address address) noexcept;
+  // The end of what find() found, after the driver agreed. A failed call has changed no counter,
+  // and memory that another thread got at the same address in between stays.
+  void forget(const Found& found) noexcept;
+  // The same for what was at the event's address before the call: allocations up to the numbered.
+  void forget(std::uint64_t newest) noexcept;
+  void count_unrecorded() noexcept { profiler_->recorder().count_unrecorded(); }
+  // Room that the allocator keeps for what the real function gives.
+  void keep(Promise promise) noexcept { promise_ = promise; }
+
+  // What our allocator decided becomes part of the event.
+  void note(const Outcome& outcome) noexcept;
+
+  // The row's effect, done by the real function and recorded. `memory` gives {address, bytes} and
+  // is asked once it is valid: after a success, for a release before the call.
+  template <class RealFunction, class Memory>
+  CUresult direct(RealFunction real_function, Memory memory) noexcept {
+    switch (event_.effect) {
+      case Effect::allocate:
+      case Effect::pin:
+        return direct_allocation(real_function, memory);
+      case Effect::release:
+      case Effect::unpin:
+        return direct_release(real_function, memory);
+      default:
+        return timed(real_function);
+    }
+  }
+
+  // The real function, whatever the row's effect: the body says itself what came and went.
+  template <class RealFunction>
+  CUresult pass(RealFunction real_function) noexcept {
+    return timed(real_function);
+  }
+
+  // Ends the call: the event goes to the recorder.
+  CUresult finish(CUresult code) noexcept;
+
+ private:
+  void note_gone(const Outcome& gone) noexcept;
+  [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
+  template <class RealFunction>
+  CUresult timed(RealFunction real_function) noexcept {
+    return timed(real_function, now_ns());
+  }
+  template <class RealFunction>
+  CUresult timed(RealFunction real_function, std::uint64_t start) noexcept {
+    errno = errno_;
+    const CUresult code = real_function();
+    errno_ = errno;
+    answered_ns_ = now_ns();
+    event_.driver_ns += answered_ns_ > start ? answered_ns_ - start : 0;
+    return code;
+  }
+
+  // Looking at the clock costs as much as what came before the first call of the driver did: that
+  // counts as the driver's.
+  [[nodiscard]] std::uint64_t start_of_driver() const noexcept {
+    return event_.driver_ns == 0 && promise_.bytes == 0 ? event_.start_ns : now_ns();
+  }
+
+  template <class RealFunction, class MemoryOf>
+  CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) noexcept {
+    const CUresult code = timed(real_function, start_of_driver());
+    if (code == CUDA_SUCCESS) {
+      const auto [address, bytes] = memory_of();
+      if (address != 0) adopt(place_of(event_.place.kind), address, bytes);
+    }
+    return code;
+  }
+
+  template <class RealFunction, class MemoryOf>
+  CUresult direct_release(RealFunction real_function, MemoryOf memory_of) noexcept {
+    event_.address = memory_of().first;
+    const std::uint64_t newest = profiler_->allocator().newest();
+    const CUresult code = timed(real_function, start_of_driver());
+    if (code == CUDA_SUCCESS && event_.address != 0) forget(newest);
+    return code;
+  }
+
+  Profiler* profiler_;
+  Event event_;
+  [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
+  // Who asks; with as much of the stack as the call gets.
+  [[nodiscard]] Origin look(Place place, std::size_t bytes, Stack& stack) const noexcept;
+  const void* caller_;
+  std::optional<CUstream> stream_;
+  Promise promise_;
+  std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the
+  int errno_;                      // function's time. 0: it was not called
+};
+
+}  // namespace vramscope

@@ -1,0 +1,57 @@
+// The stream captures that are open: while there is one, nothing of ours may wait, query or free.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "allocator/ground/capability.h"
+#include "interpose/table/functions.h"
+
+namespace vramscope {
+
+// Threads: any.
+class Captures {
+ public:
+  // A stream of a program is known by its handle alone, whatever context is current; default
+  // streams have one handle for many streams: those of each context, and of each thread.
+  struct Key {
+    CUcontext context = nullptr;  // that the stream belongs to
+    CUstream stream = nullptr;
+    int thread = 0;  // 0 for ordinary streams
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  // `per_thread`: asked by the _ptsz flavour.
+  [[nodiscard]] static Key key(CUstream stream, bool per_thread) noexcept;
+
+  // The graph that the stream captures into, null when it does not capture.
+  [[nodiscard]] static CUgraph graph_of(CUstream stream, bool per_thread) noexcept;
+
+  // `graph`: that ends with the capture when it fails; null when the program owns it.
+  void began(const Key& key, CUgraph graph) noexcept;
+  [[nodiscard]] CUgraph graph_of(const Key& key) noexcept;
+  void ended(const Key& key) noexcept;
+  // Calls end(graph) for each capture of the context, with the lock held.
+  template <class End>
+  void context_ended(CUcontext context, End end) noexcept {
+    const SystemLock lock(mutex_);
+    const std::size_t gone = std::erase_if(open_, [&](const Open& one) {
+      const bool is_of_it = one.key.context == context;
+      if (is_of_it && one.graph != nullptr) end(one.graph);
+      return is_of_it;
+    });
+    count_.fetch_sub(gone, std::memory_order_release);
+  }
+  [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  struct Open {
+    Key key;
+    CUgraph graph;
+  };
+  SystemMutex mutex_;
+  std::vector<Open> open_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace vramscope

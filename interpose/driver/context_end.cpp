@@ -1,0 +1,50 @@
+// Forgets what goes with a context.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver/context_end.h"
+
+#include "allocator/ground/fault.h"
+#include "interpose/call/event_of.h"
+
+namespace vramscope {
+namespace {
+
+// Memory of pools, handles and graphs does not end with a context: it is the device's. That of
+// graphs goes with their executables.
+constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
+                                    Kind::array,  Kind::imported, Kind::external, Kind::graphics};
+
+}  // namespace
+
+ContextEnd::ContextEnd(Profiler& profiler, CUcontext context) noexcept
+    : profiler_(profiler),
+      context_(context),
+      life_(profiler.contexts().life_of(context)),
+      newest_graph_(profiler.graphs().newest()),
+      newest_executable_(profiler.graph_memory().newest()) {}
+
+void ContextEnd::happened() const noexcept {
+  GraphMemory& graph_memory = profiler_.graph_memory();
+  profiler_.captures().context_ended(context_, [&graph_memory](CUgraph graph) {
+    graph_memory.ended(graph, graph_memory.number_of(graph));
+  });
+  profiler_.graphs().context_ended(context_, newest_graph_);
+  graph_memory.context_ended(context_, newest_executable_);
+  profiler_.contexts().forget_attachments(context_);
+  profiler_.device_use().ended(context_);
+  if (fault(Fault::wrong_epoch)) return;
+  const auto forget = [this](Place place) {
+    Outcome ended;
+    ended.where = place;
+    ended.serial = profiler_.allocator().forget_place(place);
+    profiler_.recorder().record_besides(beside(MemoryChange::none, ended));
+  };
+  profiler_.contexts().ended(context_, life_, [&](Place place) {
+    for (const Kind kind : kKindsOfContext) {
+      forget(in_context(kind, place.device, place.context));
+    }
+    const Place pinned = in_context(Kind::pinned, place.device, place.context);
+    for (unsigned flags = 0; flags <= kHostFlags; ++flags) forget(with_host_flags(pinned, flags));
+  });
+}
+
+}  // namespace vramscope

@@ -1,0 +1,26 @@
+// What goes with a context.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interpose/life/profiler.h"
+
+namespace vramscope {
+
+// The driver may give the handle to another thread's new context as soon as the call that ended
+// this one returns: what belongs to that stays.
+class ContextEnd {
+ public:
+  // Before the driver's call.
+  ContextEnd(Profiler& profiler, CUcontext context) noexcept;
+  // The context ended: everything of it is gone, and nothing of it is given back to the driver.
+  void happened() const noexcept;
+
+ private:
+  Profiler& profiler_;
+  const CUcontext context_;
+  const Contexts::Life life_;
+  const Graphs::Number newest_graph_;
+  const GraphMemory::Number newest_executable_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,169 @@
+// Which driver contexts exist, as places of the allocator. A handle's value can come back after a
+// reset, so identity is (handle, epoch): each life of a handle has its own entry.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "allocator/ground/capability.h"
+#include "allocator/ground/place.h"
+#include "interpose/table/functions.h"
+
+namespace vramscope {
+
+// Pinned memory of other flags is another place: its number holds them beside the context's.
+inline constexpr unsigned kHostFlagBits = 3;
+inline constexpr unsigned kHostFlags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+static_assert(kHostFlags == (1U << kHostFlagBits) - 1);
+
+// Where memory of `kind` is that belongs to a context. Pinned memory: without flags.
+[[nodiscard]] constexpr Place in_context(Kind kind, std::uint16_t device, std::uint32_t context) {
+  return {.kind = kind,
+          .device = has_device(kind) ? device : std::uint16_t{0},
+          .context = kind == Kind::pinned ? context << kHostFlagBits : context};
+}
+// `flags`: within kHostFlags.
+[[nodiscard]] constexpr Place with_host_flags(Place pinned, unsigned flags) {
+  pinned.context = (pinned.context & ~std::uint32_t{kHostFlags}) | flags;
+  return pinned;
+}
+[[nodiscard]] constexpr unsigned host_flags(Place pinned) { return pinned.context & kHostFlags; }
+// The number of a place's context alone.
+[[nodiscard]] constexpr std::uint32_t context_of(Place place) {
+  return place.kind == Kind::pinned ? place.context >> kHostFlagBits : place.context;
+}
+
+// Threads: any.
+class Contexts {
+ public:
+  struct Current {
+    CUresult code = CUDA_SUCCESS;  // the driver's own; INVALID_CONTEXT when no context is current
+    Place place;                   // kind device; set on success
+    bool first_of_device = false;  // nobody asked about this device before
+  };
+  // The calling thread's current context.
+  [[nodiscard]] Current current() noexcept;
+  // Only whether there is one that has not ended, as a code of the driver's.
+  [[nodiscard]] CUresult check_current() noexcept;
+
+  // Handle of the context of a place, null once the context has ended.
+  [[nodiscard]] CUcontext handle(Place place) const noexcept;
+
+  // A context lives until everybody who attached to it has detached too. detached: did somebody
+  // else still hold it?
+  void attached(CUcontext context) noexcept;
+  [[nodiscard]] bool detached(CUcontext context) noexcept;
+  void forget_attachments(CUcontext context) noexcept;
+
+  // `view`, made from the green context `green`, shares its memory with `primary`: it is that
+  // place.
+  void add_view(const void* green, CUcontext view, CUcontext primary) noexcept;
+  void remove_views(const void* green) noexcept;
+
+  // The program created a context, or retained one that may be there already: from now on its work
+  // counts.
+  void created(CUcontext context, CUdevice device) noexcept;
+  void retained(CUcontext context, CUdevice device) noexcept;
+  // The current context may use the memory of `peer`'s device. It is never taken back: what waits
+  // for too many contexts is slow, what waits for too few is wrong.
+  void enabled_peer(CUcontext peer) noexcept;
+
+  // Calls visit(handle) for each living context that can reach memory of the place: those of its
+  // device and their peers, for host memory all. Lives that ended are finished.
+  template <class F>
+  void each_reaching(Place place, F visit) const noexcept {
+    const bool on_device = place.kind != Kind::pinned;
+    const std::uint64_t bit = on_device ? bit_of(place.device) : ~std::uint64_t{0};
+    for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
+      if (context == nullptr) continue;
+      if ((entries_[i].reached.load(std::memory_order_acquire) & bit) != 0) visit(context);
+    }
+  }
+  // The same for each living context of the device itself.
+  template <class F>
+  void each_on(std::uint16_t device, F visit) const noexcept {
+    for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
+      if (context != nullptr && entries_[i].device == device) visit(context);
+    }
+  }
+  // Only `context` can.
+  [[nodiscard]] bool alone_reaches(CUcontext context, Place place) const noexcept;
+  // The device place of a living context. False: never seen.
+  [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
+
+  // Which of the lives of its handle a context is.
+  using Life = std::uint32_t;
+  static constexpr Life unseen = ~Life{0};
+  [[nodiscard]] Life life_of(CUcontext context) noexcept;
+  // That life ended: calls end(place) for the place that it was. Its handle means something new
+  // from now on, and may mean it already.
+  template <class F>
+  void ended(CUcontext context, Life life, F end) noexcept {
+    const SystemLock lock(mutex_);
+    if (life == unseen) return;
+    Entry& entry = entries_[life];
+    const CUcontext now = entry.context.load(std::memory_order_relaxed);
+    if (now != context && now != nullptr) return;
+    entry.context.store(nullptr, std::memory_order_release);
+    end(Place{Kind::device, entry.device, life});
+    generation_.fetch_add(1, std::memory_order_release);
+  }
+
+  // Of a context that was made from a green one the context whose memory it shares; else itself.
+  [[nodiscard]] CUcontext memory_owner(CUcontext context) noexcept;
+
+ private:
+  struct Entry {
+    std::atomic<CUcontext> context{nullptr};
+    std::uint16_t device = 0;
+    std::atomic<std::uint64_t> reached{0};  // bit i: memory of device i
+  };
+  [[nodiscard]] static constexpr std::uint64_t bit_of(CUdevice device) {
+    return std::uint64_t{1} << device;
+  }
+  static constexpr std::uint32_t kMaxContexts = 4096;  // lives, not handles; far above real use
+
+  [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
+  // Null: an ended one.
+  [[nodiscard]] Life find_life(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
+
+  struct View {
+    const void* green = nullptr;
+    CUcontext view = nullptr;
+    CUcontext primary = nullptr;
+  };
+
+  SystemMutex mutex_;  // of those who write; the entries are atomic for those who read
+  std::vector<CUcontext> attachments_ VRAMSCOPE_GUARDED_BY(mutex_);  // one entry an attachment
+  std::vector<View> views_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::array<Entry, kMaxContexts> entries_{};
+  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> generation_{1};
+  std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i
+};
+
+// Makes the context of a place current for one scope, when it is not already.
+class Within {
+ public:
+  // in_a_context: what follows is the program's own call, which the driver refuses on a thread
+  // without a context, or with one that has ended; code() is that refusal then. anywhere: what we
+  // do of our own accord, such as giving idle segments back.
+  enum class Caller : std::uint8_t { in_a_context, anywhere };
+  explicit Within(CUcontext context, Caller caller = Caller::in_a_context) noexcept;
+  ~Within();
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  [[nodiscard]] CUresult code() const { return code_; }
+
+ private:
+  CUresult code_ = CUDA_SUCCESS;
+  bool pushed_ = false;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,171 @@
+// Backend on the real driver.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver/cuda_backend.h"
+
+#include "allocator/ground/fault.h"
+#include "interpose/driver/unrecorded_use.h"
+#include "interpose/ground/clock.h"
+#include "interpose/loader/real.h"
+
+namespace vramscope {
+namespace {
+
+// How old a sample of free memory may get before a new segment takes another: cuMemGetInfo costs
+// about as much as a small cuMemAlloc.
+constexpr std::uint64_t kSampleEveryNs = 10'000'000;
+
+}  // namespace
+
+Status to_status(CUresult code) noexcept {
+  switch (code) {
+    case CUDA_SUCCESS:
+      return {};
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return {Result::out_of_memory, code};
+    default:
+      return {Result::failed, code};
+  }
+}
+
+namespace {
+
+// Every context reaches pinned memory, whichever asked for it (CUDA C++ Programming Guide, unified
+// virtual addressing); it ends with the context that did.
+Grant pin(Place where, std::size_t bytes) {
+  const std::uint64_t start = now_ns();
+  void* segment = nullptr;
+  const CUresult code = real().cuMemHostAlloc(&segment, bytes, host_flags(where));
+  return {to_status(code), reinterpret_cast<std::uintptr_t>(segment), elapsed_ns(start)};
+}
+
+// No context, no segment: what it was has gone with it. Nor is there one that the driver does not
+// know.
+bool is_end_of_context(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+CUresult give_back(Place where, Address segment) {
+  if (where.kind == Kind::pinned) return real().cuMemFreeHost(reinterpret_cast<void*>(segment));
+  return real().cuMemFree_v2(segment);
+}
+
+}  // namespace
+
+// The allocator asks on the thread of the program's own call, in the context that the place is.
+Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
+  if (where.kind == Kind::pinned) return pin(where, bytes);
+  const std::uint64_t start = now_ns();
+  CUdeviceptr segment = 0;
+  const CUresult code = real().cuMemAlloc_v2(&segment, bytes);
+  const std::uint64_t took = elapsed_ns(start);
+  if (code == CUDA_SUCCESS) sample_free_memory(where.device);
+  return {to_status(code), segment, took};
+}
+
+Reply CudaBackend::release(Place where, Address segment) noexcept {
+  const std::uint64_t start = now_ns();
+  const CUcontext context = contexts_.handle(where);
+  if (context == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
+  const Within within(context, Within::Caller::anywhere);
+  CUresult code = within.code();
+  if (code == CUDA_SUCCESS) code = give_back(where, segment);
+  Status status = to_status(code);
+  if (is_end_of_context(code)) status.result = Result::invalid;
+  return {status, elapsed_ns(start)};
+}
+
+CUresult CudaBackend::wait_in(CUcontext context) noexcept {
+  const Within within(context);
+  if (within.code() != CUDA_SUCCESS) return within.code();
+  CUresult of_one_stream = CUDA_ERROR_NOT_READY;
+  while (fault(Fault::reuse_after_one_stream) && of_one_stream == CUDA_ERROR_NOT_READY) {
+    of_one_stream = real().cuStreamQuery(CU_STREAM_LEGACY);
+  }
+  if (fault(Fault::reuse_after_one_stream)) return of_one_stream;
+  return real().cuCtxSynchronize();
+}
+
+// What ran in another context is over once that answers, whatever it answers: one with a sticky
+// error runs nothing more, one that ends meanwhile is finished, and neither error is the caller's.
+// A capture that began meanwhile forbids the wait: then nothing is known.
+CUresult CudaBackend::wait_in_others(CUcontext own, Place where) noexcept {
+  CUresult refusal = CUDA_SUCCESS;
+  if (fault(Fault::reuse_after_one_context)) return refusal;
+  contexts_.each_reaching(where, [&](CUcontext other) {
+    if (other == own) return;
+    const CUresult code = wait_in(other);
+    const bool forbidden = code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+                           code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    if (forbidden) refusal = code;
+  });
+  return refusal;
+}
+
+Reply CudaBackend::wait(Place where) noexcept {
+  if (captures_.any()) return {{Result::forbidden, 0}};
+  const std::uint64_t start = now_ns();
+  const CUcontext own = contexts_.handle(where);
+  if (own == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  CUresult code = wait_in(own);
+  if (code == CUDA_SUCCESS) code = wait_in_others(own, where);
+  if (fault(Fault::swallowed_error)) code = CUDA_SUCCESS;
+  return {to_status(code), elapsed_ns(start)};
+}
+
+// A query of the default stream costs least of the calls that report what went wrong before.
+Reply CudaBackend::probe(Place where) noexcept {
+  const std::uint64_t start = now_ns();
+  const CUcontext context = contexts_.handle(where);
+  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  const Within within(context);
+  CUresult code = within.code();
+  if (code == CUDA_SUCCESS) code = real().cuStreamQuery(CU_STREAM_LEGACY);
+  if (code == CUDA_ERROR_NOT_READY) code = CUDA_SUCCESS;
+  return {to_status(code), elapsed_ns(start)};
+}
+
+bool CudaBackend::may_wait(Place) noexcept { return !captures_.any(); }
+
+// The first sample may be on its way, on the thread that used the device first.
+std::uint64_t CudaBackend::total_bytes(Place where) noexcept {
+  std::size_t total = samples_[where.device].total_bytes.load(std::memory_order_relaxed);
+  if (total == 0) real().cuDeviceTotalMem_v2(&total, where.device);
+  return total;
+}
+
+void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
+                                   std::size_t total_bytes) noexcept {
+  Sample& sample = samples_[device];
+  sample.free_bytes.store(free_bytes, std::memory_order_relaxed);
+  sample.total_bytes.store(total_bytes, std::memory_order_relaxed);
+  sample.taken_ns.store(now_ns(), std::memory_order_release);
+  if (use_ != nullptr) use_->note_free(device, free_bytes, total_bytes);
+}
+
+void CudaBackend::sample_free_memory(std::uint16_t device) noexcept {
+  const std::uint64_t taken = samples_[device].taken_ns.load(std::memory_order_relaxed);
+  if (captures_.any() || now_ns() - taken < kSampleEveryNs) return;
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+    note_free_memory(device, free_bytes, total_bytes);
+  }
+}
+
+FreeMemory CudaBackend::free_memory(std::uint16_t device) const noexcept {
+  const Sample& sample = samples_[device];
+  const std::uint64_t taken = sample.taken_ns.load(std::memory_order_acquire);
+  return {sample.free_bytes.load(std::memory_order_relaxed),
+          sample.total_bytes.load(std::memory_order_relaxed), taken};
+}
+
+}  // namespace vramscope

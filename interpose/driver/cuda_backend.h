@@ -1,0 +1,61 @@
+// Backend on the real driver: device segments by cuMemAlloc, pinned ones by cuMemHostAlloc, proof
+// of completion by synchronising every context that reaches them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "allocator/backend.h"
+#include "interpose/driver/captures.h"
+#include "interpose/driver/contexts.h"
+
+namespace vramscope {
+
+class DeviceUse;
+
+// The last sample of a device's free memory, taken on a thread of the program.
+struct FreeMemory {
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC; 0: never
+};
+
+[[nodiscard]] Status to_status(CUresult code) noexcept;
+
+// Threads: any.
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(Contexts& contexts, Captures& captures) : contexts_(contexts), captures_(captures) {}
+
+  [[nodiscard]] Grant reserve(Place where, std::size_t bytes) noexcept override;
+  Reply release(Place where, Address segment) noexcept override;
+  Reply wait(Place where) noexcept override;
+  Reply probe(Place where) noexcept override;
+  [[nodiscard]] bool may_wait(Place where) noexcept override;
+  [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
+
+  // Who else wants to know how much is free.
+  void tell(DeviceUse& use) noexcept { use_ = &use; }
+  // cuMemGetInfo answered this for the current context of `device`.
+  void note_free_memory(std::uint16_t device, std::size_t free_bytes,
+                        std::size_t total_bytes) noexcept;
+  [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
+
+ private:
+  [[nodiscard]] CUresult wait_in(CUcontext context) noexcept;
+  [[nodiscard]] CUresult wait_in_others(CUcontext own, Place where) noexcept;
+  void sample_free_memory(std::uint16_t device) noexcept;
+
+  struct Sample {
+    std::atomic<std::uint64_t> free_bytes{0};
+    std::atomic<std::uint64_t> total_bytes{0};
+    std::atomic<std::uint64_t> taken_ns{0};
+  };
+  Contexts& contexts_;
+  Captures& captures_;
+  DeviceUse* use_ = nullptr;
+  std::array<Sample, kMaxDevices> samples_{};
+};
+
+}  // namespace vramscope

@@ -1,0 +1,71 @@
+// Who gets memory of its own, because it is going to hand it on to other processes or devices.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+
+#include "allocator/ground/place.h"
+#include "reporter/record/recorder.h"
+#include "reporter/record/stack/stack.h"
+
+namespace vramscope {
+
+// Whether an object of this file name (without folder) belongs to a library that exports memory.
+[[nodiscard]] bool is_exporter(std::string_view file) noexcept;
+
+// Threads: any. Asks the loader, never while our lock is held.
+class Exporters {
+ public:
+  // everybody: mode dedicated.
+  explicit Exporters(bool everybody) noexcept : everybody_(everybody) {}
+
+  // Whether the memory that `stack` asks for must be a segment of its own: everybody's is after the
+  // first export, before that only what an exporting library asks for. `key`, below
+  // 2^63, is the stack's tag or hash; `caller` is where the driver was called from, for use without
+  // stacks.
+  [[nodiscard]] bool wants_whole(const Stack& stack, std::uint64_t key,
+                                 std::uintptr_t caller) noexcept {
+    if (everybody_.load(std::memory_order_relaxed)) return true;
+    if (stack.depth == 0) key = caller;
+    const std::uint64_t known = known_[key % kKnown].load(std::memory_order_relaxed);
+    if (known >> 1 == key && key != 0) [[likely]]
+      return (known & 1) != 0;
+    return find_out(stack, key, caller);
+  }
+
+  // The program exported memory: what it asks for from now on is served whole.
+  void note_export(Recorder& recorder) noexcept;
+
+ private:
+  struct Range {
+    std::uintptr_t begin = 0, end = 0;
+    bool exports = false;  // else it belongs to CUDA: whoever called it counts
+  };
+  static constexpr std::size_t kMaxRanges = 128;  // code of such libraries; a job loads about 20
+  static constexpr std::size_t kKnown = 4096;     // answers kept; the others are found out again
+  struct Loaded {
+    std::array<Range, kMaxRanges> ranges;
+    std::size_t count = 0;
+    std::uint64_t adds = 0, subs = 0;  // objects ever loaded and unloaded
+  };
+
+  [[nodiscard]] static Loaded look() noexcept;
+  void refresh() noexcept;
+  [[nodiscard]] bool find_out(const Stack& stack, std::uint64_t key,
+                              std::uintptr_t caller) noexcept;
+  [[nodiscard]] const Range* range_of(std::uintptr_t address) const noexcept;
+
+  std::atomic<bool> everybody_;
+  // Key << 1 | answer, at the key's place. A tag means the same stack for ever; what return
+  // addresses mean is forgotten when an object was unloaded.
+  std::array<std::atomic<std::uint64_t>, kKnown> known_{};
+  std::mutex mutex_;
+  Loaded loaded_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,290 @@
+// Nodes, executables and what launches leave behind.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver/graph_memory.h"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+
+namespace vramscope {
+namespace {
+
+// The driver counts the memory of graphs in these.
+constexpr std::uint64_t kGrain = 512;
+
+std::uint64_t in_grains(std::uint64_t bytes) { return (bytes + kGrain - 1) / kGrain * kGrain; }
+
+template <class Handles, class Handle>
+auto find_in(const Handles& handles, Handle handle) {
+  const auto it = handles.find(handle);
+  return it != handles.end() ? it->second : typename Handles::mapped_type{};
+}
+
+}  // namespace
+
+GraphMemory::Number GraphMemory::number_for(CUgraph graph) {
+  const auto [it, is_new] = handles_.try_emplace(graph, newest_ + 1);
+  if (!is_new) return it->second;
+  try {
+    graphs_[newest_ + 1];
+  } catch (const std::bad_alloc&) {
+    handles_.erase(it);
+    throw;
+  }
+  any_.store(true, std::memory_order_release);
+  return ++newest_;
+}
+
+// The driver gives an address twice only when what had it is gone, which we have not seen.
+void GraphMemory::replace(Memories::iterator it) {
+  const auto graph = graphs_.find(it->second.graph);
+  if (graph != graphs_.end()) std::erase(graph->second.allocations, it->first);
+  change(it, [](Memory& old) { old.held = false, old.left = none, old.graph = none; });
+}
+
+bool GraphMemory::allocates(CUgraph graph, const GraphNodeMemory& memory) noexcept {
+  if (memory.where.device >= kMaxDevices) return false;
+  const SystemLock lock(mutex_);
+  try {
+    const Number number = number_for(graph);
+    if (const auto it = memories_.find(memory.address); it != memories_.end()) {
+      if (it->second.graph == number) {  // again, after a node that frees it
+        it->second.node.bytes = std::max(it->second.node.bytes, memory.bytes);
+        it->second.freed_inside = false;
+        return true;
+      }
+      replace(it);
+    }
+    memories_[memory.address] = {.node = memory, .graph = number};
+    graphs_.at(number).allocations.push_back(memory.address);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+bool GraphMemory::frees(CUgraph graph, Address address) noexcept {
+  const SystemLock lock(mutex_);
+  try {
+    const Number number = number_for(graph);
+    const auto it = memories_.find(address);
+    if (it != memories_.end() && it->second.graph == number) {
+      it->second.freed_inside = true;
+    } else {
+      graphs_.at(number).frees.push_back(address);
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void GraphMemory::moved(CUgraph child, CUgraph parent) noexcept {
+  const SystemLock lock(mutex_);
+  const auto from = handles_.find(child);
+  if (from == handles_.end()) return;
+  try {
+    const Number number = number_for(parent);
+    Graph& to = graphs_.at(number);
+    Graph& gone = graphs_.at(from->second);
+    to.allocations.reserve(to.allocations.size() + gone.allocations.size());
+    to.frees.insert(to.frees.end(), gone.frees.begin(), gone.frees.end());
+    const Number old = from->second;
+    for (const Address address : gone.allocations) {
+      to.allocations.push_back(address);
+      memories_.at(address).graph = number;
+    }
+    graphs_.erase(old);
+    for (auto& [handle, named] : handles_) {  // of the child, and of those that it owns
+      if (named == old) named = number;
+    }
+  } catch (const std::bad_alloc&) {
+    // Its memory is then not seen.
+  }
+}
+
+void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph, CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  const auto before = executables_.find(executable);
+  if (before != executables_.end()) end(before);
+  const Number number = find_in(handles_, graph);
+  if (number == none) return;
+  try {
+    executables_[executable] = {.number = ++newest_, .graph = number, .context = context};
+    ++graphs_.at(number).holders;
+  } catch (const std::bad_alloc&) {
+    // Its launches are then not seen.
+  }
+}
+
+GraphMemory::Bytes GraphMemory::needs_of(Number number) const {
+  Bytes needs{};
+  const auto graph = graphs_.find(number);
+  if (graph == graphs_.end()) return needs;
+  for (const Address address : graph->second.allocations) {
+    const Memory& memory = memories_.at(address);
+    if (!memory.used()) needs[memory.node.where.device] += memory.node.bytes;
+  }
+  return needs;
+}
+
+GraphMemory::Bytes GraphMemory::needs(CUgraph graph) const noexcept {
+  const SystemLock lock(mutex_);
+  return needs_of(find_in(handles_, graph));
+}
+
+GraphMemory::Bytes GraphMemory::needs(CUgraphExec executable) const noexcept {
+  const SystemLock lock(mutex_);
+  return needs_of(find_in(executables_, executable).graph);
+}
+
+// Memory that is used now and was not, or the other way round, is counted in or out.
+template <class Change>
+void GraphMemory::change(Memories::iterator it, Change what) {
+  Memory& memory = it->second;
+  const bool before = memory.used();
+  what(memory);
+  if (memory.used()) return;
+  if (before) {
+    listener_(MemoryChange::went, allocator_.forget(Kind::graph, memory.node.address));
+  }
+  if (memory.graph == none) memories_.erase(it);
+}
+
+void GraphMemory::take(const Graph& graph, Bytes& promised) {
+  for (const Address address : graph.allocations) {
+    Memory& memory = memories_.at(address);
+    if (!memory.used()) {
+      const GraphNodeMemory& node = memory.node;
+      std::uint64_t& room = promised[node.where.device];
+      const Promise promise{.device = node.where.device, .bytes = std::min(room, node.bytes)};
+      room -= promise.bytes;
+      listener_(MemoryChange::came,
+                allocator_.adopt(node.where, node.address, node.bytes, node.tag, promise));
+    }
+    memory.held = true;
+  }
+}
+
+void GraphMemory::end_promises(const Bytes& promised) noexcept {
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    if (promised[device] != 0) {
+      allocator_.end_promise({.device = device, .bytes = promised[device]});
+    }
+  }
+}
+
+void GraphMemory::uploaded(CUgraphExec executable, Bytes promised) noexcept {
+  const SystemLock lock(mutex_);
+  const auto graph = graphs_.find(find_in(executables_, executable).graph);
+  if (graph != graphs_.end()) take(graph->second, promised);
+  end_promises(promised);
+}
+
+void GraphMemory::launched(CUgraphExec executable, Bytes promised) noexcept {
+  const SystemLock lock(mutex_);
+  const auto graph = graphs_.find(find_in(executables_, executable).graph);
+  if (graph != graphs_.end()) {
+    take(graph->second, promised);
+    ++newest_;
+    for (const Address address : graph->second.allocations) {
+      Memory& memory = memories_.at(address);
+      if (!memory.freed_inside) memory.left = newest_;
+    }
+    for (const Address address : graph->second.frees) {
+      const auto it = memories_.find(address);
+      if (it != memories_.end()) change(it, [](Memory& memory) { memory.left = none; });
+    }
+  }
+  end_promises(promised);
+}
+
+GraphMemory::Number GraphMemory::left_behind(Address address) const noexcept {
+  const SystemLock lock(mutex_);
+  const auto it = memories_.find(address);
+  return it != memories_.end() ? it->second.left : none;
+}
+
+void GraphMemory::freed(Address address, Number number) noexcept {
+  const SystemLock lock(mutex_);
+  const auto it = memories_.find(address);
+  if (it == memories_.end() || it->second.left != number) return;
+  change(it, [](Memory& memory) { memory.left = none; });
+}
+
+// cuda.h: a trim leaves what running graphs use and what launches left behind. More than that only
+// the driver knows: while it counts more, nothing is known to have gone.
+void GraphMemory::trimmed(std::uint16_t device, std::uint64_t used) noexcept {
+  const SystemLock lock(mutex_);
+  std::uint64_t left = 0;
+  for (const auto& [address, memory] : memories_) {
+    const bool counts = memory.node.where.device == device && memory.left != none;
+    if (counts) left += in_grains(memory.node.bytes);
+  }
+  if (used > left) return;
+  for (auto it = memories_.begin(); it != memories_.end();) {
+    const auto here = it++;
+    if (here->second.node.where.device != device) continue;
+    change(here, [](Memory& memory) { memory.held = false; });
+  }
+}
+
+GraphMemory::Number GraphMemory::number_of(CUgraph graph) const noexcept {
+  const SystemLock lock(mutex_);
+  return find_in(handles_, graph);
+}
+
+GraphMemory::Number GraphMemory::number_of(CUgraphExec executable) const noexcept {
+  const SystemLock lock(mutex_);
+  return find_in(executables_, executable).number;
+}
+
+GraphMemory::Number GraphMemory::newest() const noexcept {
+  const SystemLock lock(mutex_);
+  return newest_;
+}
+
+// One holder less. Without any, the nodes are gone; what launches left behind is not.
+void GraphMemory::release(Number number) {
+  const auto graph = graphs_.find(number);
+  if (graph == graphs_.end() || --graph->second.holders > 0) return;
+  for (const Address address : graph->second.allocations) {
+    change(memories_.find(address), [](Memory& memory) { memory.graph = none; });
+  }
+  graphs_.erase(graph);
+}
+
+// A child that was moved here ends with its parent, and its handle with it.
+void GraphMemory::ended(CUgraph, Number number) noexcept {
+  const SystemLock lock(mutex_);
+  std::erase_if(handles_, [number](const auto& handle) { return handle.second == number; });
+  release(number);
+}
+
+GraphMemory::Executables::iterator GraphMemory::end(Executables::iterator it) {
+  const Number number = it->second.graph;
+  const auto next = executables_.erase(it);
+  const auto graph = graphs_.find(number);
+  if (graph == graphs_.end()) return next;
+  for (const Address address : graph->second.allocations) {
+    change(memories_.find(address), [](Memory& memory) { memory.held = false; });
+  }
+  release(number);
+  return next;
+}
+
+void GraphMemory::ended(CUgraphExec executable, Number number) noexcept {
+  const SystemLock lock(mutex_);
+  const auto it = executables_.find(executable);
+  if (it != executables_.end() && it->second.number == number) end(it);
+}
+
+void GraphMemory::context_ended(CUcontext context, Number newest) noexcept {
+  const SystemLock lock(mutex_);
+  for (auto it = executables_.begin(); it != executables_.end();) {
+    const Executable& one = it->second;
+    it = one.context == context && one.number <= newest ? end(it) : std::next(it);
+  }
+}
+
+}  // namespace vramscope

@@ -1,0 +1,122 @@
+// The memory of graphs: what their allocation nodes ask for, and when it is there.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "allocator/caching_allocator.h"
+#include "allocator/ground/capability.h"
+#include "interpose/call/event_of.h"
+#include "interpose/table/functions.h"
+
+namespace vramscope {
+
+// The memory of one allocation node. Nodes of one graph may share an address, one after the other.
+struct GraphNodeMemory {
+  Place where;
+  Address address = 0;
+  std::uint64_t bytes = 0;
+  Tag tag = 0;
+};
+
+// A node takes nothing. Its memory is adopted when an executable that was made from its graph is
+// launched or uploaded, and stays until that executable is destroyed or, while it is idle, until
+// cuDeviceGraphMemTrim. What no node of the same graph frees a launch leaves behind: that lives on,
+// also without its graph, until the program frees it or launches a graph that does (cuda.h,
+// cuGraphAddMemAllocNode).
+// Threads: any. Nothing here calls the driver. What our own memory does not suffice for is left
+// out.
+class GraphMemory {
+ public:
+  explicit GraphMemory(CachingAllocator& allocator) : allocator_(allocator) {}
+
+  // Told of all memory that comes and goes here. Before the first node.
+  void tell(BesidesListener listener) noexcept { listener_ = listener; }
+
+  // Has any graph had memory nodes? Without the lock.
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_acquire); }
+
+  // A node of `graph` allocates, or frees what starts at `address`. False: out of memory.
+  [[nodiscard]] bool allocates(CUgraph graph, const GraphNodeMemory& memory) noexcept;
+  [[nodiscard]] bool frees(CUgraph graph, Address address) noexcept;
+  // `child` became a node of `parent`, which owns its memory now and ends its handle.
+  void moved(CUgraph child, CUgraph parent) noexcept;
+  // What the handle was before has ended. `context`: with which the executable ends.
+  void instantiated(CUgraphExec executable, CUgraph graph, CUcontext context) noexcept;
+
+  // Bytes by device.
+  using Bytes = std::array<std::uint64_t, kMaxDevices>;
+  // What a launch or upload takes that is not there yet.
+  [[nodiscard]] Bytes needs(CUgraph graph) const noexcept;
+  [[nodiscard]] Bytes needs(CUgraphExec executable) const noexcept;
+  // It succeeded. Room that was promised for it is given up.
+  void uploaded(CUgraphExec executable, Bytes promised) noexcept;
+  void launched(CUgraphExec executable, Bytes promised) noexcept;
+
+  // Of memory that a launch left behind: its number, which no other launch's has; else none. To be
+  // asked before the driver frees it, and told when it did.
+  using Number = std::uint64_t;
+  static constexpr Number none = 0;
+  [[nodiscard]] Number left_behind(Address address) const noexcept;
+  void freed(Address address, Number number) noexcept;
+
+  // The idle memory of a device went back to the driver, which counts `used` bytes still.
+  void trimmed(std::uint16_t device, std::uint64_t used) noexcept;
+
+  // To be asked before the driver destroys it: another thread may get the handle at once.
+  [[nodiscard]] Number number_of(CUgraph graph) const noexcept;
+  [[nodiscard]] Number number_of(CUgraphExec executable) const noexcept;
+  void ended(CUgraph graph, Number number) noexcept;
+  void ended(CUgraphExec executable, Number number) noexcept;
+  // The newest number of all, and the end of the executables of a context up to that.
+  [[nodiscard]] Number newest() const noexcept;
+  void context_ended(CUcontext context, Number newest) noexcept;
+
+ private:
+  struct Memory {
+    GraphNodeMemory node;
+    Number graph = none;        // that has the node, or an executable of it
+    bool freed_inside = false;  // by a node of the same graph
+    bool held = false;          // by an executable
+    Number left = none;         // behind, by which launch
+    [[nodiscard]] bool used() const noexcept { return held || left != none; }
+  };
+  struct Graph {
+    std::uint64_t holders = 1;  // the graph itself and its executables
+    std::vector<Address> allocations;
+    std::vector<Address> frees;  // of other graphs' memory
+  };
+  struct Executable {
+    Number number = none;
+    Number graph = none;  // that it was made from
+    CUcontext context = nullptr;
+  };
+  using Executables = std::map<CUgraphExec, Executable>;
+  using Memories = std::map<Address, Memory>;
+
+  Number number_for(CUgraph graph) VRAMSCOPE_REQUIRES(mutex_);
+  void replace(Memories::iterator it) VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] Bytes needs_of(Number graph) const VRAMSCOPE_REQUIRES(mutex_);
+  void take(const Graph& graph, Bytes& promised) VRAMSCOPE_REQUIRES(mutex_);
+  void end_promises(const Bytes& promised) noexcept;
+  template <class Change>
+  void change(Memories::iterator it, Change what) VRAMSCOPE_REQUIRES(mutex_);
+  void release(Number number) VRAMSCOPE_REQUIRES(mutex_);
+  Executables::iterator end(Executables::iterator it) VRAMSCOPE_REQUIRES(mutex_);
+
+  CachingAllocator& allocator_;
+  BesidesListener listener_;
+  std::atomic<bool> any_{false};
+  mutable SystemMutex mutex_;  // taken before the allocator's
+  Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
+  std::map<CUgraph, Number> handles_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Executables executables_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::map<Number, Graph> graphs_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Memories memories_ VRAMSCOPE_GUARDED_BY(mutex_);
+};
+
+}  // namespace vramscope

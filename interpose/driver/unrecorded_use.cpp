@@ -1,0 +1,116 @@
+// Differences between what a device says and what is recorded.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver/unrecorded_use.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "interpose/driver/cuda_backend.h"
+#include "interpose/driver/device_facts.h"
+#include "interpose/loader/real.h"
+#include "interpose/settings/startup.h"
+
+namespace vramscope {
+namespace {
+
+std::uint64_t positive(std::int64_t bytes) {
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+std::int64_t difference(std::uint64_t before, std::uint64_t after) {
+  return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+}
+
+}  // namespace
+
+void DeviceUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
+                          std::uint64_t total_bytes) noexcept {
+  const std::uint64_t used = total_bytes - std::min(free_bytes, total_bytes);
+  const std::uint64_t held = allocator_.room(device).held;
+  const SystemLock lock(mutex_);
+  outside_[device] = used - std::min(held, used);  // managed pages may lie on the host
+}
+
+std::optional<std::uint64_t> DeviceUse::measure(std::uint16_t device) noexcept {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return std::nullopt;
+  backend_.note_free_memory(device, free_bytes, total_bytes);
+  const SystemLock lock(mutex_);
+  return outside_[device];
+}
+
+// "GPU-1234...=400000000,GPU-...=0".
+std::optional<std::uint64_t> DeviceUse::used_before(CUdevice device) noexcept {
+  std::string_view all = startup().free_before;
+  if (all.empty()) return std::nullopt;
+  try {
+    const std::string key = uuid_of(device) + "=";
+    while (!all.empty()) {
+      const std::string_view entry = all.substr(0, all.find(','));
+      all.remove_prefix(std::min(all.size(), entry.size() + 1));
+      if (!entry.starts_with(key)) continue;
+      std::uint64_t bytes = 0;
+      const char* const end = entry.data() + entry.size();
+      const auto read = std::from_chars(entry.data() + key.size(), end, bytes);
+      std::size_t total = 0;
+      const bool known = read.ec == std::errc{} && read.ptr == end &&
+                         real().cuDeviceTotalMem_v2(&total, device) == CUDA_SUCCESS;
+      if (known && bytes <= total) return total - bytes;
+    }
+  } catch (...) {  // no memory for a name: then nobody knows
+  }
+  return std::nullopt;
+}
+
+DeviceUse::Part* DeviceUse::part_of(CUcontext context, std::uint16_t device) {
+  const auto known = std::find_if(parts_.begin(), parts_.end(),
+                                  [&](const Part& part) { return part.context == context; });
+  if (known != parts_.end()) return &*known;
+  try {
+    return &parts_.emplace_back(Part{.context = context, .device = device});
+  } catch (...) {  // no memory: it stays with the others
+    return nullptr;
+  }
+}
+
+void DeviceUse::made_context(CUcontext context, std::uint16_t device, std::uint64_t before,
+                             std::uint64_t after) noexcept {
+  const SystemLock lock(mutex_);
+  if (Part* part = part_of(context, device)) part->context_bytes += difference(before, after);
+}
+
+void DeviceUse::changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
+                             std::uint64_t after) noexcept {
+  if (before == after) return;
+  const SystemLock lock(mutex_);
+  if (Part* part = part_of(context, device)) part->module_bytes += difference(before, after);
+}
+
+// There may be no context left in which the driver could be asked: what came with it goes with it.
+void DeviceUse::ended(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  std::erase_if(parts_, [&](const Part& part) VRAMSCOPE_REQUIRES(mutex_) {
+    if (part.context != context) return false;
+    std::uint64_t& outside = outside_[part.device];
+    outside -= std::min(outside, positive(part.context_bytes + part.module_bytes));
+    return true;
+  });
+}
+
+DeviceUse::Figures DeviceUse::figures(std::uint16_t device) noexcept {
+  const SystemLock lock(mutex_);
+  std::int64_t contexts = 0;
+  std::int64_t modules = 0;
+  for (const Part& part : parts_) {
+    if (part.device != device) continue;
+    contexts += part.context_bytes;
+    modules += part.module_bytes;
+  }
+  return {.outside_bytes = outside_[device],
+          .context_bytes = positive(contexts),
+          .module_bytes = positive(modules)};
+}
+
+}  // namespace vramscope

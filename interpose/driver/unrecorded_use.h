@@ -1,0 +1,63 @@
+// What a device is used for besides the memory that is recorded: what the driver keeps for contexts
+// and code, measured as the difference around the calls that cause it, and what others hold.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "allocator/caching_allocator.h"
+#include "allocator/ground/capability.h"
+#include "interpose/table/functions.h"
+
+namespace vramscope {
+
+class CudaBackend;
+
+// Threads: any. Asks the driver and the allocator, never while its own lock is held.
+class DeviceUse {
+ public:
+  DeviceUse(const CachingAllocator& allocator, CudaBackend& backend) noexcept
+      : allocator_(allocator), backend_(backend) {}
+
+  struct Figures {
+    std::uint64_t outside_bytes = 0;  // used at the last sample, by nothing that is recorded
+    std::uint64_t context_bytes = 0;  // of these, for this process's contexts
+    std::uint64_t module_bytes = 0;   // and for the code that it loaded
+  };
+  [[nodiscard]] Figures figures(std::uint16_t device) noexcept;
+
+  // The driver told how much of the device is free; the backend passes it on.
+  void note_free(std::uint16_t device, std::uint64_t free_bytes,
+                 std::uint64_t total_bytes) noexcept;
+  // Asks it, for the current context's device. Gives the bytes that nothing recorded accounts for.
+  std::optional<std::uint64_t> measure(std::uint16_t device) noexcept;
+  // What was outside before this process had a context there, if `vramscope run` knew.
+  [[nodiscard]] static std::optional<std::uint64_t> used_before(CUdevice device) noexcept;
+
+  // The program made `context`, or loaded code into it or unloaded it; both were measured.
+  void made_context(CUcontext context, std::uint16_t device, std::uint64_t before,
+                    std::uint64_t after) noexcept;
+  void changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
+                    std::uint64_t after) noexcept;
+  void ended(CUcontext context) noexcept;
+
+ private:
+  struct Part {  // of one context
+    CUcontext context = nullptr;
+    std::uint16_t device = 0;
+    std::int64_t context_bytes = 0;
+    std::int64_t module_bytes = 0;
+  };
+  [[nodiscard]] Part* part_of(CUcontext context, std::uint16_t device) VRAMSCOPE_REQUIRES(mutex_);
+
+  const CachingAllocator& allocator_;
+  CudaBackend& backend_;
+  SystemMutex mutex_;
+  std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::array<std::uint64_t, kMaxDevices> outside_ VRAMSCOPE_GUARDED_BY(mutex_){};
+};
+
+}  // namespace vramscope

@@ -1,0 +1,222 @@
+// The operations of vramscope.h on the running process.
+// SPDX-License-Identifier: Apache-2.0
+#define VRAMSCOPE_IMPLEMENTATION
+#include "interpose/face/vramscope.h"
+
+#include <unistd.h>
+
+#include <new>
+#include <optional>
+
+#include "interpose/ground/guard.h"
+#include "interpose/life/profiler.h"
+#include "interpose/loader/real.h"
+#include "reporter/report/fields.h"
+#include "reporter/report/memory_stats.h"
+
+namespace vramscope {
+namespace {
+
+// Runs body(profiler), with our failures as codes.
+template <class Body>
+int with_profiler(Body body) noexcept {
+  Profiler* profiler = Profiler::active();
+  // Inside another call of ours this thread may hold a lock that the body wants.
+  if (profiler == nullptr || is_inside(&profiler)) return VRAMSCOPE_NOT_ACTIVE;
+  try {
+    return body(*profiler);
+  } catch (const std::bad_alloc&) {
+    return VRAMSCOPE_OUT_OF_MEMORY;
+  }
+}
+
+std::optional<std::uint16_t> find_device(int device) {
+  int count = 0;
+  CUdevice current = 0;
+  if (real().cuDeviceGetCount(&count) != CUDA_SUCCESS) return std::nullopt;
+  if (device == VRAMSCOPE_CURRENT_DEVICE) {
+    device = real().cuCtxGetDevice(&current) == CUDA_SUCCESS ? current : 0;
+  }
+  const bool exists =
+      device >= 0 && device < count && static_cast<std::size_t>(device) < kMaxDevices;
+  return exists ? std::optional(static_cast<std::uint16_t>(device)) : std::nullopt;
+}
+
+// Runs body(profiler, ordinal) for a device that exists.
+template <class Body>
+int with_device(int device, Body body) noexcept {
+  return with_profiler([&](Profiler& profiler) -> int {
+    const std::optional<std::uint16_t> ordinal = find_device(device);
+    return ordinal ? body(profiler, *ordinal) : int{VRAMSCOPE_BAD_DEVICE};
+  });
+}
+
+FlatStats device_stats(Profiler& profiler, std::uint16_t device) {
+  const Inside inside;
+  DeviceReport report;
+  report.used = profiler.allocator().read_statistics(device, report.statistics);
+  return memory_stats(report);
+}
+
+FlatStats host_stats(Profiler& profiler) {
+  const Inside inside;
+  HostReport report;
+  report.used = profiler.allocator().read_host_statistics(report.statistics);
+  report.timing = profiler.recorder().host_timing();
+  return memory_stats(report);
+}
+
+Snapshot take_snapshot(Profiler& profiler) {
+  const Inside inside;
+  return profiler.allocator().snapshot();
+}
+
+int find_stat(const FlatStats& stats, std::string_view key, std::int64_t& value) {
+  for (const auto& [name, number] : stats) {
+    if (name != key) continue;
+    value = number;
+    return VRAMSCOPE_OK;
+  }
+  return VRAMSCOPE_BAD_KEY;
+}
+
+void hand_out(const FlatStats& stats, vramscope_each_counter each, void* context) {
+  for (const auto& [key, value] : stats) each(key.c_str(), value, context);
+}
+
+// Our own cuMemGetInfo, in a context of the device that the program has used.
+CUresult ask_in_context_of(Profiler& profiler, CUdevice device, std::size_t& free_bytes,
+                           std::size_t& total_bytes) {
+  CUresult code = CUDA_ERROR_INVALID_CONTEXT;
+  const Place place = {.kind = Kind::device, .device = static_cast<std::uint16_t>(device)};
+  profiler.contexts().each_reaching(place, [&](CUcontext context) {
+    if (code == CUDA_SUCCESS) return;
+    const Within within(context);
+    CUdevice its_device = 0;
+    if (within.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&its_device) != CUDA_SUCCESS) return;
+    if (its_device == device) code = ::cuMemGetInfo_v2(&free_bytes, &total_bytes);
+  });
+  return code;
+}
+
+void hand_out(const Snapshot& snapshot, vramscope_each_segment each, void* context) {
+  std::vector<vramscope_block> blocks;
+  for (const SegmentSnapshot& segment : snapshot.segments) {
+    if (segment.place.kind != Kind::device) continue;
+    blocks.clear();
+    for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+      const BlockSnapshot& block = snapshot.blocks[segment.first_block + i];
+      const auto state = static_cast<std::size_t>(block.state);
+      blocks.push_back(
+          {block.address, block.size, block.requested_size, kBlockStateNames[state].data()});
+    }
+    const vramscope_segment told = {.device = segment.place.device,
+                                    .context = segment.place.context,
+                                    .is_small = segment.is_small,
+                                    .is_direct = segment.is_direct,
+                                    .address = segment.address,
+                                    .total_size = segment.total_size,
+                                    .allocated_size = segment.allocated_size,
+                                    .active_size = segment.active_size,
+                                    .requested_size = segment.requested_size,
+                                    .blocks = blocks.data(),
+                                    .block_count = blocks.size()};
+    each(&told, context);
+  }
+}
+
+bool has_context() {
+  CUcontext context = nullptr;
+  return real().cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
+}
+
+}  // namespace
+}  // namespace vramscope
+
+using namespace vramscope;
+
+extern "C" {
+
+int vramscope_v1_is_active(void) { return Profiler::active() != nullptr; }
+
+int vramscope_v1_memory_stats(int device, vramscope_each_counter each, void* context) {
+  return with_device(device, [&](Profiler& profiler, std::uint16_t ordinal) {
+    hand_out(device_stats(profiler, ordinal), each, context);
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_memory_stat(int device, const char* key, int64_t* value) {
+  return with_device(device, [&](Profiler& profiler, std::uint16_t ordinal) {
+    const FlatStats stats = device_stats(profiler, ordinal);  // none before the first use
+    if (!stats.empty()) return find_stat(stats, key, *value);
+    DeviceReport unused;
+    unused.used = true;
+    return find_stat(memory_stats(unused), key, *value);
+  });
+}
+
+int vramscope_v1_host_memory_stats(vramscope_each_counter each, void* context) {
+  return with_profiler([&](Profiler& profiler) {
+    hand_out(host_stats(profiler), each, context);
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_reset_peak_memory_stats(int device) {
+  return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
+    const Inside inside;
+    profiler.allocator().reset_peaks(ordinal);
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_reset_accumulated_memory_stats(int device) {
+  return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
+    const Inside inside;
+    profiler.allocator().reset_accumulated(ordinal);
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_reset_accumulated_host_memory_stats(void) {
+  return with_profiler([](Profiler& profiler) {
+    const Inside inside;
+    profiler.allocator().reset_host_accumulated();
+    profiler.recorder().reset_host_accumulated();
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_empty_cache(void) {
+  return with_profiler([](Profiler& profiler) {
+    if (!has_context()) return VRAMSCOPE_NO_CONTEXT;
+    const Inside inside;
+    profiler.allocator().trim();
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_get_memory_info(int device, uint64_t* free_bytes, uint64_t* total_bytes) {
+  return with_device(device, [&](Profiler& profiler, std::uint16_t ordinal) {
+    CUdevice current = 0;
+    if (real().cuCtxGetDevice(&current) != CUDA_SUCCESS) return VRAMSCOPE_NO_CONTEXT;
+    std::size_t free = 0, total = 0;
+    const CUresult code = current == ordinal ? ::cuMemGetInfo_v2(&free, &total)
+                                             : ask_in_context_of(profiler, ordinal, free, total);
+    if (code == CUDA_ERROR_INVALID_CONTEXT) return VRAMSCOPE_NO_CONTEXT;
+    if (code != CUDA_SUCCESS) return VRAMSCOPE_DRIVER_ERROR;
+    *free_bytes = free;
+    *total_bytes = total;
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_memory_snapshot(vramscope_each_segment each, void* context) {
+  return with_profiler([&](Profiler& profiler) {
+    hand_out(take_snapshot(profiler), each, context);
+    return VRAMSCOPE_OK;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,124 @@
+// The mark of a thread, and when it is no longer true.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/ground/guard.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "allocator/ground/capability.h"
+#include "allocator/ground/kept_errno.h"
+#include "allocator/ground/uncancelled.h"
+#include "interpose/call/deferred_frees.h"
+#include "interpose/life/profiler.h"
+
+namespace vramscope {
+
+constinit thread_local volatile std::uintptr_t inside_mark = 0;
+
+namespace {
+
+// Lines "begin-end ..." of the process's mappings, without allocating: it may be a signal handler
+// that asks.
+class Mappings {
+ public:
+  // Are both addresses in one mapping? Stacks have one each: guard pages part them.
+  bool hold_both(std::uintptr_t one, std::uintptr_t other) {
+    const int file = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    bool together = false;
+    std::array<char, 4096> part{};
+    for (ssize_t got; !together && (got = ::read(file, part.data(), part.size())) > 0;) {
+      for (ssize_t i = 0; i < got && !together; ++i) {
+        together = take(part[static_cast<std::size_t>(i)]) && has(one) && has(other);
+      }
+    }
+    close(file);
+    return together;
+  }
+
+ private:
+  enum class Reads : std::uint8_t { begin, end, rest };
+
+  [[nodiscard]] bool has(std::uintptr_t address) const {
+    return begin_ <= address && address < end_;
+  }
+
+  // True when a mapping's two numbers are known.
+  bool take(char c) {
+    if (c == '\n') {
+      reads_ = Reads::begin;
+      begin_ = end_ = 0;
+      return false;
+    }
+    if (reads_ == Reads::rest) return false;
+    std::uintptr_t& number = reads_ == Reads::begin ? begin_ : end_;
+    if (c >= '0' && c <= '9') {
+      number = number * 16 + static_cast<std::uintptr_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      number = number * 16 + static_cast<std::uintptr_t>(c - 'a') + 10;
+    } else {
+      reads_ = c == '-' ? Reads::end : Reads::rest;
+    }
+    return reads_ == Reads::rest;
+  }
+
+  std::uintptr_t begin_ = 0;
+  std::uintptr_t end_ = 0;
+  Reads reads_ = Reads::begin;
+};
+
+bool on_signal_stack() {
+  stack_t stack{};
+  return sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+// Sections under the allocator's lock are short, but for snapshots: who does not get it in this
+// time holds it himself.
+bool allocator_is_open() {
+  constexpr int kTries = 1000;
+  Profiler* profiler = Profiler::active();
+  Found found;
+  for (int i = 0; profiler != nullptr && i < kTries; ++i) {
+    if (profiler->allocator().try_find(0, found)) return true;
+    sched_yield();
+  }
+  return profiler == nullptr;
+}
+
+constinit thread_local bool holds_allocator = false;  // for ever: nothing unlocks it any more
+
+}  // namespace
+
+bool was_abandoned(const void* entering) noexcept {
+  const KeptErrno kept;
+  const Uncancelled uncancelled;
+  const std::uintptr_t mark = inside_mark;
+  if (system_locks_held != 0 || holds_allocator || on_signal_stack()) return false;
+  if (!Mappings().hold_both(mark, stack_address(entering))) return false;
+  holds_allocator = !allocator_is_open();
+  if (holds_allocator) return false;
+  inside_mark = 0;
+  return true;
+}
+
+Inside::Inside(Ends ends) noexcept : outermost_(!is_inside(this)), ends_(ends), errno_(errno) {
+  if (outermost_) inside_mark = stack_address(this);
+}
+
+Inside::~Inside() {
+  if (!outermost_) return;
+  Profiler* profiler = Profiler::active();
+  if (profiler != nullptr && nested::any()) {
+    using Wait = CachingAllocator::Wait;
+    nested::complete(*profiler, ends_ == Ends::as_a_free ? Wait::now : Wait::later);
+  }
+  inside_mark = 0;
+  errno = errno_;
+}
+
+}  // namespace vramscope

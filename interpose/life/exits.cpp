@@ -1,0 +1,98 @@
+// The ways out of a process that run no destructor, and exec: a report is written first.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdarg>
+#include <cstddef>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include "allocator/ground/fault.h"
+#include "interpose/life/profiler.h"
+#include "interpose/loader/lookup.h"
+
+#define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace vramscope {
+namespace {
+
+// The C library's functions.
+namespace next {
+constinit NextDefinition<void(int)> exit_at_once{"_exit"};
+constinit NextDefinition<void(int)> exit_of_the_standard{"_Exit"};
+constinit NextDefinition<int(const char*, char* const[], char* const[])> execve{"execve"};
+constinit NextDefinition<int(const char*, char* const[])> execv{"execv"};
+constinit NextDefinition<int(const char*, char* const[])> execvp{"execvp"};
+constinit NextDefinition<int(const char*, char* const[], char* const[])> execvpe{"execvpe"};
+constinit NextDefinition<int(int, char* const[], char* const[])> fexecve{"fexecve"};
+constinit NextDefinition<int(int, const char*, char* const[], char* const[], int)> execveat{
+    "execveat"};
+}  // namespace next
+
+template <class Function>
+[[noreturn]] void leave(NextDefinition<Function>& function, int status) noexcept {
+  if (!fault(Fault::exit_without_report)) Profiler::final_report("exit");
+  function.get()(status);
+  __builtin_unreachable();
+}
+
+// It returns only when it failed, and then the program goes on.
+template <class Function, class... Arguments>
+int replace_program(NextDefinition<Function>& exec, Arguments... arguments) noexcept {
+  Profiler::report_before_exec();
+  return exec.get()(arguments...);
+}
+
+// How many pointers a list of arguments has, the null one at its end included.
+std::size_t length(va_list& rest) noexcept {
+  std::size_t count = 1;
+  while (va_arg(rest, char*) != nullptr) ++count;
+  return count;
+}
+
+__attribute__((constructor)) void find_next_definitions() {
+  find_now(next::exit_at_once, next::exit_of_the_standard, next::execve, next::execv, next::execvp,
+           next::execvpe, next::fexecve, next::execveat);
+}
+
+}  // namespace
+}  // namespace vramscope
+
+VRAMSCOPE_EXPORT void _exit(int status) { vramscope::leave(vramscope::next::exit_at_once, status); }
+VRAMSCOPE_EXPORT void _Exit(int status) noexcept {
+  vramscope::leave(vramscope::next::exit_of_the_standard, status);
+}
+
+// Each passes to the C library's function of the same name.
+#define VRAMSCOPE_EXEC(name, parameters, ...)                              \
+  VRAMSCOPE_EXPORT int name parameters noexcept {                          \
+    return vramscope::replace_program(vramscope::next::name, __VA_ARGS__); \
+  }
+VRAMSCOPE_EXEC(execve, (const char* path, char* const argv[], char* const envp[]), path, argv, envp)
+VRAMSCOPE_EXEC(execv, (const char* path, char* const argv[]), path, argv)
+VRAMSCOPE_EXEC(execvp, (const char* file, char* const argv[]), file, argv)
+VRAMSCOPE_EXEC(execvpe, (const char* file, char* const argv[], char* const envp[]), file, argv,
+               envp)
+VRAMSCOPE_EXEC(fexecve, (int fd, char* const argv[], char* const envp[]), fd, argv, envp)
+VRAMSCOPE_EXEC(execveat,
+               (int folder, const char* path, char* const argv[], char* const envp[], int flags),
+               folder, path, argv, envp, flags)
+
+// execl and its family: the arguments become an array on the stack (a child of vfork must not
+// allocate); execle's environment stands behind the null pointer.
+#define VRAMSCOPE_EXEC_LIST(name, first_name, exec, read_environment)                            \
+  VRAMSCOPE_EXPORT int name(const char* first_name, const char* first, ...) noexcept {           \
+    va_list rest;                                                                                \
+    va_start(rest, first);                                                                       \
+    const std::size_t count = vramscope::length(rest);                                           \
+    va_end(rest);                                                                                \
+    char** const arguments = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*))); \
+    arguments[0] = const_cast<char*>(first);                                                     \
+    va_start(rest, first);                                                                       \
+    for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(rest, char*);                 \
+    read_environment va_end(rest);                                                               \
+    return exec;                                                                                 \
+  }
+VRAMSCOPE_EXEC_LIST(execl, path, execv(path, arguments), )
+VRAMSCOPE_EXEC_LIST(execlp, file, execvp(file, arguments), )
+VRAMSCOPE_EXEC_LIST(execle, path, execve(path, arguments, environment),
+                    char* const* const environment = va_arg(rest, char* const*);)

@@ -1,0 +1,136 @@
+// The helper thread and what wakes it.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/life/triggers.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include "allocator/ground/uncancelled.h"
+#include "interpose/ground/message.h"
+#include "interpose/life/profiler.h"
+#include "interpose/life/signals.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kLockLimitNs = 1'000'000'000;    // contract section 4, "Life"
+constexpr std::uint64_t kWriteLimitNs = 60'000'000'000;  // a file system that hangs
+constexpr std::uint64_t kLookNs = 50'000'000;  // how often a wait that may be in vain is looked at
+constexpr std::size_t kStackBytes = std::size_t{1} << 20;
+
+constinit std::atomic<std::uint32_t>* signal_count = nullptr;
+constinit Counter* signal_requests = nullptr;
+
+void on_report_signal() {
+  signal_count->fetch_add(1, std::memory_order_release);
+  signal_requests->raise();
+}
+
+}  // namespace
+
+void Triggers::start(int signal) noexcept {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  has_thread_ = pthread_create(&thread, &attributes, run, this) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!has_thread_) {
+    say_once(Once::no_helper_thread,
+             "cannot start the report thread; a report is written at exit only");
+    return;
+  }
+  if (signal == 0) return;
+  signal_count = &signals_;
+  signal_requests = &requests_;
+  take_signal(signal, on_report_signal);
+}
+
+void Triggers::report_and_wait(const char* trigger) noexcept {
+  if (!has_thread_ || helper_.load(std::memory_order_relaxed) == gettid()) {
+    const Uncancelled uncancelled;
+    profiler_.write_report(trigger, writing_);
+    return;
+  }
+  const std::unique_lock only(one_waiter_, std::chrono::nanoseconds(kLockLimitNs));
+  if (!only.owns_lock()) return;
+  const std::uint32_t written = written_.value();
+  waiting_for_.store(trigger, std::memory_order_release);
+  requests_.raise();
+  const std::uint64_t asked = now_ns();
+  std::uint64_t last_progress = asked;
+  while (!written_.wait_beyond(written, kLookNs)) {
+    const std::uint64_t now = now_ns();
+    if (writing_.load(std::memory_order_acquire)) last_progress = now;
+    if (now - last_progress < kLockLimitNs && now - asked < kWriteLimitNs) continue;
+    say("the last report could not be written in time; the program ends without it");
+    return;
+  }
+}
+
+void Triggers::main_thread_ended() noexcept {
+  main_ended_.store(true, std::memory_order_release);
+  requests_.raise();
+}
+
+void* Triggers::run(void* self) noexcept {
+  pthread_setname_np(pthread_self(), "vramscope");
+  static_cast<Triggers*>(self)->serve();
+}
+
+namespace {
+
+// The main thread has ended (it stays as a zombie) and nobody but the calling thread is left.
+bool is_last_thread() noexcept {
+  DIR* threads = opendir("/proc/self/task");
+  if (threads == nullptr) return false;
+  int others = 0;
+  while (const dirent* entry = readdir(threads)) {
+    const int thread = std::atoi(entry->d_name);
+    if (thread != 0 && thread != getpid() && thread != gettid()) ++others;
+  }
+  closedir(threads);
+  return others == 0;
+}
+
+}  // namespace
+
+void Triggers::serve() noexcept {
+  helper_.store(gettid(), std::memory_order_relaxed);
+  for (std::uint32_t seen = 0;;) {
+    if (main_ended_.load(std::memory_order_acquire)) {
+      requests_.wait_beyond(seen, kLookNs);
+      if (is_last_thread()) profiler_.end_process();
+    } else {
+      requests_.wait_beyond(seen);
+    }
+    seen = requests_.value();
+    serve_requests();
+  }
+}
+
+void Triggers::serve_requests() noexcept {
+  profiler_.write_trace();
+  const std::uint32_t signals = signals_.load(std::memory_order_acquire);
+  if (signals != served_signals_) {  // a storm gives one report for all that came before it began
+    served_signals_ = signals;
+    profiler_.write_report("signal", writing_);
+  }
+  if (const char* trigger = waiting_for_.exchange(nullptr, std::memory_order_acq_rel)) {
+    profiler_.write_report(trigger, writing_);
+    written_.raise();
+  }
+}
+
+}  // namespace vramscope

@@ -1,0 +1,57 @@
+// Who asks for a report: the signal, the end of the process, exec. One helper thread writes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "interpose/ground/futex.h"
+
+namespace vramscope {
+
+class Profiler;
+
+// The helper thread has every signal blocked and no context: it never calls the driver.
+class Triggers {
+ public:
+  explicit Triggers(Profiler& profiler) : profiler_(profiler) {}
+
+  // Starts the helper thread, then takes `signal` (0: none). Call once.
+  void start(int signal) noexcept;
+
+  // A report by the helper thread, now; returns when it is written. Gives up, with one line, when
+  // its numbers could not be taken for one second (a lock is held by a thread that will not go on)
+  // or writing takes longer than a minute.
+  // Threads: any.
+  void report_and_wait(const char* trigger) noexcept;
+
+  // The helper thread looks for full halves of the trace. Threads: any.
+  void ring() noexcept { requests_.raise(); }
+
+  // The main thread ended by pthread_exit. The C library ends a process with its last thread, but
+  // counts the helper: from now on the helper looks whether it is alone, and then ends the process.
+  // Async-signal-safe.
+  void main_thread_ended() noexcept;
+
+ private:
+  static void* run(void* self) noexcept;
+  [[noreturn]] void serve() noexcept;
+  void serve_requests() noexcept;
+
+  Profiler& profiler_;
+  bool has_thread_ = false;
+  Counter requests_;                  // raised by the signal and by report_and_wait
+  std::atomic<bool> writing_{false};  // the numbers of a report are taken, the file is not complete
+  Counter written_;                   // raised when a report that was waited for is on disk
+  std::uint32_t served_signals_ = 0;  // the helper's own
+  std::atomic<bool> main_ended_{false};
+  std::atomic<pid_t> helper_{0};
+  std::atomic<std::uint32_t> signals_{0};
+  std::atomic<const char*> waiting_for_{nullptr};
+  std::timed_mutex one_waiter_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,90 @@
+// Finds the real driver functions.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/loader/real.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "interpose/loader/lookup.h"
+
+namespace vramscope {
+
+// Constant-initialised: wrappers may run before our constructor.
+constinit std::atomic<const Real*> known_driver{nullptr};
+constinit const Real no_driver;
+
+namespace {
+
+constinit Real pending;
+constinit std::atomic_flag loading = ATOMIC_FLAG_INIT;
+
+}  // namespace
+
+bool driver_is_complete() noexcept {
+  const Real& driver = real();
+  bool complete = driver.cuMemAlloc_v2 != nullptr && driver.cuMemFree_v2 != nullptr &&
+                  driver.cuMemGetInfo_v2 != nullptr && driver.cuDevicePrimaryCtxRetain != nullptr &&
+                  driver.cuDevicePrimaryCtxRelease_v2 != nullptr &&
+                  driver.cuCtxSynchronize != nullptr;
+#define X(symbol) complete = complete && driver.symbol != nullptr;
+  VRAMSCOPE_USED_FUNCTIONS(X)
+#undef X
+  return complete;
+}
+
+std::string missing_functions(int driver_version) {
+  const Real& driver = real();
+  const bool missing[] = {
+#define DRIVER_FUNCTION(symbol, ...) driver.symbol == nullptr,
+#include "interpose/table/functions.def"
+  };
+  std::string names;
+  for (std::size_t i = 0; i < kFunctionCount; ++i) {
+    const FunctionRow& row = kFunctions[i];
+    if (!missing[i] || row.since > driver_version || row.kind == Kind::graphics) continue;
+    names += (names.empty() ? "" : ", ") + std::string(row.symbol);
+  }
+  return names;
+}
+
+namespace {
+
+// Fills the pointers, the first time.
+void load_real(void* handle) noexcept {
+  if (known_driver.load(std::memory_order_acquire) != nullptr) return;
+  Real fresh;  // looked up before anything is held: the loader has locks of its own
+#define DRIVER_FUNCTION(symbol, ...) \
+  fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
+#include "interpose/table/functions.def"
+#define X(symbol) \
+  fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
+  VRAMSCOPE_USED_FUNCTIONS(X)
+#undef X
+  fresh.vramscope_simulated_launches =
+      reinterpret_cast<decltype(fresh.vramscope_simulated_launches)>(
+          real_dlsym(handle, "vramscope_simulated_launches"));
+  dlerror();  // what this driver lacks is no error of the program's
+  if (loading.test_and_set(std::memory_order_acq_rel)) {
+    while (known_driver.load(std::memory_order_acquire) ==
+           nullptr) {  // the other thread only copies
+    }
+    return;
+  }
+  pending = fresh;
+  known_driver.store(&pending, std::memory_order_release);
+}
+
+}  // namespace
+
+// The driver stays mapped from then on (NODELETE): our pointers into it must not dangle when the
+// program closes it, as ffmpeg does.
+bool find_mapped_driver(const char* file) noexcept {
+  void* handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+  if (handle == nullptr) return false;
+  load_real(handle);
+  dlclose(handle);
+  return true;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,56 @@
+// Pointers to the real driver functions, and when they are known.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "interpose/table/functions.h"
+
+namespace vramscope {
+
+// Functions that we call ourselves and do not intercept.
+// clang-format off
+#define VRAMSCOPE_USED_FUNCTIONS(X)                                                              \
+  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
+  X(cuDeviceGetCount) X(cuDevicePrimaryCtxGetState) X(cuDeviceGetName) X(cuDeviceGetUuid)        \
+  X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
+  X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)        \
+  X(cuDeviceGetGraphMemAttribute) X(cuDeviceGetDefaultMemPool)
+// clang-format on
+
+struct Real {
+#define DRIVER_FUNCTION(symbol, ...) decltype(&::symbol) symbol = nullptr;
+#include "interpose/table/functions.def"
+#define X(symbol) decltype(&::symbol) symbol = nullptr;
+  VRAMSCOPE_USED_FUNCTIONS(X)
+#undef X
+  std::uint64_t (*vramscope_simulated_launches)() = nullptr;  // our simulated device has it
+};
+
+// Every pointer is null until the driver was seen; single ones stay null when it lacks them.
+// Threads: any; written once.
+extern constinit std::atomic<const Real*> known_driver;
+extern constinit const Real no_driver;
+[[nodiscard]] inline const Real& real() noexcept {
+  const Real* const known = known_driver.load(std::memory_order_acquire);
+  return known != nullptr ? *known : no_driver;
+}
+
+// The driver has every function that we call ourselves. One that lacks some (a stub, or older than
+// 11.8) is left alone: its calls pass, nothing is recorded.
+[[nodiscard]] bool driver_is_complete() noexcept;
+
+// Names of the table's functions that this driver should have, being of `driver_version`, and has
+// not: its calls of them go unseen. Graphics functions are optional in every driver. May throw
+// bad_alloc.
+[[nodiscard]] std::string missing_functions(int driver_version);
+
+// Finds the real functions in a driver that is mapped already under the name `file`; the program
+// opened or linked it, we never do. False when there is none.
+bool find_mapped_driver(const char* file) noexcept;
+inline bool load_real_if_mapped(const char* file = "libcuda.so.1") noexcept {
+  return known_driver.load(std::memory_order_acquire) != nullptr || find_mapped_driver(file);
+}
+
+}  // namespace vramscope

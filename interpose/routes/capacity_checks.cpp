@@ -1,0 +1,200 @@
+// A device that seems smaller.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/routes/capacity_checks.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "interpose/driver/array_bytes.h"
+
+namespace vramscope {
+
+namespace {
+
+// What lies idle with us gives way before the program hears that there is no memory.
+CUresult ask_twice(Call& call, const DirectCall& direct) {
+  const CUresult code = direct();
+  Place place;
+  if (code != CUDA_ERROR_OUT_OF_MEMORY || !call.find_place(place)) return code;
+  CachingAllocator& allocator = call.profiler().allocator();
+  bool trimmed = allocator.trim_device(place.device);
+  for (std::uint16_t other = 0; other < kMaxDevices && !trimmed; ++other) {
+    trimmed = allocator.trim_device(other);  // a pool may be on another device
+  }
+  return trimmed ? direct() : code;
+}
+
+// Room within the limit. False: there is none, which the report tells.
+bool keep_room(Profiler& profiler, Promise promise) {
+  if (profiler.allocator().promise(promise)) return true;
+  note_limit_met(profiler, promise.device);
+  return false;
+}
+
+}  // namespace
+
+CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept {
+  Profiler& profiler = call.profiler();
+  if (bytes == 0 || profiler.captures().any()) return direct();
+  Place place;
+  if (!profiler.limits_devices() || !call.find_place(place)) return ask_twice(call, direct);
+  return bounded(call, direct, bytes, place);
+}
+
+CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes, Place where) noexcept {
+  Profiler& profiler = call.profiler();
+  if (bytes == 0 || profiler.captures().any()) return direct();
+  if (!profiler.limits_devices()) return ask_twice(call, direct);
+  const Promise promise{.device = where.device, .bytes = bytes};
+  if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  call.keep(promise);
+  const CUresult code = ask_twice(call, direct);
+  if (code != CUDA_SUCCESS) profiler.allocator().end_promise(promise);
+  return code;
+}
+
+CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t bytes,
+                           std::uint16_t device) noexcept {
+  Profiler& profiler = call.profiler();
+  if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
+  const bool limited = profiler.limits_devices();
+  const Promise promise{.device = device, .bytes = bytes};
+  if (limited && !keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  CUresult code = direct();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && profiler.allocator().trim_device(device)) code = direct();
+  if (limited) profiler.allocator().end_promise(promise);
+  return code;
+}
+
+namespace {
+
+void end_promises(CachingAllocator& allocator, GraphMemory::Bytes& bytes, std::uint16_t devices) {
+  for (std::uint16_t device = 0; device < devices; ++device) {
+    if (bytes[device] != 0) allocator.end_promise({.device = device, .bytes = bytes[device]});
+  }
+  bytes = {};
+}
+
+bool keep_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    if (bytes[device] == 0 || keep_room(profiler, {.device = device, .bytes = bytes[device]})) {
+      continue;
+    }
+    end_promises(profiler.allocator(), bytes, device);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept {
+  Profiler& profiler = call.profiler();
+  if (profiler.captures().any()) return bytes = {}, direct();
+  if (!profiler.limits_devices()) return bytes = {}, ask_twice(call, direct);
+  if (!keep_room_on_all(profiler, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult code = ask_twice(call, direct);
+  if (code != CUDA_SUCCESS) end_promises(profiler.allocator(), bytes, kMaxDevices);
+  return code;
+}
+
+void note_limit_met(Profiler& profiler, std::uint16_t device) noexcept {
+  try {
+    const std::string text = "GPU " + std::to_string(device) + " met its limit of " +
+                             size_text(profiler.allocator().room(device).limit) +
+                             " (--device-memory-limit)";
+    profiler.recorder().warn(text.c_str());
+  } catch (const std::bad_alloc&) {
+    profiler.recorder().warn("a device met its limit (--device-memory-limit)");
+  }
+}
+
+void cut_to_limit(Profiler& profiler, std::uint16_t device, std::size_t* free,
+                  std::size_t* total) noexcept {
+  const DeviceRoom room = profiler.allocator().room(device);
+  if (room.limit == Limits::kUnlimited) return;
+  const std::uint64_t unused = room.limit - std::min(room.limit, room.held);
+  if (free != nullptr) {
+    *free = std::min(*free, unused + profiler.allocator().idle_bytes(device));
+  }
+  if (total != nullptr) *total = std::min<std::size_t>(*total, room.limit);
+}
+
+namespace planned {
+
+namespace {
+
+// Before the call the pitch is not known: rows may become longer, by less than a granule each.
+std::uint64_t area(std::uint64_t width, std::uint64_t height) {
+  std::uint64_t bytes = 0;
+  return __builtin_mul_overflow(width, height, &bytes) ? Limits::kUnlimited : bytes;
+}
+
+// What the driver refuses needs no room.
+template <class Descriptor, class... Levels>
+std::uint64_t size_of(const Descriptor* array, Levels... levels) {
+  return array == nullptr ? 0 : array_bytes(*array, levels...);
+}
+
+}  // namespace
+
+std::uint64_t cuMemAlloc(CUdeviceptr_v1*, unsigned int bytesize) noexcept { return bytesize; }
+std::uint64_t cuMemAllocPitch(CUdeviceptr_v1*, unsigned int*, unsigned int WidthInBytes,
+                              unsigned int Height, unsigned int) noexcept {
+  return area(WidthInBytes, Height);
+}
+std::uint64_t cuMemAllocPitch_v2(CUdeviceptr*, std::size_t*, std::size_t WidthInBytes,
+                                 std::size_t Height, unsigned int) noexcept {
+  return area(WidthInBytes, Height);
+}
+std::uint64_t cuMemAllocManaged(CUdeviceptr*, std::size_t bytesize, unsigned int) noexcept {
+  return bytesize;
+}
+std::uint64_t cuArrayCreate(CUarray*, const CUDA_ARRAY_DESCRIPTOR_v1* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuArrayCreate_v2(CUarray*, const CUDA_ARRAY_DESCRIPTOR* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuArray3DCreate(CUarray*, const CUDA_ARRAY3D_DESCRIPTOR_v1* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuArray3DCreate_v2(CUarray*, const CUDA_ARRAY3D_DESCRIPTOR* array) noexcept {
+  return size_of(array);
+}
+std::uint64_t cuMipmappedArrayCreate(CUmipmappedArray*, const CUDA_ARRAY3D_DESCRIPTOR* array,
+                                     unsigned int levels) noexcept {
+  return size_of(array, levels);
+}
+
+}  // namespace planned
+
+namespace routes {
+namespace {
+
+// A device's total, cut to its limit.
+template <class Number>
+CUresult total_memory(Call& call, const DirectCall& direct, Number* bytes, CUdevice device) {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || bytes == nullptr) return code;
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return code;
+  const DeviceRoom room = call.profiler().allocator().room(static_cast<std::uint16_t>(device));
+  *bytes = static_cast<Number>(std::min<std::uint64_t>(*bytes, room.limit));
+  return code;
+}
+
+}  // namespace
+
+CUresult cuDeviceTotalMem(Call& call, const DirectCall& direct, unsigned int* bytes,
+                          CUdevice dev) noexcept {
+  return total_memory(call, direct, bytes, dev);
+}
+CUresult cuDeviceTotalMem_v2(Call& call, const DirectCall& direct, std::size_t* bytes,
+                             CUdevice dev) noexcept {
+  return total_memory(call, direct, bytes, dev);
+}
+
+}  // namespace routes
+
+}  // namespace vramscope

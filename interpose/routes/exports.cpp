@@ -1,0 +1,85 @@
+// Memory that the program lets others reach: other processes, devices, network hardware. A part of
+// a segment never goes out: they would get the wrong bytes.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/routes/exports.h"
+
+#include <cstdio>
+
+#include "allocator/ground/fault.h"
+#include "interpose/ground/message.h"
+#include "interpose/loader/real.h"
+#include "interpose/routes/driver_answers.h"
+
+namespace vramscope::routes {
+
+bool may_export(Call& call, const Found& found, const char* function) noexcept {
+  Profiler& profiler = call.profiler();
+  if (profiler.allocator().note_export(found.block.address).exported) return true;
+  if (fault(Fault::part_exported)) return true;
+  char line[192];
+  std::snprintf(line, sizeof line,
+                "%s: this memory is part of a shared segment and cannot be exported; "
+                "run with --mode dedicated",
+                function);
+  say_once(Once::export_of_part, line);
+  profiler.recorder().warn(line);
+  return false;
+}
+
+CUresult exported(Call& call, CUresult code) noexcept {
+  Profiler& profiler = call.profiler();
+  if (code == CUDA_SUCCESS) profiler.exporters().note_export(profiler.recorder());
+  return code;
+}
+
+namespace {
+
+// `unknown` asks the driver the same about an address that it does not know.
+template <class Unknown>
+CUresult export_block(Call& call, const DirectCall& direct, CUdeviceptr address,
+                      const char* function, Unknown unknown) {
+  const Found found = find_block(call, address);
+  if (!found.owned) return direct();
+  if (outside_live_block(found, address)) return unknown();
+  // The driver knows no such address; another answer is about the caller or the device.
+  const CUresult state = found.whole ? CUDA_ERROR_INVALID_VALUE : unknown();
+  if (state != CUDA_ERROR_INVALID_VALUE) return state;
+  if (!may_export(call, found, function)) return CUDA_ERROR_NOT_SUPPORTED;
+  return exported(call, direct());
+}
+
+}  // namespace
+
+// A handle opens at the start of the driver's allocation, wherever in it the pointer is.
+CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle* pHandle,
+                           CUdeviceptr dptr) noexcept {
+  return export_block(call, direct, dptr, "cuIpcGetMemHandle",
+                      [&] { return real().cuIpcGetMemHandle(pHandle, unknown_address()); });
+}
+
+CUresult cuMemGetHandleForAddressRange(Call& call, const DirectCall& direct, void* handle,
+                                       CUdeviceptr dptr, std::size_t size,
+                                       CUmemRangeHandleType handleType,
+                                       unsigned long long flags) noexcept {
+  return export_block(call, direct, dptr, "cuMemGetHandleForAddressRange", [&] {
+    return real().cuMemGetHandleForAddressRange(handle, unknown_address(), size, handleType, flags);
+  });
+}
+
+// SYNC_MEMOPS acts on the driver's whole allocation and is asked for before hardware gets at it.
+// Switching it off changes nothing for a segment that is shared: there it was never on.
+CUresult cuPointerSetAttribute(Call& call, const DirectCall& direct, const void* value,
+                               CUpointer_attribute attribute, CUdeviceptr ptr) noexcept {
+  const bool switches_on = attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && value != nullptr &&
+                           *static_cast<const int*>(value) != 0;
+  if (switches_on) {
+    return export_block(call, direct, ptr, "cuPointerSetAttribute", [&] {
+      return real().cuPointerSetAttribute(value, attribute, unknown_address());
+    });
+  }
+  const Found found = find_block(call, ptr);
+  if (!found.owned || !outside_live_block(found, ptr)) return direct();
+  return real().cuPointerSetAttribute(value, attribute, unknown_address());
+}
+
+}  // namespace vramscope::routes

@@ -1,0 +1,116 @@
+// Frees: memory of ours goes back to the allocator, all other memory to the driver.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/ground/fault.h"
+#include "interpose/loader/real.h"
+#include "interpose/routes/driver_answers.h"
+#include "interpose/routes/routes.h"
+
+namespace vramscope::routes {
+namespace {
+
+using Wait = CachingAllocator::Wait;
+
+using Only = CachingAllocator::Only;
+
+// Where a free of `address` that may be ours ends. What is inside a segment of ours and starts no
+// live block that the function may free is refused by the driver, for the reason that comes first
+// to it: `refuse` frees an address that it cannot know.
+template <class Refuse, class Foreign>
+CUresult free_ours(Call& call, Address address, Wait when, Only only, Refuse refuse,
+                   Foreign foreign) {
+  Profiler& profiler = call.profiler();
+  // Without a wait nothing else asks the driver whether it may be called.
+  if (profiler.waits_at_reuse() || profiler.captures().any()) {
+    if (const CUresult code = profiler.contexts().check_current(); code != CUDA_SUCCESS) {
+      return code;
+    }
+  }
+  if (profiler.waits_at_reuse()) when = Wait::now;
+  const Outcome outcome = profiler.allocator().free(address, when, only);
+  if (outcome.status.result == Result::invalid) {
+    return profiler.allocator().find(address).owned ? refuse() : foreign();
+  }
+  call.note(outcome);
+  return to_code(outcome.status);
+}
+
+// Memory of a graph that a launch left behind goes when no executable holds it either.
+template <class RealFree>
+CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
+                      RealFree real_free) {
+  GraphMemory& memory = call.profiler().graph_memory();
+  if (!memory.any()) return direct();
+  const GraphMemory::Number launch = memory.left_behind(address);
+  if (launch == GraphMemory::none) return direct();
+  (void)call.find(Kind::graph, address);
+  const CUresult code = call.pass(real_free);
+  if (code == CUDA_SUCCESS) memory.freed(address, launch);
+  return code;
+}
+
+// In a capture it becomes a node, which frees only memory of graphs.
+template <class RealFree>
+CUresult capture_free(Call& call, CUgraph graph, CUdeviceptr address, RealFree real_free) {
+  const CUresult code = call.pass(real_free);
+  if (code == CUDA_SUCCESS && !call.profiler().graph_memory().frees(graph, address)) {
+    call.count_unrecorded();
+  }
+  return code;
+}
+
+// By a stream-ordered function, which does not wait: the next allocation does. The driver says
+// whether there is such a stream, and what a capture of it allows.
+template <class RealFree>
+CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address, CUstream stream,
+                       bool per_thread, RealFree real_free) {
+  const Found found = find_ours(call.profiler().allocator(), address);
+  CUgraph graph = nullptr;
+  if (call.profiler().captures().any()) graph = Captures::graph_of(stream, per_thread);
+  if (!found.owned) {
+    const auto as_it_is = [&] { return real_free(address, stream); };
+    return graph != nullptr ? capture_free(call, graph, address, as_it_is)
+                            : free_foreign(call, direct, address, as_it_is);
+  }
+  const auto refuse = [&] { return real_free(unknown_address(), stream); };
+  if (found.where.kind == Kind::pinned) return refuse();
+  if (graph != nullptr) return refuse();
+  CUcontext context = nullptr;
+  const CUresult code = real().cuStreamGetCtx(stream, &context);
+  // Not supported (cuda.h): of a green context, which some drivers do not tell.
+  if (code != CUDA_SUCCESS && code != CUDA_ERROR_NOT_SUPPORTED) return code;
+  return free_ours(call, address, Wait::later, Only::device, refuse, refuse);
+}
+
+}  // namespace
+
+CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+  const auto foreign = [&] {
+    return free_foreign(call, direct, dptr, [dptr] { return real().cuMemFree_v2(dptr); });
+  };
+  if (!call.profiler().allocator().may_own(dptr)) return foreign();
+  const auto refuse = [] { return real().cuMemFree_v2(unknown_address()); };
+  if (fault(Fault::interior_free)) {
+    const Found found = call.profiler().allocator().find(dptr);
+    if (found.live) dptr = found.block.address;
+  }
+  return free_ours(call, dptr, Wait::now, Only::device, refuse, foreign);
+}
+
+// The programming guide lets it take memory of cudaMalloc, so it takes ours.
+CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr,
+                        CUstream hStream) noexcept {
+  return free_in_order(call, direct, dptr, hStream, false, real().cuMemFreeAsync);
+}
+CUresult cuMemFreeAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr dptr,
+                             CUstream hStream) noexcept {
+  return free_in_order(call, direct, dptr, hStream, true, real().cuMemFreeAsync_ptsz);
+}
+
+CUresult cuMemFreeHost(Call& call, const DirectCall& direct, void* p) noexcept {
+  const Address address = to_address(p);
+  if (!call.profiler().allocator().may_own(address)) return direct();
+  const auto refuse = [] { return real().cuMemFreeHost(unknown_pointer()); };
+  return free_ours(call, address, Wait::now, Only::pinned, refuse, direct);
+}
+
+}  // namespace vramscope::routes

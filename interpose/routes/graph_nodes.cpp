@@ -1,0 +1,273 @@
+// Stream-ordered memory, which becomes a graph's while its stream is captured, and memory nodes.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/loader/real.h"
+#include "interpose/routes/capacity_checks.h"
+#include "interpose/routes/routes.h"
+
+namespace vramscope::routes {
+namespace {
+
+void add_node(Call& call, CUgraph graph, Place where, CUdeviceptr address, std::size_t bytes) {
+  const Tag tag = call.describe(where, address, bytes);
+  const GraphNodeMemory memory{.where = where, .address = address, .bytes = bytes, .tag = tag};
+  if (!call.profiler().graph_memory().allocates(graph, memory)) call.count_unrecorded();
+}
+
+void add_free(Call& call, CUgraph graph, CUdeviceptr address) {
+  if (!call.profiler().graph_memory().frees(graph, address)) call.count_unrecorded();
+}
+
+// Stream-ordered memory on the stream's device, which need not be the current one.
+Place stream_place(Call& call, CUstream stream) {
+  Place where = call.place_of(Kind::stream_ordered);
+  const bool is_default =
+      stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+  CUcontext context = nullptr;
+  Place of_stream;
+  if (is_default || real().cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return where;
+  if (!call.profiler().contexts().find(context, of_stream)) return where;
+  return in_context(Kind::stream_ordered, of_stream.device, of_stream.context);
+}
+
+// `pool`: null for the current one of the stream's device. With a pool the memory is on its device,
+// also when it is a graph's (cuda.h, cuMemAllocFromPoolAsync).
+CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
+                           std::size_t bytes, CUstream stream, bool per_thread, CUmemoryPool pool) {
+  Profiler& profiler = call.profiler();
+  Place where = stream_place(call, stream);
+  if (pool != nullptr)
+    where.device = profiler.memory_pools().device_of(pool).value_or(where.device);
+  // Before the call: another thread's may end the capture after it.
+  CUgraph graph = nullptr;
+  if (profiler.captures().any()) graph = Captures::graph_of(stream, per_thread);
+  const CUresult code = bounded(call, direct, bytes, where);
+  if (code != CUDA_SUCCESS) return code;
+  if (graph == nullptr) return call.adopt(where, *dptr, bytes), code;
+  where.kind = Kind::graph;
+  add_node(call, graph, where, *dptr, bytes);
+  return code;
+}
+
+// Nodes say themselves on which device their memory is.
+template <class Parameters>
+void record_node(Call& call, CUgraph graph, const Parameters& node) {
+  Place where = call.place_of(Kind::graph);
+  const CUmemLocation& location = node.poolProps.location;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    where.device = static_cast<std::uint16_t>(location.id);
+  }
+  add_node(call, graph, where, node.dptr, node.bytesize);
+}
+
+template <class Handle>
+CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
+  GraphMemory& memory = call.profiler().graph_memory();
+  const GraphMemory::Number number = memory.number_of(handle);
+  const Graphs::Number newest = call.profiler().graphs().newest();
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  if (number != GraphMemory::none) memory.ended(handle, number);
+  call.profiler().graphs().ended(handle, newest);
+  return code;
+}
+
+enum class Uploads : bool { no, yes };
+
+CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executable, CUgraph graph,
+                     Uploads uploads = Uploads::no) {
+  GraphMemory& memory = call.profiler().graph_memory();
+  const bool takes = uploads == Uploads::yes && memory.any();
+  GraphMemory::Bytes promised{};
+  if (takes) promised = memory.needs(graph);
+  const CUresult code = takes ? bounded_graph(call, direct, promised) : direct();
+  if (code != CUDA_SUCCESS) return code;
+  CUcontext context = nullptr;
+  real().cuCtxGetCurrent(&context);
+  context = call.profiler().contexts().memory_owner(context);
+  memory.instantiated(*executable, graph, context);
+  if (takes) memory.uploaded(*executable, promised);
+  call.profiler().graphs().began(*executable, context);
+  return code;
+}
+
+#if CUDA_VERSION >= 12000
+Uploads uploads_by(const CUDA_GRAPH_INSTANTIATE_PARAMS* how) {
+  const bool uploads = how != nullptr && (how->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0;
+  return uploads ? Uploads::yes : Uploads::no;
+}
+#endif
+
+// Into a stream that is captured a launch is a node, and takes nothing.
+template <class Taken>
+CUresult take_memory(Call& call, const DirectCall& direct, CUgraphExec executable, CUstream stream,
+                     bool per_thread, Taken taken) {
+  Profiler& profiler = call.profiler();
+  GraphMemory& memory = profiler.graph_memory();
+  const bool is_node =
+      profiler.captures().any() && Captures::graph_of(stream, per_thread) != nullptr;
+  if (is_node) return direct();
+  GraphMemory::Bytes promised{};
+  if (memory.any()) promised = memory.needs(executable);
+  const CUresult code = bounded_graph(call, direct, promised);
+  if (code == CUDA_SUCCESS && memory.any()) (memory.*taken)(executable, promised);
+  return code;
+}
+
+CUresult launch(Call& call, const DirectCall& direct, CUgraphExec executable, CUstream stream,
+                bool per_thread) {
+  return take_memory(call, direct, executable, stream, per_thread, &GraphMemory::launched);
+}
+
+CUresult upload(Call& call, const DirectCall& direct, CUgraphExec executable, CUstream stream,
+                bool per_thread) {
+  return take_memory(call, direct, executable, stream, per_thread, &GraphMemory::uploaded);
+}
+
+#if CUDA_VERSION >= 12020
+// Every type of node by one function.
+void record_any_node(Call& call, CUgraph graph, const CUgraphNodeParams& node) {
+  if (node.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) record_node(call, graph, node.alloc);
+  if (node.type == CU_GRAPH_NODE_TYPE_MEM_FREE) add_free(call, graph, node.free.dptr);
+#if CUDA_VERSION >= 12090
+  const bool moves = node.type == CU_GRAPH_NODE_TYPE_GRAPH &&
+                     node.graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+  if (moves) call.profiler().graph_memory().moved(node.graph.graph, graph);
+#endif
+}
+#endif
+
+}  // namespace
+
+CUresult cuMemAllocAsync(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
+                         std::size_t bytesize, CUstream hStream) noexcept {
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, nullptr);
+}
+CUresult cuMemAllocAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
+                              std::size_t bytesize, CUstream hStream) noexcept {
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, nullptr);
+}
+CUresult cuMemAllocFromPoolAsync(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
+                                 std::size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream) noexcept {
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, pool);
+}
+CUresult cuMemAllocFromPoolAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
+                                      std::size_t bytesize, CUmemoryPool pool,
+                                      CUstream hStream) noexcept {
+  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, pool);
+}
+
+CUresult cuMemPoolCreate(Call& call, const DirectCall& direct, CUmemoryPool* pool,
+                         const CUmemPoolProps* poolProps) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().memory_pools().created(*pool, *poolProps);
+  return code;
+}
+CUresult cuMemPoolDestroy(Call& call, const DirectCall& direct, CUmemoryPool pool) noexcept {
+  MemoryPools& pools = call.profiler().memory_pools();
+  const MemoryPools::Number newest = pools.newest();
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) pools.destroyed(pool, newest);
+  return code;
+}
+
+CUresult cuGraphAddMemAllocNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,
+                                const CUgraphNode*, std::size_t,
+                                CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) record_node(call, hGraph, *nodeParams);
+  return code;
+}
+
+CUresult cuGraphAddMemFreeNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,
+                               const CUgraphNode*, std::size_t, CUdeviceptr dptr) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) add_free(call, hGraph, dptr);
+  return code;
+}
+
+#if CUDA_VERSION >= 12020
+CUresult cuGraphAddNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,
+                        const CUgraphNode*, std::size_t, CUgraphNodeParams* nodeParams) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) record_any_node(call, hGraph, *nodeParams);
+  return code;
+}
+#endif
+#if CUDA_VERSION >= 12030
+CUresult cuGraphAddNode_v2(Call& call, const DirectCall& direct, CUgraphNode* phGraphNode,
+                           CUgraph hGraph, const CUgraphNode* dependencies, const CUgraphEdgeData*,
+                           std::size_t numDependencies, CUgraphNodeParams* nodeParams) noexcept {
+  return cuGraphAddNode(call, direct, phGraphNode, hGraph, dependencies, numDependencies,
+                        nodeParams);
+}
+#endif
+
+CUresult cuGraphInstantiate(Call& call, const DirectCall& direct, CUgraphExec* phGraphExec,
+                            CUgraph hGraph, CUgraphNode*, char*, std::size_t) noexcept {
+  return instantiate(call, direct, phGraphExec, hGraph);
+}
+CUresult cuGraphInstantiate_v2(Call& call, const DirectCall& direct, CUgraphExec* phGraphExec,
+                               CUgraph hGraph, CUgraphNode*, char*, std::size_t) noexcept {
+  return instantiate(call, direct, phGraphExec, hGraph);
+}
+CUresult cuGraphInstantiateWithFlags(Call& call, const DirectCall& direct, CUgraphExec* phGraphExec,
+                                     CUgraph hGraph, unsigned long long) noexcept {
+  return instantiate(call, direct, phGraphExec, hGraph);
+}
+#if CUDA_VERSION >= 12000
+CUresult cuGraphInstantiateWithParams(Call& call, const DirectCall& direct,
+                                      CUgraphExec* phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* how) noexcept {
+  return instantiate(call, direct, phGraphExec, hGraph, uploads_by(how));
+}
+CUresult cuGraphInstantiateWithParams_ptsz(Call& call, const DirectCall& direct,
+                                           CUgraphExec* phGraphExec, CUgraph hGraph,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS* how) noexcept {
+  return instantiate(call, direct, phGraphExec, hGraph, uploads_by(how));
+}
+#endif
+
+CUresult cuGraphLaunch(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                       CUstream hStream) noexcept {
+  return launch(call, direct, hGraphExec, hStream, false);
+}
+CUresult cuGraphLaunch_ptsz(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                            CUstream hStream) noexcept {
+  return launch(call, direct, hGraphExec, hStream, true);
+}
+CUresult cuGraphUpload(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                       CUstream hStream) noexcept {
+  return upload(call, direct, hGraphExec, hStream, false);
+}
+CUresult cuGraphUpload_ptsz(Call& call, const DirectCall& direct, CUgraphExec hGraphExec,
+                            CUstream hStream) noexcept {
+  return upload(call, direct, hGraphExec, hStream, true);
+}
+
+CUresult cuDeviceGraphMemTrim(Call& call, const DirectCall& direct, CUdevice device) noexcept {
+  const CUresult code = direct();
+  GraphMemory& memory = call.profiler().graph_memory();
+  cuuint64_t used = 0;
+  const bool is_known = code == CUDA_SUCCESS && memory.any() &&
+                        real().cuDeviceGetGraphMemAttribute(
+                            device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS;
+  if (is_known) memory.trimmed(static_cast<std::uint16_t>(device), used);
+  return code;
+}
+
+CUresult cuGraphClone(Call& call, const DirectCall& direct, CUgraph* phGraphClone,
+                      CUgraph) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().graphs().began(*phGraphClone);
+  return code;
+}
+
+CUresult cuGraphExecDestroy(Call& call, const DirectCall& direct, CUgraphExec hGraphExec) noexcept {
+  return destroy(call, direct, hGraphExec);
+}
+CUresult cuGraphDestroy(Call& call, const DirectCall& direct, CUgraph hGraph) noexcept {
+  return destroy(call, direct, hGraph);
+}
+
+}  // namespace vramscope::routes

@@ -1,0 +1,76 @@
+// Pinned host memory that our allocator serves, and the answers about it. Registered memory is the
+// program's own and stays direct.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/ground/fault.h"
+#include "interpose/loader/real.h"
+#include "interpose/routes/driver_answers.h"
+#include "interpose/routes/routes.h"
+
+namespace vramscope::routes {
+namespace {
+
+// A block for memory with exactly these flags in the current context. What the driver would refuse,
+// or answers in a way of its own (zero bytes), goes to the driver.
+CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, std::size_t bytes,
+                         unsigned int flags) {
+  Profiler& profiler = call.profiler();
+  const bool is_plain = pointer != nullptr && bytes != 0 && (flags & ~kHostFlags) == 0;
+  if (!profiler.routes_pinned_memory() || !is_plain) return direct();
+  if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
+  Place place;
+  if (!call.find_place(place)) return direct();  // and which error this is
+  place = with_host_flags(place, fault(Fault::flags_dropped) ? 0 : flags);
+  const Outcome outcome = profiler.allocator().allocate(
+      {.where = place, .bytes = bytes, .tag = call.tag(place, bytes)});
+  if (served_nothing(outcome.status)) return direct();
+  call.note(outcome);
+  if (outcome.status.ok()) *pointer = reinterpret_cast<void*>(outcome.address);
+  return to_code(outcome.status);
+}
+
+// What to ask the driver about instead of `pointer`: a block of ours that is free, and the slack
+// behind one, are unknown to the program.
+void* as_program_knows(Call& call, void* pointer) {
+  const Address address = to_address(pointer);
+  const Found found = find_ours(call.profiler().allocator(), address);
+  const bool is_pinned = found.owned && found.where.kind == Kind::pinned;
+  return is_pinned && outside_live_block(found, address) ? unknown_pointer() : pointer;
+}
+
+}  // namespace
+
+CUresult cuMemHostAlloc(Call& call, const DirectCall& direct, void** pp, std::size_t bytesize,
+                        unsigned int Flags) noexcept {
+  return allocate_pinned(call, direct, pp, bytesize, Flags);
+}
+
+// Both are cuMemHostAlloc without flags, and share its blocks.
+CUresult cuMemAllocHost(Call& call, const DirectCall& direct, void** pp,
+                        unsigned int bytesize) noexcept {
+  return allocate_pinned(call, direct, pp, bytesize, 0);
+}
+CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
+                           std::size_t bytesize) noexcept {
+  return allocate_pinned(call, direct, pp, bytesize, 0);
+}
+
+// Registered memory is the program's own; pinned memory of ours that is free is nobody's.
+CUresult cuMemHostUnregister(Call& call, const DirectCall& direct, void* p) noexcept {
+  void* const known = as_program_knows(call, p);
+  return known == p ? direct() : real().cuMemHostUnregister(known);
+}
+
+CUresult cuMemHostGetFlags(Call& call, const DirectCall&, unsigned int* pFlags, void* p) noexcept {
+  return real().cuMemHostGetFlags(pFlags, as_program_knows(call, p));
+}
+
+CUresult cuMemHostGetDevicePointer(Call& call, const DirectCall&, CUdeviceptr_v1* pdptr, void* p,
+                                   unsigned int Flags) noexcept {
+  return real().cuMemHostGetDevicePointer(pdptr, as_program_knows(call, p), Flags);
+}
+CUresult cuMemHostGetDevicePointer_v2(Call& call, const DirectCall&, CUdeviceptr* pdptr, void* p,
+                                      unsigned int Flags) noexcept {
+  return real().cuMemHostGetDevicePointer_v2(pdptr, as_program_knows(call, p), Flags);
+}
+
+}  // namespace vramscope::routes

@@ -1,0 +1,84 @@
+// The sizes that devices seem to have.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/settings/capacity_option.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "interpose/settings/options.h"
+
+namespace vramscope {
+namespace {
+
+std::optional<std::size_t> ordinal(std::string_view text) {
+  std::size_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || number >= kMaxDevices) return std::nullopt;
+  return number;
+}
+
+// One part of a list: "40GiB" is for the device at that position, "1:10GiB" for device 1.
+bool read_part(std::string_view part, std::size_t position, DeviceLimits& limits) {
+  const std::size_t colon = part.find(':');
+  const bool is_named = colon != std::string_view::npos;
+  const std::optional<std::size_t> device =
+      is_named ? ordinal(part.substr(0, colon)) : std::optional(position);
+  Bytes size;
+  if (!device || *device >= kMaxDevices || limits.bytes[*device] != 0) return false;
+  if (!read(is_named ? part.substr(colon + 1) : part, size) || size.value == 0) return false;
+  limits.bytes[*device] = size.value;
+  return true;
+}
+
+}  // namespace
+
+bool DeviceLimits::any() const noexcept {
+  return std::any_of(bytes.begin(), bytes.end(), [](std::uint64_t limit) { return limit != 0; });
+}
+
+bool read(std::string_view text, DeviceLimits& limits) {
+  if (text == "none") {
+    limits = {};
+    return true;
+  }
+  DeviceLimits result;
+  std::size_t position = 0;
+  for (std::size_t begin = 0; begin <= text.size(); ++position) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (!read_part(text.substr(begin, end - begin), position, result)) return false;
+    begin = end + 1;
+  }
+  const bool is_for_all = position == 1 && text.find(':') == std::string_view::npos;
+  if (is_for_all) result.bytes.fill(result.bytes[0]);
+  limits = result;
+  return true;
+}
+
+std::string text(const DeviceLimits& limits) {
+  if (!limits.any()) return "none";
+  const auto& bytes = limits.bytes;
+  if (std::count(bytes.begin(), bytes.end(), bytes[0]) == std::ssize(bytes)) {
+    return size_text(bytes[0]);
+  }
+  std::string result;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == 0) continue;
+    if (!result.empty()) result += ',';
+    result += std::to_string(i) + ":" + size_text(bytes[i]);
+  }
+  return result;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(bytes) + kUnits[unit];
+}
+
+}  // namespace vramscope

@@ -1,0 +1,31 @@
+// The sizes that devices seem to have: --device-memory-limit, read from text.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "allocator/ground/place.h"
+
+namespace vramscope {
+
+// Written 40GiB (every device), 40GiB,10GiB (device 0, device 1) or 0:40GiB,3:10GiB; none.
+struct DeviceLimits {
+  std::array<std::uint64_t, kMaxDevices> bytes{};  // by ordinal; 0: no limit
+
+  [[nodiscard]] bool any() const noexcept;
+  friend bool operator==(const DeviceLimits&, const DeviceLimits&) = default;
+};
+
+// Reads a whole text and returns true, or leaves the limits alone. A device may be named once; a
+// limit of nothing is refused.
+[[nodiscard]] bool read(std::string_view text, DeviceLimits& limits);
+// As read() takes it.
+[[nodiscard]] std::string text(const DeviceLimits& limits);
+
+// Exact, in the largest unit that keeps it whole: 40GiB, 1536MiB, 1000.
+[[nodiscard]] std::string size_text(std::uint64_t bytes);
+
+}  // namespace vramscope

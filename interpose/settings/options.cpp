@@ -1,0 +1,300 @@
+// The settings of the library: reading, checking, suggesting and echoing them.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/settings/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace vramscope {
+namespace {
+
+constexpr std::string_view kPrefix = "VRAMSCOPE_";
+
+// Variables of the same family that are not settings of the library.
+constexpr std::string_view kOthers[] = {
+    "VRAMSCOPE_SIM",  // the simulated device's own settings
+#ifdef VRAMSCOPE_FAULTS
+    "VRAMSCOPE_FAULT",  // allocator/ground/fault.h
+#endif
+    "VRAMSCOPE_FREE_BEFORE",     // what is free of each device, by run
+    "VRAMSCOPE_NOTE_FILE",       // where the library notes the reports it wrote, for run
+    "VRAMSCOPE_NVTX_INJECTION",  // the user's own library for NVTX
+    "VRAMSCOPE_LIBRARY",         // where run finds the library
+};
+
+template <class T>
+struct Named {
+  std::string_view text;
+  T value;
+};
+
+constexpr Named<bool> kBooleans[] = {{"on", true},   {"off", false},   {"yes", true}, {"no", false},
+                                     {"true", true}, {"false", false}, {"1", true},   {"0", false}};
+constexpr Named<Mode> kModes[] = {{"cache", Mode::cache},
+                                  {"dedicated", Mode::dedicated},
+                                  {"observe", Mode::observe},
+                                  {"off", Mode::off}};
+constexpr Named<Reuse> kReuses[] = {{"at-free", Reuse::at_free}, {"at-reuse", Reuse::at_reuse}};
+constexpr Named<StackMethod> kStackMethods[] = {{"unwind", StackMethod::unwind_tables},
+                                                {"frame-pointers", StackMethod::frame_pointers},
+                                                {"none", StackMethod::none}};
+// Signals that a person may send: neither those that cannot be caught nor those that report a
+// fault of the program.
+constexpr Named<int> kSignals[] = {{"none", 0},       {"HUP", SIGHUP},       {"INT", SIGINT},
+                                   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},     {"USR2", SIGUSR2},
+                                   {"ALRM", SIGALRM}, {"TERM", SIGTERM},     {"CONT", SIGCONT},
+                                   {"TSTP", SIGTSTP}, {"URG", SIGURG},       {"XCPU", SIGXCPU},
+                                   {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"WINCH", SIGWINCH},
+                                   {"IO", SIGIO},     {"PWR", SIGPWR}};
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Without regard to case, and '_' is '-'.
+bool same(std::string_view left, std::string_view right) {
+  const auto plain = [](char c) { return c == '_' ? '-' : lower(c); };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [&](char a, char b) { return plain(a) == plain(b); });
+}
+
+template <class T, std::size_t kCount, class Value>
+bool read_named(std::string_view text, const Named<T> (&names)[kCount], Value& value) {
+  for (const Named<T>& name : names) {
+    if (!same(text, name.text)) continue;
+    value = Value{name.value};
+    return true;
+  }
+  return false;
+}
+
+template <class T, std::size_t kCount>
+std::string text_named(T value, const Named<T> (&names)[kCount]) {
+  for (const Named<T>& name : names) {
+    if (name.value == value) return std::string(name.text);
+  }
+  return {};
+}
+
+template <class T, std::size_t kCount>
+std::string accepted_named(const Named<T> (&names)[kCount]) {
+  std::string result;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (i != 0) result += i + 1 == kCount ? " or " : ", ";
+    result += names[i].text;
+  }
+  return result;
+}
+
+bool read_number(std::string_view text, std::uint64_t& value) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end) return false;
+  value = number;
+  return true;
+}
+
+// The shift that a unit stands for: "MiB", "M" and "mib" are 20.
+std::optional<unsigned> unit_shift(std::string_view unit) {
+  constexpr std::string_view kUnits[] = {"K", "M", "G", "T"};
+  if (unit.empty() || same(unit, "B")) return 0;
+  for (unsigned i = 0; i < std::size(kUnits); ++i) {
+    if (same(unit.substr(0, 1), kUnits[i]) && (unit.size() == 1 || same(unit.substr(1), "iB"))) {
+      return 10 * (i + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string text(bool value) { return text_named(value, kBooleans); }
+std::string text(Mode value) { return text_named(value, kModes); }
+std::string text(Reuse value) { return text_named(value, kReuses); }
+std::string text(StackMethod value) { return text_named(value, kStackMethods); }
+std::string text(const std::string& value) { return value; }
+std::string text(Bytes value) { return std::to_string(value.value); }
+std::string text(StackDepth value) { return std::to_string(value.value); }
+
+std::string accepted(const DeviceLimits&) {
+  return "a size such as 40GiB, sizes by device such as 0:40GiB,1:10GiB, or none";
+}
+std::string accepted(const bool&) { return "on or off"; }
+std::string accepted(const Mode&) { return accepted_named(kModes); }
+std::string accepted(const Reuse&) { return accepted_named(kReuses); }
+std::string accepted(const StackMethod&) { return accepted_named(kStackMethods); }
+std::string accepted(const Signal&) { return "a signal such as SIGUSR1 or 10, or none"; }
+std::string accepted(const Bytes&) { return "a number of bytes such as 512KiB or 0"; }
+std::string accepted(const std::string&) { return "a text"; }
+template <std::uint64_t kLowest, std::uint64_t kHighest>
+std::string accepted(const Ranged<kLowest, kHighest>&) {
+  return "a number from " + std::to_string(kLowest) + " to " + std::to_string(kHighest);
+}
+
+std::string variable_of(std::string_view name) {
+  std::string result(kPrefix);
+  for (const char c : name) result += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return result;
+}
+
+std::string flag_of(std::string_view name) {
+  std::string result = "--";
+  for (const char c : name) result += c == '_' ? '-' : c;
+  return result;
+}
+
+// Calls f(name, value, sentence) for each option of `options`, in the order of options.def.
+template <class Self, class F>
+void visit(Self& options, F&& f) {
+#define OPTION(type, name, value, sentence) f(std::string_view(#name), options.name, sentence);
+#include "interpose/settings/options.def"
+#undef OPTION
+}
+
+std::string nearest_variable(std::string_view unknown) {
+  std::string best;
+  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+  visit(static_cast<const Options&>(Options{}),
+        [&](std::string_view name, const auto&, const char*) {
+          const std::string variable = variable_of(name);
+          const std::size_t d = edit_distance(unknown, variable);
+          if (d >= best_distance) return;
+          best_distance = d;
+          best = variable;
+        });
+  return best;
+}
+
+bool is_for_others(std::string_view name) {
+  return std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);
+}
+
+std::string bad_value(const Setting& setting, const std::string& wanted, const std::string& kept) {
+  return std::string(setting.name) + "='" + std::string(setting.value) + "' is not " + wanted +
+         "; using " + kept;
+}
+
+void apply(const Setting& setting, ParseResult& result) {
+  bool known = false;
+  visit(result.options, [&](std::string_view name, auto& value, const char*) {
+    if (known || setting.name != variable_of(name)) return;
+    known = true;
+    if (!setting.value.empty() && !read(setting.value, value)) {
+      result.problems.push_back(bad_value(setting, accepted(value), text(value)));
+    }
+  });
+  if (known) return;
+  result.problems.push_back("unknown setting " + std::string(setting.name) +
+                            " ignored; nearest is " + nearest_variable(setting.name));
+}
+
+}  // namespace
+
+// Levenshtein's.
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      const std::size_t replaced = diagonal + (lower(left[i]) == lower(right[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+bool read(std::string_view text, bool& value) { return read_named(text, kBooleans, value); }
+bool read(std::string_view text, Mode& value) { return read_named(text, kModes, value); }
+bool read(std::string_view text, Reuse& value) { return read_named(text, kReuses, value); }
+bool read(std::string_view text, StackMethod& value) {
+  return read_named(text, kStackMethods, value);
+}
+
+bool read(std::string_view text, std::string& value) {
+  value = text;
+  return true;
+}
+
+bool read(std::string_view text, Bytes& value) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::optional<unsigned> shift = unit_shift(text.substr(digits));
+  std::uint64_t number = 0;
+  if (!shift || !read_number(text.substr(0, digits), number)) return false;
+  if (number > std::numeric_limits<std::uint64_t>::max() >> *shift) return false;
+  value.value = number << *shift;
+  return true;
+}
+
+bool read(std::string_view text, Signal& value) {
+  std::uint64_t number = 0;
+  if (read_number(text, number)) {
+    const bool real_time = number >= static_cast<std::uint64_t>(SIGRTMIN) &&
+                           number <= static_cast<std::uint64_t>(SIGRTMAX);
+    const bool has_name = std::any_of(std::begin(kSignals), std::end(kSignals), [&](const auto& s) {
+      return static_cast<std::uint64_t>(s.value) == number;
+    });
+    if (real_time || has_name) value.number = static_cast<int>(number);
+    return real_time || has_name;
+  }
+  const bool prefixed = text.size() > 3 && same(text.substr(0, 3), "SIG");
+  return read_named(prefixed ? text.substr(3) : text, kSignals, value);
+}
+
+bool read(std::string_view text, StackDepth& value) {
+  std::uint64_t number = 0;
+  if (!read_number(text, number) || number < 1 || number > kMaxFrames) return false;
+  value.value = number;
+  return true;
+}
+
+std::string text(Signal value) {
+  const std::string name = text_named(value.number, kSignals);
+  if (name.empty()) return std::to_string(value.number);
+  return value.number == 0 ? name : "SIG" + name;
+}
+
+std::vector<Setting> collect_settings(const char* const* environment) {
+  std::vector<Setting> result;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos || !entry.starts_with(kPrefix)) continue;
+    const std::string_view name = entry.substr(0, equals);
+    if (!is_for_others(name)) result.push_back({name, entry.substr(equals + 1)});
+  }
+  return result;
+}
+
+ParseResult parse_options(std::span<const Setting> settings) {
+  ParseResult result;
+  for (const Setting& setting : settings) apply(setting, result);
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> echo(const Options& options) {
+  std::vector<std::pair<std::string, std::string>> result;
+  visit(options, [&](std::string_view name, const auto& value, const char*) {
+    result.emplace_back(name, text(value));
+  });
+  return result;
+}
+
+std::vector<OptionRow> option_rows() {
+  std::vector<OptionRow> result;
+  const Options defaults;
+  visit(defaults, [&](std::string_view name, const auto& value, const char* sentence) {
+    result.push_back({std::string(name), variable_of(name), flag_of(name), accepted(value),
+                      text(value), sentence});
+  });
+  return result;
+}
+
+bool accepts(std::string_view variable, std::string_view value) {
+  const Setting setting{variable, value};
+  return parse_options({&setting, 1}).problems.empty();
+}
+
+}  // namespace vramscope

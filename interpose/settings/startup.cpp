@@ -1,0 +1,233 @@
+// The process at its start, and who it is.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/settings/startup.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <new>
+#include <string_view>
+
+#include "allocator/ground/fault.h"
+#include "allocator/ground/kept_errno.h"
+#include "interpose/ground/clock.h"
+#include "interpose/life/profiler.h"
+#include "reporter/report/file_name.h"
+
+extern "C" {
+// Of the C library, and of the C++ ABI; no header declares them all.
+int __cxa_atexit(void (*function)(void*), void* argument, void* object) noexcept;
+int __cxa_at_quick_exit(void (*function)(void*), void* object) noexcept;
+// Of a sanitizer's runtime, where one is loaded.
+[[gnu::weak]] void __lsan_do_leak_check();
+}
+
+namespace vramscope {
+namespace {
+
+// Never destroyed: reports are written after static destructors ran.
+union Storage {
+  constexpr Storage() : none() {}
+  ~Storage() {}  // NOLINT: on purpose
+  char none;
+  Startup value;
+};
+constinit Storage storage;
+
+enum class Taken : int { no, being, yes };
+constinit std::atomic<Taken> taken{Taken::no};
+
+// The rank that a launcher gave: Open MPI, MPICH and PMIx, torchrun, Slurm. -1: none.
+std::int64_t rank() {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) continue;
+    std::int64_t value = -1;
+    const char* end = text + std::strlen(text);
+    if (const auto got = std::from_chars(text, end, value); got.ptr == end && value >= 0) {
+      return value;
+    }
+  }
+  return -1;
+}
+
+// "NAME=value" strings of `environ` as pairs.
+std::vector<std::pair<std::string, std::string>> whole_environment() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != text.npos) all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return all;
+}
+
+#ifdef VRAMSCOPE_FAULTS
+void choose_fault() {
+  const char* chosen = std::getenv("VRAMSCOPE_FAULT");
+  constexpr const char* kNames[] = {
+      "",
+#define FAULT(name, text) #name,
+#include "allocator/ground/faults.def"
+  };
+  for (std::size_t i = 1; chosen != nullptr && i < std::size(kNames); ++i) {
+    if (std::strcmp(chosen, kNames[i]) == 0) chosen_fault = static_cast<Fault>(i);
+  }
+}
+#else
+void choose_fault() {}
+#endif
+
+void check_escapes(const char* variable, const std::string& pattern,
+                   std::vector<std::string>& problems) {
+  const auto unknown = unknown_escape(pattern);
+  if (unknown.empty()) return;
+  problems.push_back(std::string(variable) + "='" + pattern + "': '" + std::string(unknown) +
+                     "' stays as it is; known are " + std::string(kEscapes));
+}
+
+Startup take() {
+  Startup now;
+  now.start_time_ns = wall_time_ns();
+  ParseResult parsed = parse_options(collect_settings(environ));
+  now.options = std::move(parsed.options);
+  now.problems = std::move(parsed.problems);
+  check_escapes("VRAMSCOPE_OUTPUT", now.options.output, now.problems);
+  check_escapes("VRAMSCOPE_TRACE", now.options.trace, now.problems);
+  std::array<char, PATH_MAX> folder{};
+  if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
+  if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;
+  if (const char* bytes = std::getenv("VRAMSCOPE_FREE_BEFORE")) now.free_before = bytes;
+  now.rank = rank();
+  choose_fault();
+  for (const std::string& pattern : {now.options.output, now.options.trace}) {
+    if (pattern.find("%{") != std::string::npos) now.environment = whole_environment();
+  }
+  return now;
+}
+
+void take_once() noexcept {
+  Taken before = Taken::no;
+  if (!taken.compare_exchange_strong(before, Taken::being)) {
+    while (taken.load(std::memory_order_acquire) != Taken::yes) {  // another thread takes it
+    }
+    return;
+  }
+  try {
+    new (&storage.value) Startup(take());
+  } catch (const std::exception&) {
+    new (&storage.value) Startup;
+    storage.value.options.mode = Mode::off;  // the program goes on without us
+  }
+  taken.store(Taken::yes, std::memory_order_release);
+}
+
+// pthread_exit of the main thread runs this; its return from main does not.
+void at_end_of_main_thread(void*) { Profiler::main_thread_ended(); }
+
+// Bound to no object, so that it runs from the list of exit handlers and not with our destructors.
+void at_end(void*) { Profiler::final_report("exit"); }
+constinit bool runs_at_end = false;
+
+// Before main, before the program can change its environment or folder.
+__attribute__((constructor)) void at_load() {
+  const KeptErrno kept;
+  // Exit handlers run last in, first out. This one is there before the C library registers the
+  // destructors of all loaded objects, which it does when it calls main: it runs after them. The
+  // same with quick_exit and its handlers.
+  runs_at_end = __cxa_atexit(at_end, nullptr, nullptr) == 0;
+  __cxa_at_quick_exit(at_end, nullptr);
+  pthread_key_t key{};
+  if (!switched_off() && pthread_key_create(&key, at_end_of_main_thread) == 0) {
+    pthread_setspecific(key, &storage);  // not null, so that it counts
+  }
+}
+
+// Runs before the destructors of libraries that the program links. The leak checker of a sanitizer
+// ends a process from the list of exit handlers, before ours.
+__attribute__((destructor)) void at_unload() {
+  if (!runs_at_end || &__lsan_do_leak_check != nullptr) Profiler::final_report("exit");
+}
+
+// /proc/thread-self, not /proc/self: that is empty once the main thread has ended.
+std::vector<std::string> command_line() {
+  std::vector<std::string> arguments;
+  const int file = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return arguments;
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t got; (got = ::read(file, part.data(), part.size())) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  close(file);
+  for (std::size_t at = 0; at < text.size();) {
+    arguments.emplace_back(text.c_str() + at);
+    at += arguments.back().size() + 1;
+  }
+  return arguments;
+}
+
+std::string executable() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = readlink("/proc/thread-self/exe", path.data(), path.size() - 1);
+  return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
+}
+
+}  // namespace
+
+const Startup& startup() noexcept {
+  if (taken.load(std::memory_order_acquire) != Taken::yes) take_once();
+  return storage.value;
+}
+
+bool switched_off() noexcept { return startup().options.mode == Mode::off; }
+
+char* variable_at_start(const char* name) noexcept {
+  for (const auto& [known, value] : startup().environment) {
+    if (known == name) return const_cast<char*>(value.c_str());
+  }
+  return nullptr;
+}
+
+std::string path_of(const std::string& pattern, const ProcessFacts& process,
+                    std::uint64_t sequence) {
+  const NameFacts facts = {.pid = process.pid,
+                           .hostname = process.hostname,
+                           .executable = process.executable,
+                           .rank = process.rank,
+                           .sequence = sequence,
+                           .start_time_ns = process.start_time_ns};
+  const std::string name = expand_pattern(pattern, facts, variable_at_start);
+  const bool absolute = name.starts_with('/') || startup().folder.empty();
+  return absolute ? name : startup().folder + "/" + name;
+}
+
+ProcessFacts process_facts() {
+  ProcessFacts facts;
+  facts.pid = getpid();
+  facts.ppid = getppid();
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) facts.hostname = host.data();
+  facts.executable = executable();
+  facts.arguments = command_line();
+  facts.rank = startup().rank;
+  facts.start_time_ns = startup().start_time_ns;
+  facts.report_time_ns = wall_time_ns();
+  facts.options = echo(startup().options);
+  for (const auto& [name, value] : facts.options) {
+    if (name == "mode") facts.mode = value;
+  }
+  return facts;
+}
+
+}  // namespace vramscope

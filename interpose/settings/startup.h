@@ -1,0 +1,41 @@
+// What is true when the process starts: taken once, before main.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+struct Startup {
+  Options options;
+  std::vector<std::string> problems;  // of the settings; said only when CUDA is used
+  std::string folder;                 // in which the program started; "" when it has no name
+  std::string note_file;              // VRAMSCOPE_NOTE_FILE: where `vramscope run` reads our names
+  std::string free_before;            // VRAMSCOPE_FREE_BEFORE: bytes by device, from the same
+  std::uint64_t start_time_ns = 0;    // since the epoch
+  std::int64_t rank = -1;             // that a launcher gave; -1: none
+  std::vector<std::pair<std::string, std::string>> environment;  // kept if the pattern asks for it
+};
+
+// Taken by the library's constructor, or earlier when a constructor that runs before ours needs it.
+// Never destroyed. Read only. Threads: any.
+[[nodiscard]] const Startup& startup() noexcept;
+
+// A variable as it was at the start: the program may change its environment at any time.
+[[nodiscard]] char* variable_at_start(const char* name) noexcept;
+
+// Who this process is, now. May throw bad_alloc.
+[[nodiscard]] ProcessFacts process_facts();
+
+// The file that a pattern names: relative to the folder in which the program started, wherever it
+// is now. May throw bad_alloc.
+[[nodiscard]] std::string path_of(const std::string& pattern, const ProcessFacts& process,
+                                  std::uint64_t sequence);
+
+}  // namespace vramscope

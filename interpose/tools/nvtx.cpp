@@ -1,0 +1,365 @@
+// The functions behind NVTX's tables.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/tools/nvtx.h"
+
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cwchar>
+#include <new>
+#include <string>
+#include <unordered_map>
+
+#include "allocator/ground/capability.h"
+#include "allocator/ground/kept_errno.h"
+#include "interpose/ground/message.h"
+#include "interpose/life/profiler.h"
+#include "interpose/loader/lookup.h"
+#include "interpose/settings/startup.h"
+
+namespace vramscope {
+namespace {
+
+// Bit patterns that the program holds and their names, which we were told when they were made.
+// Threads: any.
+class Names {
+ public:
+  void add(const void* handle, std::string name) {
+    const SystemLock guard(lock_);
+    names_.insert_or_assign(handle, std::move(name));
+  }
+  [[nodiscard]] std::string find(const void* handle) {
+    const SystemLock guard(lock_);
+    const auto known = names_.find(handle);
+    return known == names_.end() ? std::string() : known->second;
+  }
+  // A handle of ours, for when nobody else makes one.
+  [[nodiscard]] void* next() noexcept {
+    return reinterpret_cast<void*>(last_.fetch_add(16, std::memory_order_relaxed) + 16);
+  }
+
+ private:
+  SystemMutex lock_;
+  std::unordered_map<const void*, std::string> names_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::atomic<std::uintptr_t> last_{0};
+};
+
+struct State {
+  RangeTable ranges;
+  Names domains, strings, other_ranges;
+};
+// Never destroyed: ranges end in the program's last handlers too.
+alignas(State) constinit std::byte storage[sizeof(State)] = {};
+constinit std::atomic<State*> state{nullptr};
+constinit std::atomic<bool> abandoned{false};
+
+State* active() noexcept {
+  return abandoned.load(std::memory_order_relaxed) ? nullptr
+                                                   : state.load(std::memory_order_acquire);
+}
+
+// The functions of the user's own injection library; null: it has none, or does not want that call.
+NvtxFunctionPointer other_core[NVTX_CBID_CORE_SIZE];
+NvtxFunctionPointer other_core2[NVTX_CBID_CORE2_SIZE];
+
+template <class Function, class... Arguments>
+auto pass_on(NvtxFunctionPointer other, Arguments... arguments) {
+  using Result = decltype(Function{}(arguments...));
+  if (other != nullptr) return reinterpret_cast<Function>(other)(arguments...);
+  if constexpr (!std::is_void_v<Result>) return Result{};
+}
+#define PASS_ON(module, name, ...) \
+  pass_on<nvtx##name##_impl_fntype>(other_##module[CBID_##module(name)] __VA_OPT__(, ) __VA_ARGS__)
+#define CBID_core(name) NVTX_CBID_CORE_##name
+#define CBID_core2(name) NVTX_CBID_CORE2_##name
+
+void add_utf8(std::string& text, char32_t code) {
+  const auto byte = [&](char32_t value) { text += static_cast<char>(value); };
+  if (code < 0x80) return byte(code);
+  if (code < 0x800) return byte(0xc0 | code >> 6), byte(0x80 | (code & 0x3f));
+  if (code >= 0x110000) return byte('?');
+  if (code < 0x10000) {
+    byte(0xe0 | code >> 12);
+  } else {
+    byte(0xf0 | code >> 18);
+    byte(0x80 | (code >> 12 & 0x3f));
+  }
+  byte(0x80 | (code >> 6 & 0x3f));
+  byte(0x80 | (code & 0x3f));
+}
+
+std::string text_of(const char* text) { return text == nullptr ? "" : text; }
+std::string text_of(const wchar_t* text) {
+  std::string result;
+  for (; text != nullptr && *text != L'\0'; ++text) {
+    add_utf8(result, static_cast<char32_t>(*text));
+  }
+  return result;
+}
+std::string text_of(State& now, const nvtxEventAttributes_t* event) {
+  if (event == nullptr) return {};
+  switch (event->messageType) {
+    case NVTX_MESSAGE_TYPE_ASCII:
+      return text_of(event->message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE:
+      return text_of(event->message.unicode);
+    case NVTX_MESSAGE_TYPE_REGISTERED:
+      return now.strings.find(event->message.registered);
+    default:
+      return {};
+  }
+}
+
+// What a call means to us: errno stays the program's, and no failure of ours is one of its calls.
+template <class F>
+auto ours(F&& f) noexcept -> decltype(f(*state.load())) {
+  using Result = decltype(f(*state.load()));
+  const KeptErrno kept;
+  Result result{};
+  try {
+    if (State* now = active()) result = f(*now);
+  } catch (...) {  // no memory for a name: the range goes unseen
+  }
+  return result;
+}
+
+template <class Message>
+int push(const void* domain, Message message) noexcept {
+  return ours([&](State& now) {
+    if constexpr (std::is_same_v<Message, const nvtxEventAttributes_t*>) {
+      return now.ranges.push(now.domains.find(domain), text_of(now, message));
+    } else {
+      return now.ranges.push("", text_of(message));
+    }
+  });
+}
+int pop(const void* domain) noexcept {
+  return ours([&](State& now) { return now.ranges.pop(now.domains.find(domain)); });
+}
+
+// `other`: the id that the user's own library gave; 0: none, ours is the program's.
+template <class Message>
+nvtxRangeId_t start(const void* domain, Message message, nvtxRangeId_t other) noexcept {
+  const std::uint64_t id = ours([&](State& now) {
+    std::uint64_t made = 0;
+    if constexpr (std::is_same_v<Message, const nvtxEventAttributes_t*>) {
+      made = now.ranges.start(now.domains.find(domain), text_of(now, message));
+    } else {
+      made = now.ranges.start("", text_of(message));
+    }
+    if (other != 0) {
+      now.other_ranges.add(reinterpret_cast<const void*>(other), std::to_string(made));
+    }
+    return made;
+  });
+  return other != 0 ? other : id;
+}
+bool end(nvtxRangeId_t id) noexcept {
+  return ours([&](State& now) {
+    const std::string known = now.other_ranges.find(reinterpret_cast<const void*>(id));
+    now.ranges.end(known.empty() ? id : std::strtoull(known.c_str(), nullptr, 10));
+    return true;
+  });
+}
+bool mark() noexcept {
+  return ours([](State& now) {
+    now.ranges.mark();
+    return true;
+  });
+}
+
+// Handles are the other library's where it makes some.
+template <class Handle, class Text>
+Handle named(Names State::*list, Handle other, Text text) noexcept {
+  return ours([&](State& now) {
+    Names& names = now.*list;
+    const Handle handle = other != nullptr ? other : static_cast<Handle>(names.next());
+    names.add(handle, text_of(text));
+    return handle;
+  });
+}
+
+// Bodies. The other library is called first: its answers are the program's.
+int push_depth(int other, int own) { return other != 0 ? other : own; }
+
+void mark_ex(const nvtxEventAttributes_t* e) { PASS_ON(core, MarkEx, e), mark(); }
+void mark_a(const char* text) { PASS_ON(core, MarkA, text), mark(); }
+void mark_w(const wchar_t* text) { PASS_ON(core, MarkW, text), mark(); }
+nvtxRangeId_t start_ex(const nvtxEventAttributes_t* e) {
+  return start(nullptr, e, PASS_ON(core, RangeStartEx, e));
+}
+nvtxRangeId_t start_a(const char* text) {
+  return start(nullptr, text, PASS_ON(core, RangeStartA, text));
+}
+nvtxRangeId_t start_w(const wchar_t* text) {
+  return start(nullptr, text, PASS_ON(core, RangeStartW, text));
+}
+void end_range(nvtxRangeId_t id) { PASS_ON(core, RangeEnd, id), end(id); }
+int push_ex(const nvtxEventAttributes_t* e) {
+  const int other = PASS_ON(core, RangePushEx, e);
+  return push_depth(other, push(nullptr, e));
+}
+int push_a(const char* text) {
+  const int other = PASS_ON(core, RangePushA, text);
+  return push_depth(other, push(nullptr, text));
+}
+int push_w(const wchar_t* text) {
+  const int other = PASS_ON(core, RangePushW, text);
+  return push_depth(other, push(nullptr, text));
+}
+int pop_range() {
+  const int other = PASS_ON(core, RangePop);
+  return push_depth(other, pop(nullptr));
+}
+
+using Domain = nvtxDomainHandle_t;
+void domain_mark(Domain d, const nvtxEventAttributes_t* e) {
+  PASS_ON(core2, DomainMarkEx, d, e), mark();
+}
+nvtxRangeId_t domain_start(Domain d, const nvtxEventAttributes_t* e) {
+  return start(d, e, PASS_ON(core2, DomainRangeStartEx, d, e));
+}
+void domain_end(Domain d, nvtxRangeId_t id) { PASS_ON(core2, DomainRangeEnd, d, id), end(id); }
+int domain_push(Domain d, const nvtxEventAttributes_t* e) {
+  const int other = PASS_ON(core2, DomainRangePushEx, d, e);
+  return push_depth(other, push(d, e));
+}
+int domain_pop(Domain d) {
+  const int other = PASS_ON(core2, DomainRangePop, d);
+  return push_depth(other, pop(d));
+}
+nvtxStringHandle_t register_a(Domain d, const char* text) {
+  return named(&State::strings, PASS_ON(core2, DomainRegisterStringA, d, text), text);
+}
+nvtxStringHandle_t register_w(Domain d, const wchar_t* text) {
+  return named(&State::strings, PASS_ON(core2, DomainRegisterStringW, d, text), text);
+}
+Domain create_a(const char* text) {
+  return named(&State::domains, PASS_ON(core2, DomainCreateA, text), text);
+}
+Domain create_w(const wchar_t* text) {
+  return named(&State::domains, PASS_ON(core2, DomainCreateW, text), text);
+}
+
+struct Replacement {
+  std::size_t id;
+  NvtxFunctionPointer function;
+};
+template <class Function>
+NvtxFunctionPointer plain(Function function) {
+  return reinterpret_cast<NvtxFunctionPointer>(function);
+}
+
+// A table of NVTX as it was before the other library saw it.
+template <std::size_t N>
+struct Table {
+  NvtxFunctionTable slots = nullptr;
+  unsigned int size = 0;
+  NvtxFunctionPointer before[N] = {};
+
+  Table(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {
+    if (callbacks.GetModuleFunctionTable(module, &slots, &size) == 0) slots = nullptr;
+    each([&](std::size_t id) { before[id] = *slots[id]; });
+  }
+  // The other library's functions, and ours in their place.
+  template <std::size_t M>
+  void replace(NvtxFunctionPointer (&other)[N], const Replacement (&list)[M]) {
+    each([&](std::size_t id) {
+      if (*slots[id] != before[id]) other[id] = *slots[id];
+    });
+    for (const Replacement& row : list) {
+      if (slots != nullptr && row.id < size && slots[row.id] != nullptr) {
+        *slots[row.id] = row.function;
+      }
+    }
+  }
+
+ private:
+  template <class F>
+  void each(F f) {
+    for (std::size_t id = 1; slots != nullptr && id < size && id < N; ++id) {
+      if (slots[id] != nullptr) f(id);
+    }
+  }
+};
+
+// The library that NVTX would have loaded without us.
+bool start_other(NvtxGetExportTableFunc_t get_table) {
+  const char* const path = std::getenv("VRAMSCOPE_NVTX_INJECTION");
+  if (path == nullptr || *path == '\0') return false;
+  void* const library = dlopen(path, RTLD_LAZY);
+  void* const function =
+      library == nullptr ? nullptr : real_dlsym(library, "InitializeInjectionNvtx2");
+  if (function != nullptr) {
+    return reinterpret_cast<NvtxInitializeInjectionNvtxFunc_t>(function)(get_table) != 0;
+  }
+  say((std::string("cannot pass NVTX on to '") + path + "'").c_str());
+  return false;
+}
+
+State* state_or_make() {
+  static SystemMutex lock;
+  const SystemLock guard(lock);
+  State* now = state.load(std::memory_order_relaxed);
+  if (now == nullptr) {
+    now = new (storage) State;
+    state.store(now, std::memory_order_release);
+  }
+  return now;
+}
+
+bool take_over(NvtxGetExportTableFunc_t get_table) {
+  const auto* callbacks =
+      static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
+  if (callbacks == nullptr) return start_other(get_table);
+  Table<NVTX_CBID_CORE_SIZE> core(*callbacks, NVTX_CB_MODULE_CORE);
+  Table<NVTX_CBID_CORE2_SIZE> core2(*callbacks, NVTX_CB_MODULE_CORE2);
+  const bool has_other = start_other(get_table);
+  if (switched_off()) return has_other;
+  static_cast<void>(state_or_make());
+  core.replace(other_core, {{NVTX_CBID_CORE_MarkEx, plain(mark_ex)},
+                            {NVTX_CBID_CORE_MarkA, plain(mark_a)},
+                            {NVTX_CBID_CORE_MarkW, plain(mark_w)},
+                            {NVTX_CBID_CORE_RangeStartEx, plain(start_ex)},
+                            {NVTX_CBID_CORE_RangeStartA, plain(start_a)},
+                            {NVTX_CBID_CORE_RangeStartW, plain(start_w)},
+                            {NVTX_CBID_CORE_RangeEnd, plain(end_range)},
+                            {NVTX_CBID_CORE_RangePushEx, plain(push_ex)},
+                            {NVTX_CBID_CORE_RangePushA, plain(push_a)},
+                            {NVTX_CBID_CORE_RangePushW, plain(push_w)},
+                            {NVTX_CBID_CORE_RangePop, plain(pop_range)}});
+  core2.replace(other_core2, {{NVTX_CBID_CORE2_DomainMarkEx, plain(domain_mark)},
+                              {NVTX_CBID_CORE2_DomainRangeStartEx, plain(domain_start)},
+                              {NVTX_CBID_CORE2_DomainRangeEnd, plain(domain_end)},
+                              {NVTX_CBID_CORE2_DomainRangePushEx, plain(domain_push)},
+                              {NVTX_CBID_CORE2_DomainRangePop, plain(domain_pop)},
+                              {NVTX_CBID_CORE2_DomainRegisterStringA, plain(register_a)},
+                              {NVTX_CBID_CORE2_DomainRegisterStringW, plain(register_w)},
+                              {NVTX_CBID_CORE2_DomainCreateA, plain(create_a)},
+                              {NVTX_CBID_CORE2_DomainCreateW, plain(create_w)}});
+  return true;
+}
+
+}  // namespace
+
+RangeTable* ranges() noexcept {
+  State* const now = active();
+  return now == nullptr ? nullptr : &now->ranges;
+}
+
+void abandon_ranges() noexcept { abandoned.store(true, std::memory_order_relaxed); }
+
+}  // namespace vramscope
+
+// Called by each copy of NVTX in the process with its own tables, at its first use. 0: no tool.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+    NvtxGetExportTableFunc_t get_table) {
+  try {
+    return vramscope::take_over(get_table) ? 1 : 0;
+  } catch (...) {
+    return 0;
+  }
+}

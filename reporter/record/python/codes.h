@@ -1,0 +1,75 @@
+// What the code objects that were seen are called, and where their lines are: copied from the
+// program when first seen, for they may be gone before the report.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "allocator/ground/capability.h"
+#include "reporter/record/python/stack.h"
+#include "reporter/record/recorder.h"
+
+namespace vramscope {
+
+// Threads: any.
+class PythonCodes {
+ public:
+  // The frames of a stack, in order, each with its function and line; module and offset are none.
+  // Those whose names cannot be read are left out of `frames` but end their loop all the same.
+  // Reads the code objects: call it while they run. May throw bad_alloc.
+  struct Frame {
+    FrameFact fact;
+    bool ends_loop = false;
+  };
+  [[nodiscard]] std::vector<Frame> resolve(std::span<const PythonFrame> frames);
+  void copy_to(RecorderFacts& facts) const;  // may throw bad_alloc
+
+ private:
+  // A program that makes code for ever: what came after that is read anew each time.
+  static constexpr std::size_t kMaxSeen = std::size_t{1} << 16;
+  // And what it calls it is "others" then.
+  static constexpr std::size_t kMaxCodes = std::size_t{1} << 18;
+
+  struct Seen {
+    std::uint32_t code = 0;
+    std::uint32_t first_line = 0;
+    std::string lines;
+  };
+  struct Copied {
+    std::string name;
+    std::string file;
+    std::uint32_t first_line = 0;
+    std::string lines;
+  };
+  static bool copy_code(const PythonInterpreter& python, std::uintptr_t code, Copied& copied);
+  Seen enter(Copied&& copied) VRAMSCOPE_REQUIRES(lock_);
+  std::uint32_t code_index(const Copied& copied) VRAMSCOPE_REQUIRES(lock_);
+  std::uint32_t source_index(const std::string& file) VRAMSCOPE_REQUIRES(lock_);
+  bool resolve(const PythonInterpreter& python, const PythonFrame& frame, FrameFact& fact)
+      VRAMSCOPE_REQUIRES(lock_);
+
+  mutable SystemMutex lock_;
+  std::vector<SourceFact> sources_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::vector<CodeFact> codes_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::unordered_map<std::string, std::uint32_t> source_indices_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::uint32_t> code_indices_
+      VRAMSCOPE_GUARDED_BY(lock_);  // by name, source and first line
+  std::unordered_map<std::uint64_t, Seen> seen_ VRAMSCOPE_GUARDED_BY(lock_);  // by identity
+};
+
+// One stack of both: each evaluation loop among the native frames is replaced by the Python frames
+// that it runs, of which the innermost keeps the loop's address. Python frames of loops that the
+// native stack does not reach come last. `native` are the frames of `addresses`. May throw
+// bad_alloc.
+[[nodiscard]] std::vector<FrameFact> weave(const std::vector<FrameFact>& native,
+                                           std::span<const std::uintptr_t> addresses,
+                                           const std::vector<PythonCodes::Frame>& python,
+                                           TextRange loop);
+
+}  // namespace vramscope

@@ -1,0 +1,65 @@
+// Asks the system whether memory can be read.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/stack/proven_memory.h"
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "allocator/ground/kept_errno.h"
+
+namespace vramscope::proven {
+
+thread_local constinit Pages pages;
+
+namespace {
+
+constexpr std::uintptr_t kPage = std::uintptr_t{1} << kPageShift;
+// Addresses of programs on x86-64 with four or five levels of tables; below is the null page.
+constexpr std::uintptr_t kHighest = std::uintptr_t{1} << 56;
+
+// The system copies the set before it looks at what to do with it, which is nothing valid: EFAULT
+// for memory that cannot be read, else EINVAL. Allowed wherever signals are.
+bool system_can_read(std::uintptr_t address) {
+  constexpr int kNothingValid = -1;
+  constexpr std::size_t kSetBytes = 8;
+  const std::uintptr_t set = address & ~(kSetBytes - 1);  // in the same page
+  return syscall(SYS_rt_sigprocmask, kNothingValid, set, nullptr, kSetBytes) == 0 ||
+         errno != EFAULT;
+}
+
+bool confirm_page(std::uintptr_t address) {
+  if (knows(address)) return true;
+  if (address < kPage || address >= kHighest || !system_can_read(address)) return false;
+  const std::uintptr_t number = address >> kPageShift;
+  Pages::Set& set = set_of(number);
+  for (std::size_t i = kPlaces - 1; i > 0; --i) set.inverted[i] = set.inverted[i - 1];
+  set.inverted[0] = ~number;
+  return true;
+}
+
+}  // namespace
+
+bool confirm(std::uintptr_t address, std::size_t bytes) noexcept {
+  const KeptErrno kept;
+  const std::uintptr_t last = address + bytes - 1;
+  return last >= address && confirm_page(address) && confirm_page(last);
+}
+
+bool copy(std::uintptr_t address, void* to, std::size_t bytes) noexcept {
+  const KeptErrno kept;
+  const iovec local{to, bytes};
+  const iovec remote{reinterpret_cast<void*>(address), bytes};
+  const ssize_t copied = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+  const bool forbidden = copied < 0 && (errno == EPERM || errno == ENOSYS);
+  if (!forbidden) return copied == static_cast<ssize_t>(bytes);
+  auto* const bytes_to = static_cast<unsigned char*>(to);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    if (!read(address + i, bytes_to[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace vramscope::proven

@@ -1,0 +1,109 @@
+// A chained hash table whose entries are written once, then published.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/stack/stack_table.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "reporter/record/hash.h"
+
+namespace vramscope {
+
+namespace {
+
+// Everything of a key but its frames.
+using Packed = std::array<std::uint64_t, 3>;
+
+Packed pack(const StackKey& key) {
+  const Origin& origin = key.origin;
+  return {std::uint64_t(origin.sampling) << 48 | std::uint64_t{origin.size_class} << 40 |
+              std::uint64_t{origin.function} << 24 | std::uint64_t(origin.place.kind) << 16 |
+              origin.place.device,
+          std::uint64_t{origin.stream} << 32 | origin.thread,
+          std::uint64_t{key.epoch} << 32 | origin.range};
+}
+
+}  // namespace
+
+struct StackTable::Entry {
+  Entry* next;
+  std::uint64_t hash;
+  Packed rest;
+  Tag tag;
+  std::uint32_t depth;
+
+  // `depth` of them, in the same piece of memory, behind the entry.
+  [[nodiscard]] std::uintptr_t* frames() noexcept {
+    return reinterpret_cast<std::uintptr_t*>(this + 1);
+  }
+  [[nodiscard]] const std::uintptr_t* frames() const noexcept {
+    return reinterpret_cast<const std::uintptr_t*>(this + 1);
+  }
+  [[nodiscard]] bool matches(const StackKey& key, std::uint64_t key_hash) const noexcept {
+    return hash == key_hash && rest == pack(key) && depth == key.frames.size() &&
+           (depth == 0 || std::memcmp(frames(), key.frames.data(), key.frames.size_bytes()) == 0);
+  }
+};
+
+void StackTable::Unmap::operator()(std::atomic<Entry*>* buckets) const noexcept {
+  std::free(static_cast<void*>(buckets));
+}
+
+StackTable::StackTable()
+    : buckets_(
+          static_cast<std::atomic<Entry*>*>(std::calloc(kBuckets, sizeof(std::atomic<Entry*>)))) {
+  if (!buckets_) throw std::bad_alloc();
+}
+
+StackTable::~StackTable() {
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    for (Entry* entry = buckets_[i].load(std::memory_order_relaxed); entry != nullptr;) {
+      std::free(std::exchange(entry, entry->next));
+    }
+  }
+}
+
+std::uint64_t StackTable::hash(const StackKey& key) noexcept {
+  const Packed rest = pack(key);
+  std::uint64_t hash = mix(mix(kHashSeed, rest[0], rest[1]), rest[2]);
+  // Two frames a multiplication: the chain of multiplications is what hashing costs.
+  const std::size_t pairs = key.frames.size() / 2 * 2;
+  for (std::size_t i = 0; i < pairs; i += 2) hash = mix(hash, key.frames[i], key.frames[i + 1]);
+  return pairs == key.frames.size() ? hash : mix(hash, key.frames.back());
+}
+
+Tag StackTable::find(const StackKey& key, std::uint64_t hash) const noexcept {
+  const Entry* entry = buckets_[hash % kBuckets].load(std::memory_order_acquire);
+  while (entry != nullptr && !entry->matches(key, hash)) entry = entry->next;
+  return entry == nullptr ? 0 : entry->tag;
+}
+
+void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept {
+  if (entries_.load(std::memory_order_relaxed) >= kMaxEntries) return;
+  void* const memory = std::malloc(sizeof(Entry) + key.frames.size_bytes());
+  if (memory == nullptr) return;
+  Entry* const entry = ::new (memory) Entry{
+      .next = nullptr,
+      .hash = hash,
+      .rest = pack(key),
+      .tag = tag,
+      .depth = static_cast<std::uint32_t>(key.frames.size()),
+  };
+  if (!key.frames.empty()) {
+    std::memcpy(entry->frames(), key.frames.data(), key.frames.size_bytes());
+  }
+
+  std::atomic<Entry*>& bucket = buckets_[hash % kBuckets];
+  const SystemLock guard(locks_[hash % kLocks]);
+  if (find(key, hash) != 0) {  // another thread was faster
+    std::free(memory);
+    return;
+  }
+  entry->next = bucket.load(std::memory_order_relaxed);
+  bucket.store(entry, std::memory_order_release);
+  entries_.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,102 @@
+// One event as bytes, and back: both sides keep the same memory of the events before it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "reporter/record/event.h"
+#include "reporter/record/trace/format.h"
+
+namespace vramscope {
+
+// The bits of an event's first byte.
+namespace trace {
+enum class What : std::uint8_t {
+  call,  // no recorded memory came or went
+  came,  // a call, by which memory came
+  went,
+  came_besides,  // of the call whose event is still to come, more memory
+  went_besides,
+  place_ended,  // and all memory in it
+  thread,       // the events that follow are another thread's
+};
+inline constexpr std::uint8_t kWhat = 0x07;
+inline constexpr std::uint8_t kDetails = 0x08;   // a byte and the function follow; else as last
+inline constexpr std::uint8_t kSerial = 0x10;    // its difference to what is expected follows
+inline constexpr std::uint8_t kRecalled = 0x20;  // one byte says which of the remembered addresses
+inline constexpr std::uint8_t kTag = 0x40;       // it follows
+inline constexpr std::uint8_t kMemory = 0x80;    // bytes and place follow
+
+// The bits of the details.
+inline constexpr std::uint8_t kFailed = 0x01;
+inline constexpr unsigned kServedShift = 1;  // two bits
+inline constexpr std::uint8_t kDriverTime = 0x08;
+inline constexpr std::uint8_t kSyncTime = 0x10;
+inline constexpr unsigned kEffectShift = 5;  // three bits
+}  // namespace trace
+
+// An event with what a lane adds to it.
+struct TraceEvent {
+  trace::What what = trace::What::call;
+  std::uint32_t thread = 0;  // number of a ThreadFact, kOtherValue, or 0: unknown
+  Event event;               // of what is not a call: start_ns, serial and the memory
+};
+
+// Threads: one.
+class TraceState {
+ public:
+  // Enough for any event, and a change of thread before it.
+  static constexpr std::size_t kMostBytes = 128;
+
+  // Begins a part: nothing is remembered.
+  void clear() noexcept;
+
+  // Writes at `at`, where kMostBytes have room; gives the end.
+  [[nodiscard]] std::byte* put(const TraceEvent& event, std::byte* at) noexcept;
+  // The next event of a part. False: the part is damaged, although its checksum is right.
+  [[nodiscard]] bool get(TraceBytes& bytes, TraceEvent& event) noexcept;
+
+ private:
+  struct Memory {  // of the last event at an address, and of a tag
+    Address address = 0;
+    std::uint64_t bytes = 0;
+    Place place;
+    Tag tag = 0;
+  };
+  static constexpr std::size_t kRemembered = 256;
+  struct Details {
+    std::uint8_t bits = 0;
+    std::uint16_t function = 0;
+  };
+
+  [[nodiscard]] static std::size_t slot_of(Address address) noexcept {
+    return address * 0x9e3779b97f4a7c15U >> 56;
+  }
+  [[nodiscard]] const Memory& expected_memory(trace::What what, const Memory* recalled,
+                                              Tag tag) const noexcept;
+  [[nodiscard]] std::uint64_t expected_serial(trace::What what) const noexcept;
+  void remember(const Event& event) noexcept;
+
+  [[nodiscard]] std::byte* put_call(trace::What what, const Event& event, std::uint8_t& head,
+                                    std::byte* at) noexcept;
+  [[nodiscard]] std::byte* put_serial(trace::What what, std::uint64_t serial, std::uint8_t& head,
+                                      std::byte* at) noexcept;
+  [[nodiscard]] std::byte* put_change(trace::What what, const Event& event, std::uint8_t& head,
+                                      std::byte* at) noexcept;
+  void get_call(trace::What what, TraceBytes& bytes, std::uint8_t head, Event& event) noexcept;
+  void get_serial(trace::What what, TraceBytes& bytes, std::uint8_t head, Event& event) noexcept;
+  void get_change(trace::What what, TraceBytes& bytes, std::uint8_t head, Event& event) noexcept;
+
+  std::uint64_t end_ns_ = 0;  // of the last call
+  std::uint64_t serial_ = 0;
+  Address address_ = 0;  // the last one, rounded down to a unit
+  Tag tag_ = 0;          // of the last memory
+  std::uint32_t thread_ = 0;
+  std::array<Details, 3> details_{};  // by What: call, came, went
+  std::array<Memory, kRemembered> by_address_{};
+  std::array<Memory, kRemembered> by_tag_{};
+};
+
+}  // namespace vramscope

@@ -1,0 +1,146 @@
+// Writes what the numbers in events mean.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/trace/facts.h"
+
+#include <algorithm>
+
+#include "reporter/record/trace/format.h"
+
+namespace vramscope {
+
+namespace {
+
+// Facts one after the other, in chunks.
+class FactWriter {
+ public:
+  void begin(FactType type, std::uint64_t index) {
+    if (chunks_.empty() || chunks_.back().size() > TraceFacts::kChunkBytes) {
+      chunks_.emplace_back();
+    }
+    chunks_.back() += static_cast<char>(type);
+    number(index);
+  }
+  void number(std::uint64_t value) {
+    std::byte bytes[kMostNumberBytes];
+    const std::byte* const end = put_number(bytes, value);
+    chunks_.back().append(reinterpret_cast<const char*>(bytes),
+                          static_cast<std::size_t>(end - bytes));
+  }
+  void text(const std::string& value) {
+    number(value.size());
+    chunks_.back() += value;
+  }
+
+  TraceFacts::Chunks take() { return std::move(chunks_); }
+
+ private:
+  TraceFacts::Chunks chunks_;
+};
+
+void put(FactWriter& out, const FrameFact& frame) {
+  out.number(frame.module == kNoModule ? 0 : std::uint64_t{frame.module} + 1);
+  out.number(frame.offset);
+  out.number(frame.code == kNoCode ? 0 : std::uint64_t{frame.code} + 1);
+  out.number(frame.line);
+}
+void put(FactWriter& out, const SourceFact& source) {
+  out.text(source.path);
+  out.number(source.bytes);
+  out.number(source.modified_ns);
+}
+void put(FactWriter& out, const CodeFact& code) {
+  out.text(code.name);
+  out.number(code.source);
+  out.number(code.first_line);
+}
+void put(FactWriter& out, const SiteFact& site) {
+  out.number(site.frames.size());
+  for (const std::uint32_t frame : site.frames) out.number(frame);
+}
+void put(FactWriter& out, const TagFact& tag) {
+  out.number(tag.site);
+  out.number(static_cast<std::uint64_t>(tag.place.kind));
+  out.number(tag.place.device);
+  for (const std::uint32_t value : tag.values) out.number(value);
+}
+void put(FactWriter& out, const std::string& text) { out.text(text); }
+void put(FactWriter& out, const ModuleFact& module) {
+  out.text(module.path);
+  out.text(module.build_id);
+  out.number(module.base);
+}
+void put(FactWriter& out, const ThreadFact& thread) {
+  out.number(static_cast<std::uint64_t>(thread.id));
+  out.text(thread.name);
+}
+void put(FactWriter& out, const StreamFact& stream) { out.number(stream.handle); }
+void put(FactWriter& out, const RangeFact& range) {
+  out.number(range.parent);
+  out.text(range.domain);
+  out.text(range.name);
+}
+
+// All of `facts`, of which the first has the number `first`.
+template <class Fact>
+void put_all(FactWriter& out, FactType type, const std::vector<Fact>& facts, std::size_t first) {
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    out.begin(type, first + i);
+    put(out, facts[i]);
+  }
+}
+
+// Those from `known` on.
+template <class Fact>
+void put_new(FactWriter& out, FactType type, const std::vector<Fact>& facts, std::size_t known) {
+  for (std::size_t i = known; i < facts.size(); ++i) {
+    out.begin(type, i);
+    put(out, facts[i]);
+  }
+}
+
+}  // namespace
+
+TraceFacts::Chunks TraceFacts::first(const TraceProcess& process,
+                                     const std::vector<std::string>& functions) {
+  FactWriter out;
+  out.begin(FactType::process, 0);
+  out.number(static_cast<std::uint64_t>(process.pid));
+  out.text(process.executable);
+  out.text(process.mode);
+  out.text(process.tool_version);
+  out.number(process.wall_ns);
+  out.number(process.clock_ns);
+  put_all(out, FactType::function, functions, 0);
+  return out.take();
+}
+
+// Modules may have moved, threads have got other names: they are told again.
+TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
+  FactWriter out;
+  put_all(out, FactType::module, names.modules, 0);
+  put_new(out, FactType::source, names.sources, sources_);
+  put_new(out, FactType::code, names.codes, codes_);
+  put_all(out, FactType::frame, names.frames, known_.frames);
+  put_all(out, FactType::site, names.sites, known_.sites);
+  put_all(out, FactType::owner, names.owners, known_.owners);
+  put_all(out, FactType::tag, names.tags, known_.tags);
+  put_all(out, FactType::thread, names.threads, 0);
+  put_all(out, FactType::stream, names.streams, 0);
+  put_all(out, FactType::range, names.ranges, 0);
+  Chunks chunks = out.take();
+  sources_ = std::max(sources_, names.sources.size());
+  codes_ = std::max(codes_, names.codes.size());
+  known_.frames += names.frames.size();
+  known_.sites += names.sites.size();
+  known_.owners += names.owners.size();
+  known_.tags += names.tags.size();
+  return chunks;
+}
+
+std::string trace_mark(std::uint64_t events, std::uint64_t lost) {
+  std::byte bytes[2 * kMostNumberBytes];
+  const std::byte* const end = put_number(put_number(bytes, events), lost);
+  return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(end - bytes)};
+}
+
+}  // namespace vramscope

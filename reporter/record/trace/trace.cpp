@@ -1,0 +1,128 @@
+// Gathers what threads recorded.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/trace/trace.h"
+
+#include <ctime>
+#include <new>
+
+namespace vramscope {
+
+namespace {
+
+constexpr int kPatience = 1000;         // tries, each a little later: a second
+constexpr long kPauseNs = 1'000'000;    // between two of them
+constexpr std::uint32_t kNoLane = ~0U;  // facts and marks belong to none
+
+}  // namespace
+
+Trace::Trace(std::unique_ptr<ChunkSink> sink, Bell bell) noexcept
+    : sink_(std::move(sink)), bell_(bell) {}
+
+Trace::~Trace() {
+  for (TraceLane* lane = lanes_.load(std::memory_order_acquire); lane != nullptr;) {
+    TraceLane* const next = lane->next;
+    delete lane;
+    lane = next;
+  }
+}
+
+TraceLane* Trace::new_lane() noexcept {
+  auto* const lane =
+      new (std::nothrow) TraceLane(lane_count_.fetch_add(1, std::memory_order_relaxed));
+  if (lane == nullptr) return nullptr;
+  lane->next = lanes_.load(std::memory_order_relaxed);
+  while (!lanes_.compare_exchange_weak(lane->next, lane, std::memory_order_acq_rel)) {
+  }
+  return lane;
+}
+
+void Trace::count(const TraceLane::Written& written) noexcept {
+  events_.fetch_add(written.events, std::memory_order_relaxed);
+  if (written.lost != 0) lost_.fetch_add(written.lost, std::memory_order_relaxed);
+}
+
+void Trace::add(TraceLane*& lane, const TraceEvent& event) noexcept {
+  if (ended_.load(std::memory_order_relaxed)) return;
+  if (lane == nullptr) lane = new_lane();
+  if (lane == nullptr) [[unlikely]] {
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  TraceLane::Written written;
+  if (!lane->add(event, *sink_, written)) [[likely]]
+    return;
+  count(written);
+  if (bell_.ring != nullptr) bell_.ring(bell_.who);
+}
+
+void Trace::write_full_halves() noexcept {
+  TraceLane::Written written;
+  for (TraceLane* lane = lanes_.load(std::memory_order_acquire); lane != nullptr;
+       lane = lane->next) {
+    // What somebody else is writing now needs nobody.
+    static_cast<void>(lane->empty(TraceLane::Which::full_ones, *sink_, written));
+  }
+  count(written);
+}
+
+void Trace::write_events() noexcept {
+  TraceLane::Written written;
+  int tries = kPatience;
+  for (TraceLane* lane = lanes_.load(std::memory_order_acquire); lane != nullptr;
+       lane = lane->next) {
+    while (!lane->empty(TraceLane::Which::all, *sink_, written) && tries-- > 0) {
+      const timespec pause{.tv_sec = 0, .tv_nsec = kPauseNs};
+      nanosleep(&pause, nullptr);
+    }
+  }
+  count(written);
+}
+
+void Trace::write(ChunkType type, const TraceFacts::Chunks& chunks) noexcept {
+  for (const std::string& chunk : chunks) {
+    const auto bytes = std::as_bytes(std::span(chunk));
+    ChunkHead head{.type = type,
+                   .flags = ChunkHead::kLast,
+                   .lane = kNoLane,
+                   .part = chunks_++,
+                   .bytes = static_cast<std::uint32_t>(bytes.size())};
+    seal(head, bytes);
+    // A failure is counted with the events that it makes unreadable: none of them.
+    static_cast<void>(sink_->write(std::as_bytes(std::span(&head, 1)), bytes));
+  }
+}
+
+void Trace::begin(const TraceProcess& process, const std::vector<std::string>& functions) noexcept {
+  const SystemLock lock(facts_lock_);
+  try {
+    write(ChunkType::facts, facts_.first(process, functions));
+  } catch (const std::bad_alloc&) {  // the events stay readable, without names
+  }
+}
+
+KnownNames Trace::known() noexcept {
+  const SystemLock lock(facts_lock_);
+  return facts_.known();
+}
+
+void Trace::write_names(const RecorderFacts& names, const KnownNames& known) noexcept {
+  const SystemLock lock(facts_lock_);
+  if (!(facts_.known() == known)) return;  // somebody else has just written them
+  try {
+    write(ChunkType::facts, facts_.next(names));
+  } catch (const std::bad_alloc&) {  // they come with the next ones
+  }
+}
+
+Trace::Totals Trace::write_mark() noexcept {
+  const Totals totals{.events = events_.load(std::memory_order_relaxed),
+                      .lost = lost_.load(std::memory_order_relaxed)};
+  const SystemLock lock(facts_lock_);
+  try {
+    write(ChunkType::mark, {trace_mark(totals.events, totals.lost)});
+  } catch (const std::bad_alloc&) {  // a mark less: the trace looks as after a crash
+  }
+  return totals;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,56 @@
+// The file that a trace grows in, chunk by chunk, from any thread.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "reporter/record/trace/lane.h"
+
+namespace vramscope {
+
+// Each chunk has a place of its own before it is written, so writers need no lock. Its descriptor
+// keeps out of the program's way and is looked at before each write: a program that closes all
+// descriptors does not end the trace. Threads: any.
+class TraceFile final : public ChunkSink {
+ public:
+  // What is left free on the file system, so that a report still finds room there.
+  static constexpr std::uint64_t kLeftFree = std::uint64_t{16} << 20;
+
+  // Makes `path`, or the first free one of "~1", "~2", ... behind it: mode 0600, links not
+  // followed, no folder made. A failure is in error(). May throw bad_alloc.
+  explicit TraceFile(std::string path);
+  ~TraceFile() override;
+
+  [[nodiscard]] bool write(std::span<const std::byte> head,
+                           std::span<const std::byte> bytes) noexcept override;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int error() const noexcept {  // errno of the first failure, 0: none
+    return error_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return end_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  [[nodiscard]] int make(const std::string& wanted);
+  [[nodiscard]] bool is_ours(int descriptor) const noexcept;
+  [[nodiscard]] int descriptor() noexcept;
+  [[nodiscard]] int write_at(std::uint64_t offset, std::span<const std::byte> head,
+                             std::span<const std::byte> bytes) noexcept;
+  void fail(int error) noexcept;
+
+  std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::atomic<int> descriptor_{-1};
+  std::atomic<std::uint64_t> end_{0};
+  std::atomic<int> error_{0};
+};
+
+}  // namespace vramscope

@@ -1,0 +1,146 @@
+// Reads what the numbers in a trace's events mean.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "reporter/record/trace/format.h"
+#include "reporter/report/traces/trace_reader.h"
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::uint64_t kMostFacts = std::uint64_t{1} << 24;  // of one type: more is damage
+constexpr std::uint64_t kAny32 = std::uint64_t{1} << 32;
+
+void get(TraceBytes& bytes, std::string& text) { text = bytes.text(); }
+void get(TraceBytes& bytes, ModuleFact& module) {
+  module.path = bytes.text();
+  module.build_id = bytes.text();
+  module.base = bytes.number();
+}
+void get(TraceBytes& bytes, FrameFact& frame) {
+  const std::uint32_t module = bytes.below(kAny32);
+  frame.module = module == 0 ? kNoModule : module - 1;
+  frame.offset = bytes.number();
+  const std::uint32_t code = bytes.below(kAny32);
+  frame.code = code == 0 ? kNoCode : code - 1;
+  frame.line = bytes.below(kAny32);
+}
+void get(TraceBytes& bytes, SourceFact& source) {
+  source.path = bytes.text();
+  source.bytes = bytes.number();
+  source.modified_ns = bytes.number();
+}
+void get(TraceBytes& bytes, CodeFact& code) {
+  code.name = bytes.text();
+  code.source = bytes.below(kAny32);
+  code.first_line = bytes.below(kAny32);
+}
+void get(TraceBytes& bytes, SiteFact& site) {
+  site.frames.resize(bytes.below(1024));
+  for (std::uint32_t& frame : site.frames) frame = bytes.below(kAny32);
+}
+void get(TraceBytes& bytes, TagFact& tag) {
+  tag.site = bytes.below(kAny32);
+  tag.place.kind = static_cast<Kind>(bytes.below(kKinds));
+  tag.place.device = static_cast<std::uint16_t>(bytes.below(kMaxDevices));
+  for (std::uint32_t& value : tag.values) value = bytes.below(kAny32);
+}
+void get(TraceBytes& bytes, ThreadFact& thread) {
+  thread.id = static_cast<std::int64_t>(bytes.number());
+  thread.name = bytes.text();
+}
+void get(TraceBytes& bytes, StreamFact& stream) { stream.handle = bytes.number(); }
+void get(TraceBytes& bytes, RangeFact& range) {
+  range.parent = bytes.below(kAny32);
+  range.domain = bytes.text();
+  range.name = bytes.text();
+}
+void get(TraceBytes& bytes, TraceProcess& process) {
+  process.pid = static_cast<std::int64_t>(bytes.number());
+  process.executable = bytes.text();
+  process.mode = bytes.text();
+  process.tool_version = bytes.text();
+  process.wall_ns = bytes.number();
+  process.clock_ns = bytes.number();
+}
+
+template <class Fact>
+void get_into(TraceBytes& bytes, std::vector<Fact>& facts) {
+  const std::uint32_t index = bytes.below(kMostFacts);
+  Fact fact;
+  get(bytes, fact);
+  if (bytes.bad()) return;
+  if (index >= facts.size()) facts.resize(std::size_t{index} + 1);
+  facts[index] = std::move(fact);
+}
+
+}  // namespace
+
+bool read_trace_facts(std::span<const std::byte> content, TraceNames& names) {
+  TraceBytes bytes(content);
+  while (!bytes.empty()) {
+    switch (static_cast<FactType>(bytes.byte())) {
+      case FactType::process:
+        if (bytes.number() != 0) bytes.fail();
+        get(bytes, names.process);
+        break;
+      case FactType::function:
+        get_into(bytes, names.functions);
+        break;
+      case FactType::module:
+        get_into(bytes, names.facts.modules);
+        break;
+      case FactType::frame:
+        get_into(bytes, names.facts.frames);
+        break;
+      case FactType::site:
+        get_into(bytes, names.facts.sites);
+        break;
+      case FactType::owner:
+        get_into(bytes, names.facts.owners);
+        break;
+      case FactType::tag:
+        get_into(bytes, names.facts.tags);
+        break;
+      case FactType::thread:
+        get_into(bytes, names.facts.threads);
+        break;
+      case FactType::stream:
+        get_into(bytes, names.facts.streams);
+        break;
+      case FactType::range:
+        get_into(bytes, names.facts.ranges);
+        break;
+      case FactType::source:
+        get_into(bytes, names.facts.sources);
+        break;
+      case FactType::code:
+        get_into(bytes, names.facts.codes);
+        break;
+      default:
+        bytes.fail();
+    }
+  }
+  return !bytes.bad();
+}
+
+void close_trace_names(TraceNames& names) {
+  RecorderFacts& facts = names.facts;
+  if (facts.sites.empty()) facts.sites.emplace_back();
+  if (facts.tags.empty()) facts.tags.emplace_back();
+  for (FrameFact& frame : facts.frames) {
+    if (frame.module >= facts.modules.size()) frame.module = kNoModule;
+    const bool has_code =
+        frame.code < facts.codes.size() && facts.codes[frame.code].source < facts.sources.size();
+    if (!has_code) frame.code = kNoCode;
+  }
+  for (SiteFact& site : facts.sites) {
+    std::erase_if(site.frames, [&](std::uint32_t frame) { return frame >= facts.frames.size(); });
+  }
+  for (TagFact& tag : facts.tags) {
+    if (tag.site >= facts.sites.size()) tag.site = 0;
+  }
+}
+
+}  // namespace vramscope

@@ -1,0 +1,269 @@
+// Checks chunks and merges lanes.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/traces/trace_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "reporter/record/trace/format.h"
+
+namespace vramscope {
+
+namespace {
+
+constexpr const char* kPartialHint = " (--partial reads the rest)";
+
+[[nodiscard]] bool is_head(const ChunkHead& head) {
+  return head.magic == ChunkHead::kMagic && head.bytes <= kMostChunkBytes &&
+         checksum_of(std::as_bytes(std::span(&head, 1)).first(kHeadBytesChecked)) ==
+             head.head_checksum;
+}
+
+[[nodiscard]] ChunkHead head_at(std::span<const std::byte> bytes) {
+  ChunkHead head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return head;
+}
+
+}  // namespace
+
+TraceReader::TraceReader(std::span<const std::byte> bytes, Damage damage)
+    : bytes_(bytes), damage_(damage) {
+  if (!check_head() || !check_chunks() || !check_lanes()) return;
+  close_trace_names(names_);
+  if (damage_ == Damage::refused && marked_ > events_) {
+    fail(bytes_.size(), "expected " + std::to_string(marked_) + " events, as the last mark says");
+  }
+}
+
+bool TraceReader::fail(std::uint64_t byte, const std::string& expected) {
+  if (problem_.empty()) problem_ = "byte " + std::to_string(byte) + ": " + expected;
+  return false;
+}
+
+bool TraceReader::check_head() {
+  const std::size_t known = std::min(bytes_.size(), kTraceMagic.size());
+  if (known < kTraceMagic.size() || std::memcmp(bytes_.data(), kTraceMagic.data(), known) != 0) {
+    return fail(1, "expected a trace, which begins with 'VRAMSCOPE TRACE'");
+  }
+  if (bytes_.size() < kTraceHeadBytes) return fail(bytes_.size(), "expected a longer file");
+  std::uint32_t version = 0;
+  std::uint32_t checksum = 0;
+  std::memcpy(&version, bytes_.data() + 16, sizeof version);
+  std::memcpy(&checksum, bytes_.data() + 20, sizeof checksum);
+  if (checksum_of(bytes_.first(20)) != checksum) {
+    return fail(17, "expected another checksum: the file's head is damaged");
+  }
+  if (version != kTraceVersion) {
+    return fail(17, "expected version " + std::to_string(kTraceVersion) + " of the format, found " +
+                        std::to_string(version));
+  }
+  return true;
+}
+
+bool TraceReader::check_chunks() {
+  for (std::size_t at = kTraceHeadBytes; at < bytes_.size();) {
+    const std::size_t here = at;
+    const std::string expected = take_chunk(at);
+    if (expected.empty()) continue;
+    if (damage_ == Damage::refused) return fail(here + 1, expected + kPartialHint);
+    ++damaged_;
+    complete_ = false;
+    at = here + 1;
+    if (!skip_damage(at)) break;
+  }
+  return true;
+}
+
+// To the next chunk's beginning, if there is one.
+bool TraceReader::skip_damage(std::size_t& at) {
+  constexpr char kMagic[] = {'V', 'T', 'C', '1'};
+  const auto* const text = reinterpret_cast<const char*>(bytes_.data());
+  for (; at + sizeof(ChunkHead) <= bytes_.size(); ++at) {
+    const auto* const found =
+        std::search(text + at, text + bytes_.size(), std::begin(kMagic), std::end(kMagic));
+    at = static_cast<std::size_t>(found - text);
+    if (at + sizeof(ChunkHead) > bytes_.size()) return false;
+    if (is_head(head_at(bytes_.subspan(at)))) return true;
+  }
+  return false;
+}
+
+// "", and `at` is behind it; or what is wrong with it.
+std::string TraceReader::take_chunk(std::size_t& at) {
+  const std::span<const std::byte> rest = bytes_.subspan(at);
+  if (rest.size() < sizeof(ChunkHead)) return "expected a whole chunk before the end of the file";
+  const ChunkHead head = head_at(rest);
+  if (head.magic != ChunkHead::kMagic) return "expected a chunk, which begins with 'VTC1'";
+  if (!is_head(head)) return "expected another checksum: the head of this chunk is damaged";
+  if (rest.size() - sizeof head < head.bytes) {
+    return "expected a chunk of " + std::to_string(head.bytes) +
+           " bytes before the end of the file";
+  }
+  const std::span<const std::byte> content = rest.subspan(sizeof head, head.bytes);
+  if (checksum_of(content) != head.checksum) {
+    return "expected another checksum: this chunk is damaged";
+  }
+  std::string expected = take(head, content, at + sizeof head);
+  if (expected.empty()) {
+    ++chunks_;
+    at += sizeof head + head.bytes;
+  }
+  return expected;
+}
+
+std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> content,
+                              std::size_t at) {
+  complete_ = head.type == ChunkType::mark;
+  switch (head.type) {
+    case ChunkType::facts:
+      return read_trace_facts(content, names_) ? "" : "expected facts that can be read";
+    case ChunkType::events:
+      lanes_[head.lane].push_back({.part = head.part,
+                                   .number = head.slice,
+                                   .last = (head.flags & ChunkHead::kLast) != 0,
+                                   .events = head.events,
+                                   .offset = at,
+                                   .bytes = content});
+      return "";
+    case ChunkType::mark: {
+      TraceBytes bytes(content);
+      marked_ = bytes.number();
+      lost_ = bytes.number();
+      return bytes.bad() ? "expected a mark that can be read" : "";
+    }
+  }
+  return "expected facts, events or a mark, found type " +
+         std::to_string(static_cast<unsigned>(head.type));
+}
+
+// Chunks of a lane need not be in order in the file, but none may be missing.
+bool TraceReader::check_lanes() {
+  for (auto& [lane, slices] : lanes_) {
+    std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
+      return std::tie(a.part, a.number) < std::tie(b.part, b.number);
+    });
+    if (damage_ == Damage::left_out) leave_out_gaps(slices);
+    std::uint32_t part = 0;
+    std::uint32_t number = 0;
+    for (const Slice& slice : slices) {
+      if (damage_ == Damage::refused && (slice.part != part || slice.number != number)) {
+        return fail(slice.offset, "expected the chunk before this one of lane " +
+                                      std::to_string(lane) + " somewhere in the file" +
+                                      kPartialHint);
+      }
+      part = slice.part + (slice.last ? 1 : 0);
+      number = slice.last ? 0 : slice.number + 1U;
+      events_ += slice.events;
+    }
+  }
+  return true;
+}
+
+// A slice can be read after all slices of its part before it.
+void TraceReader::leave_out_gaps(std::vector<Slice>& slices) {
+  std::vector<Slice> kept;
+  for (const Slice& slice : slices) {
+    const bool follows = slice.number == 0 || (!kept.empty() && kept.back().part == slice.part &&
+                                               kept.back().number + 1 == slice.number);
+    if (follows) {
+      kept.push_back(slice);
+    } else {
+      ++damaged_;
+    }
+  }
+  slices = std::move(kept);
+}
+
+// Walks along the events of one lane.
+class TraceReader::Cursor {
+ public:
+  explicit Cursor(const std::vector<Slice>& slices) : next_(slices.begin()), end_(slices.end()) {}
+
+  // False: there are no more, or damaged() says where one cannot be read.
+  bool advance() {
+    while (bytes_.empty()) {
+      if (left_ != 0 || next_ == end_) return stop(left_ != 0);
+      if (next_->number == 0) state_.clear();
+      bytes_ = TraceBytes(next_->bytes);
+      left_ = next_->events;
+      offset_ = next_->offset;
+      ++next_;
+    }
+    if (left_ == 0 || !state_.get(bytes_, event_)) return stop(true);
+    --left_;
+    if (event_.what != trace::What::call) serial_ = event_.event.serial;
+    return true;
+  }
+
+  [[nodiscard]] const TraceEvent& event() const { return event_; }
+  [[nodiscard]] bool damaged() const { return damaged_; }
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+
+  [[nodiscard]] bool is_before(const Cursor& other, Order order) const {
+    if (order == Order::by_end) return end_ns() < other.end_ns();
+    return key() < other.key();
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t end_ns() const {
+    return event_.event.start_ns + event_.event.total_ns;
+  }
+  // What ends has the number of the newest allocation before it, so it comes after that one.
+  [[nodiscard]] std::tuple<std::uint64_t, bool, std::uint64_t> key() const {
+    const bool comes = event_.what == trace::What::came || event_.what == trace::What::came_besides;
+    return {serial_, !comes, event_.event.start_ns};
+  }
+  bool stop(bool damaged) {
+    damaged_ = damaged;
+    return false;
+  }
+
+  std::vector<Slice>::const_iterator next_;
+  std::vector<Slice>::const_iterator end_;
+  TraceBytes bytes_;
+  std::uint32_t left_ = 0;  // events of the slice
+  std::uint64_t offset_ = 0;
+  std::uint64_t serial_ = 0;
+  TraceState state_;
+  TraceEvent event_;
+  bool damaged_ = false;
+};
+
+bool TraceReader::read(Order order, const std::function<void(const TraceEvent&)>& visit) {
+  std::vector<std::unique_ptr<Cursor>> cursors;
+  const auto keep_if_more = [&](std::unique_ptr<Cursor> cursor) {
+    if (cursor->advance()) {
+      cursors.push_back(std::move(cursor));
+      return true;
+    }
+    return !cursor->damaged() || fail(cursor->offset() + 1, "expected events that can be read");
+  };
+  for (const auto& [lane, slices] : lanes_) {
+    if (!keep_if_more(std::make_unique<Cursor>(slices))) return false;
+  }
+  const auto later = [order](const auto& a, const auto& b) { return b->is_before(*a, order); };
+  std::make_heap(cursors.begin(), cursors.end(), later);
+  while (!cursors.empty()) {
+    std::pop_heap(cursors.begin(), cursors.end(), later);
+    std::unique_ptr<Cursor> first = std::move(cursors.back());
+    cursors.pop_back();
+    // The lane may well go on before all others.
+    for (;;) {
+      visit(first->event());
+      if (!first->advance()) break;
+      if (!cursors.empty() && cursors.front()->is_before(*first, order)) {
+        cursors.push_back(std::move(first));
+        std::push_heap(cursors.begin(), cursors.end(), later);
+        break;
+      }
+    }
+    if (first && first->damaged()) {
+      return fail(first->offset() + 1, "expected events that can be read");
+    }
+  }
+  return true;
+}
+
+}  // namespace vramscope

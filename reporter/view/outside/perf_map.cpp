@@ -1,0 +1,52 @@
+// Reads a perf map.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/outside/perf_map.h"
+
+#include <sys/stat.h>
+
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kMostName = 1024;
+
+bool take_number(std::string_view& line, std::uint64_t& number) {
+  const auto read = std::from_chars(line.data(), line.data() + line.size(), number, 16);
+  const auto length = static_cast<std::size_t>(read.ptr - line.data());
+  if (read.ec != std::errc{} || length >= line.size() || line[length] != ' ') return false;
+  line.remove_prefix(length + 1);
+  return true;
+}
+
+}  // namespace
+
+PerfMap::PerfMap(std::int64_t pid) {
+  const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  std::ifstream file(path);
+  std::uint64_t read = 0;
+  for (std::string text; read < kMostBytes && std::getline(file, text);) {
+    read += text.size() + 1;
+    std::string_view line = text;
+    std::uint64_t start = 0;
+    std::uint64_t bytes = 0;
+    if (!take_number(line, start) || !take_number(line, bytes) || line.empty()) continue;
+    codes_.insert_or_assign(start, Code{bytes, std::string(line.substr(0, kMostName))});
+  }
+}
+
+std::string PerfMap::name_of(std::uint64_t return_address) const {
+  const std::uint64_t inside = return_address - 1;
+  const auto after = codes_.upper_bound(inside);
+  if (after == codes_.begin()) return {};
+  const auto& [start, code] = *std::prev(after);
+  return inside - start < code.bytes ? code.name : std::string();
+}
+
+}  // namespace vramscope

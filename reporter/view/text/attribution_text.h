@@ -1,0 +1,62 @@
+// Who, where and when, as a person reads it: sites, the peak, owners and other axes, the timeline.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+
+namespace vramscope {
+
+// By what sites are ordered. Names: "peak", "live", "total", "count", "time", "temporary",
+// "growth".
+enum class SiteOrder : std::uint8_t { peak, live, total, count, time, temporary, growth };
+[[nodiscard]] std::optional<SiteOrder> site_order(std::string_view name);
+// "owner", "thread", "stream", "range", "function", "size".
+[[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
+
+// In how many tenths of the run the site allocated bytes that are still there: what leaks did in
+// all of them, what is replaced all the time only in the last.
+[[nodiscard]] std::size_t tenths_of_growth(const Site& site);
+
+// How the site's live bytes rose over the last intervals of the run, up to the report: since they
+// last fell.
+struct Growth {
+  std::size_t rises = 0;      // intervals at whose end more was live than at their beginning
+  std::size_t intervals = 0;  // of the run, with the one that is not over
+  std::uint64_t bytes = 0;    // more than then
+};
+[[nodiscard]] Growth growth_of(const Site& site);
+
+// Indices into the report's sites, without the one that stands for those that are left out.
+[[nodiscard]] std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
+                                                      std::size_t most);
+// "< 10 us", by entry of Site::lifetimes.
+[[nodiscard]] const char* lifetime_name(std::size_t decade);
+
+// Each text and JSON ends with a newline. most: rows, 0 for all.
+[[nodiscard]] std::string all_sites_text(const Report& report, SiteOrder order,
+                                         const NameFrame& name, const Page& page, std::size_t most);
+[[nodiscard]] std::string histograms_text(const Report& report, SiteOrder order,
+                                          const NameFrame& name, const Page& page,
+                                          std::size_t most);
+[[nodiscard]] std::string all_sites_json(const Report& report, SiteOrder order,
+                                         const NameFrame& name, std::size_t most);
+[[nodiscard]] std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
+                                    std::size_t most);
+[[nodiscard]] std::string peak_json(const Report& report, const NameFrame& name, std::size_t most);
+[[nodiscard]] std::string owners_text(const Report& report, const Page& page, std::size_t most);
+[[nodiscard]] std::string owners_json(const Report& report, std::size_t most);
+[[nodiscard]] std::string axis_text(const Report& report, Axis axis, const Page& page,
+                                    std::size_t most);
+[[nodiscard]] std::string axis_json(const Report& report, Axis axis, std::size_t most);
+[[nodiscard]] std::string timeline_text(const Report& report, const Page& page, std::size_t most);
+[[nodiscard]] std::string timeline_json(const Report& report, std::size_t most);
+
+}  // namespace vramscope

@@ -1,0 +1,171 @@
+// The questions that views ask of a report, answered as numbers.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/digest.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "reporter/report/fields.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+// The largest first, each with the whole that it is a share of.
+void order(std::vector<Share>& shares) {
+  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
+  for (const Share& share : shares) whole[{share.kind, share.device}] += share.bytes;
+  for (Share& share : shares) share.whole = whole[{share.kind, share.device}];
+  std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
+    return std::tie(b.bytes, b.count, a.site, a.kind, a.device) <
+           std::tie(a.bytes, a.count, b.site, b.kind, b.device);
+  });
+}
+
+std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes,
+                          std::uint64_t SiteTotals::*count) {
+  std::vector<Share> result;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const SitePart& part : report.sites[i].parts) {
+      if (!holds_memory(part.kind)) continue;  // views would count the same bytes again
+      const SiteTotals& totals = numbers_of(part);
+      if (totals.*count == 0 && totals.*bytes == 0) continue;
+      result.push_back({i, part.kind, part.device, totals.*bytes, totals.*count, /*whole=*/0});
+    }
+  }
+  order(result);
+  return result;
+}
+
+// Blocks that wait for their free to be complete, by site, kind and device.
+struct PendingShare {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+};
+using PendingShares = std::map<std::tuple<std::size_t, Kind, std::uint16_t>, PendingShare>;
+
+// `amount` of `part`, at the scale of its estimate.
+std::uint64_t scaled(std::uint64_t amount, std::uint64_t exact, std::uint64_t estimate) {
+  if (exact == 0 || exact == estimate) return amount;
+  return static_cast<std::uint64_t>(static_cast<double>(amount) / static_cast<double>(exact) *
+                                    static_cast<double>(estimate));
+}
+
+const SitePart* part_of(const Report& report, const Share& share) {
+  for (const SitePart& part : report.sites[share.site].parts) {
+    if (part.kind == share.kind && part.device == share.device) return &part;
+  }
+  return nullptr;
+}
+
+void add_pending(const std::vector<SegmentFacts>& segments, PendingShares& pending) {
+  for (const SegmentFacts& segment : segments) {
+    for (const BlockFacts& block : segment.blocks) {
+      if (block.state != BlockState::active_pending_free || block.site < 0) continue;
+      const auto site = static_cast<std::size_t>(block.site);
+      PendingShare& share = pending[{site, segment.kind, segment.device}];
+      share.bytes += block.requested_size;
+      ++share.count;
+    }
+  }
+}
+
+}  // namespace
+
+std::string sampling_text(const Report& report) {
+  if (report.sample_bytes == 0) return "";
+  return "estimates from one stack in " +
+         bytes_text(static_cast<std::int64_t>(report.sample_bytes));
+}
+
+std::vector<Share> shares_of_peak(const Report& report) {
+  return shares(report, &SiteTotals::peak_bytes, &SiteTotals::peak_count);
+}
+
+// What the program freed stays with its site until it can be handed out again, which after the last
+// call may be never.
+std::vector<Share> shares_alive(const Report& report) {
+  std::vector<Share> alive = shares(report, &SiteTotals::live_bytes, &SiteTotals::live_count);
+  PendingShares pending;
+  for (const DeviceReport& device : report.devices) add_pending(device.segments, pending);
+  add_pending(report.host.segments, pending);
+  if (pending.empty()) return alive;
+  for (Share& share : alive) {
+    const PendingShare freed = pending[{share.site, share.kind, share.device}];
+    const SitePart* const part = part_of(report, share);
+    const SiteTotals& all = part->totals;
+    share.bytes -= std::min(share.bytes, scaled(freed.bytes, all.live_bytes, share.bytes));
+    share.count -= std::min(share.count, scaled(freed.count, all.live_count, share.count));
+  }
+  std::erase_if(alive, [](const Share& share) { return share.bytes == 0 && share.count == 0; });
+  order(alive);
+  return alive;
+}
+
+std::string memory_text(Kind kind, std::uint16_t device) {
+  const std::string name = kind_text(kind);
+  return has_device(kind) ? name + " " + std::to_string(device) : name;
+}
+
+std::string kind_text(Kind kind) {
+  switch (kind) {
+    case Kind::device:
+      return "GPU";
+    case Kind::stream_ordered:
+      return "async";
+    case Kind::address_range:
+      return "reserved";
+    default:
+      return std::string(kKindNames[static_cast<std::size_t>(kind)]);
+  }
+}
+
+Savings savings(const Timing& timing) {
+  Savings result;
+  result.hits = timing.alloc_hit.count;
+  result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
+  result.driver_calls = timing.alloc_hit.count + timing.free_hit.count;
+  result.estimated = timing.alloc_driver.count != 0;
+  if (!result.estimated) return result;
+  const double mean_ns = static_cast<double>(timing.alloc_driver.total_ns) /
+                         static_cast<double>(timing.alloc_driver.count);
+  const double saved_ns = mean_ns * static_cast<double>(timing.alloc_hit.count) -
+                          static_cast<double>(timing.alloc_hit.total_ns);
+  result.saved_ns = saved_ns > 0 && saved_ns < 1e18 ? static_cast<std::uint64_t>(saved_ns) : 0;
+  return result;
+}
+
+// Counts and sums only: a longest call of the rest is not known.
+Duration pinned_driver_time(const Report& report) {
+  const Duration& all = report.host.timing.alloc_driver;
+  Duration rest{.count = all.count, .total_ns = all.total_ns};
+  for (const FunctionFacts& function : report.functions) {
+    if (!function.name.starts_with("cuMemHostRegister")) continue;
+    const FunctionTotals& totals = function.totals;
+    rest.count -= std::min(rest.count, totals.calls - std::min(totals.calls, totals.failures));
+    rest.total_ns -= std::min(rest.total_ns, totals.time.total_ns);
+  }
+  return rest;
+}
+
+Savings pinned_savings(const Report& report) {
+  Timing timing = report.host.timing;
+  timing.alloc_driver = pinned_driver_time(report);
+  return savings(timing);
+}
+
+KindBytes bytes_of(const Report& report, Kind kind) {
+  KindBytes result;
+  for (const KindFacts& facts : report.kinds) {
+    if (facts.kind != kind) continue;
+    result.current += facts.current_bytes;
+    result.peak += facts.peak_bytes;
+    result.calls += facts.allocations;
+  }
+  return result;
+}
+
+bool is_final(const Report& report) { return report.trigger == "exit"; }
+
+}  // namespace vramscope

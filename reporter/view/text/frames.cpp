@@ -1,0 +1,214 @@
+// The call stack of a site as a person reads it.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/frames.h"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "reporter/view/outside/perf_map.h"
+#include "reporter/view/outside/source_lines.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+// Libraries between the program and the driver, and ours.
+bool is_cuda_module(std::string_view path) {
+  constexpr std::string_view kNames[] = {"libcuda.so", "libcudart.so", "libvramscope.so",
+                                         "libnvidia-"};
+  const std::string_view name = base_name(path);
+  for (const std::string_view begin : kNames) {
+    if (name.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+// "cudart::enter<...>" of "cudaError cudart::enter<...>(void**)": templates bear their result type.
+std::string_view without_result(std::string_view function) {
+  const std::string_view name = function.substr(0, function.find_first_of("<("));
+  const std::size_t space = name.rfind(' ');
+  return space == std::string_view::npos ? function : function.substr(space + 1);
+}
+
+// A function that a program calls: cudaMalloc, cuMemAlloc_v2, cudaMalloc<float>.
+bool is_cuda_entry(std::string_view function) {
+  function = without_result(function);
+  const std::size_t prefix = function.starts_with("cuda") ? 4 : function.starts_with("cu") ? 2 : 0;
+  return prefix != 0 && function.size() > prefix && is_upper(function[prefix]);
+}
+
+// A function of the runtime that is linked into the program.
+bool is_linked_runtime(std::string_view function) {
+  function = without_result(function);
+  return function.starts_with("libcudart_static_") || function.starts_with("cudart::") ||
+         function.starts_with("__cudart");
+}
+
+// It runs constructors and opens libraries for whoever asked.
+bool is_loader(const Report& report, const FrameFact& frame) {
+  return frame.module < report.modules.size() &&
+         base_name(report.modules[frame.module].path).starts_with("ld-linux");
+}
+
+// Where every program or thread begins: behind these no frame tells anything.
+bool is_start(std::string_view function) {
+  constexpr std::string_view kStarts[] = {
+      "__libc_start_call_main", "__libc_start_main", "_start", "start_thread", "clone3", "clone"};
+  for (const std::string_view start : kStarts) {
+    if (function.substr(0, function.find('@')) == start) return true;
+  }
+  return false;
+}
+
+constexpr std::size_t kMostOfAName = 36;  // columns; two callers then fit a page
+
+std::string end_of(const std::string& name, std::size_t width) {
+  std::string_view rest = name;
+  if (columns(rest) <= width) return name;
+  while (columns(rest) > width - 2) (void)take_code_point(rest);
+  return ".." + std::string(rest);
+}
+
+std::string place_in_module(const Report& report, const FrameFact& frame) {
+  std::array<char, 32> offset{};
+  std::snprintf(offset.data(), offset.size(), "0x%" PRIx64, frame.offset);
+  if (frame.module >= report.modules.size()) return offset.data();
+  return std::string(base_name(report.modules[frame.module].path)) + "+" + offset.data();
+}
+
+Caller caller_of(const SourceFrame& name) {
+  Caller caller{.function = name.is_python ? name.function : shorten(name.function),
+                .place = std::string(base_name(name.file)),
+                .line = name.text};
+  if (!caller.place.empty() && name.line > 0) caller.place += ":" + std::to_string(name.line);
+  return caller;
+}
+
+// Of a Python frame.
+SourceFrame python_name(const Report& report, const FrameFact& frame) {
+  const CodeFact& code = report.codes[frame.code];
+  return {.function = code.name,
+          .file = report.sources[code.source].path,
+          .line = static_cast<std::int32_t>(frame.line),
+          .is_inlined = false,
+          .is_python = true,
+          .text = {}};
+}
+
+// What a frame is named, innermost first: its functions, or the place in its module.
+std::vector<SourceFrame> names_of(const Report& report, const FrameFact& frame,
+                                  const NameFrame& name) {
+  std::vector<SourceFrame> names;
+  if (name) names = name(report, frame);
+  if (names.empty() && frame.code != kNoCode) names = {python_name(report, frame)};
+  std::erase_if(names, [](const SourceFrame& n) { return n.function.empty(); });
+  return names;
+}
+
+// Whether everything at the frame belongs to CUDA; remembers the entry in `entry`.
+bool is_cuda_frame(const Report& report, const FrameFact& frame,
+                   const std::vector<SourceFrame>& names, std::string& entry) {
+  if (frame.code != kNoCode) return false;
+  const bool in_module =
+      frame.module < report.modules.size() && is_cuda_module(report.modules[frame.module].path);
+  bool all = !names.empty();
+  for (const SourceFrame& name : names) {
+    const bool is_linked = is_linked_runtime(name.function);
+    std::string_view function = without_result(name.function);
+    function = function.substr(0, function.find_first_of("<("));
+    // The body of a linked runtime's function: "cudart::runtime::cudaMalloc".
+    if (is_linked) function.remove_prefix(function.rfind(':') + 1);
+    if (is_cuda_entry(function)) {
+      entry = function;
+    } else if (!is_linked) {
+      all = false;
+    }
+  }
+  return in_module || all;
+}
+
+}  // namespace
+
+NameFrame names_from_symbols() {
+  auto symbols = std::make_shared<Symbols>();
+  auto generated = std::make_shared<std::optional<PerfMap>>();
+  auto lines = std::make_shared<SourceLines>();
+  return [symbols, generated, lines](const Report& report,
+                                     const FrameFact& frame) -> std::vector<SourceFrame> {
+    if (frame.code != kNoCode) {
+      SourceFrame named = python_name(report, frame);
+      named.text = lines->line(report.sources[report.codes[frame.code].source], frame.line);
+      return {named};
+    }
+    if (frame.module < report.modules.size()) {
+      const ResolvedFrame& found = symbols->resolve(report, frame);
+      if (found.state != SymbolState::replaced) return found.functions;
+      return {{.function = place_in_module(report, frame), .file = "replaced"}};
+    }
+    if (!*generated) generated->emplace(report.process.pid);
+    SourceFrame named{.function = (*generated)->name_of(frame.offset), .file = ""};
+    if (named.function.empty()) return {};
+    return {named};
+  };
+}
+
+CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
+                   std::size_t most) {
+  CallSite result;
+  bool outside = false;
+  for (const std::uint32_t index : site.frames) {
+    if (index >= report.frames.size() || result.callers.size() >= most) break;
+    const FrameFact& frame = report.frames[index];
+    const std::vector<SourceFrame> names = names_of(report, frame, name);
+    outside = outside || !is_cuda_frame(report, frame, names, result.entry);
+    if (!outside || is_loader(report, frame)) continue;
+    const bool may_be_start = !names.empty() && !names.front().is_python;
+    if (may_be_start && !result.callers.empty() && is_start(names.front().function)) break;
+    for (const SourceFrame& function : names) {
+      // An inlined wrapper such as cudaMalloc<float> is still CUDA's.
+      const bool may_be_cuda = result.callers.empty() && !function.is_python;
+      if (may_be_cuda && is_cuda_entry(function.function)) continue;
+      if (result.callers.size() < most) result.callers.push_back(caller_of(function));
+    }
+    if (names.empty()) {
+      result.callers.push_back({.function = place_in_module(report, frame), .place = ""});
+    }
+  }
+  return result;
+}
+
+std::string source_line(const CallSite& site) {
+  return site.callers.empty() ? "" : site.callers.front().line;
+}
+
+void add_source_line(Table& table, const CallSite& site, const Page& page, std::string& before) {
+  const std::string line = source_line(site);
+  const bool is_new = !line.empty() && line != before;
+  before = line;
+  if (is_new) table.add_below("  | " + printable(line, page));
+}
+
+std::string text(const Caller& caller) {
+  return caller.place.empty() ? caller.function : caller.function + " (" + caller.place + ")";
+}
+
+std::string text(const CallSite& site) {
+  if (site.callers.empty()) return "unknown";
+  std::string result;
+  for (const Caller& caller : site.callers) {
+    if (!result.empty()) result += " < ";
+    result +=
+        text(Caller{.function = end_of(caller.function, kMostOfAName), .place = caller.place});
+  }
+  return result;
+}
+
+}  // namespace vramscope

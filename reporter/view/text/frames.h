@@ -1,0 +1,53 @@
+// The call stack of a site as a person reads it: who called into CUDA, and from where.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/report/symbols.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+
+// The functions active at a frame, innermost first: those inlined, then the one that was called.
+// Empty when the module has no symbols here.
+using NameFrame = std::function<std::vector<SourceFrame>(const Report& report, const FrameFact&)>;
+
+// From the modules' symbols on this machine; each is opened once.
+[[nodiscard]] NameFrame names_from_symbols();
+
+struct Caller {
+  std::string function;   // "make_weights", or "train+0x1234" without symbols
+  std::string place;      // "train.cpp:42", "" unknown
+  std::string line = {};  // what is written there, "" unknown
+};
+struct CallSite {
+  std::string entry;            // the CUDA function that the caller used; "" unknown
+  std::vector<Caller> callers;  // innermost first
+};
+
+// The caller is the first frame outside CUDA's libraries, shared or linked in. At most `most`
+// frames are named; the C library's own below main are left out.
+[[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
+                                 std::size_t most);
+
+// What is written where the innermost caller was, "" unknown.
+[[nodiscard]] std::string source_line(const CallSite& site);
+
+// A row of the table's last column with it, if known and not the same as `before`, that of the row
+// above, which it replaces.
+void add_source_line(Table& table, const CallSite& site, const Page& page, std::string& before);
+
+// "make_weights (train.cpp:42)".
+[[nodiscard]] std::string text(const Caller& caller);
+
+// "make (a.cpp:1) < build (b.cpp:2) < main (b.cpp:9)"; "unknown" for no frames. Of long names the
+// end is shown, so that the places stay in sight.
+[[nodiscard]] std::string text(const CallSite& site);
+
+}  // namespace vramscope

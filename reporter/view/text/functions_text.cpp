@@ -1,0 +1,79 @@
+// The driver functions that the library intercepts.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/functions_text.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+namespace {
+
+struct Row {
+  const char* symbol;
+  const char* asked_as;
+  int since;
+  const char* stream;
+  const char* path;
+  const char* effect;
+  const char* kind;
+};
+
+constexpr Row kRows[] = {
+#define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect, \
+                        kind, address, bytes)                                                 \
+  {#symbol, #asked_as, since, #stream, #path, #effect, #kind},
+#include "interpose/table/functions.def"
+#undef DRIVER_FUNCTION
+};
+
+std::size_t rows(std::size_t most) {
+  return most == 0 ? std::size(kRows) : std::min(most, std::size(kRows));
+}
+
+// 11020 is 11.2.
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// The kind says something only where memory comes or goes.
+std::string_view kind_of(const Row& row) {
+  const std::string_view effect = row.effect;
+  const bool moves =
+      effect == "allocate" || effect == "release" || effect == "pin" || effect == "unpin";
+  return moves ? row.kind : "";
+}
+
+}  // namespace
+
+std::string functions_text(const Page& page, std::size_t most) {
+  using enum Table::Align;
+  Table table({{"FUNCTION", left},
+               {"ASKED AS", left},
+               {"SINCE", right},
+               {"PATH", left},
+               {"EFFECT", left},
+               {"MEMORY", left}});
+  for (std::size_t i = 0; i < rows(most); ++i) {
+    const Row& row = kRows[i];
+    table.add({row.symbol, row.asked_as, version_text(row.since), row.path, row.effect,
+               std::string(kind_of(row))});
+  }
+  return table.text(page);
+}
+
+std::string functions_json(std::size_t most) {
+  JsonText json;
+  json.array();
+  for (std::size_t i = 0; i < rows(most); ++i) {
+    const Row& row = kRows[i];
+    json.object().field("symbol", row.symbol).field("asked_as", row.asked_as);
+    json.field("since", row.since).field("per_thread", *row.stream != '\0');
+    json.field("path", row.path).field("effect", row.effect).field("kind", kind_of(row)).end();
+  }
+  return json.end().text();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,63 @@
+// How large a site's allocations were and how long they lived, as bars.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "reporter/view/text/attribution_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kFramesShown = 3;
+constexpr std::size_t kBarCells = 32;
+
+constexpr std::array<const char*, kLifetimes> kDecades{"< 1 us",  "< 10 us",  "< 100 us", "< 1 ms",
+                                                       "< 10 ms", "< 100 ms", "< 1 s",    "< 10 s",
+                                                       "< 100 s", ">= 100 s"};
+
+// "from 4.00 KiB": up to, but not including, twice as many.
+std::string size_text(std::size_t size_class) {
+  if (size_class == 0) return "unknown";
+  return "from " + bytes_text(static_cast<std::int64_t>(
+                       std::uint64_t{1} << std::min<std::size_t>(size_class - 1, 62)));
+}
+
+template <class Name>
+std::string bars(const char* title, const std::vector<std::uint64_t>& counts, const Page& page,
+                 Name name) {
+  std::uint64_t most = 0;
+  for (const std::uint64_t count : counts) most = std::max(most, count);
+  std::string result;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    std::string line = "    " + std::string(result.empty() ? title : "");
+    line.resize(12, ' ');
+    line += name(i);
+    line.resize(28, ' ');
+    result += line + "[" + bar(counts[i], most, kBarCells, page) + "]  " +
+              count_text(static_cast<std::int64_t>(counts[i])) + "\n";
+  }
+  return result;
+}
+
+}  // namespace
+
+const char* lifetime_name(std::size_t decade) {
+  return kDecades[std::min(decade, kDecades.size() - 1)];
+}
+
+std::string histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
+                            const Page& page, std::size_t most) {
+  std::string result;
+  for (const std::size_t index : sites_in_order(report, order, most)) {
+    const Site& site = report.sites[index];
+    const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
+    result += (result.empty() ? "" : "\n") + fitted("  " + where, page.width) + "\n";
+    result += bars("sizes", site.sizes, page, size_text);
+    result += bars("lives", site.lifetimes, page, lifetime_name);
+  }
+  return result.empty() ? "Nothing was allocated.\n" : result;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,203 @@
+// Whose the bytes are: the ledger that adds up to each device, and the other axes.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "reporter/report/fields.h"
+#include "reporter/view/text/attribution_text.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kBarCells = 24;
+
+std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+
+std::size_t limited(std::size_t size, std::size_t most) {
+  return most == 0 ? size : std::min(size, most);
+}
+
+std::string heading(const std::string& text, const Page& page) {
+  return coloured(fitted(text, page.width), Colour::bold, page) + "\n";
+}
+
+// The largest part first.
+std::vector<LedgerEntry> entries_on(const Report& report, std::uint16_t device) {
+  std::vector<LedgerEntry> entries;
+  for (const LedgerEntry& entry : report.ledger) {
+    if (entry.device == device && entry.device_bytes != 0) entries.push_back(entry);
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
+    return a.device_bytes > b.device_bytes;
+  });
+  return entries;
+}
+
+std::uint64_t used_on(const Report& report, std::uint16_t device) {
+  std::uint64_t used = 0;
+  for (const LedgerEntry& entry : report.ledger) {
+    if (entry.device == device) used += entry.device_bytes;
+  }
+  return used;
+}
+
+std::string device_text(const Report& report, const DeviceFacts& facts, const Page& page,
+                        std::size_t most) {
+  using enum Table::Align;
+  const std::uint64_t used = used_on(report, facts.index);
+  std::string result =
+      heading("GPU " + std::to_string(facts.index) + "  " + printable(facts.name, page) + ": " +
+                  bytes_of(used) + " of " + bytes_of(facts.total_bytes) + " used",
+              page);
+  Table table({{"BYTES", right}, {"SHARE", right}, {"", left}, {"KIND", left}, {"OWNER", left}});
+  const std::vector<LedgerEntry> entries = entries_on(report, facts.index);
+  const std::size_t shown = limited(entries.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LedgerEntry& entry = entries[i];
+    table.add({bytes_of(entry.device_bytes), percent_text(entry.device_bytes, used),
+               bar(entry.device_bytes, used, kBarCells, page), printable(entry.kind, page),
+               printable(entry.owner, page)});
+  }
+  result += table.text(page);
+  if (shown < entries.size()) {
+    result += "  and " + std::to_string(entries.size() - shown) + " more\n";
+  }
+  return result + "\n";
+}
+
+std::string requests_text(const Report& report, const Page& page, std::size_t most) {
+  using enum Table::Align;
+  Table table({{"PEAK", right}, {"NOW", right}, {"CALLS", right}, {"KIND", left}, {"OWNER", left}});
+  std::vector<LedgerEntry> entries;
+  for (const LedgerEntry& entry : report.ledger) {
+    if (entry.calls != 0) entries.push_back(entry);
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
+    return a.peak_bytes > b.peak_bytes;
+  });
+  const std::size_t shown = limited(entries.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LedgerEntry& entry = entries[i];
+    table.add({bytes_of(entry.peak_bytes), bytes_of(entry.current_bytes),
+               count_text(static_cast<std::int64_t>(entry.calls)), printable(entry.kind, page),
+               printable(entry.owner, page)});
+  }
+  if (table.empty()) return "Nothing was allocated.\n";
+  std::string result = heading("Who asked", page) + table.text(page);
+  if (shown < entries.size()) {
+    result += "  and " + std::to_string(entries.size() - shown) + " more\n";
+  }
+  return result;
+}
+
+// "1.00 MiB .. 2.00 MiB" for the size class from 1048576 on.
+std::string value_text(const AxisEntry& entry) {
+  if (entry.axis != Axis::size_class || entry.value.empty()) return entry.value;
+  const bool is_number = entry.value.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || entry.value.size() > 18) return entry.value;
+  const std::uint64_t from = std::stoull(entry.value);
+  return bytes_of(from) + " .. " + bytes_of(2 * from);
+}
+
+std::vector<AxisEntry> entries_of(const Report& report, Axis axis) {
+  std::vector<AxisEntry> entries;
+  for (const AxisEntry& entry : report.axes) {
+    if (entry.axis == axis && holds_memory(entry.kind)) entries.push_back(entry);
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const AxisEntry& a, const AxisEntry& b) {
+    return std::tie(a.totals.peak_bytes, a.own_peak_bytes) >
+           std::tie(b.totals.peak_bytes, b.own_peak_bytes);
+  });
+  return entries;
+}
+
+}  // namespace
+
+std::optional<Axis> axis_named(std::string_view name) {
+  if (name == "size") return Axis::size_class;
+  const auto found = std::find(kAxisNames.begin(), kAxisNames.end(), name);
+  if (found == kAxisNames.end()) return std::nullopt;
+  return static_cast<Axis>(found - kAxisNames.begin());
+}
+
+std::string owners_text(const Report& report, const Page& page, std::size_t most) {
+  std::string result;
+  for (const DeviceReport& device : report.devices) {
+    if (used_on(report, device.facts.index) == 0) continue;
+    result += device_text(report, device.facts, page, most);
+  }
+  return result + requests_text(report, page, most);
+}
+
+std::string owners_json(const Report& report, std::size_t most) {
+  JsonText json;
+  json.object().key("devices").array();
+  for (const DeviceReport& device : report.devices) {
+    json.object().field("device", device.facts.index);
+    json.field("total_bytes", device.facts.total_bytes);
+    json.field("used_bytes", used_on(report, device.facts.index)).end();
+  }
+  json.end().key("ledger").array();
+  for (std::size_t i = 0; i < limited(report.ledger.size(), most); ++i) {
+    const LedgerEntry& entry = report.ledger[i];
+    json.object().field("device", entry.device).field("kind", entry.kind);
+    json.field("owner", entry.owner).field("current_bytes", entry.current_bytes);
+    json.field("peak_bytes", entry.peak_bytes).field("calls", entry.calls);
+    json.field("device_bytes", entry.device_bytes).end();
+  }
+  return json.end().end().text();
+}
+
+std::string axis_text(const Report& report, Axis axis, const Page& page, std::size_t most) {
+  using enum Table::Align;
+  std::string title(axis == Axis::size_class ? "SIZE" : kAxisNames[static_cast<std::size_t>(axis)]);
+  for (char& letter : title)
+    letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
+  Table table({{"AT PEAK", right},
+               {"OWN PEAK", right},
+               {"NOW", right},
+               {"TOTAL", right},
+               {"COUNT", right},
+               {"TIME", right},
+               {"MEMORY", left},
+               {title, left}});
+  const std::vector<AxisEntry> entries = entries_of(report, axis);
+  const std::size_t shown = limited(entries.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const AxisEntry& entry = entries[i];
+    const SiteTotals& totals = entry.totals;
+    table.add({bytes_of(totals.peak_bytes), bytes_of(entry.own_peak_bytes),
+               bytes_of(totals.live_bytes), bytes_of(totals.total_bytes),
+               count_text(static_cast<std::int64_t>(totals.total_count)),
+               duration_text(totals.total_ns), memory_text(entry.kind, entry.device),
+               printable(value_text(entry), page)});
+  }
+  std::string result = table.text(page);
+  if (shown < entries.size()) {
+    result += "  and " + std::to_string(entries.size() - shown) + " more\n";
+  }
+  return result;
+}
+
+std::string axis_json(const Report& report, Axis axis, std::size_t most) {
+  JsonText json;
+  json.array();
+  const std::vector<AxisEntry> entries = entries_of(report, axis);
+  for (std::size_t i = 0; i < limited(entries.size(), most); ++i) {
+    const AxisEntry& entry = entries[i];
+    const SiteTotals& totals = entry.totals;
+    json.object().field("axis", kAxisNames[static_cast<std::size_t>(axis)]);
+    json.field("value", entry.value).field("device", entry.device);
+    json.field("kind", kKindNames[static_cast<std::size_t>(entry.kind)]);
+    json.field("peak_bytes", totals.peak_bytes).field("own_peak_bytes", entry.own_peak_bytes);
+    json.field("live_bytes", totals.live_bytes).field("total_bytes", totals.total_bytes);
+    json.field("total_count", totals.total_count).field("total_ns", totals.total_ns).end();
+  }
+  return json.end().text();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,30 @@
+// One report on one screen, and the same as JSON.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+
+// What made the peak is shown for this many sites unless told otherwise; for what is still
+// allocated it is half as many.
+inline constexpr std::size_t kReportSites = 10;
+
+// `path` is the report's file, for the next command. Ends with a newline.
+[[nodiscard]] std::string report_text(const Report& report, const std::string& path,
+                                      const NameFrame& name, const Page& page, std::size_t most);
+
+// Appends one object.
+void report_json(JsonText& json, const Report& report, const std::string& path,
+                 const NameFrame& name, std::size_t most);
+
+// "pinned: 90 of 100 allocations from the cache, …", empty when none was.
+[[nodiscard]] std::string pinned_text(const Report& report);
+
+}  // namespace vramscope

@@ -1,0 +1,201 @@
+// Chooses frames, and joins the sites that they no longer tell apart.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/stack_view.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "reporter/record/stack/owners.h"
+
+namespace vramscope {
+namespace {
+
+using Frames = std::vector<std::uint32_t>;
+
+class Chooser {
+ public:
+  Chooser(const Report& report, const StackChoice& choice) : report_(report), choice_(choice) {
+    for (const ModuleFact& module : report.modules) roles_.push_back(role_of(module.path));
+  }
+
+  [[nodiscard]] Frames chosen(const Frames& frames) const {
+    const bool has_python = std::any_of(frames.begin(), frames.end(),
+                                        [this](std::uint32_t frame) { return is_python(frame); });
+    Frames kept;
+    for (const std::uint32_t frame : frames) {
+      if (!is_wanted(frame, has_python)) continue;
+      kept.push_back(frame);
+      if (choice_.by_line && is_python(frame)) break;
+    }
+    return kept;
+  }
+
+  // What tells sites apart: not where in CUDA's libraries and in the evaluation loop they were.
+  using Telling = std::vector<std::tuple<bool, std::uint32_t, std::uint64_t>>;
+  [[nodiscard]] Telling telling(const Frames& chosen) const {
+    Telling frames;
+    for (const std::uint32_t frame : chosen) {
+      const FrameFact& at = fact(frame);
+      if (is_python(frame)) {
+        frames.emplace_back(true, at.code, at.line);
+      } else if (role(frame) != Role::cuda) {
+        frames.emplace_back(false, at.module, at.offset);
+      }
+    }
+    return frames;
+  }
+
+ private:
+  enum class Role : std::uint8_t { cuda, interpreter, other };
+
+  static Role role_of(std::string_view path) {
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    if (is_cuda_library(path)) return Role::cuda;
+    const bool is_interpreter = file.starts_with("libpython") || file.starts_with("python") ||
+                                path.find("/lib-dynload/") != path.npos || only_passes_on(path);
+    return is_interpreter ? Role::interpreter : Role::other;
+  }
+  [[nodiscard]] const FrameFact& fact(std::uint32_t frame) const { return report_.frames[frame]; }
+  [[nodiscard]] bool is_python(std::uint32_t frame) const {
+    return choice_.view != StackView::native_only && fact(frame).code != kNoCode;
+  }
+  [[nodiscard]] Role role(std::uint32_t frame) const {
+    const std::uint32_t module = fact(frame).module;
+    return module < roles_.size() ? roles_[module] : Role::other;
+  }
+  [[nodiscard]] bool is_wanted(std::uint32_t frame, bool has_python) const {
+    if (is_python(frame)) return true;
+    switch (choice_.view) {
+      case StackView::usual:
+        return !has_python || role(frame) == Role::cuda;
+      case StackView::with_native:
+        return !has_python || role(frame) != Role::interpreter;
+      case StackView::python_only:
+        return role(frame) == Role::cuda;
+      case StackView::native_only:
+        return fact(frame).module != kNoModule || fact(frame).code == kNoCode;
+    }
+    return true;
+  }
+
+  const Report& report_;
+  const StackChoice& choice_;
+  std::vector<Role> roles_;  // by module
+};
+
+void add(std::optional<SiteTotals>& sum, const std::optional<SiteTotals>& more) {
+  if (!more) return;
+  if (!sum) sum.emplace();
+  *sum += *more;
+}
+
+void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
+  sum.resize(std::max(sum.size(), more.size()));
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
+}
+
+void add(Site& sum, const Site& more) {
+  sum.totals += more.totals;
+  add(sum.estimate, more.estimate);
+  for (const SitePart& part : more.parts) {
+    const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const SitePart& p) {
+      return p.kind == part.kind && p.device == part.device;
+    });
+    if (same == sum.parts.end()) {
+      sum.parts.push_back(part);
+    } else {
+      same->totals += part.totals;
+      add(same->estimate, part.estimate);
+    }
+  }
+  sum.temporary_count += more.temporary_count;
+  add(sum.lifetimes, more.lifetimes);
+  add(sum.sizes, more.sizes);
+  add(sum.live_by_age, more.live_by_age);
+  add(sum.live_past, more.live_past);
+}
+
+void renumber(std::vector<SegmentFacts>& segments, const std::vector<std::int64_t>& numbers) {
+  for (SegmentFacts& segment : segments) {
+    for (BlockFacts& block : segment.blocks) {
+      if (block.site >= 0) block.site = numbers[static_cast<std::size_t>(block.site)];
+    }
+  }
+}
+
+void renumber(Report& report, const std::vector<std::int64_t>& numbers) {
+  for (DeviceReport& device : report.devices) renumber(device.segments, numbers);
+  renumber(report.host.segments, numbers);
+  renumber(report.host.registrations, numbers);
+  for (KindFacts& kind : report.kinds) {
+    if (kind.peak_site >= 0) kind.peak_site = numbers[static_cast<std::size_t>(kind.peak_site)];
+  }
+}
+
+bool comes_before(const Site& a, const Site& b) {
+  const auto& [x, y] = std::tie(a.totals, b.totals);
+  return std::tie(y.peak_bytes, y.live_bytes, y.total_bytes) <
+         std::tie(x.peak_bytes, x.live_bytes, x.total_bytes);
+}
+
+void join_equal_sites(Report& report, const Chooser& chooser) {
+  std::map<std::pair<bool, Chooser::Telling>, std::size_t> first;  // by what tells them apart
+  std::vector<Site> joined;
+  std::vector<std::size_t> joined_as;
+  for (Site& site : report.sites) {
+    const std::pair telling(site.is_left_out, chooser.telling(site.frames));
+    const auto [known, is_new] = first.try_emplace(telling, joined.size());
+    joined_as.push_back(known->second);
+    if (is_new) {
+      joined.push_back(std::move(site));
+    } else {
+      add(joined[known->second], site);
+    }
+  }
+  std::vector<std::size_t> order(joined.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return comes_before(joined[a], joined[b]);
+  });
+  std::vector<std::int64_t> place(joined.size());
+  report.sites.clear();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = static_cast<std::int64_t>(i);
+    report.sites.push_back(std::move(joined[order[i]]));
+  }
+  std::vector<std::int64_t> numbers;
+  for (const std::size_t site : joined_as) numbers.push_back(place[site]);
+  renumber(report, numbers);
+}
+
+}  // namespace
+
+void choose_frames(Report& report, const StackChoice& choice) {
+  if (report.codes.empty() && choice.view != StackView::python_only) return;
+  const Chooser chooser(report, choice);
+  for (Site& site : report.sites) site.frames = chooser.chosen(site.frames);
+  const bool joins =
+      choice.by_line || choice.view == StackView::usual || choice.view == StackView::python_only;
+  if (joins) join_equal_sites(report, chooser);
+  if (choice.view != StackView::native_only) return;
+  for (FrameFact& frame : report.frames) frame.code = kNoCode;
+}
+
+void add_view_options(CLI::App& command, StackChoice& choice) {
+  const auto sets = [&choice](StackView view) { return [&choice, view] { choice.view = view; }; };
+  CLI::Option* const with_native = command.add_flag_callback(
+      "--with-native", sets(StackView::with_native), "Native frames between those of Python");
+  CLI::Option* const python_only = command.add_flag_callback(
+      "--python-only", sets(StackView::python_only), "Frames of Python alone");
+  CLI::Option* const native_only = command.add_flag_callback(
+      "--native-only", sets(StackView::native_only), "Native frames alone, the interpreter's too");
+  with_native->excludes(python_only)->excludes(native_only);
+  python_only->excludes(native_only);
+}
+
+}  // namespace vramscope

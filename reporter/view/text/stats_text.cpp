@@ -1,0 +1,94 @@
+// The statistics of a report under PyTorch's names.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/stats_text.h"
+
+#include <algorithm>
+
+#include "reporter/report/memory_stats.h"
+#include "reporter/view/text/json_text.h"
+#include "reporter/view/text/report_text.h"
+
+namespace vramscope {
+namespace {
+
+const DeviceReport* find_device(const Report& report, unsigned index) {
+  for (const DeviceReport& device : report.devices) {
+    if (device.facts.index == index) return &device;
+  }
+  return nullptr;
+}
+
+FlatStats first(FlatStats stats, std::size_t most) {
+  if (most != 0 && stats.size() > most) stats.resize(most);
+  return stats;
+}
+
+void dictionary(JsonText& json, const FlatStats& stats) {
+  json.object();
+  for (const auto& [key, value] : stats) json.field(key, value);
+  json.end();
+}
+
+// Values end in one column; bytes also as a person reads them.
+std::string lines(const std::string& title, const FlatStats& stats, const Page& page) {
+  std::size_t key_width = 0;
+  std::size_t value_width = 0;
+  for (const auto& [key, value] : stats) {
+    key_width = std::max(key_width, key.size());
+    value_width = std::max(value_width, std::to_string(value).size());
+  }
+  std::string result = coloured(title, Colour::bold, page) + "\n";
+  if (stats.empty()) return result + "  never used\n";
+  for (const auto& [key, value] : stats) {
+    const std::string number = std::to_string(value);
+    result += "  " + key + std::string(key_width - key.size() + 2, ' ');
+    result += std::string(value_width - number.size(), ' ') + number;
+    if (key.find("_bytes") != std::string::npos && value >= 1024) {
+      result += "  " + coloured(bytes_text(value), Colour::dim, page);
+    }
+    result += "\n";
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::string> stats_text(const Report& report, const StatsOf& of, const Page& page) {
+  if (of.device && find_device(report, *of.device) == nullptr) return std::nullopt;
+  std::string result;
+  for (const DeviceReport& device : report.devices) {
+    if (of.device && device.facts.index != *of.device) continue;
+    const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
+                              printable(device.facts.name, page) + "  memory_stats";
+    result += lines(title, first(memory_stats(device), of.most), page) + "\n";
+  }
+  if (!of.device) {
+    result += lines("host_memory_stats", first(memory_stats(report.host), of.most), page);
+    if (const std::string saved = pinned_text(report); !saved.empty()) {
+      result += "  " + fitted(saved, page.width - 2) + "\n";
+    }
+  } else {
+    result.pop_back();
+  }
+  return result;
+}
+
+std::optional<std::string> stats_json(const Report& report, const StatsOf& of) {
+  JsonText json;
+  if (of.device) {
+    const DeviceReport* device = find_device(report, *of.device);
+    if (device == nullptr) return std::nullopt;
+    dictionary(json, first(memory_stats(*device), of.most));
+    return json.text();
+  }
+  json.object().key("devices").object();
+  for (const DeviceReport& device : report.devices) {
+    json.key(std::to_string(device.facts.index));
+    dictionary(json, first(memory_stats(device), of.most));
+  }
+  json.end().key("host");
+  dictionary(json, first(memory_stats(report.host), of.most));
+  return json.end().text();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,28 @@
+// The statistics of a report under PyTorch's names: as lines and as dictionaries.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+
+// All devices and the host, or one device only.
+struct StatsOf {
+  std::optional<unsigned> device;
+  std::size_t most = 0;  // keys of each dictionary; 0: all
+};
+
+// "key  value" under one title for each dictionary. nullopt: the report has no such device.
+[[nodiscard]] std::optional<std::string> stats_text(const Report& report, const StatsOf& of,
+                                                    const Page& page);
+
+// {"devices": {"0": {...}}, "host": {...}}; of one device its dictionary alone, as
+// torch.cuda.memory_stats gives it. nullopt: the report has no such device.
+[[nodiscard]] std::optional<std::string> stats_json(const Report& report, const StatsOf& of);
+
+}  // namespace vramscope

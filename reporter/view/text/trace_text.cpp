@@ -1,0 +1,237 @@
+// A trace's totals as text and JSON.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/trace_text.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "reporter/report/fields.h"
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kFramesShown = 3;
+constexpr std::size_t kFramesInJson = 16;
+
+std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+std::string count_of(std::uint64_t count) { return count_text(static_cast<std::int64_t>(count)); }
+
+std::size_t limited(std::size_t size, std::size_t most) {
+  return most == 0 ? size : std::min(size, most);
+}
+
+// What frames are named by: as much of a report as the trace knows.
+Report report_of(const TraceListing& trace) {
+  Report report;
+  const RecorderFacts& facts = trace.names.facts;
+  report.modules = facts.modules;
+  report.sources = facts.sources;
+  report.codes = facts.codes;
+  report.frames = facts.frames;
+  report.process.pid = trace.names.process.pid;
+  report.process.executable = trace.names.process.executable;
+  report.sites.resize(std::max<std::size_t>(facts.sites.size(), 1));
+  for (std::size_t i = 0; i < facts.sites.size(); ++i)
+    report.sites[i].frames = facts.sites[i].frames;
+  for (const auto& [key, tag] : trace.totals.tags) {
+    const std::size_t site = key.first < facts.tags.size() ? facts.tags[key.first].site : 0;
+    SiteTotals& totals = report.sites[site].totals;
+    totals.live_bytes += tag.held.live_bytes;
+    totals.live_count += tag.held.live_count;
+    totals.peak_bytes += tag.held.peak_bytes;
+    totals.total_bytes += tag.held.bytes;
+    totals.total_count += tag.held.allocations;
+    totals.total_ns += tag.total_ns;
+  }
+  return report;
+}
+
+// Those that allocated; who held most at the peak first.
+std::vector<std::size_t> sites_in_order(const Report& report) {
+  std::vector<std::size_t> sites;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    const SiteTotals& totals = report.sites[i].totals;
+    if (totals.total_count != 0 || totals.total_ns != 0) sites.push_back(i);
+  }
+  std::stable_sort(sites.begin(), sites.end(), [&](std::size_t a, std::size_t b) {
+    const SiteTotals& first = report.sites[a].totals;
+    const SiteTotals& second = report.sites[b].totals;
+    return std::tie(first.peak_bytes, first.total_bytes) >
+           std::tie(second.peak_bytes, second.total_bytes);
+  });
+  return sites;
+}
+
+std::vector<std::pair<std::uint16_t, TraceFunction>> functions_in_order(const TraceTotals& totals) {
+  std::vector<std::pair<std::uint16_t, TraceFunction>> functions(totals.functions.begin(),
+                                                                 totals.functions.end());
+  std::stable_sort(functions.begin(), functions.end(),
+                   [](const auto& a, const auto& b) { return a.second.calls > b.second.calls; });
+  return functions;
+}
+
+std::string function_name(const TraceNames& names, std::uint16_t function) {
+  return function < names.functions.size() ? names.functions[function] : "unknown";
+}
+
+std::string kind_name(TracePlace where) {
+  const std::string name(kKindNames[static_cast<std::size_t>(where.first)]);
+  return where.first == Kind::device ? "GPU " + std::to_string(where.second)
+         : has_device(where.first)   ? name + " " + std::to_string(where.second)
+                                     : name;
+}
+
+std::string tenths(std::uint64_t whole, std::uint64_t parts) {
+  if (parts == 0) return "0";
+  const std::uint64_t in_tenths = (whole * 10 + parts / 2) / parts;
+  return std::to_string(in_tenths / 10) + "." + std::to_string(in_tenths % 10);
+}
+
+std::string head_text(const TraceListing& trace, const Page& page) {
+  const TraceProcess& process = trace.names.process;
+  const TraceTotals& totals = trace.totals;
+  const std::uint64_t span = totals.last_ns - totals.first_ns;
+  std::string result = coloured(printable(process.executable, page), Colour::bold, page) + "\n";
+  result += "  pid " + std::to_string(process.pid) + ", mode " + printable(process.mode, page) +
+            ", " + counted(totals.events, "event") + " in " + duration_text(span) + ", " +
+            counted(totals.threads.size(), "thread") + "\n";
+  result +=
+      "  " + bytes_of(trace.bytes) + ", " + tenths(trace.bytes, totals.events) + " bytes an event";
+  if (trace.bytes != trace.file_bytes) result += ", compressed to " + bytes_of(trace.file_bytes);
+  result += "\n";
+  if (trace.lost != 0)
+    result += "  " + counted(trace.lost, "event") + " not in the file: it could not be written\n";
+  if (trace.damaged != 0) result += "  " + counted(trace.damaged, "damaged chunk") + " left out\n";
+  if (!trace.complete) {
+    result += "  it ends without a mark: the program was killed, or still runs\n";
+  }
+  return result + "\n";
+}
+
+std::string kinds_text(const TraceTotals& totals, const Page& page) {
+  using enum Table::Align;
+  Table table({{"MEMORY", left},
+               {"PEAK", right},
+               {"AT", right},
+               {"NOW", right},
+               {"ALLOCATIONS", right},
+               {"BYTES", right},
+               {"FREES", right}});
+  for (const auto& [where, kind] : totals.kinds) {
+    if (kind.held.allocations == 0) continue;
+    table.add({kind_name(where), bytes_of(kind.held.peak_bytes),
+               duration_text(kind.peak_ns - totals.first_ns), bytes_of(kind.held.live_bytes),
+               count_of(kind.held.allocations), bytes_of(kind.held.bytes),
+               count_of(kind.held.frees)});
+  }
+  return table.empty() ? "" : table.text(page) + "\n";
+}
+
+std::string functions_text(const TraceListing& trace, const Page& page, std::size_t most) {
+  using enum Table::Align;
+  Table table({{"CALLS", right}, {"FAILED", right}, {"TIME", right}, {"FUNCTION", left}});
+  const auto functions = functions_in_order(trace.totals);
+  const std::size_t shown = limited(functions.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [function, totals] = functions[i];
+    table.add({count_of(totals.calls), count_of(totals.failures), duration_text(totals.total_ns),
+               printable(function_name(trace.names, function), page)});
+  }
+  if (table.empty()) return "";
+  std::string result = table.text(page);
+  if (shown < functions.size()) {
+    result += "  and " + counted(functions.size() - shown, "more function") + "\n";
+  }
+  return result + "\n";
+}
+
+std::string sites_text(const Report& report, const NameFrame& name, const Page& page,
+                       std::size_t most) {
+  using enum Table::Align;
+  Table table({{"AT PEAK", right},
+               {"NOW", right},
+               {"TOTAL", right},
+               {"COUNT", right},
+               {"TIME", right},
+               {"WHERE", left}});
+  const std::vector<std::size_t> sites = sites_in_order(report);
+  const std::size_t shown = limited(sites.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Site& site = report.sites[sites[i]];
+    table.add({bytes_of(site.totals.peak_bytes), bytes_of(site.totals.live_bytes),
+               bytes_of(site.totals.total_bytes), count_of(site.totals.total_count),
+               duration_text(site.totals.total_ns),
+               printable(text(call_site(report, site, name, kFramesShown)), page)});
+  }
+  if (table.empty()) return "";
+  std::string result = table.text(page);
+  if (shown < sites.size()) result += "  and " + counted(sites.size() - shown, "more site") + "\n";
+  return result;
+}
+
+}  // namespace
+
+std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
+                       std::size_t most) {
+  return head_text(trace, page) + kinds_text(trace.totals, page) +
+         functions_text(trace, page, most) + sites_text(report_of(trace), name, page, most);
+}
+
+std::string trace_json(const TraceListing& trace, const NameFrame& name, std::size_t most) {
+  const TraceTotals& totals = trace.totals;
+  const TraceProcess& process = trace.names.process;
+  JsonText json;
+  json.object().field("pid", process.pid).field("executable", process.executable);
+  json.field("mode", process.mode).field("complete", trace.complete).field("lost", trace.lost);
+  json.field("damaged_chunks", trace.damaged);
+  json.field("bytes", trace.bytes).field("file_bytes", trace.file_bytes);
+  json.field("events", totals.events).field("calls", totals.calls);
+  json.field("failures", totals.failures);
+  json.field("start_ns", process.wall_ns + (totals.first_ns - process.clock_ns));
+  json.field("duration_ns", totals.last_ns - totals.first_ns);
+  json.key("kinds").array();
+  for (const auto& [where, kind] : totals.kinds) {
+    if (kind.held.allocations == 0) continue;
+    json.object().field("kind", kKindNames[static_cast<std::size_t>(where.first)]);
+    json.field("device", where.second).field("allocations", kind.held.allocations);
+    json.field("total_bytes", kind.held.bytes).field("frees", kind.held.frees);
+    json.field("current_bytes", kind.held.live_bytes).field("live_count", kind.held.live_count);
+    json.field("peak_bytes", kind.held.peak_bytes);
+    json.field("peak_ns", kind.peak_ns - totals.first_ns).end();
+  }
+  json.end().key("functions").array();
+  const auto functions = functions_in_order(totals);
+  for (std::size_t i = 0; i < limited(functions.size(), most); ++i) {
+    const auto& [function, of_it] = functions[i];
+    json.object().field("name", function_name(trace.names, function));
+    json.field("calls", of_it.calls).field("failures", of_it.failures);
+    json.field("total_ns", of_it.total_ns).end();
+  }
+  json.end().key("threads").array();
+  const auto& threads = trace.names.facts.threads;
+  for (const auto& [thread, events] : totals.threads) {
+    json.object().field("number", thread).field("events", events);
+    const bool known = thread < threads.size();
+    json.field("id", known ? threads[thread].id : 0);
+    json.field("name", known ? threads[thread].name : "").end();
+  }
+  json.end().key("sites").array();
+  const Report report = report_of(trace);
+  const std::vector<std::size_t> sites = sites_in_order(report);
+  for (std::size_t i = 0; i < limited(sites.size(), most); ++i) {
+    const Site& site = report.sites[sites[i]];
+    const CallSite where = call_site(report, site, name, kFramesInJson);
+    json.object().field("site", sites[i]).field("called", where.entry);
+    json.field("peak_bytes", site.totals.peak_bytes).field("live_bytes", site.totals.live_bytes);
+    json.field("live_count", site.totals.live_count);
+    json.field("total_bytes", site.totals.total_bytes);
+    json.field("total_count", site.totals.total_count).field("total_ns", site.totals.total_ns);
+    json.key("frames").array();
+    for (const Caller& caller : where.callers) json.value(text(caller));
+    json.end().end();
+  }
+  return json.end().end().text();
+}
+
+}  // namespace vramscope

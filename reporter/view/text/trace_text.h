@@ -1,0 +1,35 @@
+// A trace as a person reads it: its totals, or every event as a line.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/trace_totals.h"
+
+namespace vramscope {
+
+struct TraceListing {
+  const TraceNames& names;
+  const TraceTotals& totals;
+  std::size_t file_bytes = 0;  // as it lies there, compressed or not
+  std::size_t bytes = 0;       // uncompressed
+  std::uint64_t lost = 0;      // events that never came into the file
+  std::uint64_t damaged = 0;   // chunks left out
+  bool complete = true;
+};
+
+// Each text ends with a newline. most: rows of sites and functions, 0 for all.
+[[nodiscard]] std::string trace_text(const TraceListing& trace, const NameFrame& name,
+                                     const Page& page, std::size_t most);
+[[nodiscard]] std::string trace_json(const TraceListing& trace, const NameFrame& name,
+                                     std::size_t most);
+
+// Titles, then a line for each event. Times are nanoseconds since 1970.
+[[nodiscard]] std::string trace_csv_titles();
+void add_trace_csv(std::string& text, const TraceEvent& event, const TraceNames& names);
+
+}  // namespace vramscope

@@ -1,0 +1,57 @@
+// vramscope report: what a report says, on one screen.
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/report_text.h"
+#include "reporter/view/text/stack_view.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files;
+  StackChoice stacks;
+  Listing listing{.json = false, .most = kReportSites, .output = ""};
+};
+
+int show(const Arguments& arguments) {
+  const Page page = page_of(arguments.listing);
+  const NameFrame name = names_from_symbols();
+  JsonText json;
+  std::string text;
+  json.array();
+  for (const std::string& file : arguments.files) {
+    std::optional<Report> report = open_report(file);
+    if (!report) return kBadInput;
+    choose_frames(*report, arguments.stacks);
+    if (arguments.listing.json) {
+      report_json(json, *report, file, name, arguments.listing.most);
+    } else {
+      text += (text.empty() ? "" : "\n") +
+              report_text(*report, file, name, page, arguments.listing.most);
+    }
+  }
+  json.end();
+  return publish(arguments.listing, arguments.listing.json ? json.text() : text);
+}
+
+}  // namespace
+
+Verb add_report(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("report", "Show what a report says, on one screen");
+  command->add_option("FILE", arguments->files, "Reports")->required();
+  add_listing_options(*command, arguments->listing);
+  add_view_options(*command, arguments->stacks);
+  command->footer(
+      "Examples:\n"
+      "  vramscope report vramscope.train.4711.json\n"
+      "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest sites\n"
+      "  vramscope report --json vramscope.train.4711.json | jq '.[0].peak[0]'");
+  return {.command = command, .act = [arguments] { return show(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,321 @@
+// vramscope run: starts a program with the library and says what was recorded.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/verbs/run.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <variant>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/json.h"
+#include "reporter/view/outside/installation.h"
+#include "reporter/view/outside/launch.h"
+#include "reporter/view/outside/note_file.h"
+#include "reporter/view/outside/nvml.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/verbs/preset.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  bool simulate = false;
+  bool quiet = false;
+  std::string simulated_memory;
+  std::string preset;
+  std::vector<std::pair<OptionRow, std::string>> options;  // with the value given
+  std::vector<std::string> program;
+};
+
+constexpr std::uint64_t kMostBytesToSummarise = 256 << 20;  // reading more would keep one waiting
+
+void prepend(const char* variable, const std::string& word) {
+  const char* present = std::getenv(variable);
+  const bool empty = present == nullptr || *present == '\0';
+  setenv(variable, (empty ? word : word + ":" + present).c_str(), 1);
+}
+
+// Adds to the settings of the simulated device, a list with commas of which the last one counts.
+void simulate(const std::string& memory) {
+  const char* present = std::getenv("VRAMSCOPE_SIM");
+  std::string settings = present != nullptr ? present : "";
+  if (Bytes bytes; read(memory, bytes)) {
+    settings += (settings.empty() ? "capacity=" : ",capacity=") + std::to_string(bytes.value);
+  }
+  setenv("VRAMSCOPE_SIM", settings.c_str(), 1);
+}
+
+// NVTX loads one injection library: ours, which passes on to the user's own.
+void inject_into_nvtx(const std::string& library) {
+  constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
+  if (const char* present = std::getenv(kVariable); present != nullptr && library != present) {
+    setenv("VRAMSCOPE_NVTX_INJECTION", present, 1);
+  }
+  setenv(kVariable, library.c_str(), 1);
+}
+
+// What is free of the GPUs before the program has a context on any: with it the library tells what
+// the first one takes. NVML may be missing; then that counts with what others use.
+void tell_what_is_free(const std::string& nvml) {
+  std::string text;
+  for (const GpuUse& gpu : ask_nvml(nvml)) {
+    text += (text.empty() ? "" : ",") + gpu.uuid + "=" + std::to_string(gpu.free_bytes);
+  }
+  if (!text.empty()) setenv("VRAMSCOPE_FREE_BEFORE", text.c_str(), 1);
+}
+
+// "" or why the program cannot be started.
+std::string set_environment(const Arguments& arguments) {
+  const Found library = find_library();
+  if (!library.error.empty()) return library.error;
+  // The loader takes both as separators.
+  if (library.path.find_first_of(" :") != std::string::npos) {
+    return "cannot preload '" + library.path + "': the path has a space or a colon";
+  }
+  prepend("LD_PRELOAD", preload_name(library.path));
+  inject_into_nvtx(library.path);
+  for (const auto& [row, value] : arguments.options) {
+    if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
+  }
+  if (!arguments.simulate) {
+    tell_what_is_free(kNvml);
+    return "";
+  }
+  const Found simulator = find_simulator();
+  if (!simulator.error.empty()) return simulator.error;
+  prepend("LD_LIBRARY_PATH", simulator.path);
+  simulate(arguments.simulated_memory);
+  tell_what_is_free(simulator.path + "/" + kNvml);
+  return "";
+}
+
+int start_failure(const Ending& ending, const std::string& program) {
+  const std::string reason = std::strerror(ending.error);
+  say("cannot run '" + program + "': " + reason);
+  if (ending.own) return kOwnFailure;
+  return ending.error == ENOENT ? kNotFound : kNotExecutable;
+}
+
+// The reports of the run in the order written, without those that the program took away.
+std::vector<std::string> existing(std::vector<std::string> paths) {
+  std::error_code error;
+  std::erase_if(paths,
+                [&](const std::string& path) { return !std::filesystem::exists(path, error); });
+  return paths;
+}
+
+std::optional<WrittenReport> choose(const std::vector<std::string>& paths, pid_t program) {
+  std::optional<WrittenReport> last;
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(*path, error);
+    if (error || size > kMostBytesToSummarise) continue;
+    auto read = read_report(*path);
+    if (!std::holds_alternative<Report>(read)) continue;
+    WrittenReport found{*path, std::move(std::get<Report>(read))};
+    if (found.report.process.pid == program) return found;
+    if (!last) last = std::move(found);
+  }
+  return last;
+}
+
+constexpr std::size_t kHelpWidth = 70;  // of what stands beside an option
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  vramscope run ./train --epochs 3\n"
+    "  vramscope run --mode observe -o '/logs/%e.%r.json' torchrun train.py\n"
+    "  vramscope run --preset pytorch python3 train.py\n"
+    "  vramscope run --sim ./train                 on a machine without a GPU\n"
+    "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
+    "126 when it cannot be executed, 125 when vramscope itself failed.";
+
+class RunFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: vramscope run [OPTIONS] [--] PROGRAM [ARGS...]\n\n";
+  }
+};
+
+std::string why_no_report(const Ending& ending, bool failed) {
+  if (failed) return "no report: it could not be written";
+  const std::vector<Setting> settings = collect_settings(environ);
+  const Options options = parse_options(settings).options;
+  if (options.mode == Mode::off) return "mode off: nothing recorded";
+  if (!options.report_at_exit) return "no report was asked for";
+  if (ending.signal != 0) {
+    const char* name = sigabbrev_np(ending.signal);
+    return "no report: SIG" + std::string(name != nullptr ? name : "?") + " ended the program";
+  }
+  return "no report: the program used no CUDA";
+}
+
+void conclude(const Ending& ending, const NoteFile& note) {
+  const std::vector<std::string> lines = note_lines(note.path());
+  const std::vector<std::string> paths = existing(lines);
+  // The simulated device has said why it cannot run this program.
+  if (paths.empty() && !lines.empty() && lines.back() == "?") return;
+  if (paths.empty()) return say(why_no_report(ending, !lines.empty() && lines.back() == "!"));
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  std::optional<WrittenReport> written = choose(paths, ending.pid);
+  if (!written) {
+    const std::string path = seen_from(folder, paths.back());
+    say("report in " + path);
+    return say("next: vramscope report " + shell_word(path));
+  }
+  written->path = seen_from(folder, written->path);
+  written->report.trace.path = seen_from(folder, written->report.trace.path);
+  for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.program.empty()) {
+    say("run: PROGRAM is missing; see vramscope run --help");
+    return kOwnFailure;
+  }
+  const PresetResult preset = apply_preset(arguments.preset);
+  if (!preset.conflict.empty()) {
+    say(preset.conflict);
+    return kBadInput;
+  }
+  for (const std::string& line : preset.notes) {
+    if (!arguments.quiet) say(line);
+  }
+  const NoteFile note;
+  if (!note.error().empty()) say(note.error());
+  if (note.error().empty()) setenv(kNoteVariable, note.path().c_str(), 1);
+  if (const std::string error = set_environment(arguments); !error.empty()) {
+    say(error);
+    return kOwnFailure;
+  }
+  const Ending ending = launch(arguments.program);
+  if (ending.error != 0) return start_failure(ending, arguments.program[0]);
+  if (!arguments.quiet && note.error().empty()) conclude(ending, note);
+  return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
+}
+
+void add_settings(CLI::App& command, Arguments& arguments) {
+  for (OptionRow& row : option_rows()) arguments.options.emplace_back(std::move(row), "");
+  for (auto& [row, value] : arguments.options) {
+    const std::string flags = row.name == "output" ? "-o," + row.flag : row.flag;
+    const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
+    const std::string values = "Takes " + row.accepted + "; default " + usual + ".";
+    const std::string help = wrapped(row.sentence, kHelpWidth) + "\n" + values;
+    // What is off needs no word to be on: --cupti, --cupti=off.
+    CLI::Option* const option = row.default_value == "off"
+                                    ? command.add_flag(flags, value, help)
+                                    : command.add_option(flags, value, help)->type_name("VALUE");
+    option
+        ->check([variable = row.variable, accepted = row.accepted](const std::string& given) {
+          return accepts(variable, given) ? "" : "'" + given + "' is not " + accepted;
+        })
+        ->group("Settings, also as VRAMSCOPE_NAME");
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Whether the next word belongs to the option `word`: "-o", "-qo", "--output", but not "-oFILE".
+bool takes_next_word(const CLI::App& command, const std::string& word) {
+  const auto takes_value = [&](const std::string& name) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    return option != nullptr && option->get_items_expected_max() > 0;
+  };
+  if (word.starts_with("--")) return takes_value(word);
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    if (takes_value({'-', word[i]})) return i + 1 == word.size();
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> take_program(const CLI::App& command,
+                                      std::vector<std::string>& arguments) {
+  std::size_t at = 0;
+  while (at < arguments.size()) {
+    const std::string& word = arguments[at];
+    if (word.size() < 2 || word[0] != '-' || word == "--") break;
+    at += takes_next_word(command, word) ? 2 : 1;
+  }
+  at = std::min(at, arguments.size());
+  const bool mark = at < arguments.size() && arguments[at] == "--";
+  const auto end_of_options = arguments.begin() + static_cast<std::ptrdiff_t>(at);
+  std::vector<std::string> program(end_of_options + (mark ? 1 : 0), arguments.end());
+  arguments.erase(end_of_options, arguments.end());
+  return program;
+}
+
+std::string seen_from(const std::string& folder, const std::string& path) {
+  return path.starts_with(folder + "/") ? path.substr(folder.size() + 1) : path;
+}
+
+std::vector<std::string> summary(const WrittenReport& written, std::size_t others) {
+  std::string recorded;
+  for (const DeviceReport& device : written.report.devices) {
+    if (!device.used) continue;
+    recorded += (recorded.empty() ? "GPU " : "; GPU ") + std::to_string(device.facts.index) + ": " +
+                counted(static_cast<std::uint64_t>(device.statistics.allocation.all.allocated),
+                        "allocation") +
+                ", peak " + bytes_text(device.statistics.allocated_bytes.all.peak) + " (reserved " +
+                bytes_text(device.statistics.reserved_bytes.all.peak) + ")";
+  }
+  if (recorded.empty()) recorded = "no device memory was allocated";
+  if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
+    recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
+  }
+  std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
+  if (const TraceReport& trace = written.report.trace; !trace.path.empty()) {
+    more += ", " + counted(trace.events, "event") + " in " + trace.path;
+    if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
+  }
+  return {recorded, "report in " + written.path + more,
+          "next: vramscope report " + shell_word(written.path)};
+}
+
+Verb add_run(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("run", "Run a program and record its CUDA memory");
+  command->formatter(std::make_shared<RunFormatter>());
+  CLI::Option* simulate = command->add_flag(
+      "--sim", arguments->simulate, "Run on the simulated device: no GPU and no driver needed");
+  command
+      ->add_option("--sim-memory", arguments->simulated_memory,
+                   "Memory of the simulated device, such as 16GiB")
+      ->needs(simulate)
+      ->type_name("BYTES")
+      ->check([](const std::string& given) {
+        Bytes bytes;
+        return read(given, bytes) ? "" : "'" + given + "' is not a size such as 16GiB or 512MiB";
+      });
+  command
+      ->add_option(
+          "--preset", arguments->preset,
+          "Set the framework's variables so that each allocation is seen: " + preset_names())
+      ->type_name("NAME")
+      ->check([](const std::string& given) {
+        return is_preset(given) ? "" : "'" + given + "' is none of " + preset_names();
+      });
+  command->add_flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
+  add_settings(*command, *arguments);
+  command->footer(kFooter);
+  return {.command = command,
+          .act = [arguments] { return run(*arguments); },
+          .take =
+              [arguments, command](std::vector<std::string>& words) {
+                arguments->program = take_program(*command, words);
+              }};
+}
+
+}  // namespace vramscope

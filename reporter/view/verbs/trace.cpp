@@ -1,0 +1,134 @@
+// vramscope trace: what the file that run --trace wrote comes to, or its events one by one.
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "reporter/report/traces/trace_input.h"
+#include "reporter/view/text/trace_text.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 10;
+
+struct Arguments {
+  std::string file;
+  bool partial = false;
+  bool csv = false;
+  Listing listing{.json = false, .most = kRows, .output = ""};
+};
+
+int refuse(const std::string& file, const std::string& problem) {
+  say("cannot read '" + file + "': " + problem);
+  return kBadInput;
+}
+
+// What is written before a large trace is read to its end, part by part.
+class Lines {
+ public:
+  explicit Lines(const std::string& path)
+      : name_(path.empty() ? "to standard output" : "'" + path + "'"),
+        file_(path.empty() ? STDOUT_FILENO
+                           : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (file_ < 0) error_ = errno;
+  }
+  ~Lines() {
+    if (file_ > STDOUT_FILENO) ::close(file_);
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
+  std::string& text() { return text_; }
+  void flush_if_long() {
+    constexpr std::size_t kLong = std::size_t{1} << 20;
+    if (text_.size() >= kLong) flush();
+  }
+  void flush() {
+    std::string_view rest = text_;
+    while (!rest.empty() && error_ == 0) {
+      const ssize_t written = ::write(file_, rest.data(), rest.size());
+      if (written < 0 && errno != EINTR) error_ = errno;
+      if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    text_.clear();
+  }
+  int end() {
+    flush();
+    if (file_ > STDOUT_FILENO && ::close(std::exchange(file_, -1)) != 0 && error_ == 0) {
+      error_ = errno;
+    }
+    if (error_ == 0) return kFine;
+    say("cannot write " + name_ + ": " + std::strerror(error_));
+    return kBadInput;
+  }
+
+ private:
+  std::string text_;
+  std::string name_;
+  int file_;
+  int error_ = 0;
+};
+
+int list(const Arguments& arguments, TraceReader& reader) {
+  Lines lines(arguments.listing.output);
+  lines.text() = trace_csv_titles();
+  const bool read = reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
+    add_trace_csv(lines.text(), event, reader.names());
+    lines.flush_if_long();
+  });
+  const int status = lines.end();
+  return read ? status : refuse(arguments.file, reader.problem());
+}
+
+int show(const Arguments& arguments) {
+  using Damage = TraceReader::Damage;
+  const TraceInput input(arguments.file);
+  const bool whole = input.problem().empty() || (arguments.partial && !input.bytes().empty());
+  if (!whole) return refuse(arguments.file, input.problem());
+  TraceReader reader(input.bytes(), arguments.partial ? Damage::left_out : Damage::refused);
+  if (!reader.problem().empty()) return refuse(arguments.file, reader.problem());
+  if (arguments.csv) return list(arguments, reader);
+  TraceTotals totals;
+  const auto add = [&](const TraceEvent& event) { totals.add(event); };
+  if (!reader.read(TraceReader::Order::by_change, add)) {
+    return refuse(arguments.file, reader.problem());
+  }
+  totals.finish();
+  const TraceListing listing{.names = reader.names(),
+                             .totals = totals,
+                             .file_bytes = input.file_bytes(),
+                             .bytes = input.bytes().size(),
+                             .lost = reader.lost(),
+                             .damaged = reader.damaged(),
+                             .complete = reader.is_complete()};
+  const NameFrame name = names_from_symbols();
+  const Listing& how = arguments.listing;
+  return publish(how, how.json ? trace_json(listing, name, how.most)
+                               : trace_text(listing, name, page_of(how), how.most));
+}
+
+}  // namespace
+
+Verb add_trace(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("trace", "Read a file that run --trace wrote");
+  command->add_option("FILE", arguments->file, "Trace, also one that zstd compressed")->required();
+  add_listing_options(*command, arguments->listing);
+  command->add_flag("--csv", arguments->csv, "Every event as a line, in the order of their ends");
+  command->add_flag("--partial", arguments->partial,
+                    "Leave out what is damaged or cut off instead of giving up");
+  command->footer(
+      "Examples:\n"
+      "  vramscope run --trace train.%p.trace ./train\n"
+      "  vramscope trace train.4711.trace             totals, as the report has them\n"
+      "  vramscope trace --csv train.4711.trace.zst   every event");
+  return {.command = command, .act = [arguments] { return show(*arguments); }};
+}
+
+}  // namespace vramscope

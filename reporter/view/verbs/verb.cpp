@@ -1,0 +1,116 @@
+// What the verbs share: complaints, listings, opening a report.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/verbs/verb.h"
+
+#include <fcntl.h>
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <variant>
+
+#include "reporter/report/json.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kLeastWidth = 60;  // a table's numbers and a name
+constexpr std::size_t kMostWidth = 160;  // longer lines are hard to follow
+
+std::size_t terminal_width(std::size_t otherwise) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
+  return std::clamp<std::size_t>(size.ws_col, kLeastWidth, kMostWidth);
+}
+
+// https://no-color.org: set and not empty.
+bool colour_wanted() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+  return (no_colour == nullptr || *no_colour == '\0') && !dumb;
+}
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+int cannot_write(const std::string& name) {
+  const std::string reason = std::strerror(errno);
+  say("cannot write " + name + ": " + reason);
+  return kBadInput;
+}
+
+}  // namespace
+
+std::string not_a_count(const std::string& given) {
+  constexpr std::size_t kMostDigits = 9;  // of any count that makes sense
+  const bool good = !given.empty() && given.size() <= kMostDigits &&
+                    given.find_first_not_of("0123456789") == std::string::npos;
+  return good ? "" : "'" + given + "' is not a whole number";
+}
+
+void say(std::string_view line) {
+  std::string text = "vramscope: ";
+  text += line;
+  text += '\n';
+  (void)write_all(STDERR_FILENO, text);  // nowhere left to complain
+}
+
+void add_listing_options(CLI::App& command, Listing& listing) {
+  command.add_flag("--json", listing.json, "Exact numbers as JSON instead of text");
+  command.add_option("-n", listing.most, "At most N rows, 0 for all")
+      ->type_name("N")
+      ->check(not_a_count)
+      ->capture_default_str();
+  command.add_option("-o,--output", listing.output, "Write to FILE instead of standard output")
+      ->type_name("FILE");
+}
+
+std::size_t rows(const Listing& listing, std::size_t size) {
+  return listing.most == 0 ? size : std::min(size, listing.most);
+}
+
+Page page_of(const Listing& listing) {
+  Page page;
+  page.unicode = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+  if (!listing.output.empty() || isatty(STDOUT_FILENO) == 0) return page;
+  page.width = terminal_width(page.width);
+  page.colour = colour_wanted();
+  return page;
+}
+
+int publish(const Listing& listing, std::string_view text) {
+  if (listing.output.empty()) {
+    return write_all(STDOUT_FILENO, text) ? kFine : cannot_write("to standard output");
+  }
+  const std::string name = "'" + listing.output + "'";
+  const int file = ::open(listing.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return cannot_write(name);
+  const bool written = write_all(file, text);
+  if (::close(file) != 0 || !written) return cannot_write(name);
+  return kFine;
+}
+
+std::optional<Report> open_report(const std::string& path) {
+  std::variant<Report, FileError> result = read_report(path);
+  if (const FileError* error = std::get_if<FileError>(&result)) {
+    say(error->message);
+    return std::nullopt;
+  }
+  return std::move(std::get<Report>(result));
+}
+
+}  // namespace vramscope

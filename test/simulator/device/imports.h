@@ -1,0 +1,12 @@
+// Memory of other processes that this one has open.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "allocator/ground/place.h"
+
+namespace vramscope::simulator {
+
+// Unmaps an import that has left the memory table; `start` is what cuIpcOpenMemHandle gave.
+void end_import(Address start);
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,70 @@
+// How much of a device each process uses, for processes that share one (VRAMSCOPE_SIM=shared=…).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "test/simulator/device/simulated_device.h"
+
+namespace vramscope::simulator {
+
+// A small file that all of them map, one row each. A row whose process has ended, or has become
+// another program by exec, counts as nothing and is used again: no process need say goodbye.
+// Threads: any.
+class SharedUse {
+ public:
+  static constexpr int kDevices = 16;
+  static constexpr int kProcesses = 256;
+
+  // `name` without a slash lies in /dev/shm, per user; with one it is a path. A file that is
+  // something else is left alone.
+  explicit SharedUse(const std::string& name);
+  SharedUse(const SharedUse&) = delete;
+  SharedUse& operator=(const SharedUse&) = delete;
+  ~SharedUse();
+
+  // False without a row in such a file; every other call is then forbidden.
+  [[nodiscard]] bool ok() const { return mine_ != nullptr; }
+  void tell(int device, std::uint64_t bytes) { mine_->bytes[device].store(bytes); }
+  [[nodiscard]] std::uint64_t used_by_others(int device) const;
+  // Each of them: visit(process, bytes).
+  void each_other(int device, const std::function<void(std::uint32_t, std::uint64_t)>& visit) const;
+
+ private:
+  struct Row {
+    std::atomic<std::uint64_t> process;  // who; 0: nobody yet
+    std::atomic<std::uint64_t> bytes[kDevices];
+  };
+  struct Table {
+    std::atomic<std::uint64_t> mark;
+    Row rows[kProcesses];
+  };
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+  static Table* map(const std::string& path);
+  [[nodiscard]] Row* claim(std::uint64_t process);
+
+  Table* table_ = nullptr;
+  Row* mine_ = nullptr;
+};
+
+// One device of the table, as its accounts see it.
+class SharedDevice : public Neighbours {
+ public:
+  SharedDevice(SharedUse& use, int device) : use_(use), device_(device) {}
+
+  void tell(std::uint64_t used_bytes) noexcept override { use_.tell(device_, used_bytes); }
+  [[nodiscard]] std::uint64_t used_bytes() const noexcept override {
+    return use_.used_by_others(device_);
+  }
+
+ private:
+  SharedUse& use_;
+  const int device_;
+};
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,67 @@
+// Device addresses outside the devices' own memory: what a program reserved, what other processes
+// export.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "allocator/ground/place.h"
+
+namespace vramscope::simulator {
+
+// A range of addresses that the host cannot touch, and a shadow into which pieces of files are
+// mapped. What is not mapped reads as zero and forgets: the driver's checks keep programs away.
+// Threads: any; two calls about the same addresses are the caller's to order.
+class Window {
+ public:
+  // `bytes` is a multiple of the page size, `alignment` a power of two, at least the page size.
+  // `hint`: where the program would like it; 0: anywhere.
+  Window(std::uint64_t bytes, std::uint64_t alignment, Address hint);
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  ~Window();
+
+  // False when the system refused; every other call is then forbidden.
+  [[nodiscard]] bool ok() const { return shadow_ != nullptr; }
+  [[nodiscard]] Address base() const { return base_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] bool contains(Address address) const { return address - base_ < bytes_; }
+  [[nodiscard]] std::byte* bytes_at(Address address) const { return shadow_ + (address - base_); }
+
+  // Page aligned, inside the window.
+  [[nodiscard]] bool map(Address at, std::uint64_t bytes, int file, std::uint64_t offset);
+  void unmap(Address at, std::uint64_t bytes);
+  // Gives the mapped pages back to the system, in the file itself.
+  void erase_bytes(Address at, std::uint64_t bytes);
+
+ private:
+  bool reserve_at(Address hint, std::uint64_t alignment);
+  bool reserve_anywhere(std::uint64_t alignment);
+
+  const std::uint64_t bytes_;
+  void* reservation_ = nullptr;
+  std::uint64_t reserved_ = 0;
+  Address base_ = 0;
+  std::byte* shadow_ = nullptr;
+};
+
+// All windows of the process, by address.
+// Threads: any.
+class Windows {
+ public:
+  void add(std::shared_ptr<Window> window);
+  [[nodiscard]] std::shared_ptr<Window> find(Address inside) const;
+  void remove(Address base);
+
+ private:
+  mutable std::mutex mutex_;  // guards windows_
+  std::map<Address, std::shared_ptr<Window>> windows_;
+};
+
+Windows& windows();
+
+}  // namespace vramscope::simulator

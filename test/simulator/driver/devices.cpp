@@ -1,0 +1,198 @@
+// Devices and what can be asked about them.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "test/simulator/driver/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+constexpr int kMajor = 9;  // compute capability 9.0: what current toolkits compile for
+constexpr int kMinor = 0;
+
+struct Attribute {
+  CUdevice_attribute name;
+  int value;
+};
+
+// Plausible numbers of a large card; attributes that are not here are 0: no such feature.
+constexpr Attribute kAttributes[] = {
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
+    {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
+    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+    {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+    {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1500000},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 2000000},
+    {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 384},
+    {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 50 << 20},
+    {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
+    {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
+    {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
+    {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
+    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
+    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
+    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
+    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+    {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, kMajor},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, kMinor},
+    {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
+    {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1},
+    {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
+};
+
+// A row of plain text and two numbers: recognisable in reports, different for each device.
+CUuuid uuid_of(CUdevice ordinal) {
+  CUuuid uuid = {};
+  std::memcpy(uuid.bytes, "vramscope-sim", 13);
+  uuid.bytes[15] = static_cast<char>(ordinal);
+  return uuid;
+}
+
+}  // namespace
+
+namespace body {
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *count = static_cast<int>(driver().devices.size());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  std::snprintf(name, static_cast<std::size_t>(length), "Vramscope simulated device");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *uuid = uuid_of(device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  return body::cuDeviceGetUuid_v2(uuid, device);
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute name, CUdevice device) {
+  if (value == nullptr || name <= 0 || name >= CU_DEVICE_ATTRIBUTE_MAX) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  const auto* row = std::ranges::find(kAttributes, name, &Attribute::name);
+  *value = row == std::end(kAttributes) ? 0 : row->value;
+  if (name == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) *value = device + 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = driver().device(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *bytes = device->accounts.capacity();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(unsigned* bytes, CUdevice ordinal) {
+  std::size_t total = 0;
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = body::cuDeviceTotalMem_v2(&total, ordinal);
+  if (result == CUDA_SUCCESS) {
+    *bytes =
+        static_cast<unsigned>(std::min<std::size_t>(total, std::numeric_limits<unsigned>::max()));
+  }
+  return result;
+}
+
+CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *major = kMajor;
+  *minor = kMinor;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
+  if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *properties = {.maxThreadsPerBlock = 1024,
+                 .maxThreadsDim = {1024, 1024, 64},
+                 .maxGridSize = {2147483647, 65535, 65535},
+                 .sharedMemPerBlock = 49152,
+                 .totalConstantMemory = 65536,
+                 .SIMDWidth = 32,
+                 .memPitch = 2147483647,
+                 .regsPerBlock = 65536,
+                 .clockRate = 1500000,
+                 .textureAlign = 512};
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, CUdevice device) {
+  if (supported == nullptr || type >= CU_EXEC_AFFINITY_TYPE_MAX) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *supported = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
+  if (text == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", device + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
+  if (device == nullptr || text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  unsigned domain = 0;
+  unsigned bus = 0;
+  // [domain]:[bus]:[device].[function], or without the domain (cuda.h)
+  if (std::sscanf(text, "%x:%x:", &domain, &bus) != 2 && std::sscanf(text, "%x:", &bus) != 1) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const int ordinal = static_cast<int>(bus) - 1;
+  if (domain != 0 || driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,197 @@
+// Life of the simulated driver: initialisation, fork, shutdown, and who may call when.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/driver/driver.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "test/simulator/device/shared_use.h"
+#include "test/simulator/device/window.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+enum class Life : std::uint8_t { before, running, forked, ended };
+
+std::atomic<Life> life{Life::before};
+Driver* the_driver = nullptr;  // set once, before `life` says so
+std::mutex start_mutex;
+
+void on_exit() { life = Life::ended; }
+
+void in_child() { life = Life::forked; }
+
+Configuration read_configuration() {
+  const char* text = std::getenv("VRAMSCOPE_SIM");
+  Parsed parsed = parse_configuration(text == nullptr ? "" : text);
+  for (const std::string& line : parsed.complaints) {
+    std::fprintf(stderr, "vramscope: %s\n", line.c_str());
+  }
+  return parsed.configuration;
+}
+
+// Null when the devices are this process's own. Never destroyed.
+Neighbours* neighbours_on(int ordinal, const Configuration& configuration) {
+  if (configuration.shared.empty()) return nullptr;
+  static SharedUse& use = *new SharedUse(configuration.shared);
+  if (use.ok()) return new SharedDevice(use, ordinal);
+  std::fprintf(stderr, "vramscope: simulated device: cannot share '%s'; used alone\n",
+               configuration.shared.c_str());
+  return nullptr;
+}
+
+DeviceModel model_of(int ordinal, const Configuration& configuration, const ShadowMemory& shadow) {
+  return {.capacity = configuration.capacity,
+          .reuse_addresses = true,
+          .device_base = shadow.base(),
+          .neighbours = neighbours_on(ordinal, configuration)};
+}
+
+std::uint64_t addresses_for(std::uint64_t capacity) { return round_up(capacity, kGranule) * 2; }
+
+CUresult start() {
+  auto made = std::make_unique<Driver>(configuration());
+  for (const auto& device : made->devices) {
+    if (device->shadow.ok()) continue;
+    std::fprintf(stderr, "vramscope: simulated device: no room for %llu bytes of addresses\n",
+                 static_cast<unsigned long long>(addresses_for(configuration().capacity)));
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  the_driver = made.release();
+  pthread_atfork(nullptr, nullptr, in_child);
+  std::atexit(on_exit);
+  life = Life::running;
+  return CUDA_SUCCESS;
+}
+
+CUresult health(CUcontext context) {
+  if (context != nullptr) return result_of(driver().device_of(context).accounts.health());
+  for (const auto& device : driver().devices) {
+    if (const Status status = device->accounts.health(); !status.ok()) return result_of(status);
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Device::Device(int ordinal, const Configuration& configuration)
+    : ordinal(ordinal),
+      shadow(addresses_for(configuration.capacity)),
+      accounts(model_of(ordinal, configuration, shadow)),
+      graphs(accounts, configuration.capacity),
+      primary(ordinal, true, 0, 0),
+      default_pool(std::make_shared<CUmemPoolHandle_st>(ordinal, true)),
+      current_pool(default_pool.get()) {
+  primary.alive = false;
+  accounts.fail_call(configuration.fail_alloc);
+  if (configuration.sticky_code != 0) {
+    accounts.set_sticky_after(configuration.sticky_after, configuration.sticky_code);
+  }
+}
+
+Driver::Driver(const Configuration& settings) : configuration(settings) {
+  for (int ordinal = 0; ordinal < settings.devices; ++ordinal) {
+    devices.push_back(std::make_unique<Device>(ordinal, settings));
+    contexts.insert(&devices.back()->primary);
+    pools.add(devices.back()->default_pool);
+  }
+}
+
+Device* Driver::device(CUdevice ordinal) {
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= devices.size()) return nullptr;
+  return devices[static_cast<std::size_t>(ordinal)].get();
+}
+
+Device* Driver::device_at(Address address) {
+  for (const auto& device : devices) {
+    if (device->shadow.contains(address) || device->graphs.contains(address)) return device.get();
+  }
+  return nullptr;
+}
+
+bool Driver::is_device_address(Address address) {
+  return device_at(address) != nullptr || windows().find(address) != nullptr;
+}
+
+std::byte* Driver::bytes_at(Address start, std::uint64_t bytes) {
+  if (Device* device = device_at(start)) {
+    return device->graphs.contains(start) ? device->graphs.bytes_at(start, bytes)
+                                          : device->shadow.bytes_at(start, bytes);
+  }
+  if (const auto window = windows().find(start)) return window->bytes_at(start);
+  return reinterpret_cast<std::byte*>(start);
+}
+
+void Driver::wait_for_all_work() {
+  std::vector<Point> tails;
+  {
+    const std::lock_guard lock(mutex);
+    for (CUcontext context : contexts) {
+      for (Point& tail : context->streams.all_tails()) tails.push_back(std::move(tail));
+    }
+  }
+  for (const Point& tail : tails) tail.wait();
+}
+
+const Configuration& configuration() {
+  static const Configuration once = read_configuration();
+  return once;
+}
+
+CUresult check_device_of(const Allocation& memory) {
+  const auto device = static_cast<std::size_t>(memory.device);
+  return result_of(driver().devices[device]->accounts.health());
+}
+
+Driver& driver() { return *the_driver; }
+
+CUresult admit(Needs needs) {
+  if (needs == Needs::nothing) return CUDA_SUCCESS;
+  switch (life.load()) {
+    case Life::before:
+    case Life::forked:
+      return CUDA_ERROR_NOT_INITIALIZED;
+    case Life::ended:
+      return CUDA_ERROR_DEINITIALIZED;
+    case Life::running:
+      break;
+  }
+  if (needs == Needs::life) return CUDA_SUCCESS;
+  CUcontext context = current_context();
+  if (const CUresult sick = health(context); sick != CUDA_SUCCESS) return sick;
+  if (needs == Needs::driver) return CUDA_SUCCESS;
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return context->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+Flavour& default_stream_flavour() {
+  thread_local Flavour flavour = Flavour::legacy;
+  return flavour;
+}
+
+namespace body {
+
+CUresult cuInit(unsigned flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  const Life now = life;
+  if (now == Life::running) return CUDA_SUCCESS;
+  if (now == Life::forked) return CUDA_ERROR_NOT_INITIALIZED;
+  if (now == Life::ended) return CUDA_ERROR_DEINITIALIZED;
+  const std::lock_guard lock(start_mutex);
+  return life == Life::running ? CUDA_SUCCESS : start();
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *version = configuration().driver_version;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,117 @@
+// What the simulated driver is made of, and what every entry point may ask of it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "test/simulator/device/arrays.h"
+#include "test/simulator/device/configuration.h"
+#include "test/simulator/device/graph_memory.h"
+#include "test/simulator/device/memory_table.h"
+#include "test/simulator/device/pools.h"
+#include "test/simulator/device/shadow_memory.h"
+#include "test/simulator/device/simulated_device.h"
+#include "test/simulator/device/streams.h"
+#include "test/simulator/device/vendor.h"
+
+// Vendor's opaque handle types, given a body here. A context is never deleted: its handle stays
+// distinguishable from later ones.
+struct CUctx_st {
+  CUctx_st(int device, bool primary, unsigned flags, std::uint64_t id)
+      : device(device), primary(primary), id(id), flags(flags) {}
+
+  const int device;
+  const bool primary;
+  const std::uint64_t id;
+  std::atomic<unsigned> flags;
+  std::atomic<bool> alive{true};
+  std::atomic<std::uint64_t> kept{0};  // bytes that the driver keeps for it and its code
+  unsigned retains = 0;  // of a primary one, else attachments; guarded by Driver::mutex
+  vramscope::simulator::StreamSet streams;
+};
+
+namespace vramscope::simulator {
+
+struct Device {
+  Device(int ordinal, const Configuration& configuration);
+
+  const int ordinal;
+  ShadowMemory shadow;
+  SimulatedDevice accounts;
+  GraphMemory graphs;
+  CUctx_st primary;
+  std::shared_ptr<CUmemPoolHandle_st> default_pool;
+  CUmemoryPool current_pool;
+};
+
+// Threads: any. Made by the first cuInit, never destroyed.
+struct Driver {
+  explicit Driver(const Configuration& configuration);
+
+  [[nodiscard]] Device* device(CUdevice ordinal);
+  [[nodiscard]] Device& device_of(CUcontext context) { return *devices[context->device]; }
+  // The device whose reservation holds this address, or null: an ordinary host address.
+  [[nodiscard]] Device* device_at(Address address);
+  // Inside a device, a reservation or an import: the host cannot touch it.
+  [[nodiscard]] bool is_device_address(Address address);
+  // Where the bytes at a device or host address are.
+  [[nodiscard]] std::byte* bytes_at(Address start, std::uint64_t bytes);
+  // Waits for everything that was submitted in any context that is alive.
+  void wait_for_all_work();
+  // Gives memory back that has already left the table.
+  void give_back(const Allocation& allocation);
+
+  const Configuration configuration;
+  std::vector<std::unique_ptr<Device>> devices;
+  MemoryTable memory;
+  Handles<CUmemPoolHandle_st> pools;
+  std::mutex mutex;              // guards contexts and the primaries' retains
+  std::set<CUcontext> contexts;  // all that ever were, primaries included
+  std::atomic<std::uint64_t> next_id{1};
+  std::atomic<std::uint64_t> launches{0};
+};
+
+// The driver keeps so many bytes for the context, until it ends or needs less. False: no room.
+[[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);
+void keep_less_for(CUcontext context, std::uint64_t bytes);
+
+// life: a driver that runs, whatever sticky error it has.
+enum class Needs : std::uint8_t { nothing, life, driver, context };
+enum class Flavour : std::uint8_t { legacy, per_thread };
+
+const Configuration& configuration();  // read once, from VRAMSCOPE_SIM
+Driver& driver();                      // only after a successful cuInit
+
+// What stops a call before it looks at its arguments: not initialised, forked, shut down, a
+// sticky error, no context.
+[[nodiscard]] CUresult admit(Needs needs);
+// What the default stream means to the entry point that this thread is in.
+Flavour& default_stream_flavour();
+
+[[nodiscard]] CUcontext current_context();
+// What stops the use of a context that a program names.
+[[nodiscard]] CUresult check_context(CUcontext context);
+// The error that the device of the memory answers from now on, if it does.
+[[nodiscard]] CUresult check_device_of(const Allocation& memory);
+// Peers that a context enabled, or that enabled it, end with it.
+void end_peers_of(CUcontext context);
+[[nodiscard]] inline CUresult result_of(const Status& status) {
+  return static_cast<CUresult>(status.code);
+}
+
+// Bodies of the entry points, under their exact exported names: the header's types, so that a
+// disagreement with the vendor does not link.
+namespace body {
+#define DRIVER(symbol, asked, since, needs) decltype(::symbol) symbol;
+#define STREAMED(symbol, asked, since, suffix, needs) decltype(::symbol) symbol;
+#include "test/simulator/driver/functions.def"
+#undef DRIVER
+#undef STREAMED
+}  // namespace body
+
+}  // namespace vramscope::simulator

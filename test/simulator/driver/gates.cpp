@@ -1,0 +1,120 @@
+// The exported symbols: each is a jump through a slot to a gate that admits the call and runs the
+// body. Derived from the table; nothing is typed twice.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/driver/gates.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "allocator/ground/uncancelled.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+// Sets the meaning of the default stream for one call, and back: host functions and callbacks may
+// call in again.
+class FlavourScope {
+ public:
+  explicit FlavourScope(Flavour flavour) : before_(default_stream_flavour()) {
+    default_stream_flavour() = flavour;
+  }
+  ~FlavourScope() { default_stream_flavour() = before_; }
+
+ private:
+  Flavour before_;
+};
+
+template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
+CUresult enter(Parameters... arguments) {
+  if (const CUresult refusal = admit(kNeeds); refusal != CUDA_SUCCESS) return refusal;
+  // What needs no context waits for nothing and costs a few ns: a guard would double that.
+  using Guard = std::conditional_t<kNeeds == Needs::context, Uncancelled, std::monostate>;
+  [[maybe_unused]] const Guard no_cancellation_point{};
+  const FlavourScope scope(kFlavour);
+  return kBody(arguments...);
+}
+
+template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
+constexpr auto gate(CUresult (*)(Parameters...)) {
+  return &enter<kFlavour, kNeeds, kBody, Parameters...>;
+}
+
+CUresult unsupported() {
+  const CUresult refusal = admit(Needs::driver);
+  return refusal == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : refusal;
+}
+
+}  // namespace
+
+// One exported symbol, its hidden twin (the address that cuGetProcAddress gives out, which no
+// preloaded library can change), and the jump.
+#define EXPORT(symbol)                                        \
+  asm(".text\n"                                               \
+      ".p2align 4\n"                                          \
+      ".globl " #symbol                                       \
+      "\n"                                                    \
+      ".type " #symbol                                        \
+      ", @function\n"                                         \
+      ".globl vramscope_gate_" #symbol                        \
+      "\n"                                                    \
+      ".hidden vramscope_gate_" #symbol                       \
+      "\n"                                                    \
+      ".type vramscope_gate_" #symbol ", @function\n" #symbol \
+      ":\n"                                                   \
+      "vramscope_gate_" #symbol                               \
+      ":\n"                                                   \
+      "jmp *vramscope_slot_" #symbol                          \
+      "(%rip)\n"                                              \
+      ".size " #symbol ", . - " #symbol "\n");
+
+#define SLOT(symbol, body, flavour, needs)                \
+  extern "C" {                                            \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] =  \
+      gate<Flavour::flavour, Needs::needs, &body>(&body); \
+  }                                                       \
+  EXPORT(symbol)
+
+#define DRIVER(symbol, asked, since, needs) SLOT(symbol, body::symbol, legacy, needs)
+#define STREAMED(symbol, asked, since, suffix, needs) \
+  SLOT(symbol, body::symbol, legacy, needs)           \
+  SLOT(symbol##suffix, body::symbol, per_thread, needs)
+#include "test/simulator/driver/functions.def"
+
+#define UNSUPPORTED(symbol, asked, since)                              \
+  extern "C" {                                                         \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] = &unsupported; \
+  }                                                                    \
+  EXPORT(symbol)
+#define UNSUPPORTED_STREAMED(symbol, asked, since, suffix) \
+  UNSUPPORTED(symbol, asked, since)                        \
+  UNSUPPORTED(symbol##suffix, asked, since)
+#include "test/simulator/driver/unsupported.def"
+
+}  // namespace vramscope::simulator
+
+// How many kernels this process's simulated devices accepted.
+extern "C" [[gnu::visibility("default")]] std::uint64_t vramscope_simulated_launches() {
+  using namespace vramscope::simulator;
+  return admit(Needs::driver) == CUDA_ERROR_NOT_INITIALIZED ? 0 : driver().launches.load();
+}
+
+// Tells `watcher` of memory that comes and goes from now on. For the pretended CUPTI.
+extern "C" [[gnu::visibility("default")]] void vramscope_simulated_watch(
+    vramscope::simulator::Watcher watcher) {
+  using namespace vramscope::simulator;
+  if (admit(Needs::driver) == CUDA_SUCCESS) driver().memory.watch(watcher);
+}
+
+// The k-th allocation call of the device from now on fails (0: none), and every call answers
+// `sticky` (0: none does). For programs that are tests.
+extern "C" [[gnu::visibility("default")]] void vramscope_simulated_fault(int device,
+                                                                         std::uint64_t fail_in,
+                                                                         int sticky) {
+  using namespace vramscope::simulator;
+  if (admit(Needs::driver) != CUDA_SUCCESS) return;
+  Device* const chosen = driver().device(device);
+  if (chosen == nullptr) return;
+  if (fail_in != 0) chosen->accounts.fail_call(fail_in);
+  if (sticky != 0) chosen->accounts.set_sticky(sticky);
+}

@@ -1,0 +1,274 @@
+// Graphs as programs see them: creation, copies, nodes and edges, user objects.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "test/simulator/driver/driver.h"
+
+// Dies with the last reference, of the program or of a graph.
+struct CUuserObject_st {
+  CUuserObject_st(void* pointer, CUhostFn destroy) : pointer(pointer), destroy(destroy) {}
+  CUuserObject_st(const CUuserObject_st&) = delete;
+  CUuserObject_st& operator=(const CUuserObject_st&) = delete;
+  ~CUuserObject_st() { destroy(pointer); }
+
+  void* const pointer;
+  const CUhostFn destroy;
+  std::atomic<std::int64_t> references{0};  // the program's
+};
+
+namespace vramscope::simulator {
+
+namespace {
+
+Handles<CUuserObject_st>& user_objects() {
+  static auto& all = *new Handles<CUuserObject_st>;
+  return all;
+}
+
+// The protocol of all lists: without room the count, with room as many as fit, the rest as null.
+template <class Write>
+CUresult list(std::size_t there, std::size_t* count, bool has_room, Write write) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::size_t room = *count;
+  if (has_room) {
+    for (std::size_t i = 0; i < room; ++i) write(i, i < there);
+  }
+  *count = has_room ? std::min(room, there) : there;
+  return CUDA_SUCCESS;
+}
+
+CUresult list_nodes(const std::vector<CUgraphNode>& there, CUgraphNode* nodes, std::size_t* count) {
+  return list(there.size(), count, nodes != nullptr,
+              [&](std::size_t i, bool filled) { nodes[i] = filled ? there[i] : nullptr; });
+}
+
+void clear(CUgraphEdgeData* edges, const std::size_t* count) {
+  if (edges != nullptr && count != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
+}
+
+bool is_plain(const CUgraphEdgeData* edges, std::size_t count) {
+  return edges == nullptr || std::all_of(edges, edges + count, [](const CUgraphEdgeData& edge) {
+           return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0;
+         });
+}
+
+bool is_edge(CUgraphNode from, CUgraphNode to) {
+  return std::ranges::find(to->after, from) != to->after.end();
+}
+
+// All or none: `wanted` says whether the edges must be there already.
+CUresult check_edges(CUgraph_st& graph, const CUgraphNode* from, const CUgraphNode* to,
+                     std::size_t count, bool wanted) {
+  if (count != 0 && (from == nullptr || to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!are_nodes_of(graph, from + i, 1) || !are_nodes_of(graph, to + i, 1) || from[i] == to[i]) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (is_edge(from[i], to[i]) != wanted) return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+void cut(CUgraphNode from, CUgraphNode to) {
+  std::erase(to->after, from);
+  std::erase(from->before, to);
+}
+
+}  // namespace
+
+namespace body {
+
+CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
+  if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  *graph = graphs().add(std::make_shared<CUgraph_st>());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph handle) {
+  const auto graph = graphs().find(handle);
+  if (!graph || graph->is_child || graph->capturing) return CUDA_ERROR_INVALID_VALUE;
+  graphs().remove(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
+  const auto graph = graphs().find(original);
+  if (!graph || clone == nullptr || has_memory_nodes(*graph)) return CUDA_ERROR_INVALID_VALUE;
+  auto made = copy_of(*graph);
+  made->cloned_from = original;
+  *clone = graphs().add(std::move(made));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeFindInClone(CUgraphNode* node, CUgraphNode original, CUgraph clone) {
+  const auto graph = graphs().find(clone);
+  if (!graph || node == nullptr || graph->cloned_from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = std::ranges::find_if(
+      graph->nodes, [original](const auto& candidate) { return candidate->original == original; });
+  if (found == graph->nodes.end()) return CUDA_ERROR_INVALID_VALUE;
+  *node = found->get();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroyNode(CUgraphNode handle) {
+  const auto node = graph_nodes().find(handle);
+  if (!node || has_memory_nodes(*node->graph)) return CUDA_ERROR_INVALID_VALUE;
+  for (CUgraphNode earlier : node->after) std::erase(earlier->before, handle);
+  for (CUgraphNode later : node->before) std::erase(later->after, handle);
+  graph_nodes().remove(handle);
+  if (node->content.child) graphs().remove(node->content.child.get());
+  std::erase(node->graph->nodes, node);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, std::size_t* count) {
+  const auto graph = graphs().find(handle);
+  if (!graph) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<CUgraphNode> there;
+  for (const auto& node : graph->nodes) there.push_back(node.get());
+  return list_nodes(there, nodes, count);
+}
+
+CUresult cuGraphGetRootNodes(CUgraph handle, CUgraphNode* nodes, std::size_t* count) {
+  const auto graph = graphs().find(handle);
+  if (!graph) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<CUgraphNode> there;
+  for (const auto& node : graph->nodes) {
+    if (node->after.empty()) there.push_back(node.get());
+  }
+  return list_nodes(there, nodes, count);
+}
+
+CUresult cuGraphGetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
+  const auto graph = graphs().find(handle);
+  if (!graph || (from == nullptr) != (to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<std::pair<CUgraphNode, CUgraphNode>> there;
+  for (const auto& node : graph->nodes) {
+    for (CUgraphNode later : node->before) there.emplace_back(node.get(), later);
+  }
+  return list(there.size(), count, from != nullptr, [&](std::size_t i, bool filled) {
+    from[i] = filled ? there[i].first : nullptr;
+    to[i] = filled ? there[i].second : nullptr;
+  });
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                            CUgraphEdgeData* edges, std::size_t* count) {
+  if (from != nullptr) clear(edges, count);
+  return body::cuGraphGetEdges(graph, from, to, count);
+}
+
+CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType* type) {
+  const auto node = graph_nodes().find(handle);
+  if (!node || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *type = node->content.parameters.type;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode handle, CUgraphNode* nodes, std::size_t* count) {
+  const auto node = graph_nodes().find(handle);
+  return node ? list_nodes(node->after, nodes, count) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
+                                       std::size_t* count) {
+  if (nodes != nullptr) clear(edges, count);
+  return body::cuGraphNodeGetDependencies(node, nodes, count);
+}
+
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode handle, CUgraphNode* nodes, std::size_t* count) {
+  const auto node = graph_nodes().find(handle);
+  return node ? list_nodes(node->before, nodes, count) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
+                                         CUgraphEdgeData* edges, std::size_t* count) {
+  if (nodes != nullptr) clear(edges, count);
+  return body::cuGraphNodeGetDependentNodes(node, nodes, count);
+}
+
+CUresult cuGraphAddDependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
+                                std::size_t count) {
+  const auto graph = graphs().find(handle);
+  if (!graph) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = check_edges(*graph, from, to, count, false);
+  if (result != CUDA_SUCCESS) return result;
+  for (std::size_t i = 0; i < count; ++i) {
+    to[i]->after.push_back(from[i]);
+    from[i]->before.push_back(to[i]);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                   const CUgraphEdgeData* edges, std::size_t count) {
+  if (!is_plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
+  return body::cuGraphAddDependencies(graph, from, to, count);
+}
+
+CUresult cuGraphRemoveDependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
+                                   std::size_t count) {
+  const auto graph = graphs().find(handle);
+  if (!graph || has_memory_nodes(*graph)) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = check_edges(*graph, from, to, count, true);
+  if (result != CUDA_SUCCESS) return result;
+  for (std::size_t i = 0; i < count; ++i) cut(from[i], to[i]);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                      const CUgraphEdgeData* edges, std::size_t count) {
+  if (!is_plain(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+  return body::cuGraphRemoveDependencies(graph, from, to, count);
+}
+
+CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy, unsigned count,
+                            unsigned flags) {
+  if (object == nullptr || destroy == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return CUDA_ERROR_INVALID_VALUE;
+  auto made = std::make_shared<CUuserObject_st>(pointer, destroy);
+  made->references = count;
+  *object = user_objects().add(std::move(made));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRetain(CUuserObject handle, unsigned count) {
+  const auto object = user_objects().find(handle);
+  if (!object || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  object->references += count;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRelease(CUuserObject handle, unsigned count) {
+  const auto object = user_objects().find(handle);
+  if (!object || count == 0 || object->references < count) return CUDA_ERROR_INVALID_VALUE;
+  if ((object->references -= count) == 0) user_objects().remove(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRetainUserObject(CUgraph handle, CUuserObject object_handle, unsigned count,
+                                 unsigned flags) {
+  const auto graph = graphs().find(handle);
+  const auto object = user_objects().find(object_handle);
+  if (!graph || !object || count == 0 || flags > CU_GRAPH_USER_OBJECT_MOVE) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  graph->objects.insert(graph->objects.end(), count, object);
+  if (flags == CU_GRAPH_USER_OBJECT_MOVE) return body::cuUserObjectRelease(object_handle, count);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphReleaseUserObject(CUgraph handle, CUuserObject object, unsigned count) {
+  const auto graph = graphs().find(handle);
+  if (!graph || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto same = [object](const auto& held) { return held.get() == object; };
+  if (std::ranges::count_if(graph->objects, same) < count) return CUDA_ERROR_INVALID_VALUE;
+  for (unsigned i = 0; i < count; ++i) {
+    graph->objects.erase(std::ranges::find_if(graph->objects, same));
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,175 @@
+// cuGetProcAddress: the newest ABI of a name that the asker knows, in the flavour it wants.
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "test/simulator/driver/gates.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+constexpr int kFirstPerThread = 7000;  // CUDA 7 brought per-thread default streams
+
+struct Entry {
+  std::string_view symbol;
+  std::string_view asked;
+  int since;
+  bool per_thread;
+  void (*address)();
+};
+
+constexpr Entry kEntries[] = {
+#define DRIVER(symbol, asked, since, needs) \
+  {#symbol, #asked, since, false, vramscope_gate_##symbol},
+#define STREAMED(symbol, asked, since, suffix, needs) \
+  UNSUPPORTED_STREAMED(symbol, asked, since, suffix)
+#define UNSUPPORTED(symbol, asked, since) {#symbol, #asked, since, false, vramscope_gate_##symbol},
+#define UNSUPPORTED_STREAMED(symbol, asked, since, suffix)              \
+  {#symbol, #asked, since, false, vramscope_gate_##symbol},             \
+      {#symbol #suffix, #asked, std::max(since, kFirstPerThread), true, \
+       vramscope_gate_##symbol##suffix},
+#include "test/simulator/driver/functions.def"
+#include "test/simulator/driver/unsupported.def"
+};
+
+// A driver of that version, or one that lacks some entries, has no such symbol.
+bool is_absent(const Entry& entry, const Configuration& settings) {
+  if (entry.since > settings.driver_version) return true;
+  return std::ranges::any_of(settings.lacks, [&entry](const std::string& name) {
+    return name == entry.asked || name == entry.symbol;
+  });
+}
+
+// Takes a symbol out of what dlsym looks through: one without an address counts as undefined.
+void hide(const Entry& entry) {
+  Dl_info info;
+  void* found = nullptr;
+  if (dladdr1(reinterpret_cast<void*>(entry.address), &info, &found, RTLD_DL_SYMENT) == 0) return;
+  if (found == nullptr || entry.symbol != info.dli_sname) return;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(found) / page * page;
+  const auto bytes = reinterpret_cast<std::uintptr_t>(found) + sizeof(ElfW(Sym)) - first;
+  if (mprotect(reinterpret_cast<void*>(first), bytes, PROT_READ | PROT_WRITE) != 0) return;
+  auto* symbol = static_cast<ElfW(Sym)*>(found);
+  symbol->st_value = 0;
+  symbol->st_shndx = SHN_UNDEF;
+  mprotect(reinterpret_cast<void*>(first), bytes, PROT_READ);
+}
+
+// As the library is loaded. Programs that link the driver were bound before; they may choose other
+// settings until cuInit.
+[[gnu::constructor]] void hide_absent_symbols() {
+  const char* const text = std::getenv("VRAMSCOPE_SIM");
+  const Parsed parsed = parse_configuration(text == nullptr ? "" : text);
+  for (const Entry& entry : kEntries) {
+    if (is_absent(entry, parsed.configuration)) hide(entry);
+  }
+}
+
+using Index = std::unordered_map<std::string_view, std::vector<const Entry*>>;
+
+const Index& index() {
+  static const Index& once = *[] {
+    auto* made = new Index;
+    for (const Entry& entry : kEntries) {
+      if (!is_absent(entry, configuration())) (*made)[entry.asked].push_back(&entry);
+    }
+    return made;
+  }();
+  return once;
+}
+
+struct Answer {
+  void* address = nullptr;
+  CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+};
+
+// A per-thread twin beats the legacy function of the same age; age beats nothing else.
+bool better(const Entry& entry, const Entry* best) {
+  if (best == nullptr || entry.per_thread != best->per_thread) {
+    return best == nullptr || entry.per_thread;
+  }
+  return entry.since > best->since;
+}
+
+Answer look_up(std::string_view name, int version, bool per_thread) {
+  const auto found = index().find(name);
+  if (found == index().end()) return {};
+  const Entry* best = nullptr;
+  for (const Entry* entry : found->second) {
+    if (entry->since > version || (entry->per_thread && !per_thread)) continue;
+    if (better(*entry, best)) best = entry;
+  }
+  if (best == nullptr) return {nullptr, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT};
+  return {reinterpret_cast<void*>(best->address), CU_GET_PROC_ADDRESS_SUCCESS};
+}
+
+CUresult query(const char* name, void** function, int version, cuuint64_t flags, Answer* answer) {
+  constexpr cuuint64_t kBoth =
+      CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  if (name == nullptr || function == nullptr || flags >= kBoth) return CUDA_ERROR_INVALID_VALUE;
+  if (version > configuration().driver_version) return CUDA_ERROR_INVALID_VALUE;
+  *answer = look_up(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+  *function = answer->address;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+namespace body {
+
+// The ABI of CUDA 11.3: no status, so that a name without an answer is an error.
+CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags) {
+  Answer answer;
+  const CUresult result = query(name, function, version, flags, &answer);
+  if (result != CUDA_SUCCESS) return result;
+  return answer.address == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
+// The ABI of CUDA 12: success without an address, told by the status (cuda.h 13.0).
+CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+  Answer answer;
+  const CUresult result = query(name, function, version, flags, &answer);
+  if (result == CUDA_SUCCESS && status != nullptr) *status = answer.status;
+  return result;
+}
+
+namespace {
+
+// Tells `vramscope run` that the line about this program has been said.
+void note_refusal() {
+  const char* note = std::getenv("VRAMSCOPE_NOTE_FILE");
+  const int file = note == nullptr ? -1 : open(note, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = write(file, "?\n", 2);
+  close(file);
+}
+
+}  // namespace
+
+// Only NVIDIA's own runtime asks, for a self-test of the driver that is not ours to answer.
+CUresult cuGetExportTable(const void**, const CUuuid*) {
+  std::fprintf(stderr,
+               "vramscope: %s: a program with NVIDIA's runtime linked statically (or its own "
+               "libcudart) cannot run on the simulated device; link with -cudart shared\n",
+               program_invocation_short_name);
+  note_refusal();
+  _exit(125);
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,167 @@
+// Device and managed memory: allocation, free, and questions about amounts and ranges.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "test/simulator/device/imports.h"
+#include "test/simulator/device/managed_ranges.h"
+#include "test/simulator/driver/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+constexpr std::uint64_t kPitchAlignment = 512;  // what current devices answer
+
+void sleep_us(std::uint64_t us) {
+  if (us != 0) std::this_thread::sleep_for(std::chrono::microseconds(us));
+}
+
+CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
+  CUcontext context = current_context();
+  reclaim_from_pools(driver().device_of(context), bytes);
+  const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
+  if (!grant.status.ok()) return result_of(grant.status);
+  driver().device_of(context).shadow.settle(grant.address, bytes);
+  driver().memory.add({.start = grant.address,
+                       .bytes = bytes,
+                       .kind = Kind::device,
+                       .context = context,
+                       .device = context->device});
+  *pointer = grant.address;
+  return CUDA_SUCCESS;
+}
+
+// A managed range has pages of its own: the host reads and writes them at the same address.
+CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned flags) {
+  CUcontext context = current_context();
+  Device& device = driver().device_of(context);
+  reclaim_from_pools(device, bytes);
+  const Grant grant = device.accounts.allocate(Memory::device, std::max(bytes, kOwnGranulesFrom));
+  if (!grant.status.ok()) return result_of(grant.status);
+  if (!device.shadow.open_to_host(grant.address, bytes)) {
+    (void)device.accounts.release(grant.address);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  driver().memory.add({.start = grant.address,
+                       .bytes = bytes,
+                       .kind = Kind::managed,
+                       .context = context,
+                       .device = context->device,
+                       .flags = flags});
+  *pointer = grant.address;
+  return CUDA_SUCCESS;
+}
+
+void give_back_on_device(const Allocation& allocation) {
+  Device& device = *driver().devices[static_cast<std::size_t>(allocation.device)];
+  if (device.graphs.contains(allocation.start)) {
+    if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
+    return;
+  }
+  if (allocation.pool != nullptr) return allocation.pool->give(allocation.start, allocation.bytes);
+  if (allocation.kind == Kind::managed) {
+    device.shadow.close_to_host(allocation.start, allocation.bytes);
+    managed_ranges().forget(allocation.start, allocation.bytes);
+  }
+  device.shadow.discard(allocation.start, allocation.bytes);
+  (void)device.accounts.release(allocation.start);
+}
+
+unsigned narrow(std::size_t bytes) {
+  return static_cast<unsigned>(std::min<std::size_t>(bytes, std::numeric_limits<unsigned>::max()));
+}
+
+}  // namespace
+
+void Driver::give_back(const Allocation& allocation) {
+  if (allocation.kind == Kind::registered) return;
+  if (allocation.origin == Origin::imported) {
+    end_import(allocation.start);
+    return;
+  }
+  if (allocation.kind == Kind::pinned) {
+    munmap(reinterpret_cast<void*>(allocation.start), allocation.bytes);
+    return;
+  }
+  give_back_on_device(allocation);
+}
+
+namespace body {
+
+CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  return allocate(pointer, bytes);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_t width,
+                            std::size_t height, unsigned element) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || pitch == nullptr || width == 0 || height == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (element != 4 && element != 8 && element != 16) return CUDA_ERROR_INVALID_VALUE;
+  constexpr std::size_t kMost = std::size_t{1} << 48;  // beyond any device; keeps the product small
+  if (width > kMost || height > kMost / width) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::size_t row = round_up(width, kPitchAlignment);
+  const CUresult result = allocate(pointer, row * height);
+  if (result == CUDA_SUCCESS) *pitch = row;
+  return result;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned flags) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return allocate_managed(pointer, bytes, flags);
+}
+
+// Waits for all work first, as callers rely on (kokkos#9307); memory of a pool gets
+// no such wait (row 7). A broken device shows with memory of its own, whatever context is current.
+CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == 0) return CUDA_SUCCESS;
+  const auto freeable = [](const Allocation& allocation) { return allocation.is_freeable(); };
+  const auto found = driver().memory.find(pointer);
+  if (!found || found->start != pointer || !freeable(*found)) return CUDA_ERROR_INVALID_VALUE;
+  if (found->kind != Kind::stream_ordered) driver().wait_for_all_work();
+  if (const CUresult broken = check_device_of(*found); broken != CUDA_SUCCESS) return broken;
+  sleep_us(configuration().slow_free_us);
+  const auto taken = driver().memory.take(pointer, freeable);
+  if (!taken) return CUDA_ERROR_INVALID_VALUE;
+  driver().give_back(*taken);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  const SimulatedDevice& accounts = driver().device_of(current_context()).accounts;
+  if (free != nullptr) *free = accounts.free_bytes();
+  if (total != nullptr) *total = accounts.capacity();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(unsigned* free, unsigned* total) {
+  const SimulatedDevice& accounts = driver().device_of(current_context()).accounts;
+  if (free != nullptr) *free = narrow(accounts.free_bytes());
+  if (total != nullptr) *total = narrow(accounts.capacity());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* start, std::size_t* bytes, CUdeviceptr pointer) {
+  const auto found = driver().memory.find(pointer);
+  if (!found) return CUDA_ERROR_NOT_FOUND;
+  if (start != nullptr) *start = found->start;
+  if (bytes != nullptr) *bytes = found->bytes;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

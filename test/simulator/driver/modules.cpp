@@ -1,0 +1,297 @@
+// Modules, functions and launches: accepted and counted, never executed.
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "test/simulator/driver/driver.h"
+
+// A name is all that is known about code.
+struct CUmod_st {
+  std::mutex mutex;             // guards functions
+  CUcontext context = nullptr;  // that it was loaded into; null: none
+  std::map<std::string, std::shared_ptr<CUfunc_st>> functions;
+};
+struct CUfunc_st {
+  std::string name;
+  CUmodule module = nullptr;
+};
+
+namespace vramscope::simulator {
+
+namespace {
+
+// A library is a module, a kernel a function: the same objects under the vendor's two names.
+CUmodule module_of(CUlibrary library) { return reinterpret_cast<CUmodule>(library); }
+CUkernel kernel_of(CUfunction function) { return reinterpret_cast<CUkernel>(function); }
+CUfunction function_of(CUkernel kernel) { return reinterpret_cast<CUfunction>(kernel); }
+
+Handles<CUmod_st>& modules() {
+  static auto& all = *new Handles<CUmod_st>;
+  return all;
+}
+
+Handles<CUfunc_st>& functions() {
+  static auto& all = *new Handles<CUfunc_st>;
+  return all;
+}
+
+CUresult load(CUmodule* module, const void* image) {
+  if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto made = std::make_shared<CUmod_st>();
+  made->context = current_context();
+  if (made->context != nullptr && !keep_for(made->context, driver().configuration.module_bytes)) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *module = modules().add(made);
+  return CUDA_SUCCESS;
+}
+
+CUresult find(CUfunction* function, CUmodule handle, const char* name) {
+  if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto module = modules().find(handle);
+  if (!module) return CUDA_ERROR_INVALID_HANDLE;
+  const std::lock_guard lock(module->mutex);
+  auto& found = module->functions[name];
+  if (!found) {
+    found = std::make_shared<CUfunc_st>(CUfunc_st{name, handle});
+    functions().add(found);
+  }
+  *function = found.get();
+  return CUDA_SUCCESS;
+}
+
+bool good_shape(unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y,
+                unsigned z) {
+  return grid_x != 0 && grid_y != 0 && grid_z != 0 && x != 0 && y != 0 && z != 0 &&
+         std::uint64_t{x} * y * z <= 1024;  // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+}
+
+CUresult launch(CUfunction function, CUstream handle, const CUDA_KERNEL_NODE_PARAMS_v3& shape) {
+  if (!functions().find(function)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!good_shape(shape.gridDimX, shape.gridDimY, shape.gridDimZ, shape.blockDimX, shape.blockDimY,
+                  shape.blockDimZ)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  CUgraphNodeParams node = parameters_for(CU_GRAPH_NODE_TYPE_KERNEL);
+  node.kernel = shape;
+  const bool captured = capture_of(*stream) != nullptr;
+  const CUresult result = submit(*stream, {}, nullptr, &node);
+  if (result == CUDA_SUCCESS && !captured) ++driver().launches;
+  return result;
+}
+
+CUresult attribute_of(int* value, CUfunction_attribute name, CUfunction function) {
+  if (value == nullptr || !functions().find(function)) return CUDA_ERROR_INVALID_VALUE;
+  switch (name) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *value = 1024;
+      break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      *value = 32;
+      break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      *value = 90;
+      break;
+    default:
+      *value = 0;
+      break;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult known(CUfunction function) {
+  return functions().find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult occupancy(int* blocks, int block_size) {
+  if (blocks == nullptr || block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
+  *blocks = block_size > 1024 ? 0 : 2048 / block_size;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+bool is_function(CUfunction function) { return functions().find(function) != nullptr; }
+
+namespace body {
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) { return load(module, path); }
+CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load(module, image); }
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+  return load(module, image);
+}
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load(module, image); }
+
+CUresult cuModuleUnload(CUmodule module) {
+  const auto leaving = modules().find(module);
+  if (!leaving || !modules().remove(module)) return CUDA_ERROR_INVALID_HANDLE;
+  const std::uint64_t bytes = driver().configuration.module_bytes;
+  // What was loaded into a context that has ended went with it.
+  if (leaving->context != nullptr && leaving->context->kept >= bytes) {
+    keep_less_for(leaving->context, bytes);
+  }
+  functions().remove_if([module](const CUfunc_st& f) { return f.module == module; });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return find(function, module, name);
+}
+
+// What a module holds is not looked at: it has no variables.
+CUresult cuModuleGetGlobal_v2(CUdeviceptr*, std::size_t*, CUmodule module, const char* name) {
+  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return modules().find(module) ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *mode = CU_MODULE_LAZY_LOADING;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned,
+                           CUlibraryOption*, void**, unsigned) {
+  return load(reinterpret_cast<CUmodule*>(library), code);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**,
+                               unsigned, CUlibraryOption*, void**, unsigned) {
+  return load(reinterpret_cast<CUmodule*>(library), path);
+}
+
+CUresult cuLibraryUnload(CUlibrary library) { return body::cuModuleUnload(module_of(library)); }
+
+CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!modules().find(module_of(library))) return CUDA_ERROR_INVALID_HANDLE;
+  *module = module_of(library);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+  CUfunction function = nullptr;
+  if (kernel == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = find(&function, module_of(library), name);
+  if (result == CUDA_SUCCESS) *kernel = kernel_of(function);
+  return result;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, std::size_t* bytes, CUlibrary library,
+                            const char* name) {
+  return body::cuModuleGetGlobal_v2(pointer, bytes, module_of(library), name);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr* pointer, std::size_t* bytes, CUlibrary library,
+                             const char* name) {
+  return body::cuModuleGetGlobal_v2(pointer, bytes, module_of(library), name);
+}
+
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult no = known(function_of(kernel)); no != CUDA_SUCCESS) return no;
+  *function = function_of(kernel);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetAttribute(int* value, CUfunction_attribute name, CUkernel kernel, CUdevice) {
+  return attribute_of(value, name, function_of(kernel));
+}
+CUresult cuKernelSetAttribute(CUfunction_attribute, int, CUkernel kernel, CUdevice) {
+  return known(function_of(kernel));
+}
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache, CUdevice) {
+  return known(function_of(kernel));
+}
+CUresult cuKernelGetName(const char** name, CUkernel kernel) {
+  return body::cuFuncGetName(name, function_of(kernel));
+}
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute name, CUfunction function) {
+  return attribute_of(value, name, function);
+}
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int) {
+  return known(function);
+}
+CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) { return known(function); }
+CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig) { return known(function); }
+CUresult cuFuncLoad(CUfunction function) { return known(function); }
+
+CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
+  if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *state = CU_FUNCTION_LOADING_STATE_LOADED;
+  return known(function);
+}
+
+CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
+  const auto found = functions().find(function);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *module = found->module;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction function) {
+  const auto found = functions().find(function);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *name = found->name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned x, unsigned y, unsigned z, unsigned shared, CUstream stream,
+                        void** parameters, void** extra) {
+  return launch(
+      function, stream,
+      {function, grid_x, grid_y, grid_z, x, y, z, shared, parameters, extra, nullptr, nullptr});
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned x, unsigned y, unsigned z,
+                                   unsigned shared, CUstream stream, void** parameters) {
+  return body::cuLaunchKernel(function, grid_x, grid_y, grid_z, x, y, z, shared, stream, parameters,
+                              nullptr);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void** parameters,
+                          void** extra) {
+  if (c == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return body::cuLaunchKernel(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
+                              c->blockDimY, c->blockDimZ, c->sharedMemBytes, c->hStream, parameters,
+                              extra);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_size,
+                                                     std::size_t) {
+  return occupancy(blocks, block_size);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction,
+                                                              int block_size, std::size_t,
+                                                              unsigned) {
+  return occupancy(blocks, block_size);
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction, CUoccupancyB2DSize,
+                                          std::size_t, int limit) {
+  if (grid == nullptr || block == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *block = limit > 0 && limit < 1024 ? limit : 1024;
+  *grid = 32;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction function,
+                                                   CUoccupancyB2DSize shared, std::size_t bytes,
+                                                   int limit, unsigned) {
+  return body::cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, bytes, limit);
+}
+
+CUresult cuProfilerStart() { return CUDA_SUCCESS; }
+CUresult cuProfilerStop() { return CUDA_SUCCESS; }
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,144 @@
+// Pinned and registered host memory: ordinary pages that the driver knows about.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "test/simulator/driver/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+constexpr unsigned kHostFlags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                                    CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+
+Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
+// Whether the process has pages at all of the range.
+bool is_mapped(Address start, std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 4096;
+  unsigned char present[4096];
+  const Address end = start + bytes;
+  for (Address at = start / kPage * kPage; at < end; at += sizeof present * kPage) {
+    const std::uint64_t pages = std::min(sizeof present, (end - at + kPage - 1) / kPage);
+    if (mincore(reinterpret_cast<void*>(at), pages * kPage, present) != 0) return false;
+  }
+  return true;
+}
+
+CUresult pin(void** pointer, std::size_t bytes, unsigned flags) {
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  CUcontext context = current_context();
+  driver().memory.add({.start = address_of(start),
+                       .bytes = bytes,
+                       .kind = Kind::pinned,
+                       .context = context,
+                       .device = context->device,
+                       .flags = flags});
+  *pointer = start;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+namespace body {
+
+// Zero bytes succeed and give no memory (seen on driver 590).
+CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || (flags & ~kHostFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0) {
+    *pointer = nullptr;
+    return CUDA_SUCCESS;
+  }
+  return pin(pointer, bytes, flags);
+}
+
+CUresult cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
+  return body::cuMemHostAlloc(pointer, bytes, 0);
+}
+
+CUresult cuMemAllocHost(void** pointer, unsigned bytes) {
+  return body::cuMemHostAlloc(pointer, bytes, 0);
+}
+
+CUresult cuMemFreeHost(void* pointer) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr) return CUDA_SUCCESS;
+  const auto pinned = [](const Allocation& a) { return a.kind == Kind::pinned; };
+  const auto found = driver().memory.find(address_of(pointer));
+  if (!found || found->start != address_of(pointer) || !pinned(*found)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  driver().wait_for_all_work();
+  const auto taken = driver().memory.take(address_of(pointer), pinned);
+  if (!taken) return CUDA_ERROR_INVALID_VALUE;
+  driver().give_back(*taken);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr || bytes == 0 || (flags & ~kRegisterFlags) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (address_of(pointer) + bytes < bytes || driver().is_device_address(address_of(pointer))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0 && !is_mapped(address_of(pointer), bytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CUcontext context = current_context();
+  const bool added = driver().memory.add({.start = address_of(pointer),
+                                          .bytes = bytes,
+                                          .kind = Kind::registered,
+                                          .context = context,
+                                          .device = context->device,
+                                          .flags = flags});
+  return added ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+
+CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
+  return body::cuMemHostRegister_v2(pointer, bytes, flags);
+}
+
+// Interior pointers and memory of cuMemHostAlloc are invalid (row 26); memory that is not known at
+// all was not registered.
+CUresult cuMemHostUnregister(void* pointer) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = driver().memory.find(address_of(pointer));
+  if (!found) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  const auto registered = [](const Allocation& a) { return a.kind == Kind::registered; };
+  if (found->start != address_of(pointer) || !registered(*found)) return CUDA_ERROR_INVALID_VALUE;
+  driver().wait_for_all_work();
+  return driver().memory.take(address_of(pointer), registered) ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* pointer, unsigned flags) {
+  if (device == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = driver().memory.find(address_of(pointer));
+  if (!found || !found->on_host()) return CUDA_ERROR_INVALID_VALUE;
+  *device = address_of(pointer);
+  return CUDA_SUCCESS;
+}
+
+// Under unified addressing all pinned memory is mapped and portable to ask for: flags 0 read back
+// as DEVICEMAP (row 26).
+CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = driver().memory.find(address_of(pointer));
+  if (!found || found->kind != Kind::pinned) return CUDA_ERROR_INVALID_VALUE;
+  *flags = found->flags | CU_MEMHOSTALLOC_DEVICEMAP;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

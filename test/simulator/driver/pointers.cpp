@@ -1,0 +1,192 @@
+// Questions about pointers.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "test/simulator/device/virtual_memory.h"
+#include "test/simulator/driver/driver.h"
+
+namespace vramscope::simulator {
+
+namespace {
+
+// Writes an attribute of the type that cuda.h names for it.
+template <class Value>
+CUresult write(void* to, Value value) {
+  std::memcpy(to, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+
+CUmemorytype type_of(const Allocation& allocation) {
+  return allocation.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+bool host_reaches(const Allocation& allocation) {
+  return allocation.on_host() || allocation.kind == Kind::managed;
+}
+
+unsigned access_of(const Allocation& a) {
+  const bool read_only =
+      a.kind == Kind::registered && (a.flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0;
+  return read_only ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                   : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+}
+
+// Asking sets SYNC_MEMOPS (cuda.h).
+CUresult write_tokens(const Allocation& a, void* value) {
+  if (!a.is_plain()) return CUDA_ERROR_INVALID_VALUE;
+  driver().memory.set_sync_memops(a.start, true);
+  return write(value,
+               CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{.p2pToken = a.buffer_id, .vaSpaceToken = 1});
+}
+
+// Reserved addresses: questions about the reservation, and about the memory that is mapped there.
+CUresult answer_reserved(const Reserved& reserved, CUpointer_attribute name, CUdeviceptr pointer,
+                         void* value) {
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return write(value, reserved.start);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return write(value, std::size_t{reserved.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return write(value, reserved.memory != nullptr);
+    default:
+      break;
+  }
+  if (!reserved.memory) return CUDA_ERROR_INVALID_VALUE;
+  const CUmemAllocationProp& properties = reserved.memory->properties();
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      if (reserved.access == 0) return CUDA_ERROR_INVALID_VALUE;
+      return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return write(value, cuuint64_t{properties.requestedHandleTypes});
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return write(value, properties.allocFlags.gpuDirectRDMACapable != 0);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return write(value, reserved.access);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return write(value, cuuint64_t{reserved.memory->id()});
+    default:
+      return CUDA_ERROR_NOT_FOUND;  // as for other memory
+  }
+}
+
+CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr pointer, void* value) {
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return write(value, a.context);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return write(value, unsigned{type_of(a)});
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (!host_reaches(a)) return CUDA_ERROR_INVALID_VALUE;
+      return write(value, pointer);
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return write_tokens(a, value);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return write(value, int{a.sync_memops});
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      return write(value, a.buffer_id);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return write(value, a.kind == Kind::managed);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return write(value, a.device);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return write(value, a.is_plain());
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return write(value, a.start);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return write(value, std::size_t{a.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return write(value, true);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return write(value, cuuint64_t{0});
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return write(value, false);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return write(value, access_of(a));
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return write(value, a.pool);
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      return write(value, std::size_t{a.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      return write(value, a.start);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return write(value, a.buffer_id);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      return write(value, false);
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+// Any address that the driver knows.
+CUresult answer_any(CUpointer_attribute name, CUdeviceptr pointer, void* value) {
+  if (const auto reserved = virtual_memory().describe(pointer, current_context()->device)) {
+    const CUresult result = answer_reserved(*reserved, name, pointer, value);
+    if (result != CUDA_ERROR_NOT_FOUND) return result;
+  }
+  const auto found = driver().memory.find(pointer);
+  return found ? answer(*found, name, pointer, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+// What cuPointerGetAttributes gives for a pointer that no driver knows (cuda.h).
+void answer_unknown(CUpointer_attribute name, void* value) {
+  switch (name) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      (void)write(value, int{CU_DEVICE_INVALID});
+      return;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      (void)write(value, 0);
+      return;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      (void)write(value, false);
+      return;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return;
+    default:
+      (void)write(value, cuuint64_t{0});
+      return;
+  }
+}
+
+}  // namespace
+
+namespace body {
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute name, CUdeviceptr pointer) {
+  if (value == nullptr || name <= 0 || name > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return answer_any(name, pointer, value);
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* names, void** values,
+                                CUdeviceptr pointer) {
+  if (count == 0 || names == nullptr || values == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (unsigned i = 0; i < count; ++i) {
+    if (values[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    answer_unknown(names[i], values[i]);
+    (void)answer_any(names[i], pointer, values[i]);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute name, CUdeviceptr pointer) {
+  if (value == nullptr || name != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
+  const auto found = driver().memory.find(pointer);
+  if (!found || found->on_host()) return CUDA_ERROR_INVALID_VALUE;
+  driver().memory.set_sync_memops(found->start, *static_cast<const int*>(value) != 0);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace body
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,91 @@
+// A small libnvidia-ml.so.1 over what simulated processes with one device tell each other
+// (VRAMSCOPE_SIM=shared=...). Without that each has devices of its own: nothing is used.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "test/simulator/device/configuration.h"
+#include "test/simulator/device/shared_use.h"
+
+using namespace vramscope::simulator;
+
+namespace {
+
+// As in NVML's header, which is not needed here.
+constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6, kUninitialized = 1;
+struct MemoryInfo {
+  unsigned long long total, free, used;
+};
+struct Process {
+  unsigned int pid;
+  unsigned long long used_bytes;
+  unsigned int gpu_instance, compute_instance;
+};
+
+std::unique_ptr<Configuration> configuration;
+std::unique_ptr<SharedUse> use;
+
+// Handles are ordinals, from 1 on.
+using Device = std::uintptr_t;
+bool is_device(Device device) {
+  return configuration && device >= 1 && device <= static_cast<Device>(configuration->devices);
+}
+int ordinal(Device device) { return static_cast<int>(device) - 1; }
+
+}  // namespace
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED int nvmlInit_v2() {
+  const char* settings = std::getenv("VRAMSCOPE_SIM");
+  configuration = std::make_unique<Configuration>(
+      parse_configuration(settings != nullptr ? settings : "").configuration);
+  if (!configuration->shared.empty()) use = std::make_unique<SharedUse>(configuration->shared);
+  if (use && !use->ok()) use.reset();
+  return kSuccess;
+}
+
+EXPORTED int nvmlShutdown() {
+  use.reset();
+  configuration.reset();
+  return kSuccess;
+}
+
+EXPORTED int nvmlDeviceGetCount_v2(unsigned int* count) {
+  if (!configuration) return kUninitialized;
+  *count = static_cast<unsigned int>(configuration->devices);
+  return kSuccess;
+}
+
+EXPORTED int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
+  *device = index + 1;
+  return is_device(*device) ? kSuccess : kNotFound;
+}
+
+// What the simulated driver's cuDeviceGetUuid gives: "vramscope-sim", zeroes, the ordinal.
+EXPORTED int nvmlDeviceGetUUID(Device device, char* text, unsigned int size) {
+  if (!is_device(device)) return kInvalidArgument;
+  std::snprintf(text, size, "GPU-7672616d-7363-6f70-652d-73696d0000%02x", ordinal(device));
+  return kSuccess;
+}
+
+EXPORTED int nvmlDeviceGetMemoryInfo(Device device, MemoryInfo* memory) {
+  if (!is_device(device)) return kInvalidArgument;
+  const std::uint64_t used = use ? use->used_by_others(ordinal(device)) : 0;
+  *memory = {configuration->capacity, configuration->capacity - used, used};
+  return kSuccess;
+}
+
+EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned int* count,
+                                                     Process* processes) {
+  if (!is_device(device)) return kInvalidArgument;
+  unsigned int found = 0;
+  if (use) {
+    use->each_other(ordinal(device), [&](std::uint32_t pid, std::uint64_t bytes) {
+      if (found < *count) processes[found++] = {pid, bytes, ~0U, ~0U};
+    });
+  }
+  *count = found;
+  return kSuccess;
+}

@@ -1,0 +1,69 @@
+// The exported symbols of the small runtime: each prepares, runs its body, keeps the last error.
+// SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
+
+#include "test/simulator/runtime/runtime.h"
+
+namespace cudart {
+
+namespace {
+
+class FlavourScope {
+ public:
+  explicit FlavourScope(bool per_thread) : before_(per_thread_default()) {
+    per_thread_default() = per_thread;
+  }
+  ~FlavourScope() { per_thread_default() = before_; }
+
+ private:
+  bool before_;
+};
+
+}  // namespace
+
+// "Not ready" is an answer, not an error (driver_types.h).
+[[nodiscard]] cudaError_t keep(cudaError_t error) {
+  if (error != cudaSuccess && error != cudaErrorNotReady) last_error() = error;
+  return error;
+}
+
+// Stands in every stack, so not in an anonymous namespace: by "cudart::" a profiler tells that
+// these frames are the runtime's.
+template <bool kPerThread, RuntimeNeeds kNeeds, auto kBody, class Result, class... Parameters>
+Result enter(Parameters... arguments) {
+  const FlavourScope scope(kPerThread);
+  if constexpr (kNeeds == RuntimeNeeds::plain) {
+    return kBody(arguments...);
+  } else {
+    const cudaError_t refusal = prepare(kNeeds);
+    return keep(refusal == cudaSuccess ? kBody(arguments...) : refusal);
+  }
+}
+
+template <bool kPerThread, RuntimeNeeds kNeeds, auto kBody, class Result, class... Parameters>
+constexpr auto gate(Result (*)(Parameters...)) {
+  return &enter<kPerThread, kNeeds, kBody, Result, Parameters...>;
+}
+
+#define EXPORT(symbol, body, per_thread, needs)            \
+  extern "C" {                                             \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] =   \
+      gate<per_thread, RuntimeNeeds::needs, &body>(&body); \
+  }                                                        \
+  asm(".text\n"                                            \
+      ".p2align 4\n"                                       \
+      ".globl " #symbol                                    \
+      "\n"                                                 \
+      ".type " #symbol ", @function\n" #symbol             \
+      ":\n"                                                \
+      "jmp *vramscope_slot_" #symbol                       \
+      "(%rip)\n"                                           \
+      ".size " #symbol ", . - " #symbol "\n");
+
+#define RUNTIME(symbol, needs) EXPORT(symbol, runtime::symbol, false, needs)
+#define RUNTIME_STREAMED(symbol, suffix, needs) \
+  EXPORT(symbol, runtime::symbol, false, needs) \
+  EXPORT(symbol##suffix, runtime::symbol, true, needs)
+#include "test/simulator/runtime/functions.def"
+
+}  // namespace cudart

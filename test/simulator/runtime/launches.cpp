@@ -1,0 +1,223 @@
+// The small runtime: kernels, as nvcc's programs announce and launch them. The simulated device
+// accepts and counts a launch; it executes none.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "test/simulator/runtime/runtime.h"
+
+namespace cudart {
+
+namespace {
+
+// What a program's start-up code announced. Never destroyed: programs unregister at exit.
+struct Announced {
+  std::mutex mutex;
+  std::map<const void*, std::string> kernels;          // host function -> device name
+  std::map<const void*, std::size_t> variables;        // host variable -> bytes
+  std::map<const void*, CUdeviceptr> variable_memory;  // allocated when first asked for
+  CUmodule module = nullptr;
+  std::map<const void*, CUfunction> functions;
+};
+
+Announced& announced() {
+  static Announced& all = *new Announced;
+  return all;
+}
+
+struct Configuration {
+  dim3 grid, block;
+  std::size_t shared;
+  cudaStream_t stream;
+};
+
+std::vector<Configuration>& configurations() {
+  thread_local std::vector<Configuration> stack;
+  return stack;
+}
+
+// A module that the simulated driver takes for any kernel: it looks at no code.
+constexpr char kAnyModule[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+cudaError_t function_of(const void* host, CUfunction* function) {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  const auto kernel = all.kernels.find(host);
+  if (kernel == all.kernels.end()) return cudaErrorInvalidDeviceFunction;
+  if (const auto known = all.functions.find(host); known != all.functions.end()) {
+    *function = known->second;
+    return cudaSuccess;
+  }
+  if (all.module == nullptr) {
+    const CUresult result = the_driver().cuModuleLoadData(&all.module, kAnyModule);
+    if (result != CUDA_SUCCESS) return error_of(result);
+  }
+  const CUresult result =
+      the_driver().cuModuleGetFunction(function, all.module, kernel->second.c_str());
+  if (result == CUDA_SUCCESS) all.functions[host] = *function;
+  return error_of(result);
+}
+
+}  // namespace
+
+void forget_modules() {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  all.module = nullptr;
+  all.functions.clear();
+  all.variable_memory.clear();
+}
+
+namespace runtime {
+
+cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared, cudaStream_t stream) {
+  CUfunction function = nullptr;
+  if (const cudaError_t error = function_of(host, &function)) return error;
+  return error_of(the_driver().cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y,
+                                              block.z, static_cast<unsigned>(shared), stream,
+                                              arguments, nullptr));
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* host,
+                                void** arguments) {
+  if (config == nullptr) return cudaErrorInvalidValue;
+  return runtime::cudaLaunchKernel(host, config->gridDim, config->blockDim, arguments,
+                                   config->dynamicSmemBytes, config->stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** arguments,
+                                        std::size_t shared, cudaStream_t stream) {
+  CUfunction function = nullptr;
+  if (const cudaError_t error = function_of(host, &function)) return error;
+  return error_of(the_driver().cuLaunchCooperativeKernel(
+      function, grid.x, grid.y, grid.z, block.x, block.y, block.z, static_cast<unsigned>(shared),
+      stream, arguments));
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* host) {
+  CUfunction function = nullptr;
+  if (attributes == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = function_of(host, &function)) return error;
+  *attributes = {};
+  return error_of(the_driver().cuFuncGetAttribute(
+      &attributes->maxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+}
+
+cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, int value) {
+  CUfunction function = nullptr;
+  if (const cudaError_t error = function_of(host, &function)) return error;
+  return error_of(the_driver().cuFuncSetAttribute(
+      function, static_cast<CUfunction_attribute>(attribute), value));
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void* host, cudaFuncCache) {
+  CUfunction function = nullptr;
+  return function_of(host, &function);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host,
+                                                                   int size, std::size_t shared,
+                                                                   unsigned flags) {
+  CUfunction function = nullptr;
+  if (const cudaError_t error = function_of(host, &function)) return error;
+  return error_of(the_driver().cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+      blocks, function, size, shared, flags));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int size,
+                                                          std::size_t shared) {
+  return runtime::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, size, shared,
+                                                                         0);
+}
+
+cudaError_t cudaProfilerStart() { return error_of(the_driver().cuProfilerStart()); }
+cudaError_t cudaProfilerStop() { return error_of(the_driver().cuProfilerStop()); }
+
+// A device variable is memory of its size, made when somebody asks for its address.
+cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
+  if (address == nullptr) return cudaErrorInvalidValue;
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  const auto variable = all.variables.find(symbol);
+  if (variable == all.variables.end()) return cudaErrorInvalidSymbol;
+  CUdeviceptr& memory = all.variable_memory[symbol];
+  if (memory == 0) {
+    const CUresult result = the_driver().cuMemAlloc(&memory, variable->second);
+    if (result != CUDA_SUCCESS) return error_of(result);
+  }
+  *address = reinterpret_cast<void*>(memory);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetSymbolSize(std::size_t* bytes, const void* symbol) {
+  if (bytes == nullptr) return cudaErrorInvalidValue;
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  const auto variable = all.variables.find(symbol);
+  if (variable == all.variables.end()) return cudaErrorInvalidSymbol;
+  *bytes = variable->second;
+  return cudaSuccess;
+}
+
+// A kernel's handle is its host function here.
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
+  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(host));
+  return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               std::size_t shared, cudaStream_t stream) {
+  return runtime::cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
+}
+
+char __cudaInitModule(void**) { return 1; }
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
+                                     CUstream_st* stream) {
+  configurations().push_back({grid, block, shared, stream});
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared, void* stream) {
+  if (configurations().empty()) return cudaErrorMissingConfiguration;
+  const Configuration last = configurations().back();
+  configurations().pop_back();
+  *grid = last.grid;
+  *block = last.block;
+  *shared = last.shared;
+  *static_cast<cudaStream_t*>(stream) = last.stream;
+  return cudaSuccess;
+}
+
+// The handle of a binary is its image: only what is announced with it matters.
+void** __cudaRegisterFatBinary(void* image) { return static_cast<void**>(image); }
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+
+void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*,
+                            dim3*, dim3*, int*) {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  all.kernels[host] = name;
+}
+
+void __cudaRegisterVar(void**, char* host, char*, const char*, int, std::size_t bytes, int, int) {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  all.variables[host] = bytes;
+}
+
+void __cudaRegisterManagedVar(void**, void** host, char*, const char*, int, std::size_t bytes, int,
+                              int) {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  all.variables[host] = bytes;
+}
+
+}  // namespace runtime
+
+}  // namespace cudart

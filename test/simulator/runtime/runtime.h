@@ -1,0 +1,86 @@
+// A small CUDA runtime that speaks the loader protocol of the real one, for the simulated driver.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Before cuda.h: the runtime's header must be seen in its plain form.
+#include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "test/simulator/device/vendor.h"
+
+namespace cudart {
+
+// Of the runtime that we stand for: one build for each soname.
+#ifdef VRAMSCOPE_CUDART_VERSION
+inline constexpr int kVersion = VRAMSCOPE_CUDART_VERSION;
+#else
+inline constexpr int kVersion = CUDART_VERSION;
+#endif
+
+// The driver's functions, as asked for; `per_thread` holds the twins where there are any.
+struct DriverFunctions {
+#define USE(symbol, asked, version) decltype(&::symbol) asked = nullptr;
+#define USE_STREAMED(symbol, asked, version) USE(symbol, asked, version)
+#include "test/simulator/runtime/driver.def"
+#undef USE
+#undef USE_STREAMED
+};
+
+enum class RuntimeNeeds : std::uint8_t { plain, driver, context };
+
+// The functions for the flavour of the entry point that this thread is in. Only after the driver
+// was loaded.
+const DriverFunctions& the_driver();
+// cuGetProcAddress as the driver gave it at 12000; null without a driver.
+decltype(&::cuGetProcAddress_v2) driver_lookup();
+bool& per_thread_default();
+
+// Loads and initialises the driver, and makes a context current, as far as needed.
+[[nodiscard]] cudaError_t prepare(RuntimeNeeds needs);
+// For the current thread; -1 until it chose one or asked.
+int& chosen_device();
+// The primary context of this device was reset: it must be retained again.
+void forget_context(int device);
+// Same: what was loaded there is gone.
+void forget_modules();
+cudaError_t& last_error();
+
+// The driver's numbers are the runtime's (driver_types.h).
+[[nodiscard]] inline cudaError_t error_of(CUresult result) {
+  return static_cast<cudaError_t>(result);
+}
+
+[[nodiscard]] inline CUdeviceptr device_pointer(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+}  // namespace cudart
+
+// What compilers call; declared in no public header as functions that one can take.
+extern "C" {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared, cudaStream_t stream);
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host);
+char __cudaInitModule(void** binary);
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st* stream);
+void** __cudaRegisterFatBinary(void* image);
+void __cudaRegisterFatBinaryEnd(void** binary);
+void __cudaUnregisterFatBinary(void** binary);
+void __cudaRegisterFunction(void** binary, const char* host, char* device, const char* name,
+                            int limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* size);
+void __cudaRegisterVar(void** binary, char* host, char* device, const char* name, int ext,
+                       size_t bytes, int constant, int global);
+void __cudaRegisterManagedVar(void** binary, void** host, char* device, const char* name, int ext,
+                              size_t bytes, int constant, int global);
+}
+
+namespace cudart::runtime {
+#define RUNTIME(symbol, needs) decltype(::symbol) symbol;
+#define RUNTIME_STREAMED(symbol, suffix, needs) RUNTIME(symbol, needs)
+#include "test/simulator/runtime/functions.def"
+#undef RUNTIME
+#undef RUNTIME_STREAMED
+}  // namespace cudart::runtime

@@ -1,0 +1,47 @@
+// The comma list of VRAMSCOPE_SIM.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/device/configuration.h"
+
+#include <gtest/gtest.h>
+
+namespace vramscope::simulator {
+namespace {
+
+TEST(Configuration, ReadsEveryKey) {
+  const Parsed parsed = parse_configuration(
+      "capacity=512MiB,devices=2,fail_alloc=3,sticky=4:700,slow_free_us=5,delay_us=6,"
+      "driver_version=11080,shared=lab,lacks=cuMemAllocAsync+cuInit");
+
+  EXPECT_TRUE(parsed.complaints.empty());
+  EXPECT_EQ(parsed.configuration.capacity, std::uint64_t{512} << 20);
+  EXPECT_EQ(parsed.configuration.devices, 2);
+  EXPECT_EQ(parsed.configuration.fail_alloc, 3u);
+  EXPECT_EQ(parsed.configuration.sticky_after, 4u);
+  EXPECT_EQ(parsed.configuration.sticky_code, 700);
+  EXPECT_EQ(parsed.configuration.slow_free_us, 5u);
+  EXPECT_EQ(parsed.configuration.delay_us, 6u);
+  EXPECT_EQ(parsed.configuration.driver_version, 11080);
+  EXPECT_EQ(parsed.configuration.shared, "lab");
+  EXPECT_EQ(parsed.configuration.lacks, (std::vector<std::string>{"cuMemAllocAsync", "cuInit"}));
+}
+
+TEST(Configuration, KeepsDefaultsForEmptyText) {
+  const Parsed parsed = parse_configuration("");
+
+  EXPECT_TRUE(parsed.complaints.empty());
+  EXPECT_EQ(parsed.configuration.capacity, std::uint64_t{16} << 30);
+  EXPECT_EQ(parsed.configuration.devices, 1);
+}
+
+TEST(Configuration, ComplainsOncePerBadEntryAndGoesOn) {
+  const Parsed parsed = parse_configuration(
+      "capacity=-1,devices=0,nonsense,sticky=5,fail_alloc=2,delay_us=9x,lacks=cuInit+ls,"
+      "capacity=99999999999999999999,capacity=20000000TiB,shared=");
+
+  EXPECT_EQ(parsed.complaints.size(), 9u);
+  EXPECT_EQ(parsed.configuration.fail_alloc, 2u);
+  EXPECT_EQ(parsed.configuration.capacity, std::uint64_t{16} << 30);
+}
+
+}  // namespace
+}  // namespace vramscope::simulator

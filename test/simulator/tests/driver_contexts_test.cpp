@@ -1,0 +1,160 @@
+// Contexts and lookup through the driver face.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <thread>
+
+#include "test/simulator/tests/driver_fixture.h"
+
+namespace vramscope::simulator {
+namespace {
+
+using DriverContexts = DriverTest;
+using DriverLookup = DriverTest;
+
+TEST_F(DriverContexts, AResetKeepsTheHandleAndEndsTheMemory) {
+  std::size_t before = 0, after = 0;
+  CUcontext again = nullptr;
+  CALL(cuMemGetInfo_v2)(&before, nullptr);
+  const CUdeviceptr pointer = allocate(1 << 20);
+
+  EXPECT_EQ(CALL(cuDevicePrimaryCtxReset_v2)(0), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CALL(cuDevicePrimaryCtxRetain)(&again, 0), CUDA_SUCCESS);
+  CALL(cuMemGetInfo_v2)(&after, nullptr);
+
+  EXPECT_EQ(again, context_);
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(DriverContexts, ThePrimaryOneEndsWithItsLastRelease) {
+  CUcontext again = nullptr;
+  unsigned flags = 0;
+  int active = 0;
+  CALL(cuDevicePrimaryCtxRetain)(&again, 0);
+
+  EXPECT_EQ(CALL(cuDevicePrimaryCtxRelease_v2)(0), CUDA_SUCCESS);
+  CALL(cuDevicePrimaryCtxGetState)(0, &flags, &active);
+  EXPECT_EQ(active, 1);
+  EXPECT_EQ(CALL(cuDevicePrimaryCtxRelease_v2)(0), CUDA_SUCCESS);
+  CALL(cuDevicePrimaryCtxGetState)(0, &flags, &active);
+
+  EXPECT_EQ(active, 0);
+  EXPECT_EQ(CALL(cuDevicePrimaryCtxRelease_v2)(0), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(DriverContexts, KeepsAStackPerThread) {
+  CUcontext made = nullptr, current = nullptr, elsewhere = context_;
+
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&made, 0, 0), CUDA_SUCCESS);
+  CALL(cuCtxGetCurrent)(&current);
+  EXPECT_EQ(current, made);
+  std::thread([&] { CALL(cuCtxGetCurrent)(&elsewhere); }).join();
+  EXPECT_EQ(elsewhere, nullptr);
+  EXPECT_EQ(CALL(cuCtxPopCurrent_v2)(&current), CUDA_SUCCESS);
+  EXPECT_EQ(current, made);
+  CALL(cuCtxGetCurrent)(&current);
+
+  EXPECT_EQ(current, context_);
+  EXPECT_EQ(CALL(cuCtxDestroy_v2)(made), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxSetCurrent)(made), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+TEST_F(DriverContexts, RefusesCallsWithoutAContext) {
+  CUdeviceptr pointer = 0;
+
+  CALL(cuCtxSetCurrent)(nullptr);
+
+  EXPECT_EQ(CALL(cuMemAlloc_v2)(&pointer, 100), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(DriverContexts, FreesFromAnotherContext) {
+  const CUdeviceptr pointer = allocate(100);
+  CUcontext other = nullptr;
+
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxDestroy_v2)(other), CUDA_SUCCESS);
+}
+
+void* ask(const char* name, int version, cuuint64_t flags,
+          CUdriverProcAddressQueryResult* status = nullptr) {
+  void* found = nullptr;
+  CALL(cuGetProcAddress_v2)(name, &found, version, flags, status);
+  return found;
+}
+
+void* symbol(const char* name) { return dlsym(library(), name); }
+
+TEST_F(DriverLookup, AnswersByVersionAndFlavour) {
+  constexpr auto kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+
+  EXPECT_EQ(ask("cuMemAlloc", 2000, 0), symbol("cuMemAlloc"));
+  EXPECT_EQ(ask("cuMemAlloc", 13000, 0), symbol("cuMemAlloc_v2"));
+  EXPECT_EQ(ask("cuMemAlloc", 13000, kPerThread), symbol("cuMemAlloc_v2"));
+  EXPECT_EQ(ask("cuMemcpyHtoD", 12000, kPerThread), symbol("cuMemcpyHtoD_v2_ptds"));
+  EXPECT_EQ(ask("cuMemcpyHtoD", 12000, 0), symbol("cuMemcpyHtoD_v2"));
+  EXPECT_EQ(ask("cuCtxCreate", 11040, 0), symbol("cuCtxCreate_v3"));
+  EXPECT_EQ(ask("cuStreamBeginCapture", 10000, 0), symbol("cuStreamBeginCapture"));
+  EXPECT_EQ(ask("cuGetProcAddress", 11030, 0), symbol("cuGetProcAddress"));
+  EXPECT_EQ(ask("cuGetProcAddress", 12000, 0), symbol("cuGetProcAddress_v2"));
+}
+
+TEST_F(DriverLookup, TellsWhyThereIsNoAnswer) {
+  CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+  void* found = &status;
+
+  EXPECT_EQ(ask("", 0, 0, &status), nullptr);
+  EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+  EXPECT_EQ(ask("cuMemAllocAsync", 11010, 0, &status), nullptr);
+  EXPECT_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+  EXPECT_EQ(CALL(cuGetProcAddress_v2)("cuInit", &found, 99990, 0, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuGetProcAddress)("cuNothing", &found, 12000, 0), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(found, nullptr);
+}
+
+struct Row {
+  const char* symbol;
+  const char* asked;
+  int since;
+  cuuint64_t flags;
+};
+
+// A table and a loop: one expectation for each row would take minutes to compile.
+constexpr Row kRows[] = {
+#define DRIVER(name, asked, since, needs) {#name, #asked, since, 0},
+#define STREAMED(name, asked, since, suffix, needs) UNSUPPORTED_STREAMED(name, asked, since, suffix)
+#define UNSUPPORTED(name, asked, since) {#name, #asked, since, 0},
+#define UNSUPPORTED_STREAMED(name, asked, since, suffix) \
+  {#name, #asked, since, 0}, {#name #suffix, #asked, std::max(since, 7000), 2},
+#include "test/simulator/driver/functions.def"
+#include "test/simulator/driver/unsupported.def"
+};
+
+TEST_F(DriverLookup, HasEveryNameOfTheTable) {
+  for (const Row& row : kRows) {
+    EXPECT_EQ(ask(row.asked, row.since, row.flags), symbol(row.symbol)) << row.symbol;
+  }
+}
+
+TEST_F(DriverLookup, CountsLaunches) {
+  const auto launches = entry<std::uint64_t (*)()>("vramscope_simulated_launches");
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  const auto before = launches();
+
+  ASSERT_EQ(CALL(cuModuleLoadData)(&module, "anything"), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuModuleGetFunction)(&function, module, "kernel"), CUDA_SUCCESS);
+  const auto launch = CALL(cuLaunchKernel);
+  EXPECT_EQ(launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(launch(function, 0, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+
+  EXPECT_EQ(launches(), before + 1);
+}
+
+}  // namespace
+}  // namespace vramscope::simulator
