@@ -33,9 +33,9 @@ int main_of_tool(std::vector<std::string> words) {
   app.set_version_flag("--version", "vramscope " VRAMSCOPE_VERSION, "Show the version");
   app.require_subcommand(1);
   app.footer(kFooter);
-  const Verb verbs[] = {add_run(app),   add_snapshot(app), add_report(app), add_stats(app),
-                        add_sites(app), add_peak(app),     add_owners(app), add_timeline(app),
-                        add_trace(app), add_functions(app)};
+  const Verb verbs[] = {add_run(app),   add_snapshot(app),  add_report(app), add_stats(app),
+                        add_sites(app), add_peak(app),      add_owners(app), add_timeline(app),
+                        add_trace(app), add_functions(app), add_options(app)};
 
   const std::string first = words.empty() ? "" : words.front();
   for (const Verb& verb : verbs) {

@@ -3,6 +3,7 @@
 """tool_test.py VRAMSCOPE WRITE_SAMPLE STAND_IN_LIBRARY"""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import tempfile
 import unittest
 
 TOOL, WRITE_SAMPLE, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:4])
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../README.md")
 
 
 def clean_environment(**more):
@@ -97,6 +99,21 @@ class Listings(ToolTest):
     def test_functions_are_listed(self):
         self.assertIn("cuMemAlloc_v2", self.call("functions").stdout)
         self.assertEqual(len(json.loads(self.call("functions", "--json", "-n", "3").stdout)), 3)
+
+    def test_options_are_listed(self):
+        self.assertIn("--stack-depth, VRAMSCOPE_STACK_DEPTH", self.call("options").stdout)
+        rows = json.loads(self.call("options", "--json").stdout)
+        depth = next(row for row in rows if row["name"] == "stack_depth")
+        self.assertEqual(("64", "a number from 1 to 128"), (depth["default"], depth["takes"]))
+        self.assertEqual(len(json.loads(self.call("options", "--json", "-n", "3").stdout)), 3)
+        self.assert_refused(["options", "--json", "--markdown"], 2, "--markdown")
+
+    def test_the_readme_has_the_table_of_options_that_the_tool_prints(self):
+        with open(README, encoding="utf-8") as file:
+            tables = re.findall(r"^(?:\|.*\n)+", file.read(), re.M)
+        printed = self.call("options", "--markdown").stdout
+        begun = printed.splitlines()[0]
+        self.assertEqual([printed], [table for table in tables if table.startswith(begun)])
 
     def test_a_listing_goes_to_a_file(self):
         result = self.call("stats", "-o", "out.txt", self.sample())

@@ -49,6 +49,7 @@ struct Verb {
 [[nodiscard]] Verb add_timeline(CLI::App& app);
 [[nodiscard]] Verb add_trace(CLI::App& app);
 [[nodiscard]] Verb add_functions(CLI::App& app);
+[[nodiscard]] Verb add_options(CLI::App& app);
 
 // Checks of an argument: "", or why it is none.
 [[nodiscard]] std::string not_a_count(const std::string& given);

@@ -1,0 +1,38 @@
+// vramscope options: what can be set, by an option of `run` or by a variable.
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "reporter/view/text/options_text.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  Listing listing;
+  bool markdown = false;
+};
+
+int show(const Arguments& arguments) {
+  const Listing& listing = arguments.listing;
+  if (arguments.markdown) return publish(listing, options_markdown(listing.most));
+  return publish(listing, listing.json ? options_json(listing.most)
+                                       : options_text(page_of(listing), listing.most));
+}
+
+}  // namespace
+
+Verb add_options(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("options", "List the settings, their defaults and values");
+  add_listing_options(*command, arguments->listing);
+  command->add_flag("--markdown", arguments->markdown, "As a table in Markdown")
+      ->excludes("--json");
+  command->footer(
+      "Each is an option of `vramscope run`, and a variable where the library is preloaded by\n"
+      "hand. A bad value of a variable is one line on stderr, and the default stays.");
+  return {.command = command, .act = [arguments] { return show(*arguments); }};
+}
+
+}  // namespace vramscope
