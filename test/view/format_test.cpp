@@ -13,6 +13,12 @@ namespace {
 constexpr Page kPlain{.width = 40};
 constexpr Page kRich{.width = 40, .unicode = true, .colour = true};
 
+TEST(Format, AListingShowsItsFirstRowsOrAll) {
+  EXPECT_EQ(rows_shown(7, 3), 3u);
+  EXPECT_EQ(rows_shown(3, 7), 3u);
+  EXPECT_EQ(rows_shown(7, 0), 7u);
+}
+
 TEST(Format, BytesHaveThreeDigitsAndABinaryUnit) {
   EXPECT_EQ(bytes_text(0), "0 B");
   EXPECT_EQ(bytes_text(1023), "1023 B");

@@ -65,6 +65,11 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // As a shell reads it back: quoted only if needed.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
+// How many of `size` rows a listing shows: the first `most`, or all when `most` is 0.
+[[nodiscard]] constexpr std::size_t rows_shown(std::size_t size, std::size_t most) {
+  return most == 0 || size < most ? size : most;
+}
+
 // A listing. Columns are as wide as their widest cell; the last is cut at the page's edge.
 class Table {
  public:

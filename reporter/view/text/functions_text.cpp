@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/functions_text.h"
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -29,10 +28,6 @@ constexpr Row kRows[] = {
 #undef DRIVER_FUNCTION
 };
 
-std::size_t rows(std::size_t most) {
-  return most == 0 ? std::size(kRows) : std::min(most, std::size(kRows));
-}
-
 // 11020 is 11.2.
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -56,7 +51,7 @@ std::string functions_text(const Page& page, std::size_t most) {
                {"PATH", left},
                {"EFFECT", left},
                {"MEMORY", left}});
-  for (std::size_t i = 0; i < rows(most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(std::size(kRows), most); ++i) {
     const Row& row = kRows[i];
     table.add({row.symbol, row.asked_as, version_text(row.since), row.path, row.effect,
                std::string(kind_of(row))});
@@ -67,7 +62,7 @@ std::string functions_text(const Page& page, std::size_t most) {
 std::string functions_json(std::size_t most) {
   JsonText json;
   json.array();
-  for (std::size_t i = 0; i < rows(most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(std::size(kRows), most); ++i) {
     const Row& row = kRows[i];
     json.object().field("symbol", row.symbol).field("asked_as", row.asked_as);
     json.field("since", row.since).field("per_thread", *row.stream != '\0');

@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kBarCells = 24;
 
-std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
-std::size_t limited(std::size_t size, std::size_t most) {
-  return most == 0 ? size : std::min(size, most);
-}
-
 std::string heading(const std::string& text, const Page& page) {
   return coloured(fitted(text, page.width), Colour::bold, page) + "\n";
 }
@@ -51,14 +45,14 @@ std::string device_text(const Report& report, const DeviceFacts& facts, const Pa
   const std::uint64_t used = used_on(report, facts.index);
   std::string result =
       heading("GPU " + std::to_string(facts.index) + "  " + printable(facts.name, page) + ": " +
-                  bytes_of(used) + " of " + bytes_of(facts.total_bytes) + " used",
+                  bytes_text(used) + " of " + bytes_text(facts.total_bytes) + " used",
               page);
   Table table({{"BYTES", right}, {"SHARE", right}, {"", left}, {"KIND", left}, {"OWNER", left}});
   const std::vector<LedgerEntry> entries = entries_on(report, facts.index);
-  const std::size_t shown = limited(entries.size(), most);
+  const std::size_t shown = rows_shown(entries.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const LedgerEntry& entry = entries[i];
-    table.add({bytes_of(entry.device_bytes), percent_text(entry.device_bytes, used),
+    table.add({bytes_text(entry.device_bytes), percent_text(entry.device_bytes, used),
                bar(entry.device_bytes, used, kBarCells, page), printable(entry.kind, page),
                printable(entry.owner, page)});
   }
@@ -79,10 +73,10 @@ std::string requests_text(const Report& report, const Page& page, std::size_t mo
   std::stable_sort(entries.begin(), entries.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
     return a.peak_bytes > b.peak_bytes;
   });
-  const std::size_t shown = limited(entries.size(), most);
+  const std::size_t shown = rows_shown(entries.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const LedgerEntry& entry = entries[i];
-    table.add({bytes_of(entry.peak_bytes), bytes_of(entry.current_bytes),
+    table.add({bytes_text(entry.peak_bytes), bytes_text(entry.current_bytes),
                count_text(static_cast<std::int64_t>(entry.calls)), printable(entry.kind, page),
                printable(entry.owner, page)});
   }
@@ -100,7 +94,7 @@ std::string value_text(const AxisEntry& entry) {
   const bool is_number = entry.value.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number || entry.value.size() > 18) return entry.value;
   const std::uint64_t from = std::stoull(entry.value);
-  return bytes_of(from) + " .. " + bytes_of(2 * from);
+  return bytes_text(from) + " .. " + bytes_text(2 * from);
 }
 
 std::vector<AxisEntry> entries_of(const Report& report, Axis axis) {
@@ -142,7 +136,7 @@ std::string owners_json(const Report& report, std::size_t most) {
     json.field("used_bytes", used_on(report, device.facts.index)).end();
   }
   json.end().key("ledger").array();
-  for (std::size_t i = 0; i < limited(report.ledger.size(), most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(report.ledger.size(), most); ++i) {
     const LedgerEntry& entry = report.ledger[i];
     json.object().field("device", entry.device).field("kind", entry.kind);
     json.field("owner", entry.owner).field("current_bytes", entry.current_bytes);
@@ -166,12 +160,12 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, std::si
                {"MEMORY", left},
                {title, left}});
   const std::vector<AxisEntry> entries = entries_of(report, axis);
-  const std::size_t shown = limited(entries.size(), most);
+  const std::size_t shown = rows_shown(entries.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const AxisEntry& entry = entries[i];
     const SiteTotals& totals = entry.totals;
-    table.add({bytes_of(totals.peak_bytes), bytes_of(entry.own_peak_bytes),
-               bytes_of(totals.live_bytes), bytes_of(totals.total_bytes),
+    table.add({bytes_text(totals.peak_bytes), bytes_text(entry.own_peak_bytes),
+               bytes_text(totals.live_bytes), bytes_text(totals.total_bytes),
                count_text(static_cast<std::int64_t>(totals.total_count)),
                duration_text(totals.total_ns), memory_text(entry.kind, entry.device),
                printable(value_text(entry), page)});
@@ -187,7 +181,7 @@ std::string axis_json(const Report& report, Axis axis, std::size_t most) {
   JsonText json;
   json.array();
   const std::vector<AxisEntry> entries = entries_of(report, axis);
-  for (std::size_t i = 0; i < limited(entries.size(), most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(entries.size(), most); ++i) {
     const AxisEntry& entry = entries[i];
     const SiteTotals& totals = entry.totals;
     json.object().field("axis", kAxisNames[static_cast<std::size_t>(axis)]);

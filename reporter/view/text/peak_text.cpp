@@ -16,12 +16,6 @@ constexpr std::size_t kFramesShown = 3;
 constexpr std::size_t kFramesInJson = 16;
 constexpr std::size_t kValuesShown = 3;  // of an axis
 
-std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
-std::size_t limited(std::size_t size, std::size_t most) {
-  return most == 0 ? size : std::min(size, most);
-}
-
 // Kinds that hold memory, the highest peak first.
 std::vector<KindFacts> kinds_of(const Report& report) {
   std::vector<KindFacts> kinds;
@@ -91,7 +85,7 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
                          const Page& page, std::size_t most) {
   using enum Table::Align;
   const std::string title = memory_text(kind.kind, kind.device) + ": peak " +
-                            bytes_of(kind.peak_bytes) + ", now " + bytes_of(kind.current_bytes);
+                            bytes_text(kind.peak_bytes) + ", now " + bytes_text(kind.current_bytes);
   std::string result = coloured(fitted(title, page.width), Colour::bold, page) + "\n";
   result += who_made_it(report, kind, name, page);
   result += axis_line(report, kind, Axis::owner, "owners   ", page);
@@ -101,10 +95,10 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
   const std::vector<Share> shares = shares_of(report, kind);
   Table table({{"BYTES", right}, {"SHARE", right}, {"COUNT", right}, {"LIVE THEN", left}});
   std::string written;  // last
-  const std::size_t shown = limited(shares.size(), most);
+  const std::size_t shown = rows_shown(shares.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const CallSite site = call_site(report, report.sites[shares[i].site], name, kFramesShown);
-    table.add({bytes_of(shares[i].bytes), percent_text(shares[i].bytes, kind.peak_bytes),
+    table.add({bytes_text(shares[i].bytes), percent_text(shares[i].bytes, kind.peak_bytes),
                count_text(static_cast<std::int64_t>(shares[i].count)),
                printable(text(site), page)});
     add_source_line(table, site, page, written);
@@ -169,7 +163,7 @@ std::string peak_json(const Report& report, const NameFrame& name, std::size_t m
     json.field("thread", kind.peak_thread).field("range", kind.peak_range).key("site");
     (kind.peak_site < 0 ? json.null() : json.value(kind.peak_site)).key("live").array();
     const std::vector<Share> shares = shares_of(report, kind);
-    for (std::size_t i = 0; i < limited(shares.size(), most); ++i) {
+    for (std::size_t i = 0; i < rows_shown(shares.size(), most); ++i) {
       const CallSite site = call_site(report, report.sites[shares[i].site], name, kFramesInJson);
       json.object().field("site", shares[i].site).field("bytes", shares[i].bytes);
       json.field("count", shares[i].count).field("called", site.entry).key("frames").array();
@@ -197,12 +191,12 @@ std::string timeline_text(const Report& report, const Page& page, std::size_t mo
                                        page.width),
                                 Colour::bold, page) +
                        "\n";
-  for (std::size_t i = 0; i < limited(kinds.size(), most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(kinds.size(), most); ++i) {
     const TimelineSeries* const series = series_of(report, kinds[i]);
     if (series == nullptr) continue;
     std::string name = memory_text(kinds[i].kind, kinds[i].device);
     name.resize(std::max<std::size_t>(name.size(), 11), ' ');
-    std::string peak = "peak " + bytes_of(kinds[i].peak_bytes);
+    std::string peak = "peak " + bytes_text(kinds[i].peak_bytes);
     peak.resize(std::max<std::size_t>(peak.size(), 15), ' ');
     result +=
         "  " + name + peak + "|" +
@@ -222,7 +216,7 @@ std::string timeline_json(const Report& report, std::size_t most) {
     for (const std::uint64_t value : values) json.value(value);
     json.end();
   };
-  for (std::size_t i = 0; i < limited(report.timeline.series.size(), most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(report.timeline.series.size(), most); ++i) {
     const TimelineSeries& series = report.timeline.series[i];
     json.object().field("kind", kKindNames[static_cast<std::size_t>(series.kind)]);
     json.field("device", series.device).field("bucket_ns", series.bucket_ns);

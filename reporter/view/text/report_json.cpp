@@ -1,7 +1,5 @@
 // The screen of a report as JSON: the same selection, exact numbers.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "reporter/report/fields.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/report_text.h"
@@ -40,7 +38,7 @@ void device_json(JsonText& json, const DeviceReport& device) {
 void shares_json(JsonText& json, std::string_view key, const std::vector<Share>& shares,
                  std::size_t most, const Report& report, const NameFrame& name) {
   json.key(key).array();
-  const std::size_t shown = most == 0 ? shares.size() : std::min(most, shares.size());
+  const std::size_t shown = rows_shown(shares.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Share& share = shares[i];
     const CallSite site = call_site(report, report.sites[share.site], name, kFramesInJson);

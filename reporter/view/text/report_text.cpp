@@ -19,9 +19,6 @@ std::uint64_t positive(std::int64_t value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-std::string count_of(std::uint64_t count) { return count_text(static_cast<std::int64_t>(count)); }
-
 std::string title(std::string_view text, const Page& page) {
   return "\n" + coloured(fitted(text, page.width), Colour::bold, page) + "\n";
 }
@@ -92,7 +89,7 @@ std::string level_line(const std::string& name, const Stat& stat, std::uint64_t 
   std::string result = name + "  peak " + bytes;
   if (whole != 0) {
     result += "  [" + bar(peak, whole, kBarCells, page) + "]  " + percent_text(peak, whole) +
-              " of " + bytes_of(whole);
+              " of " + bytes_text(whole);
   }
   return line(result + ", now " + bytes_text(stat.current), page);
 }
@@ -113,8 +110,8 @@ std::string device_in_full(const DeviceReport& device, const Page& page) {
   result += level_line("reserved ", stats.reserved_bytes.all, size, page);
   result += level_line("allocated", stats.allocated_bytes.all, size, page);
   if (device.facts.limit_bytes != 0) {
-    result += line("limited to " + bytes_of(device.facts.limit_bytes) + " of " +
-                       bytes_of(device.facts.total_bytes) + ": " +
+    result += line("limited to " + bytes_text(device.facts.limit_bytes) + " of " +
+                       bytes_text(device.facts.total_bytes) + ": " +
                        counted(device.facts.limit_refusals, "request") + " refused",
                    page);
   }
@@ -143,10 +140,10 @@ std::string devices_in_brief(const std::vector<const DeviceReport*>& devices, co
     const DeviceStatistics& stats = device->statistics;
     const Savings saved = savings(device->timing);
     const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
-    table.add({std::to_string(device->facts.index), bytes_of(peak),
+    table.add({std::to_string(device->facts.index), bytes_text(peak),
                percent_text(peak, capacity(*device)),
                bar(peak, capacity(*device), kBarCells / 2, page),
-               bytes_text(stats.allocated_bytes.all.peak), count_of(saved.allocations),
+               bytes_text(stats.allocated_bytes.all.peak), count_text(saved.allocations),
                percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
   }
   return title(std::to_string(devices.size()) + " GPUs", page) + table.text(page);
@@ -171,7 +168,7 @@ std::string sites_text(const std::string& heading, const std::vector<Share>& sha
   using enum Table::Align;
   Table table(
       {{"BYTES", right}, {"SHARE", right}, {"COUNT", right}, {"MEMORY", left}, {"WHERE", left}});
-  const std::size_t shown = most == 0 ? shares.size() : std::min(most, shares.size());
+  const std::size_t shown = rows_shown(shares.size(), most);
   std::string written;  // last
   std::uint64_t rest = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -181,15 +178,17 @@ std::string sites_text(const std::string& heading, const std::vector<Share>& sha
       continue;
     }
     const CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
-    table.add({bytes_of(share.bytes), percent_text(share.bytes, share.whole), count_of(share.count),
-               memory_text(share.kind, share.device), printable(text(site), page)});
+    table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
+               count_text(share.count), memory_text(share.kind, share.device),
+               printable(text(site), page)});
     add_source_line(table, site, page, written);
   }
   const std::string estimates = sampling_text(report);
   const std::string note = estimates.empty() ? "" : " (" + estimates + ")";
   std::string result = title(heading + note, page) + table.text(page);
   if (shown == shares.size()) return result;
-  return result + line("and " + count_of(shares.size() - shown) + " more, " + bytes_of(rest), page);
+  return result +
+         line("and " + count_text(shares.size() - shown) + " more, " + bytes_text(rest), page);
 }
 
 std::string alive_heading(const Report& report, const std::vector<Share>& alive) {
@@ -200,7 +199,7 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
     count += share.count;
   }
   const std::string what = is_final(report) ? "Never freed: " : "Allocated now: ";
-  return what + bytes_of(bytes) + " in " + counted(count, "allocation");
+  return what + bytes_text(bytes) + " in " + counted(count, "allocation");
 }
 
 // Of what is still there: what came at the end is nearly always in use, not lost.
@@ -210,16 +209,16 @@ std::string late_line(const Report& report, const Page& page) {
     constexpr std::size_t kTenths = 10;
     if (site.live_by_age.size() == kTenths) late += site.live_by_age.back();
   }
-  return late == 0 ? "" : line(bytes_of(late) + " came in the last tenth of the run", page);
+  return late == 0 ? "" : line(bytes_text(late) + " came in the last tenth of the run", page);
 }
 
 std::string kind_line(const Report& report, Kind kind, const Page& page) {
-  const KindBytes bytes = vramscope::bytes_of(report, kind);
+  const KindBytes bytes = bytes_of(report, kind);
   if (bytes.calls == 0) return "";
   std::string name = kind_text(kind);
   name.resize(std::max<std::size_t>(name.size(), 10), ' ');
-  return line(name + "  peak " + bytes_of(bytes.peak) + ", now " + bytes_of(bytes.current) + ", " +
-                  counted(bytes.calls, "call"),
+  return line(name + "  peak " + bytes_text(bytes.peak) + ", now " + bytes_text(bytes.current) +
+                  ", " + counted(bytes.calls, "call"),
               page);
 }
 
@@ -248,13 +247,13 @@ std::string difference_text(const CuptiDifference& row, const Page& page) {
   std::string result = memory_text(row.kind, row.device) + ": ";
   switch (row.what) {
     case Disagreement::not_recorded:
-      result += bytes_of(row.cupti_bytes) + " not recorded";
+      result += bytes_text(row.cupti_bytes) + " not recorded";
       break;
     case Disagreement::not_seen:
-      result += bytes_of(row.recorded_bytes) + " recorded, not seen by CUPTI";
+      result += bytes_text(row.recorded_bytes) + " recorded, not seen by CUPTI";
       break;
     case Disagreement::other_size:
-      result += count_of(row.recorded_bytes) + " bytes recorded, " + count_of(row.cupti_bytes) +
+      result += count_text(row.recorded_bytes) + " bytes recorded, " + count_text(row.cupti_bytes) +
                 " seen by CUPTI";
       break;
   }
@@ -267,7 +266,7 @@ std::string cupti_text(const Report& report, const Page& page) {
   const CuptiFacts& cupti = *report.cupti;
   std::string result = title("CUPTI", page);
   result += line("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
-                     bytes_of(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
+                     bytes_text(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
                      "; " + counted(cupti.difference_count, "difference"),
                  page);
   const std::size_t shown = std::min(kDifferencesShown, cupti.differences.size());
@@ -275,7 +274,7 @@ std::string cupti_text(const Report& report, const Page& page) {
     result += line(difference_text(cupti.differences[i], page), page);
   }
   if (cupti.difference_count > shown) {
-    result += line("and " + count_of(cupti.difference_count - shown) + " more", page);
+    result += line("and " + count_text(cupti.difference_count - shown) + " more", page);
   }
   return result;
 }
@@ -298,7 +297,7 @@ std::string warnings_text(const Report& report, const Page& page) {
   }
   if (warnings.size() <= kWarningsShown) return result;
   return result +
-         line("and " + count_of(warnings.size() - kWarningsShown) + " more warnings", page);
+         line("and " + count_text(warnings.size() - kWarningsShown) + " more warnings", page);
 }
 
 }  // namespace
@@ -307,11 +306,11 @@ std::string pinned_text(const Report& report) {
   const Savings saved = pinned_savings(report);
   if (saved.hits == 0) return "";
   const Duration driver = pinned_driver_time(report);
-  std::string result = "pinned: " + count_of(saved.hits) + " of " +
+  std::string result = "pinned: " + count_text(saved.hits) + " of " +
                        counted(saved.allocations, "allocation") + " from the cache";
   if (driver.count == 0) return result;
   result +=
-      "; the driver took " + duration_text(driver.total_ns) + " for " + count_of(driver.count);
+      "; the driver took " + duration_text(driver.total_ns) + " for " + count_text(driver.count);
   if (saved.saved_ns == 0) return result;
   return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
 }

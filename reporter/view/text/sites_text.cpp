@@ -17,9 +17,6 @@ constexpr std::size_t kFramesInJson = 16;
 constexpr std::array<std::string_view, 7> kOrders{"peak", "live",      "total", "count",
                                                   "time", "temporary", "growth"};
 
-std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-std::string count_of(std::uint64_t count) { return count_text(static_cast<std::int64_t>(count)); }
-
 std::uint64_t rank(const Site& site, SiteOrder order) {
   switch (order) {
     case SiteOrder::peak:
@@ -83,10 +80,6 @@ void numbers(JsonText& json, std::string_view key, const List& list) {
   json.end();
 }
 
-std::size_t limited(std::size_t size, std::size_t most) {
-  return most == 0 ? size : std::min(size, most);
-}
-
 }  // namespace
 
 std::optional<SiteOrder> site_order(std::string_view name) {
@@ -102,7 +95,7 @@ std::size_t tenths_of_growth(const Site& site) {
 
 std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order, std::size_t most) {
   std::vector<std::size_t> sites = all_in_order(report, order);
-  sites.resize(limited(sites.size(), most));
+  sites.resize(rows_shown(sites.size(), most));
   return sites;
 }
 
@@ -132,16 +125,17 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
                {"WHERE", left}});
   const std::vector<std::size_t> sites = all_in_order(report, order);
   std::string written;  // last
-  const std::size_t shown = limited(sites.size(), most);
+  const std::size_t shown = rows_shown(sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Site& site = report.sites[sites[i]];
     const SiteTotals& totals = numbers_of(site);
     const CallSite where = call_site(report, site, name, kFramesShown);
-    table.add(
-        {bytes_of(totals.peak_bytes), bytes_of(totals.live_bytes), bytes_of(totals.total_bytes),
-         count_of(totals.total_count), duration_text(totals.total_ns),
-         percent_text(site.temporary_count, site.totals.total_count), lifetime_text(site.lifetimes),
-         growth_text(growth_of(site)), printable(call_and_place(where), page)});
+    table.add({bytes_text(totals.peak_bytes), bytes_text(totals.live_bytes),
+               bytes_text(totals.total_bytes), count_text(totals.total_count),
+               duration_text(totals.total_ns),
+               percent_text(site.temporary_count, site.totals.total_count),
+               lifetime_text(site.lifetimes), growth_text(growth_of(site)),
+               printable(call_and_place(where), page)});
     add_source_line(table, where, page, written);
   }
   std::string result = table.text(page);

@@ -14,13 +14,6 @@ namespace {
 constexpr std::size_t kFramesShown = 3;
 constexpr std::size_t kFramesInJson = 16;
 
-std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-std::string count_of(std::uint64_t count) { return count_text(static_cast<std::int64_t>(count)); }
-
-std::size_t limited(std::size_t size, std::size_t most) {
-  return most == 0 ? size : std::min(size, most);
-}
-
 // What frames are named by: as much of a report as the trace knows.
 Report report_of(const TraceListing& trace) {
   Report report;
@@ -96,9 +89,9 @@ std::string head_text(const TraceListing& trace, const Page& page) {
   result += "  pid " + std::to_string(process.pid) + ", mode " + printable(process.mode, page) +
             ", " + counted(totals.events, "event") + " in " + duration_text(span) + ", " +
             counted(totals.threads.size(), "thread") + "\n";
-  result +=
-      "  " + bytes_of(trace.bytes) + ", " + tenths(trace.bytes, totals.events) + " bytes an event";
-  if (trace.bytes != trace.file_bytes) result += ", compressed to " + bytes_of(trace.file_bytes);
+  result += "  " + bytes_text(trace.bytes) + ", " + tenths(trace.bytes, totals.events) +
+            " bytes an event";
+  if (trace.bytes != trace.file_bytes) result += ", compressed to " + bytes_text(trace.file_bytes);
   result += "\n";
   if (trace.lost != 0)
     result += "  " + counted(trace.lost, "event") + " not in the file: it could not be written\n";
@@ -120,10 +113,10 @@ std::string kinds_text(const TraceTotals& totals, const Page& page) {
                {"FREES", right}});
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.allocations == 0) continue;
-    table.add({kind_name(where), bytes_of(kind.held.peak_bytes),
-               duration_text(kind.peak_ns - totals.first_ns), bytes_of(kind.held.live_bytes),
-               count_of(kind.held.allocations), bytes_of(kind.held.bytes),
-               count_of(kind.held.frees)});
+    table.add({kind_name(where), bytes_text(kind.held.peak_bytes),
+               duration_text(kind.peak_ns - totals.first_ns), bytes_text(kind.held.live_bytes),
+               count_text(kind.held.allocations), bytes_text(kind.held.bytes),
+               count_text(kind.held.frees)});
   }
   return table.empty() ? "" : table.text(page) + "\n";
 }
@@ -132,10 +125,11 @@ std::string functions_text(const TraceListing& trace, const Page& page, std::siz
   using enum Table::Align;
   Table table({{"CALLS", right}, {"FAILED", right}, {"TIME", right}, {"FUNCTION", left}});
   const auto functions = functions_in_order(trace.totals);
-  const std::size_t shown = limited(functions.size(), most);
+  const std::size_t shown = rows_shown(functions.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [function, totals] = functions[i];
-    table.add({count_of(totals.calls), count_of(totals.failures), duration_text(totals.total_ns),
+    table.add({count_text(totals.calls), count_text(totals.failures),
+               duration_text(totals.total_ns),
                printable(function_name(trace.names, function), page)});
   }
   if (table.empty()) return "";
@@ -156,11 +150,11 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
                {"TIME", right},
                {"WHERE", left}});
   const std::vector<std::size_t> sites = sites_in_order(report);
-  const std::size_t shown = limited(sites.size(), most);
+  const std::size_t shown = rows_shown(sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Site& site = report.sites[sites[i]];
-    table.add({bytes_of(site.totals.peak_bytes), bytes_of(site.totals.live_bytes),
-               bytes_of(site.totals.total_bytes), count_of(site.totals.total_count),
+    table.add({bytes_text(site.totals.peak_bytes), bytes_text(site.totals.live_bytes),
+               bytes_text(site.totals.total_bytes), count_text(site.totals.total_count),
                duration_text(site.totals.total_ns),
                printable(text(call_site(report, site, name, kFramesShown)), page)});
   }
@@ -202,7 +196,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, std::si
   }
   json.end().key("functions").array();
   const auto functions = functions_in_order(totals);
-  for (std::size_t i = 0; i < limited(functions.size(), most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(functions.size(), most); ++i) {
     const auto& [function, of_it] = functions[i];
     json.object().field("name", function_name(trace.names, function));
     json.field("calls", of_it.calls).field("failures", of_it.failures);
@@ -219,7 +213,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, std::si
   json.end().key("sites").array();
   const Report report = report_of(trace);
   const std::vector<std::size_t> sites = sites_in_order(report);
-  for (std::size_t i = 0; i < limited(sites.size(), most); ++i) {
+  for (std::size_t i = 0; i < rows_shown(sites.size(), most); ++i) {
     const Site& site = report.sites[sites[i]];
     const CallSite where = call_site(report, site, name, kFramesInJson);
     json.object().field("site", sites[i]).field("called", where.entry);

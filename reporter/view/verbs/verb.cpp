@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -77,10 +76,6 @@ void add_listing_options(CLI::App& command, Listing& listing) {
       ->capture_default_str();
   command.add_option("-o,--output", listing.output, "Write to FILE instead of standard output")
       ->type_name("FILE");
-}
-
-std::size_t rows(const Listing& listing, std::size_t size) {
-  return listing.most == 0 ? size : std::min(size, listing.most);
 }
 
 Page page_of(const Listing& listing) {

@@ -65,9 +65,6 @@ struct Listing {
 };
 void add_listing_options(CLI::App& command, Listing& listing);
 
-// The first `most` of `size` rows.
-[[nodiscard]] std::size_t rows(const Listing& listing, std::size_t size);
-
 // Where the listing goes: the terminal's width and colours only when it goes to one.
 [[nodiscard]] Page page_of(const Listing& listing);
 
