@@ -4,23 +4,21 @@
 
 #include <sys/mman.h>
 
-namespace vramscope::simulator {
+#include "test/simulator/device/granules.h"
 
-namespace {
-constexpr std::uint64_t kPage = 4096;
-}  // namespace
+namespace vramscope::simulator {
 
 ExportSlot::ExportSlot(int file, std::uint64_t id) {
   const std::uint64_t at = kSlotsAt + id * sizeof *word_;
-  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                    static_cast<off_t>(at / kPage * kPage));
+  void* page = mmap(nullptr, kHostPage, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                    static_cast<off_t>(at / kHostPage * kHostPage));
   if (page == MAP_FAILED) return;
   page_ = page;
-  word_ = reinterpret_cast<std::atomic<std::uint64_t>*>(static_cast<char*>(page) + at % kPage);
+  word_ = reinterpret_cast<std::atomic<std::uint64_t>*>(static_cast<char*>(page) + at % kHostPage);
 }
 
 ExportSlot::~ExportSlot() {
-  if (page_ != nullptr) munmap(page_, kPage);
+  if (page_ != nullptr) munmap(page_, kHostPage);
 }
 
 bool ExportSlot::open() {

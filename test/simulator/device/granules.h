@@ -14,6 +14,11 @@ inline constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;  // page size 
 inline constexpr std::uint64_t kOwnGranulesFrom = std::uint64_t{1} << 20;  // smaller ones share
 inline constexpr std::uint64_t kSmallAlignment = 512;                      // seen since Kepler
 
+inline constexpr std::uint64_t kHostPage = 4096;
+
+// Of the host.
+inline Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
   return (bytes + step - 1) / step * step;
 }

@@ -9,10 +9,9 @@
 namespace vramscope::simulator {
 
 namespace {
-constexpr std::uint64_t kPage = 4096;
 
-Address first_page(Address start) { return start / kPage * kPage; }
-Address end_page(Address start, std::uint64_t bytes) { return round_up(start + bytes, kPage); }
+Address first_page(Address start) { return start / kHostPage * kHostPage; }
+Address end_page(Address start, std::uint64_t bytes) { return round_up(start + bytes, kHostPage); }
 }  // namespace
 
 void ManagedRanges::change(Address start, std::uint64_t bytes,

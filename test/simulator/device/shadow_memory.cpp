@@ -17,7 +17,6 @@ namespace vramscope::simulator {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 // The file: the device's addresses, new pages for those whose first ones others keep, then words
 // about exports.
 constexpr std::uint64_t kNewPagesAt = std::uint64_t{1} << 44;
@@ -64,7 +63,7 @@ bool ShadowMemory::open_to_host(Address start, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   bool all = file_is_open();
   note_use(start, bytes);
-  each_piece(start, start + round_up(bytes, kPage),
+  each_piece(start, start + round_up(bytes, kHostPage),
              [&](Address at, std::uint64_t length, std::uint64_t offset) {
                all = all && map(pointer(at), length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                                 file_, offset) != nullptr;
@@ -73,14 +72,14 @@ bool ShadowMemory::open_to_host(Address start, std::uint64_t bytes) {
 }
 
 void ShadowMemory::close_to_host(Address start, std::uint64_t bytes) {
-  map(pointer(start), round_up(bytes, kPage), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-      -1, 0);
+  map(pointer(start), round_up(bytes, kHostPage), PROT_NONE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 void ShadowMemory::discard(Address start, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (is_left_to_importers(start, bytes) || !was_used(start, bytes) || !file_is_open()) return;
-  each_piece(round_up(start, kPage), (start + bytes) / kPage * kPage,
+  each_piece(round_up(start, kHostPage), (start + bytes) / kHostPage * kHostPage,
              [&](Address, std::uint64_t length, std::uint64_t offset) {
                fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                          static_cast<off_t>(offset), static_cast<off_t>(length));

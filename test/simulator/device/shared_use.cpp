@@ -14,24 +14,24 @@ namespace vramscope::simulator {
 
 namespace {
 
-constexpr std::uint64_t kMark = 0x31657375'6d697376;  // "vsimuse1"
+constexpr std::uint64_t kTableMark = 0x31657375'6d697376;  // "vsimuse1"
 
 // What tells a process from a later one with its number, and from what it becomes by exec.
-struct Life {
+struct ProcessLife {
   char state = 'X';
   unsigned long long start = 0;  // clock ticks after boot
   unsigned long long stack = 0;  // where its stack begins; 0: not ours to know
 };
 
 // Fields 3, 22 and 28 of /proc/PID/stat, counted after the name, which may contain anything.
-Life life_of(std::uint64_t pid) {
-  Life life;
+ProcessLife life_of(std::uint64_t pid) {
+  ProcessLife life;
   char path[40];
   char text[2048];
   std::snprintf(path, sizeof path, "/proc/%llu/stat", static_cast<unsigned long long>(pid));
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return life;
-  const ssize_t length = read(file, text, sizeof text - 1);
+  const ssize_t length = ::read(file, text, sizeof text - 1);
   close(file);
   if (length <= 0) return life;
   text[length] = '\0';
@@ -52,7 +52,7 @@ std::uint64_t hash(unsigned long long value) {
   return value * 0x9E3779B97F4A7C15 >> (64 - kHashBits);
 }
 
-std::uint64_t word_of(std::uint64_t pid, const Life& life) {
+std::uint64_t word_of(std::uint64_t pid, const ProcessLife& life) {
   return pid | hash(life.start) << kPidBits | hash(life.stack) << (kPidBits + kHashBits);
 }
 
@@ -60,7 +60,7 @@ bool is_alive(std::uint64_t word) {
   constexpr std::uint64_t kWithoutStack = (std::uint64_t{1} << (kPidBits + kHashBits)) - 1;
   if (word == 0) return false;
   const std::uint64_t pid = word & ((std::uint64_t{1} << kPidBits) - 1);
-  const Life life = life_of(pid);
+  const ProcessLife life = life_of(pid);
   if (life.state == 'X' || life.state == 'Z') return false;
   const std::uint64_t compared = life.stack == 0 ? kWithoutStack : ~std::uint64_t{0};
   return ((word_of(pid, life) ^ word) & compared) == 0;
@@ -113,7 +113,7 @@ SharedUse::Table* SharedUse::map(const std::string& path) {
   if (start == MAP_FAILED) return nullptr;
   auto* table = static_cast<Table*>(start);
   std::uint64_t mark = 0;
-  if (table->mark.compare_exchange_strong(mark, kMark) || mark == kMark) return table;
+  if (table->mark.compare_exchange_strong(mark, kTableMark) || mark == kTableMark) return table;
   munmap(start, sizeof(Table));
   return nullptr;
 }

@@ -24,8 +24,6 @@ void* map_pages(Address where, std::uint64_t bytes, int access, int flags, int f
   return start;
 }
 
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
 }  // namespace
 
 Window::Window(std::uint64_t bytes, std::uint64_t alignment, Address hint) : bytes_(bytes) {

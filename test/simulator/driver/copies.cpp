@@ -7,8 +7,6 @@ namespace vramscope::simulator {
 
 namespace {
 
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
 Copy line(Address to, Claim to_claim, Address from, Claim from_claim, std::size_t bytes) {
   return {.box = {.width = bytes},
           .to = {.start = to},

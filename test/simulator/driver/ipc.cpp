@@ -17,7 +17,7 @@ namespace vramscope::simulator {
 
 namespace {
 
-constexpr char kMark[8] = "vramipc";
+constexpr char kIpcMark[8] = "vramipc";
 
 // What our 64 opaque bytes hold. The exporter's id of the allocation makes each one unique.
 struct IpcHandle {
@@ -138,7 +138,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
                        .bytes = found->bytes,
                        .id = found->buffer_id,
                        .device = found->device};
-  std::memcpy(content.mark, kMark, sizeof kMark);
+  std::memcpy(content.mark, kIpcMark, sizeof kIpcMark);
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &content, sizeof content);
   return CUDA_SUCCESS;
@@ -151,7 +151,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsi
   }
   IpcHandle content;
   std::memcpy(&content, &handle, sizeof content);
-  if (std::memcmp(content.mark, kMark, sizeof kMark) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (std::memcmp(content.mark, kIpcMark, sizeof kIpcMark) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(content.device) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (content.exporter == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   return open_import(content, pointer);

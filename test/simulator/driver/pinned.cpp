@@ -15,16 +15,13 @@ constexpr unsigned kHostFlags =
 constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
 // Whether the process has pages at all of the range.
 bool is_mapped(Address start, std::uint64_t bytes) {
-  constexpr std::uint64_t kPage = 4096;
   unsigned char present[4096];
   const Address end = start + bytes;
-  for (Address at = start / kPage * kPage; at < end; at += sizeof present * kPage) {
-    const std::uint64_t pages = std::min(sizeof present, (end - at + kPage - 1) / kPage);
-    if (mincore(reinterpret_cast<void*>(at), pages * kPage, present) != 0) return false;
+  for (Address at = start / kHostPage * kHostPage; at < end; at += sizeof present * kHostPage) {
+    const std::uint64_t pages = std::min(sizeof present, (end - at + kHostPage - 1) / kHostPage);
+    if (mincore(reinterpret_cast<void*>(at), pages * kHostPage, present) != 0) return false;
   }
   return true;
 }

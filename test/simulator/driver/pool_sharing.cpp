@@ -18,7 +18,7 @@ struct PoolHandle {
   pid_t exporter;
   CUmemoryPool pool;
 };
-constexpr char kMark[16] = "vramscope-pool";
+constexpr char kPoolMark[16] = "vramscope-pool";
 
 // What our 64 opaque bytes hold.
 struct PointerHandle {
@@ -41,7 +41,7 @@ CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool_handle
     return CUDA_ERROR_INVALID_VALUE;
   }
   PoolHandle content = {.mark = {}, .exporter = getpid(), .pool = pool_handle};
-  std::memcpy(content.mark, kMark, sizeof kMark);
+  std::memcpy(content.mark, kPoolMark, sizeof kPoolMark);
   const int file = memfd_create("vramscope-pool", MFD_CLOEXEC);
   if (file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if (pwrite(file, &content, sizeof content, 0) != sizeof content) {
@@ -62,7 +62,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
   PoolHandle content = {};
   const int file = static_cast<int>(reinterpret_cast<std::intptr_t>(handle));
   if (pread(file, &content, sizeof content, 0) != sizeof content ||
-      std::memcmp(content.mark, kMark, sizeof kMark) != 0) {
+      std::memcmp(content.mark, kPoolMark, sizeof kPoolMark) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (content.exporter != getpid()) return CUDA_ERROR_NOT_SUPPORTED;
@@ -81,7 +81,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr pointe
   const auto pool = driver().pools.find(found->pool);
   if (!pool || pool->handle_types == CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_INVALID_VALUE;
   PointerHandle content = {.mark = {}, .exporter = getpid(), .buffer_id = found->buffer_id};
-  std::memcpy(content.mark, kMark, sizeof kMark);
+  std::memcpy(content.mark, kPoolMark, sizeof kPoolMark);
   *data = {};
   std::memcpy(data, &content, sizeof content);
   return CUDA_SUCCESS;
@@ -95,8 +95,8 @@ CUresult cuMemPoolImportPointer(CUdeviceptr* pointer, CUmemoryPool handle,
   }
   PointerHandle content;
   std::memcpy(&content, data, sizeof content);
-  return std::memcmp(content.mark, kMark, sizeof kMark) == 0 ? CUDA_ERROR_NOT_SUPPORTED
-                                                             : CUDA_ERROR_INVALID_VALUE;
+  return std::memcmp(content.mark, kPoolMark, sizeof kPoolMark) == 0 ? CUDA_ERROR_NOT_SUPPORTED
+                                                                     : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace body

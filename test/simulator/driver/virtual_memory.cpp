@@ -15,8 +15,6 @@ namespace vramscope::simulator {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-
 bool is_granular(std::uint64_t bytes) { return bytes % kGranule == 0; }
 
 CUresult check(const CUmemAllocationProp* properties) {
@@ -88,7 +86,8 @@ CUresult cuMemGetAllocationGranularity(std::size_t* granularity,
 CUresult cuMemAddressReserve(CUdeviceptr* pointer, std::size_t bytes, std::size_t alignment,
                              CUdeviceptr hint, unsigned long long flags) {
   if (pointer == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes == 0 || bytes % kPage != 0 || hint % kPage != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || bytes % kHostPage != 0 || hint % kHostPage != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   if (alignment != 0 && !std::has_single_bit(alignment)) return CUDA_ERROR_INVALID_VALUE;
   if (bytes > (std::uint64_t{1} << 47)) return CUDA_ERROR_OUT_OF_MEMORY;
   Address start = 0;
@@ -204,7 +203,8 @@ CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr pointer, std::s
   if (handle == nullptr || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (bytes == 0 || pointer % kPage != 0 || bytes % kPage != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || pointer % kHostPage != 0 || bytes % kHostPage != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   if (flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags != 0 || !is_exportable(pointer, bytes)) return CUDA_ERROR_INVALID_VALUE;
   const int file = memfd_create("vramscope-simulated-dma-buf", MFD_CLOEXEC);
