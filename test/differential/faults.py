@@ -1,4 +1,4 @@
-"""Which random program notices each deliberate fault first: prints the table, and writes it to README.
+"""Which random program notices each deliberate fault first: prints the table, and writes it to a page.
 
 faults.py BUILD [--seconds N] [--readme FILE] [NAME...]
 BUILD is configured with -Dfaults=true. The exit status is 1 when a fault stays unnoticed.
