@@ -1,6 +1,8 @@
 // Every field of the report's JSON, named once, for writing and for reading. FORMAT.md says what
-// they mean. An archive `f` offers
-//   f(name, value)            a number, text, flag, list or one of the structs below
+// they mean and how their list may grow. An archive `f` offers
+//   f(name, value)            a number, text, flag, list or one of the structs below; where a file
+//                             lacks it, the value stays as it is: the default in report.h
+//   f.required(name, value)   the same, of what says which thing this is: a file has to have it
 //   f.fixed(name, json)       written as it stands, not read: what PyTorch's tools expect to find
 //   f.elements(name, vector)  a list that may be long: one element a line
 //   f.index(name)             the number of this element in its list; written, not read
@@ -102,10 +104,10 @@ void visit_fields(Self& timing, F&& f) {
 
 template <IsOne<ProcessFacts> Self, class F>
 void visit_fields(Self& process, F&& f) {
-  f("pid", process.pid);
+  f.required("pid", process.pid);
   f("ppid", process.ppid);
   f("hostname", process.hostname);
-  f("executable", process.executable);
+  f.required("executable", process.executable);
   f("arguments", process.arguments);
   f("rank", OrNull{process.rank, -1});
   f("start_time_ns", process.start_time_ns);
@@ -119,10 +121,10 @@ void visit_fields(Self& process, F&& f) {
 
 template <IsOne<BlockFacts> Self, class F>
 void visit_fields(Self& block, F&& f) {
-  f("address", block.address);
-  f("size", block.size);
+  f.required("address", block.address);
+  f.required("size", block.size);
   f("requested_size", block.requested_size);
-  f("state", block.state);
+  f.required("state", block.state);
   f.fixed("frames", "[]");
   f("site", OrNull{block.site, -1});
 }
@@ -130,8 +132,8 @@ void visit_fields(Self& block, F&& f) {
 template <IsOne<SegmentFacts> Self, class F>
 void visit_fields(Self& segment, F&& f) {
   f("device", Ordinal{segment.device});
-  f("address", segment.address);
-  f("total_size", segment.total_size);
+  f.required("address", segment.address);
+  f.required("total_size", segment.total_size);
   f("allocated_size", segment.allocated_size);
   f("active_size", segment.active_size);
   f("requested_size", segment.requested_size);
@@ -139,7 +141,7 @@ void visit_fields(Self& segment, F&& f) {
   f("segment_type", Choice{segment.is_small, "small", "large"});
   f.fixed("segment_pool_id", "[0,0]");
   f.fixed("is_expandable", "false");
-  f("kind", segment.kind);
+  f.required("kind", segment.kind);
   f("context", segment.context);
   f("is_direct", segment.is_direct);
   f("is_dedicated", segment.is_dedicated);
@@ -150,7 +152,7 @@ void visit_fields(Self& segment, F&& f) {
 
 template <IsOne<DeviceReport> Self, class F>
 void visit_fields(Self& device, F&& f) {
-  f("index", Ordinal{device.facts.index});
+  f.required("index", Ordinal{device.facts.index});
   f("name", device.facts.name);
   f("uuid", device.facts.uuid);
   f("pci_bus_id", device.facts.pci_bus_id);
@@ -179,8 +181,8 @@ void visit_fields(Self& host, F&& f) {
 template <IsOne<LedgerEntry> Self, class F>
 void visit_fields(Self& entry, F&& f) {
   f("device", Ordinal{entry.device});
-  f("kind", entry.kind);
-  f("owner", entry.owner);
+  f.required("kind", entry.kind);
+  f.required("owner", entry.owner);
   f("current_bytes", entry.current_bytes);
   f("peak_bytes", entry.peak_bytes);
   f("calls", entry.calls);
@@ -189,7 +191,7 @@ void visit_fields(Self& entry, F&& f) {
 
 template <IsOne<KindFacts> Self, class F>
 void visit_fields(Self& kind, F&& f) {
-  f("kind", kind.kind);
+  f.required("kind", kind.kind);
   f("device", Ordinal{kind.device});
   f("current_bytes", kind.current_bytes);
   f("peak_bytes", kind.peak_bytes);
@@ -203,9 +205,9 @@ void visit_fields(Self& kind, F&& f) {
 
 template <IsOne<TimelineSeries> Self, class F>
 void visit_fields(Self& series, F&& f) {
-  f("kind", series.kind);
+  f.required("kind", series.kind);
   f("device", Ordinal{series.device});
-  f("bucket_ns", series.bucket_ns);
+  f.required("bucket_ns", series.bucket_ns);
   f("highest", series.highest);
   f("last", series.last);
 }
@@ -229,7 +231,7 @@ void visit_fields(Self& trace, F&& f) {
 
 template <IsOne<FunctionFacts> Self, class F>
 void visit_fields(Self& function, F&& f) {
-  f("name", function.name);
+  f.required("name", function.name);
   f("calls", function.totals.calls);
   f("failures", function.totals.failures);
   f("total_ns", function.totals.time.total_ns);
@@ -240,29 +242,29 @@ void visit_fields(Self& function, F&& f) {
 
 template <IsOne<ModuleFact> Self, class F>
 void visit_fields(Self& module, F&& f) {
-  f("path", module.path);
+  f.required("path", module.path);
   f("build_id", module.build_id);
   f("base", module.base);
 }
 
 template <IsOne<SourceFact> Self, class F>
 void visit_fields(Self& source, F&& f) {
-  f("path", source.path);
+  f.required("path", source.path);
   f("bytes", source.bytes);
   f("modified_ns", source.modified_ns);
 }
 
 template <IsOne<CodeFact> Self, class F>
 void visit_fields(Self& code, F&& f) {
-  f("name", code.name);
-  f("source", code.source);
+  f.required("name", code.name);
+  f.required("source", code.source);
   f("first_line", code.first_line);
 }
 
 template <IsOne<FrameFact> Self, class F>
 void visit_fields(Self& frame, F&& f) {
   f("module", OrNull{frame.module, kNoModule});
-  f("offset", frame.offset);
+  f.required("offset", frame.offset);
   f("code", OrNull{frame.code, kNoCode});
   f("line", frame.line);
 }
@@ -280,7 +282,7 @@ void visit_fields(Self& totals, F&& f) {
 
 template <IsOne<SitePart> Self, class F>
 void visit_fields(Self& part, F&& f) {
-  f("kind", part.kind);
+  f.required("kind", part.kind);
   f("device", Ordinal{part.device});
   visit_fields(part.totals, f);
   f("estimate", part.estimate);
@@ -303,18 +305,18 @@ void visit_fields(Self& site, F&& f) {
 
 template <IsOne<AxisEntry> Self, class F>
 void visit_fields(Self& entry, F&& f) {
-  f("axis", entry.axis);
-  f("value", entry.value);
+  f.required("axis", entry.axis);
+  f.required("value", entry.value);
   f("device", Ordinal{entry.device});
-  f("kind", entry.kind);
+  f.required("kind", entry.kind);
   f("own_peak_bytes", entry.own_peak_bytes);
   visit_fields(entry.totals, f);
 }
 
 template <IsOne<CuptiDifference> Self, class F>
 void visit_fields(Self& difference, F&& f) {
-  f("what", difference.what);
-  f("kind", difference.kind);
+  f.required("what", difference.what);
+  f.required("kind", difference.kind);
   f("device", Ordinal{difference.device});
   f("address", difference.address);
   f("recorded_bytes", difference.recorded_bytes);
@@ -324,7 +326,7 @@ void visit_fields(Self& difference, F&& f) {
 
 template <IsOne<CuptiSource> Self, class F>
 void visit_fields(Self& source, F&& f) {
-  f("path", source.path);
+  f.required("path", source.path);
   f("live_bytes", source.live_bytes);
   f("total_bytes", source.total_bytes);
   f("total_count", source.total_count);
@@ -346,11 +348,11 @@ void visit_fields(Self& cupti, F&& f) {
 
 template <IsOne<Report> Self, class F>
 void visit_fields(Self& report, F&& f) {
-  f("schema", SchemaMark{});
+  f.required("schema", SchemaMark{});
   f("tool", Tool{report.tool_version});
   f("trigger", report.trigger);
   f("sequence", report.sequence);
-  f("process", report.process);
+  f.required("process", report.process);
   f.elements("devices", report.devices);
   f("host", report.host);
   f.elements("ledger", report.ledger);

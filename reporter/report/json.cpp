@@ -87,7 +87,9 @@ class ReportBuilder {
   [[nodiscard]] Report finish() {
     Report report;
     JsonReader<Json> fields(document_, "", elements_);
-    visit_fields(report, fields);
+    fields.read(report);
+    elements_.unknown.put_at("");
+    report.unknown = std::move(elements_.unknown).names();
     for (FunctionFacts& function : report.functions) {
       function.totals.time.count = function.totals.calls;
     }
@@ -162,7 +164,9 @@ class ReportBuilder {
   template <class T>
   bool append(std::vector<T>& list, const Json& json) try {
     JsonReader<Json> fields(json, "", elements_);
-    visit_fields(list.emplace_back(), fields);
+    fields.read(list.emplace_back());
+    if (elements_.unknown.leave_out()) list.pop_back();
+    if (elements_.unknown.found()) elements_.unknown.put_at(place());
     return true;
   } catch (FieldProblem& problem) {
     problem.field = place() + "." + problem.field;

@@ -1,4 +1,5 @@
-// Takes parsed JSON apart by the fields of the report, strictly. A template over the JSON library's
+// JsonReader takes parsed JSON apart by the fields of the report: what is absent keeps its default,
+// what is unknown is noted, what has the wrong type is refused. A template over the JSON library's
 // value, so that json.cpp alone includes the library.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -6,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,16 +20,19 @@
 #include "reporter/report/json_writer.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/references.h"
+#include "reporter/report/unknown.h"
 
 namespace vramscope {
 
 // The lists that may be long. Their elements leave the parser's document as soon as they are read.
+// And what of all that is unknown.
 struct Elements {
   std::vector<DeviceReport> devices;
   std::vector<SegmentFacts> segments, registrations;
   std::vector<BlockFacts> blocks;
   std::vector<FrameFact> frames;
   std::vector<Site> sites;
+  Unknown unknown;
 };
 
 [[noreturn]] inline void refuse(std::string field, std::string_view expected) {
@@ -44,18 +50,40 @@ class JsonReader {
 
   template <class T>
   void operator()(std::string_view name, T&& value) {
-    get(member(name), path_of(name), value);
+    const auto found = object_.find(name);
+    if (found == object_.end()) return;
+    ++known_;
+    get(*found, path_of(name), value);
   }
-  void fixed(std::string_view, std::string_view) {}
-  void index(std::string_view) {}
+  template <class T>
+  void required(std::string_view name, T&& value) {
+    if (object_.find(name) == object_.end()) throw FieldProblem{path_of(name), "is missing"};
+    (*this)(name, std::forward<T>(value));
+  }
+  void fixed(std::string_view name, std::string_view) { known_ += object_.contains(name) ? 1 : 0; }
+  void index(std::string_view name) { fixed(name, {}); }
   template <class T>
   void elements(std::string_view name, std::vector<T>& values) {
+    const auto found = object_.find(name);
+    if (found == object_.end()) return;
+    ++known_;
     if (std::vector<T>* read = read_before(name, values)) {
-      const Json& rest = list(member(name), path_of(name));
-      if (!rest.empty()) refuse(path_of(name), "only objects");
+      if (!list(*found, path_of(name)).empty()) refuse(path_of(name), "only objects");
       values = std::exchange(*read, {});
     } else {
-      get(member(name), path_of(name), values);
+      get(*found, path_of(name), values);
+    }
+  }
+
+  // Reads every field of `value`.
+  template <class Struct>
+  void read(Struct& value) {
+    visit_fields(value, *this);
+    if (object_.size() == known_) return;
+    Names known;
+    visit_fields(value, known);
+    for (const auto& [name, member] : object_.items()) {
+      if (!known.names.contains(name)) elements_.unknown.field(path_of(name));
     }
   }
 
@@ -64,25 +92,44 @@ class JsonReader {
     JsonReader schema(json, path, none);
     std::string name;
     int version = 0;
-    schema("name", name);
-    schema("version", version);
+    schema.required("name", name);
+    schema.required("version", version);
     if (name != kSchemaName) {
       refuse(path + ".name", json_string(kSchemaName) + ", found " + json_string(name));
     }
+    const std::string newest = std::to_string(kReportVersion);
+    if (version > kReportVersion) {
+      throw FieldProblem{path + ".version", std::to_string(version) + " is newer than " + newest +
+                                                ", the newest that this vramscope reads"};
+    }
     if (version != kReportVersion) {
-      refuse(path + ".version",
-             std::to_string(kReportVersion) + ", found " + std::to_string(version));
+      refuse(path + ".version", newest + ", found " + std::to_string(version));
     }
   }
 
  private:
+  // Another archive over fields.h: which fields there are.
+  struct Names {
+    template <class T>
+    void operator()(std::string_view name, T&&) {
+      names.emplace(name);
+    }
+    template <class T>
+    void required(std::string_view name, T&&) {
+      names.emplace(name);
+    }
+    template <class T>
+    void elements(std::string_view name, std::vector<T>&) {
+      names.emplace(name);
+    }
+    void fixed(std::string_view name, std::string_view) { names.emplace(name); }
+    void index(std::string_view name) { names.emplace(name); }
+
+    std::set<std::string, std::less<>> names;
+  };
+
   [[nodiscard]] std::string path_of(std::string_view name) const {
     return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
-  }
-  [[nodiscard]] const Json& member(std::string_view name) const {
-    const auto found = object_.find(name);
-    if (found == object_.end()) throw FieldProblem{path_of(name), "is missing"};
-    return *found;
   }
   static const Json& list(const Json& json, const std::string& path) {
     if (!json.is_array()) refuse(path, "array");
@@ -135,23 +182,42 @@ class JsonReader {
     value = json.template get<std::string>();
   }
   template <std::size_t N>
-  static std::size_t name_among(const Json& json, const std::string& path,
-                                const std::array<std::string_view, N>& names) {
+  static std::optional<std::size_t> found_among(const Json& json,
+                                                const std::array<std::string_view, N>& names) {
     const auto* text = json.template get_ptr<const std::string*>();
     const auto found = text == nullptr ? names.end() : std::find(names.begin(), names.end(), *text);
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    if (found == names.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - names.begin());
+  }
+  // One of the words that there will ever be.
+  template <std::size_t N>
+  static std::size_t name_among(const Json& json, const std::string& path,
+                                const std::array<std::string_view, N>& names) {
+    if (const auto found = found_among(json, names)) return *found;
     std::string expected = "one of";
     for (const std::string_view name : names) expected.append(" \"").append(name).append("\"");
     refuse(path, expected);
   }
-  static void get(const Json& json, const std::string& path, Kind& kind) {
-    kind = static_cast<Kind>(name_among(json, path, kKindNames));
+  // One of the words that there are today. With another the whole element is left out.
+  template <class Word, std::size_t N>
+  void get_word(const Json& json, const std::string& path, Word& word,
+                const std::array<std::string_view, N>& names) {
+    if (const auto found = found_among(json, names)) {
+      word = static_cast<Word>(*found);
+    } else {
+      std::string text;
+      get(json, path, text);
+      elements_.unknown.word(path, text);
+    }
   }
-  static void get(const Json& json, const std::string& path, Axis& axis) {
-    axis = static_cast<Axis>(name_among(json, path, kAxisNames));
+  void get(const Json& json, const std::string& path, Kind& kind) {
+    get_word(json, path, kind, kKindNames);
   }
-  static void get(const Json& json, const std::string& path, Disagreement& what) {
-    what = static_cast<Disagreement>(name_among(json, path, kDisagreementNames));
+  void get(const Json& json, const std::string& path, Axis& axis) {
+    get_word(json, path, axis, kAxisNames);
+  }
+  void get(const Json& json, const std::string& path, Disagreement& what) {
+    get_word(json, path, what, kDisagreementNames);
   }
   static void get(const Json& json, const std::string& path, BlockState& state) {
     state = static_cast<BlockState>(name_among(json, path, kBlockStateNames));
@@ -190,15 +256,21 @@ class JsonReader {
     }
   }
   template <class Owner>
-  static void get(const Json& json, const std::string& path, const FlatStatistics<Owner>& flat) {
+  void get(const Json& json, const std::string& path, const FlatStatistics<Owner>& flat) {
     if (!json.is_object()) refuse(path, "object");
     flat.value.used = !json.empty();
     if (!flat.value.used) return;
     each_counter(flat.value.statistics, [&](const std::string& key, std::int64_t& value) {
       const auto found = json.find(key);
-      if (found == json.end()) throw FieldProblem{path + "." + key, "is missing"};
-      get(*found, path + "." + key, value);
+      if (found != json.end()) get(*found, path + "." + key, value);
     });
+    const FlatStats known = memory_stats(flat.value);
+    for (const auto& [key, number] : json.items()) {
+      const auto found = std::ranges::lower_bound(known, key, {}, &FlatStats::value_type::first);
+      if (found == known.end() || found->first != key) {
+        elements_.unknown.field(path + "." + key);
+      }
+    }
   }
   static void get(const Json& json, const std::string& path, const SchemaMark&) {
     check_schema(json, path);
@@ -218,18 +290,20 @@ class JsonReader {
     values.reserve(list(json, path).size());
     for (std::size_t i = 0; i < json.size(); ++i) {
       get(json[i], path + "[" + std::to_string(i) + "]", values.emplace_back());
+      if (elements_.unknown.leave_out()) values.pop_back();
     }
   }
   template <class Struct>
   requires requires(Struct& value, JsonReader& f) { visit_fields(value, f); }
   void get(const Json& json, const std::string& path, Struct& value) {
     JsonReader fields(json, path, elements_);
-    visit_fields(value, fields);
+    fields.read(value);
   }
 
   const Json& object_;
   std::string path_;
   Elements& elements_;
+  std::size_t known_ = 0;  // members of the object that have been read
 };
 
 }  // namespace vramscope

@@ -21,6 +21,10 @@ class JsonWriter {
     key(name);
     put(value);
   }
+  template <class T>
+  void required(std::string_view name, const T& value) {
+    (*this)(name, value);
+  }
   void fixed(std::string_view name, std::string_view json) {
     key(name);
     file_.write(json);

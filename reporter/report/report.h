@@ -190,7 +190,7 @@ struct TraceReport {
 
 struct Report {
   std::string tool_version;
-  std::string trigger;  // exit, signal, oom, interval, growth, control, exec, recovered
+  std::string trigger;  // why it was written: exit, signal or exec; of a newer report any word
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceReport> devices;
@@ -212,6 +212,9 @@ struct Report {
   std::uint64_t dropped_stacks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
+  // Of a report that was read: fields and words of it that this version does not know, as
+  // "devices[].later" and "kinds[].kind 'later'". Not written.
+  std::vector<std::string> unknown = {};
 };
 
 // What a report is made of, each taken at its own instant but for `memory`, which is one instant.

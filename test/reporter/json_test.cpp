@@ -184,7 +184,9 @@ TEST_F(ReportFile, TellsThePlaceOfASyntaxError) {
 TEST_F(ReportFile, TellsTheFieldThatIsWrong) {
   EXPECT_EQ(refusal("{}"), "field schema: is missing");
   EXPECT_EQ(refusal(sample_with("\"version\":1", "\"version\":9")),
-            "field schema.version: expected 1, found 9");
+            "field schema.version: 9 is newer than 1, the newest that this vramscope reads");
+  EXPECT_EQ(refusal(sample_with("\"version\":1", "\"version\":0")),
+            "field schema.version: expected 1, found 0");
   EXPECT_EQ(refusal(sample_with("vramscope-report", "other-report")),
             "field schema.name: expected \\\"vramscope-report\\\", found \\\"other-report\\\"");
   EXPECT_EQ(refusal(sample_with("\"segments\":[]", "\"segments\":7")),
@@ -195,8 +197,10 @@ TEST_F(ReportFile, TellsTheFieldThatIsWrong) {
       "18446744073709551615");
   EXPECT_EQ(refusal(sample_with("\"pid\":4711", "\"pid\":\"4711\"")).substr(0, 19),
             "field process.pid: ");
-  EXPECT_EQ(refusal(sample_with("\"active.all.current\":2,", "")),
-            "field devices[0].memory_stats.active.all.current: is missing");
+  EXPECT_EQ(
+      refusal(sample_with("\"active.all.current\":2,", "\"active.all.current\":[],")).substr(0, 60),
+      "field devices[0].memory_stats.active.all.current: expected i");
+  EXPECT_EQ(refusal(sample_with("\"pid\":4711,", "")), "field process.pid: is missing");
 }
 
 TEST_F(ReportFile, RefusesPartsThatDoNotFit) {
@@ -257,6 +261,38 @@ TEST_F(ReportFile, SaysWhyItCannotBeRead) {
 TEST_F(ReportFile, SkipsUnknownFields) {
   EXPECT_EQ(refusal(sample_with("\"trigger\"", "\"new\":[{\"a\":1}],\"trigger\"")), "");
   EXPECT_EQ(refusal(sample_with("\"size\":1024", "\"later\":{},\"size\":1024")), "");
+}
+
+TEST_F(ReportFile, NeedsNoMoreThanToSayWhoseItIs) {
+  put("bare.json",
+      R"({"schema":{"name":"vramscope-report","version":1},"process":{"pid":7,"executable":"/x"}})");
+
+  const auto result = read_report(path("bare.json"));
+  ASSERT_TRUE(std::holds_alternative<Report>(result)) << std::get<FileError>(result).message;
+  const auto& report = std::get<Report>(result);
+
+  EXPECT_EQ(report.process.pid, 7);
+  EXPECT_EQ(report.process.rank, -1);
+  EXPECT_EQ(report.trigger, "");
+  EXPECT_EQ(report.sequence, 1U);
+  EXPECT_TRUE(report.devices.empty());
+  EXPECT_FALSE(report.host.used);
+  EXPECT_FALSE(report.cupti.has_value());
+  EXPECT_TRUE(report.unknown.empty());
+}
+
+TEST_F(ReportFile, NamesAtMostSoManyUnknownFieldsAndNoneInFull) {
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "\"later " + std::to_string(i) + "\":{},";
+  many += "\"" + std::string(100'000, 'x') + "\":0,";
+  put("many.json", sample_with("\"trigger\"", many + "\"trigger\""));
+
+  const auto result = read_report(path("many.json"));
+  ASSERT_TRUE(std::holds_alternative<Report>(result)) << std::get<FileError>(result).message;
+  const auto& unknown = std::get<Report>(result).unknown;
+
+  EXPECT_EQ(unknown.size(), 32U);
+  for (const std::string& name : unknown) EXPECT_LE(name.size(), 200U);
 }
 
 }  // namespace

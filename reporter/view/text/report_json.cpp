@@ -83,6 +83,8 @@ void report_json(JsonText& json, const Report& report, const std::string& path,
   json.field("sample_bytes", report.sample_bytes).field("dropped_stacks", report.dropped_stacks);
   json.field("unrecorded_calls", report.unrecorded_calls).key("warnings").array();
   for (const std::string& warning : report.warnings) json.value(warning);
+  json.end().key("unknown").array();
+  for (const std::string& name : report.unknown) json.value(name);
   json.end().end();
 }
 

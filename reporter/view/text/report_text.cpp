@@ -39,9 +39,8 @@ std::string command_line(const Report& report, const Page& page) {
 std::string trigger_text(const Report& report) {
   if (report.trigger == "exit") return "at exit";
   if (report.trigger == "exec") return "before exec";
-  if (report.trigger == "oom") return "on running out of memory";
   if (report.trigger == "signal") return "on a signal";
-  return report.trigger;
+  return "for the reason '" + report.trigger + "'";  // of a newer version
 }
 
 std::string what_ran(const Report& report, const Page& page) {
@@ -279,8 +278,18 @@ std::string cupti_text(const Report& report, const Page& page) {
   return result;
 }
 
+// What is missing on the screen because the report is newer than this version.
+std::string unknown_text(const Report& report, const Page& page) {
+  std::string names;
+  for (const std::string& name : report.unknown) {
+    names += (names.empty() ? "" : ", ") + printable(name, page);
+  }
+  return "not shown, being unknown to this vramscope: " + names;
+}
+
 std::string warnings_text(const Report& report, const Page& page) {
   std::vector<std::string> warnings;
+  if (!report.unknown.empty()) warnings.push_back(unknown_text(report, page));
   if (report.unrecorded_calls != 0) {
     warnings.push_back(counted(report.unrecorded_calls, "call") + " went unrecorded");
   }
