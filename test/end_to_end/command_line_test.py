@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 
@@ -88,6 +89,17 @@ class CommandLine(harness.Case):
         for name in option_names(table):
             self.assertIn("--" + name.replace("_", "-"), finished.stdout)
 
+    def test_the_readme_shows_the_run_that_a_person_gets(self):
+        shutil.copy(harness.program("train"), self.folder)
+        run = self.launch("./train")
+        name = next(pathlib.Path(self.folder).glob("*.json")).name
+        report = self.run_tool("report", name)
+        text = f"$ vramscope run --sim ./train\n{run.stderr}\n$ vramscope report {name}\n{report.stdout}"
+        readme = (harness.SOURCE / "README.md").read_text()
+        shown = re.search(r"^    \$ vramscope run --sim .*?(?=^\S)", readme, re.M | re.S)[0]
+        shown = re.sub(r"^    ", "", shown, flags=re.M).rstrip() + "\n"
+        self.assertEqual(without_chance(text), without_chance(shown))
+
     def test_an_output_that_cannot_be_written_does_not_stop_the_program(self):
         native = self.run_program([harness.program("linked")])
         finished = self.launch("--output", "/nonexistent/r.json", "--", harness.program("linked"))
@@ -161,6 +173,14 @@ class CommandLine(harness.Case):
         self.refused(finished, 2)
         output, _ = process.communicate("a\nb\nc\n", timeout=harness.DEADLINE_S)
         self.assertTrue(output.endswith("done\n"))
+
+
+def without_chance(text):
+    """A run's output without what differs each time: process id, machine, date, times."""
+    text = re.sub(r"\b[\d.]+ (ns|us|ms|s)\b", "TIME", text)
+    text = re.sub(r"pid \d+ on \S+,", "PROCESS", text)
+    text = re.sub(r"train\.\d+\.json", "FILE", text)
+    return re.sub(r"\d{4}-\d\d-\d\d [\d:]+", "DATE", text)
 
 
 def option_names(table):
