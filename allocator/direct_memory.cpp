@@ -10,8 +10,6 @@
 namespace vramscope {
 namespace {
 
-bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
-
 template <class Change>
 void change_host(HostStatistics& host, std::uint64_t bytes, Change change) {
   const auto size = static_cast<std::int64_t>(bytes);

@@ -90,7 +90,7 @@ std::string check_host(const Snapshot& snapshot) {
   Recount recount;
   for (const SegmentSnapshot& segment : snapshot.segments) {
     const Kind kind = segment.place.kind;
-    if (kind == Kind::pinned || kind == Kind::registered) recount.add(segment, snapshot);
+    if (is_host(kind)) recount.add(segment, snapshot);
   }
   const HostStatistics& host = snapshot.host;
   const bool is_equal = host.segment.current == recount.segment &&

@@ -8,12 +8,14 @@
 
 #include "allocator/books/history.h"
 #include "allocator/books/statistics.h"
+#include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
 
 namespace vramscope {
 
-// Names in reports: "active_allocated", "active_pending_free", "inactive".
-enum class BlockState : std::uint8_t { active_allocated, active_pending_free, inactive };
+// Reports use these names, which are PyTorch's.
+#define VRAMSCOPE_BLOCK_STATES(X) X(active_allocated) X(active_pending_free) X(inactive)
+VRAMSCOPE_NAMED_ENUM(BlockState, std::uint8_t, VRAMSCOPE_BLOCK_STATES);
 
 // A part of a segment. Blocks tile their segment: each begins where the one before ends.
 struct BlockSnapshot {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace vramscope {
 
@@ -22,35 +23,39 @@ using Group = std::uint32_t;
 inline constexpr std::size_t kGroupsOfTag = 6;
 using Groups = std::array<Group, kGroupsOfTag>;
 
-// Kinds of memory. `device` is what memory_stats counts; `pinned` and `registered` are what
-// host_memory_stats counts; the others appear in the ledger only.
 enum class Kind : std::uint16_t {
-  device,
-  pinned,
-  registered,
-  managed,
-  stream_ordered,
-  array,     // arrays and mipmapped arrays: a layout of the driver's own, known by handle
-  physical,  // memory of a device without an address: it is mapped, once or more
-  host,      // the same on the host
-  graph,     // what the allocation nodes of graphs ask for
-  // No memory of their own: views of memory that is counted elsewhere, or not the process's.
-  mapping,        // addresses at which physical memory is mapped
-  address_range,  // addresses that are reserved, mapped or not
-  imported,       // memory of another process or pool, by its address here
-  external,       // memory of another interface, by handle
-  multicast,      // objects through which memory of several devices is written at once
-  graphics,       // resources of a graphics interface while they are mapped
+#define KIND(name, own, device, space) name,
+#include "allocator/ground/kinds.def"
 };
-inline constexpr std::size_t kKinds = 15;
+inline constexpr auto kKindNames = std::to_array<std::string_view>({
+#define KIND(name, own, device, space) #name,
+#include "allocator/ground/kinds.def"
+});
+inline constexpr std::size_t kKinds = kKindNames.size();
+
+// Sets of kinds, a bit each.
+inline constexpr std::uint32_t kOwnKinds = 0U
+#define KIND(name, own, device, space) | own##U << static_cast<unsigned>(Kind::name)
+#include "allocator/ground/kinds.def"
+    ;
+inline constexpr std::uint32_t kDeviceKinds = 0U
+#define KIND(name, own, device, space) | device##U << static_cast<unsigned>(Kind::name)
+#include "allocator/ground/kinds.def"
+    ;
 
 // False for views and borrowed memory: their bytes are not part of what the process holds.
-[[nodiscard]] constexpr bool holds_memory(Kind kind) { return kind < Kind::mapping; }
+[[nodiscard]] constexpr bool holds_memory(Kind kind) {
+  return (kOwnKinds >> static_cast<unsigned>(kind) & 1U) != 0;
+}
 
 // False for kinds that belong to the process, or to the host: their places have device 0.
 [[nodiscard]] constexpr bool has_device(Kind kind) {
-  return kind != Kind::pinned && kind != Kind::registered && kind != Kind::host &&
-         kind != Kind::address_range;
+  return (kDeviceKinds >> static_cast<unsigned>(kind) & 1U) != 0;
+}
+
+// What host_memory_stats counts.
+[[nodiscard]] constexpr bool is_host(Kind kind) {
+  return kind == Kind::pinned || kind == Kind::registered;
 }
 
 // What a device's memory is taken by, and its limit counts.
@@ -65,23 +70,12 @@ inline constexpr std::size_t kSpaces = 7;
 
 [[nodiscard]] constexpr Space space_of(Kind kind) {
   switch (kind) {
-    case Kind::mapping:
-      return Space::mapping;
-    case Kind::address_range:
-      return Space::range;
-    case Kind::array:
-      return Space::array;
-    case Kind::physical:
-    case Kind::host:
-    case Kind::multicast:
-      return Space::handle;
-    case Kind::external:
-      return Space::external;
-    case Kind::graphics:
-      return Space::graphics;
-    default:
-      return Space::memory;
+#define KIND(name, own, device, space) \
+  case Kind::name:                     \
+    return Space::space;
+#include "allocator/ground/kinds.def"
   }
+  return Space::memory;
 }
 
 // Are its numbers addresses, of which two ranges can overlap? Else a handle stands for itself.

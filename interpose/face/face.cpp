@@ -8,10 +8,10 @@
 #include <new>
 #include <optional>
 
+#include "allocator/snapshot.h"
 #include "interpose/ground/guard.h"
 #include "interpose/life/profiler.h"
 #include "interpose/loader/real.h"
-#include "reporter/report/fields.h"
 #include "reporter/report/memory_stats.h"
 
 namespace vramscope {

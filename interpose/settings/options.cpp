@@ -33,10 +33,9 @@ struct Named {
 
 constexpr Named<bool> kBooleans[] = {{"on", true},   {"off", false},   {"yes", true}, {"no", false},
                                      {"true", true}, {"false", false}, {"1", true},   {"0", false}};
-constexpr Named<Mode> kModes[] = {{"cache", Mode::cache},
-                                  {"dedicated", Mode::dedicated},
-                                  {"observe", Mode::observe},
-                                  {"off", Mode::off}};
+#define NAMED_MODE(name) {#name, Mode::name},
+constexpr Named<Mode> kModes[] = {VRAMSCOPE_MODES(NAMED_MODE)};
+#undef NAMED_MODE
 constexpr Named<Reuse> kReuses[] = {{"at-free", Reuse::at_free}, {"at-reuse", Reuse::at_reuse}};
 constexpr Named<StackMethod> kStackMethods[] = {{"unwind", StackMethod::unwind_tables},
                                                 {"frame-pointers", StackMethod::frame_pointers},

@@ -11,18 +11,17 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/ground/named_enum.h"
 #include "allocator/limits.h"
 #include "interpose/settings/capacity_option.h"
 #include "reporter/record/stack/stack.h"
 
 namespace vramscope {
 
-enum class Mode : std::uint8_t {
-  cache,      // served by the caching allocator
-  dedicated,  // served by it, each request from a segment of its own
-  observe,    // passed to the driver and recorded
-  off,        // nothing at all
-};
+// cache: served by the caching allocator. dedicated: served by it, each request from a segment of
+// its own. observe: passed to the driver and recorded. off: nothing at all.
+#define VRAMSCOPE_MODES(X) X(cache) X(dedicated) X(observe) X(off)
+VRAMSCOPE_NAMED_ENUM(Mode, std::uint8_t, VRAMSCOPE_MODES);
 
 struct Signal {
   int number = 0;  // 0: none

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
 #include "reporter/record/sampling.h"
 
@@ -15,8 +16,9 @@ namespace vramscope {
 
 // Each has a table of values; a value is an index into it. What size_class counts is
 // std::bit_width(bytes): class i holds requests of 2^(i-1) up to, but not including, 2^i bytes.
-enum class Axis : std::uint8_t { owner, thread, stream, range, function, size_class };
-inline constexpr std::size_t kAxes = 6;
+#define VRAMSCOPE_AXES(X) X(owner) X(thread) X(stream) X(range) X(function) X(size_class)
+VRAMSCOPE_NAMED_ENUM(Axis, std::uint8_t, VRAMSCOPE_AXES);
+inline constexpr std::size_t kAxes = kAxisNames.size();
 static_assert(kAxes == kGroupsOfTag);
 using AxisValues = std::array<std::uint32_t, kAxes>;
 

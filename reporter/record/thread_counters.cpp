@@ -24,9 +24,9 @@ Row& row_at(std::atomic<Row*>& pointer) {
 bool is_allocating(Effect effect) { return effect == Effect::allocate || effect == Effect::pin; }
 bool is_freeing(Effect effect) { return effect == Effect::release || effect == Effect::unpin; }
 
-bool is_host(Place place) { return place.kind == Kind::pinned || place.kind == Kind::registered; }
-
-std::size_t slot_of(Place place) { return is_host(place) ? CounterSet::kHostSlot : place.device; }
+std::size_t slot_of(Place place) {
+  return is_host(place.kind) ? CounterSet::kHostSlot : place.device;
+}
 
 // A hit costs our own time; everything else what the driver took for the memory.
 std::uint64_t duration_of(const Event& event) {
@@ -53,10 +53,10 @@ TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
 void CounterSet::record(const Event& event, std::uint64_t generation) {
   if (event.function >= functions_.size()) return;
   FunctionCounters& function = row_at(functions_[event.function]);
-  const bool known = is_host(event.place) || event.place.device < kMaxDevices;
+  const bool known = is_host(event.place.kind) || event.place.device < kMaxDevices;
   // As in the statistics, a device's memory is what cuMemAlloc gives; other kinds are in their
   // functions' rows.
-  const bool timed = is_host(event.place) || event.place.kind == Kind::device;
+  const bool timed = is_host(event.place.kind) || event.place.kind == Kind::device;
   const bool counts = known && timed && (is_allocating(event.effect) || is_freeing(event.effect));
   TimingCounters* const times =
       counts || (known && event.sync_ns != 0) ? &timing(slot_of(event.place), generation) : nullptr;

@@ -6,16 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
 
 namespace vramscope {
 
-// A piece of memory of which the two do not say the same.
-enum class Disagreement : std::uint8_t {
-  not_recorded,  // the driver gave it, not through us
-  not_seen,      // we recorded it, CUPTI has no record
-  other_size,
-};
+// A piece of memory of which the two do not say the same: not_recorded, the driver gave it, not
+// through us; not_seen, we recorded it and CUPTI has no record; other_size.
+#define VRAMSCOPE_DISAGREEMENTS(X) X(not_recorded) X(not_seen) X(other_size)
+VRAMSCOPE_NAMED_ENUM(Disagreement, std::uint8_t, VRAMSCOPE_DISAGREEMENTS);
 
 struct CuptiDifference {
   Disagreement what = Disagreement::not_recorded;

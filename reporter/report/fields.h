@@ -20,17 +20,6 @@ namespace vramscope {
 
 inline constexpr std::string_view kSchemaName = "vramscope-report";
 
-inline constexpr std::array<std::string_view, kKinds> kKindNames{
-    "device",        "pinned",   "registered", "managed",   "stream_ordered",
-    "array",         "physical", "host",       "graph",     "mapping",
-    "address_range", "imported", "external",   "multicast", "graphics"};
-inline constexpr std::array<std::string_view, kAxes> kAxisNames{"owner", "thread",   "stream",
-                                                                "range", "function", "size_class"};
-inline constexpr std::array<std::string_view, 3> kDisagreementNames{"not_recorded", "not_seen",
-                                                                    "other_size"};
-inline constexpr std::array<std::string_view, 3> kBlockStateNames{
-    "active_allocated", "active_pending_free", "inactive"};
-
 // Self is Struct or const Struct.
 template <class Self, class Struct>
 concept IsOne = std::same_as<std::remove_const_t<Self>, Struct>;

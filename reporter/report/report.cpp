@@ -25,8 +25,6 @@ namespace {
 
 constexpr std::size_t kMaxSizeClass = 64;
 
-bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
-
 SiteTotals totals_of(const TagTotals& tag, std::uint64_t total_ns) {
   return {.live_bytes = tag.live_bytes,
           .live_count = tag.live_count,

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "reporter/report/fields.h"
+#include "allocator/snapshot.h"
 
 namespace vramscope::test {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/snapshot.h"
 #include "interpose/settings/alloc_conf.h"
-#include "reporter/report/fields.h"
 #include "test/model/naive_model.h"
 #include "test/model/plain_backend.h"
 

@@ -8,12 +8,6 @@
 #include "test/model/naive_rules.h"
 
 namespace vramscope {
-namespace {
-
-bool is_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
-
-}  // namespace
-
 void NaiveModel::trim() {
   for (auto& [ordinal, device] : devices_) full_release(ordinal);
 }

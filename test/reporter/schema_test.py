@@ -1,4 +1,5 @@
-"""A written report fits its schema, the schema is one, and FORMAT.md names each field.
+"""A written report fits its schema, the schema is one and lists the names that the code has, and
+FORMAT.md names each field and each kind of memory.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -26,6 +27,27 @@ def keys(value):
             yield from keys(inner)
 
 
+def enumerations(value, name=""):
+    """(name, list) of each list of allowed texts in the schema, by the name of what has it."""
+    if isinstance(value, dict):
+        if "enum" in value:
+            yield name, value["enum"]
+        for key, inner in value.items():
+            yield from enumerations(inner, name if key in ("items", "anyOf") else key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from enumerations(inner, name)
+
+
+def names_apart(write_sample, schema):
+    """What the schema allows beside what the code can write."""
+    allowed = list(enumerations(schema))
+    printed = subprocess.run([write_sample, "--names"], check=True, capture_output=True, text=True)
+    for what, *names in map(str.split, printed.stdout.splitlines()):
+        if (what, names) not in allowed:
+            yield f"the schema has no enumeration '{what}' of {' '.join(names)}"
+
+
 def main(write_sample, folder, expected):
     schema = report_schema.written()
     jsonschema.Draft7Validator.check_schema(report_schema.readable())
@@ -46,6 +68,10 @@ def main(write_sample, folder, expected):
 
     described = set(re.findall(r"\w+", (folder / "FORMAT.md").read_text()))
     failures += [f"FORMAT.md does not name '{name}'" for name in sorted(set(keys(json.loads(written))) - described)]
+
+    failures += names_apart(write_sample, schema)
+    kinds = schema["definitions"]["kind"]["enum"]
+    failures += [f"FORMAT.md does not name the kind '{name}'" for name in kinds if name not in described]
 
     broken = json.loads(written)
     broken["devices"][0]["segments"][0]["blocks"][0]["state"] = "lost"

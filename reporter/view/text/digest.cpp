@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "reporter/report/fields.h"
+#include "allocator/ground/place.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {

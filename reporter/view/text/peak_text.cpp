@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "reporter/report/fields.h"
+#include "reporter/record/axes.h"
 #include "reporter/view/text/attribution_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "reporter/report/fields.h"
+#include "allocator/ground/place.h"
 #include "reporter/view/text/trace_text.h"
 
 namespace vramscope {

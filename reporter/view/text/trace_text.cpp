@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "reporter/report/fields.h"
+#include "allocator/ground/place.h"
 #include "reporter/view/text/json_text.h"
 
 namespace vramscope {
