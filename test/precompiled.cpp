@@ -1,0 +1,3 @@
+// Only there so that meson precompiles the header.
+// SPDX-License-Identifier: Apache-2.0
+int main() { return 0; }
