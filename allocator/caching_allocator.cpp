@@ -50,7 +50,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     drain_pending(request.where, out);
     place = open_place(request.where);
   }
-  if (!place || !prepare_blocks() || !ledger.prepare(request.tag)) [[unlikely]] {
+  if (!place || !prepare_blocks() || !accounts.prepare(request.tag)) [[unlikely]] {
     out.status = kOutOfOwnMemory;
     return;
   }
@@ -89,8 +89,6 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
   out.address = blocks[found.block].address();
   out.rounded = to_bytes(size);
   hand_out(place, pool, found, size, out);
-  if (!is_oversize(out.rounded, limits)) return;
-  place.device.counters.rare().oversize_allocations.increase(1);
 }
 
 Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only only) noexcept {
@@ -158,18 +156,15 @@ void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noe
   }
   const bool completes = waited && !is_held(serial);
   if (completes) {
-    release(place, blocks.find_entry(address), place.waits.now());
+    release(place, blocks.find_entry(address), serial, place.waits.now());
   } else {
-    add_pending(place, block);
-  }
-  if (ledger.keeps_details()) {
-    detail_free(place, serial, completes ? End::complete : End::pending, out);
+    add_pending(place, block, serial);
   }
 }
 
 void CachingAllocator::join(Tag tag, const Groups& groups) noexcept {
   MutexLock lock(state_->mutex);
-  state_->ledger.join(tag, groups);
+  state_->accounts.join(tag, groups);
 }
 
 void CachingAllocator::open(Place where) noexcept {
@@ -182,7 +177,8 @@ void CachingAllocator::trim() noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
   for (std::size_t i = 0; i < kMaxDevices; ++i) {
-    if (state_->devices[i]) state_->release_idle(static_cast<std::uint16_t>(i), out);
+    if (state_->accounts.has_device(static_cast<std::uint16_t>(i)))
+      state_->release_idle(static_cast<std::uint16_t>(i), out);
   }
 }
 
@@ -200,41 +196,34 @@ std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
 
 void CachingAllocator::reset_peaks() noexcept {
   MutexLock lock(state_->mutex);
-  for (auto& device : state_->devices) {
-    if (device) device->counters.reset_peaks();
-  }
-  state_->host.reset_peaks();
-  state_->ledger.reset_peaks();
+  state_->accounts.reset_peaks();
 }
 
 void CachingAllocator::reset_accumulated() noexcept {
   MutexLock lock(state_->mutex);
-  for (auto& device : state_->devices) {
-    if (device) device->counters.reset_accumulated();
-  }
-  state_->host.reset_accumulated();
+  state_->accounts.reset_accumulated();
 }
 
 void CachingAllocator::reset_peaks(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
-  if (state_->devices[device]) state_->devices[device]->counters.reset_peaks();
-  state_->ledger.reset_peak(Kind::device, device);
+  state_->accounts.reset_peaks(device);
 }
 
 void CachingAllocator::reset_accumulated(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
-  if (state_->devices[device]) state_->devices[device]->counters.reset_accumulated();
+  state_->accounts.reset_accumulated(device);
 }
 
 void CachingAllocator::reset_host_accumulated() noexcept {
   MutexLock lock(state_->mutex);
-  state_->host.reset_accumulated();
+  state_->accounts.reset_host_accumulated();
 }
 
 void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
+  state_->accounts.set_oversize_from(limits.max_split_size);
   state_->note_usual_places();
 }
 

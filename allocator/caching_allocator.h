@@ -54,13 +54,6 @@ struct Promise {
   std::uint64_t bytes = 0;
 };
 
-// How much of a device may be used, in bytes, and how much is.
-struct DeviceRoom {
-  std::uint64_t limit = Limits::kUnlimited;
-  std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind
-  std::uint64_t refusals = 0;  // requests that found no room, idle segments given back
-};
-
 // What is known about one address.
 struct Found {
   bool owned = false;  // inside one of our segments, live or free: not the driver's business

@@ -8,21 +8,6 @@
 #include "allocator/state.h"
 
 namespace vramscope {
-namespace {
-
-template <class Change>
-void change_host(HostStatistics& host, std::uint64_t bytes, Change change) {
-  const auto size = static_cast<std::int64_t>(bytes);
-  change(host.allocated, 1);
-  change(host.allocated_bytes, size);
-  change(host.segment, 1);
-  change(host.reserved_bytes, size);
-  change(host.active_requests, 1);
-  change(host.active_bytes, size);
-}
-
-}  // namespace
-
 Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes, Tag tag,
                                 Promise promise) noexcept {
   Outcome out{.status = {Result::invalid, 0},
@@ -33,7 +18,7 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
               .tag = tag};
   const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
   MutexLock lock(state_->mutex);
-  state_->rooms[promise.device].promised -= promise.bytes;
+  state_->accounts.end_promise(promise.device, promise.bytes);
   if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
   state_->adopt(where, address, bytes, out);
   return out;
@@ -42,9 +27,9 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
 void CachingAllocator::State::adopt(Place where, Address address, std::size_t bytes, Outcome& out) {
   forget_overlapping(space_of(where.kind), address, bytes);
   out.status = {Result::failed, 0};
-  if (!ledger.prepare(out.tag)) return;
-  if (where.kind == Kind::device && !open_device(where.device)) return;
-  out.serial = next_birth();
+  if (!accounts.prepare(out.tag)) return;
+  if (where.kind == Kind::device && !accounts.open_device(where.device)) return;
+  out.serial = next_serial();
   const DirectMemory direct{bytes, out.serial, where, out.tag};
   Directs& directs = directs_of(where.kind);
   if (spare) {
@@ -58,25 +43,9 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
       return;
     }
   }
-  count_direct(direct);
+  accounts.direct_came(where, out.tag, bytes, out.serial);
   out.status = {};
   out.source = Source::direct;
-}
-
-void CachingAllocator::State::count_direct(const DirectMemory& direct) {
-  if (direct.where.kind == Kind::device) {
-    DeviceCounters& counters = device_of(direct.where).counters;
-    const PoolClass pool = pool_class(direct.bytes);
-    count_segment(counters, pool, direct.bytes);
-    counters.count_allocation(pool, direct.bytes, direct.bytes, {});
-    if (is_oversize(direct.bytes, limits)) counters.rare().oversize_allocations.increase(1);
-  } else if (is_host(direct.where.kind)) {
-    host_used = true;
-    ++host.num_host_alloc;
-    change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.increase(n); });
-  }
-  if (takes_device_memory(direct.where.kind)) rooms[direct.where.device].direct += direct.bytes;
-  ledger.count_allocation(direct.where, direct.tag, direct.bytes);
 }
 
 Outcome CachingAllocator::forget(Address address) noexcept { return forget(Kind::device, address); }
@@ -110,20 +79,8 @@ Found CachingAllocator::find_direct(Kind kind, Address address) const noexcept {
 void CachingAllocator::State::forget_direct(Directs::iterator it, Ended how) {
   const DirectMemory direct = it->second;
   spare = directs_of(direct.where.kind).extract(it);
-  if (direct.where.kind == Kind::device) {
-    DeviceCounters& counters = device_of(direct.where).counters;
-    const PoolClass pool = pool_class(direct.bytes);
-    counters.count_free(pool, direct.bytes, direct.bytes);
-    if (is_oversize(direct.bytes, limits)) counters.rare().oversize_allocations.decrease(1);
-    count_segment_end(counters, pool, direct.bytes);
-    counters.rare().num_device_free += how == Ended::freed;
-  } else if (is_host(direct.where.kind)) {
-    host.num_host_free += how == Ended::freed;
-    change_host(host, direct.bytes, [](Stat& stat, std::int64_t n) { stat.decrease(n); });
-  }
-  if (takes_device_memory(direct.where.kind)) rooms[direct.where.device].direct -= direct.bytes;
-  ledger.count_free(direct.where, direct.tag, direct.bytes);
-  if (how == Ended::freed) note_lifetime(direct.tag, direct.serial);
+  accounts.direct_went(direct.where, direct.tag, direct.bytes,
+                       how == Ended::freed ? direct.serial : Accounts::kNoLife);
 }
 
 void CachingAllocator::State::forget_overlapping(Space space, Address address,

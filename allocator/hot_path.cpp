@@ -25,7 +25,7 @@ inline Outcome CachingAllocator::State::allocate_usually(const Request& request)
     PlaceMemory* const place = usual_place;
     if (place && place->place == request.where && !request.whole &&
         request.bytes - 1 < kMaxBlockBytes && blocks.is_prepared() &&
-        ledger.is_prepared(request.tag)) [[likely]] {
+        accounts.is_prepared(request.tag)) [[likely]] {
       const std::uint64_t rounded = round_request(request.bytes);
       const Units size = to_units(rounded);
       if (pool_class(rounded) == PoolClass::small) {
@@ -96,8 +96,7 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
   if (fault(Fault::lost_free)) return out;
   const std::uint64_t serial = blocks.life(entry.block).serial();
   release(place, entry);
-  if (ledger.keeps_details()) [[unlikely]]
-    detail_free(place, serial, End::complete, out);
+  accounts.ended(place.accounts, out.tag, out.requested, serial);
   return out;
 }
 
@@ -113,37 +112,17 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   blocks.life(found.block).set_serial(out.serial);
   const bool is_outside = fault(Fault::counter_outside_lock);
   if (is_outside) mutex.unlock(), sched_yield();
-  place.device.counters.count_allocation(pool, to_bytes(size), out.requested, split);
-  ledger.count_allocation(place.account, out.tag, out.requested);
-  if (fault(Fault::double_count)) ledger.count_allocation(place.account, out.tag, out.requested);
+  accounts.came(place.accounts, {out.tag, pool, to_bytes(size), out.requested}, split, out.serial);
   if (is_outside) mutex.lock();
-  if (ledger.keeps_details()) [[unlikely]]
-    detail_hand_out(place, out);
 }
 
-void CachingAllocator::State::detail_hand_out(PlaceMemory& place, const Outcome& out) {
-  births.note(out.serial, call_time_ns);
-  ledger.detail_allocation(place.account, out.tag, out.requested);
-}
-
-void CachingAllocator::State::detail_free(PlaceMemory& place, std::uint64_t serial, End end,
-                                          const Outcome& out) {
-  ledger.count_lifetime(out.tag, born_ns(serial));
-  if (end == End::complete) ledger.detail_completion(place.account, out.tag, out.requested);
-}
-
-void CachingAllocator::State::take_away(PlaceMemory& place, BlockTable::Entry entry,
-                                        Waits::Number freed) {
-  const Tag tag = blocks[entry.block].tag;
-  const std::uint64_t requested = blocks[entry.block].requested;
-  release(place, entry, freed);
-  if (ledger.keeps_details()) ledger.detail_completion(place.account, tag, requested);
-}
-
+// A block that may be in use until its number is covered.
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
-                                      Waits::Number freed) {
+                                      std::uint64_t serial, Waits::Number freed) {
+  const CountedBlock block = counted(blocks[entry.block]);
   if (reuse == Reuse::at_reuse) Pools::number(blocks, entry.block, freed);
   release(place, entry);
+  accounts.ended(place.accounts, block.tag, block.requested, serial);
 }
 
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry) {
@@ -157,15 +136,8 @@ void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entr
 inline void CachingAllocator::State::release(PlaceMemory& place, PoolClass pool,
                                              BlockTable::Entry entry) {
   const Block& b = blocks[entry.block];
-  const std::uint64_t bytes = to_bytes(b.size);
-  const std::uint64_t requested = b.requested;
-  const Tag tag = b.tag;
-  DeviceCounters& counters = place.device.counters;
-  counters.count_free(pool, bytes, requested);
-  if (is_oversize(bytes, limits)) [[unlikely]]
-    counters.rare().oversize_allocations.decrease(1);
-  ledger.count_free(place.account, tag, requested);
-  counters.count_splits(pool, place.pools.give_back(pool, blocks, entry));
+  accounts.freed(place.accounts, {b.tag, pool, to_bytes(b.size), b.requested});
+  accounts.merged(place.accounts, pool, place.pools.give_back(pool, blocks, entry));
 }
 
 }  // namespace vramscope

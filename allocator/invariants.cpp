@@ -154,7 +154,7 @@ std::string CachingAllocator::State::check_invariants() const {
   for (const auto& [address, block] : whole.all()) {
     if (block.state == BlockState::inactive) idle_whole[block.where.device] += block.bytes;
   }
-  for (std::uint16_t i = 0; i < devices.size(); ++i) {
+  for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
     if (whole.idle_bytes(i) != idle_whole[i]) {
       return "bytes of idle dedicated segments differ from a recount";
     }
@@ -164,8 +164,9 @@ std::string CachingAllocator::State::check_invariants() const {
     if (segment.is_direct && takes_device_memory(segment.place.kind))
       direct[segment.place.device] += segment.total_size;
   }
-  for (std::uint16_t i = 0; i < rooms.size(); ++i) {
-    if (rooms[i].direct != direct[i]) return "direct bytes of a device differ from a recount";
+  for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
+    if (accounts.direct_bytes(i) != direct[i])
+      return "direct bytes of a device differ from a recount";
   }
   if (std::string wrong = check_statistics(now); !wrong.empty()) return wrong;
   if (std::string wrong = check_host(now); !wrong.empty()) return wrong;

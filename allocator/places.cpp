@@ -35,13 +35,13 @@ PlaceMemory* CachingAllocator::State::open_place(Place where) {
 PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total_bytes) try {
   std::size_t slot = 0;
   while (slot < places.size() && places[slot]) ++slot;
-  if (slot > std::numeric_limits<std::uint16_t>::max() || !open_device(where.device)) {
+  if (slot > std::numeric_limits<std::uint16_t>::max() || !accounts.open_device(where.device)) {
     return nullptr;
   }
   if (slot == places.size()) places.emplace_back();
   auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot),
-                                             device_of(where), ledger.account_of(where));
-  place->total_bytes = std::min(total_bytes, rooms[where.device].limit);
+                                             accounts.of_place(where));
+  place->total_bytes = std::min(total_bytes, accounts.limit(where.device));
   if (!place->pools.prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
   note_usual_places();
@@ -72,14 +72,6 @@ void CachingAllocator::State::note_usual_places() {
   PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
   const bool is_plain = last && last->first_pending == kNoBlock && plain_hits;
   usual_place = is_plain && reuse == Reuse::at_free ? last : nullptr;
-}
-
-bool CachingAllocator::State::open_device(std::uint16_t device) {
-  if (devices[device]) return true;
-  devices[device].reset(new (std::nothrow) DeviceMemory);
-  if (!devices[device]) return false;
-  devices[device]->counters.rare().max_split_size = max_split_size_at_start;
-  return true;
 }
 
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
@@ -117,13 +109,14 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
     BlockIndex next = blocks[i].next;
     if (blocks[next].is_free()) next = blocks[next].next;
     if (blocks[i].is_live()) {
-      take_away(place, blocks.find_entry(blocks[i].address()), place.waits.now());
+      release(place, blocks.find_entry(blocks[i].address()), Accounts::kNoLife, place.waits.now());
     }
     i = next;
   }
 }
 
-void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) {
+void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block,
+                                          std::uint64_t serial) {
   Block& b = blocks[block];
   BlockLife& life = blocks.life(block);
   b.set_state(BlockState::active_pending_free);
@@ -133,10 +126,7 @@ void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block) 
       block;
   place.last_pending = block;
   note_usual_places();
-  DeviceCounters& counters = place.device.counters;
-  counters.count_release(b.pool(), to_bytes(b.size));
-  if (is_oversize(to_bytes(b.size), limits)) counters.rare().oversize_allocations.decrease(1);
-  ledger.count_call_of_free(place.account);
+  accounts.given_up(place.place, counted(b), serial);
 }
 
 void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t newest) {
@@ -150,8 +140,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     if (reuse == Reuse::at_reuse) Pools::number(blocks, block, place.waits.now());
     const SplitChange split =
         place.pools.give_back(b.pool(), blocks, blocks.find_entry(b.address()));
-    place.device.counters.count_completion(b.pool(), to_bytes(b.size), b.requested, split);
-    ledger.count_completion(place.place, b.tag, b.requested);
+    accounts.reusable(place.place, counted(b), split);
   }
   note_usual_places();
 }

@@ -161,15 +161,12 @@ std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const no
 
 bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {
   MutexLock lock(state_->mutex);
-  if (!state_->devices[device]) return false;
-  out = state_->devices[device]->counters.read();
-  return true;
+  return state_->accounts.read(device, out);
 }
 
 bool CachingAllocator::read_host_statistics(HostStatistics& out) const noexcept {
   MutexLock lock(state_->mutex);
-  if (state_->host_used) out = state_->host;
-  return state_->host_used;
+  return state_->accounts.read(out);
 }
 
 Snapshot CachingAllocator::snapshot() const {
@@ -187,13 +184,7 @@ std::size_t CachingAllocator::State::direct_count() const {
 // that, and blocks refer to it by position, so they are written last.
 Snapshot CachingAllocator::State::snapshot() const {
   Snapshot out;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (!devices[i]) continue;
-    out.devices.push_back({static_cast<std::uint16_t>(i), devices[i]->counters.read()});
-  }
-  out.host = host;
-  out.host_used = host_used;
-  ledger.describe(out);
+  accounts.describe(out);
   const std::size_t of_one_block = direct_count() + pinned.all().size() + whole.all().size();
   out.segments.reserve(segments.size() + of_one_block);
   out.blocks.reserve(blocks.block_count() + of_one_block);
@@ -233,23 +224,26 @@ Snapshot CachingAllocator::State::snapshot() const {
     segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
     if (segment.place.kind == Kind::pinned && !segment.is_direct) {
       const WholeBlock& block = pinned.all().at(segment.address);
-      add_block(out, segment, describe(block), block.is_live() ? born_ns(block.serial) : 0);
+      add_block(out, segment, describe(block),
+                block.is_live() ? accounts.born_ns(block.serial) : 0);
       continue;
     }
     if (segment.is_direct) {
       const Directs& adopted = directs[static_cast<std::size_t>(space_of(segment.place.kind))];
       const DirectMemory& direct = adopted.at(segment.address);
-      add_block(out, segment, describe(segment.address, direct), born_ns(direct.serial));
+      add_block(out, segment, describe(segment.address, direct), accounts.born_ns(direct.serial));
       continue;
     }
     if (segment.is_dedicated) {
       const WholeBlock& block = whole.all().at(segment.address);
-      add_block(out, segment, describe(block), block.is_live() ? born_ns(block.serial) : 0);
+      add_block(out, segment, describe(block),
+                block.is_live() ? accounts.born_ns(block.serial) : 0);
       continue;
     }
     for (; i != kNoBlock; i = blocks[i].next) {
       const Block& b = blocks[i];
-      add_block(out, segment, describe(b), b.is_live() ? born_ns(blocks.life(i).serial()) : 0);
+      add_block(out, segment, describe(b),
+                b.is_live() ? accounts.born_ns(blocks.life(i).serial()) : 0);
     }
   }
   return out;

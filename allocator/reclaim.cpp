@@ -28,7 +28,7 @@ bool CachingAllocator::State::release_idle(std::uint16_t device, Outcome& out) {
     if (!places[slot] || places[slot]->place.device != device) continue;
     const Place where = places[slot]->place;
     if (!may_release(where)) continue;
-    if (!counted) ++devices[device]->counters.rare().num_sync_all_streams;
+    if (!counted) accounts.count(device, &DeviceStatistics::num_sync_all_streams);
     counted = true;
     drain_pending(where, out);
     release_where(
@@ -74,12 +74,11 @@ CachingAllocator::State::Fate CachingAllocator::State::release_segment(Segments:
   if (fate == Fate::kept && is_fresh(Kind::device, address, segment.bytes)) {
     segments.insert(std::move(node));
     places[segment.slot]->pools.restore(blocks, segment.first);
-    device_of(where).reserved += segment.bytes;
-    count_segment_kept(device_of(where).counters, segment.pool, segment.bytes);
+    accounts.segment_kept(where, segment.pool, segment.bytes);
     return fate;
   }
   blocks.destroy(segment.first);
-  if (fate == Fate::taken) count_given_back(where);
+  if (fate == Fate::taken) accounts.segment_given_back(where);
   return fate;
 }
 
@@ -151,7 +150,7 @@ void CachingAllocator::State::collect_garbage(Place where, Outcome& out) {
   if (!place) return;
   const std::uint64_t limit = part_of(place->total_bytes, limits.memory_fraction);
   const std::uint64_t threshold = part_of(limit, limits.garbage_collection_threshold);
-  const std::uint64_t reserved = device_of(where).reserved;
+  const std::uint64_t reserved = accounts.reserved_bytes(where.device);
   if (reserved <= threshold || !may_release(where)) return;
   for (std::uint64_t left = reserved - threshold; left > 0;) {
     std::uint64_t count = 0, sum = 0;

@@ -44,7 +44,9 @@ bool CachingAllocator::State::prove(BlockIndex block, Outcome& out) {
     if (must_wait) places[blocks.life(block).place]->waits.end(number);
     return true;
   }
-  if (is_ours) take_away(*places[blocks.life(block).place], blocks.find_entry(out.address), freed);
+  if (is_ours)
+    release(*places[blocks.life(block).place], blocks.find_entry(out.address), Accounts::kNoLife,
+            freed);
   if (!is_ours) out.status = {Result::failed, 0};
   take_back(out);
   return !is_ours || answer == Answer::error;

@@ -26,7 +26,7 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
   const bool gave_up = is_out_of_memory(out) && give_up_held(where.device);
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
-    ++device_of(where).counters.rare().num_alloc_retries;
+    accounts.count(where.device, &DeviceStatistics::num_alloc_retries);
     block = attempt(where, pool, bytes, out);
   }
   const std::uint64_t least = least_segment_bytes(rounded);
@@ -44,8 +44,8 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
 }
 
 void CachingAllocator::State::count_out_of_memory(Place where, const Outcome& out) {
-  ++device_of(where).counters.rare().num_ooms;
-  rooms[where.device].refusals += out.by_limit;
+  accounts.count(where.device, &DeviceStatistics::num_ooms);
+  if (out.by_limit) accounts.count_refusal(where.device);
 }
 
 // throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted
@@ -58,7 +58,7 @@ bool CachingAllocator::State::reject(Place where, std::uint64_t bytes, Outcome& 
   }
   out.status = {Result::out_of_memory, 0};
   out.source = Source::none;
-  ++device_of(where).counters.rare().num_oom_rejections;
+  accounts.count(where.device, &DeviceStatistics::num_oom_rejections);
   return true;
 }
 
@@ -67,7 +67,7 @@ BlockIndex CachingAllocator::State::attempt(Place where, PoolClass pool, std::ui
   const Address address = reserve(where, bytes, out);
   if (!out.status.ok()) return kNoBlock;
   const BlockIndex block = add_segment(where, pool, address, bytes);
-  if (block == kNoBlock || !ledger.prepare(out.tag)) out.status = {Result::failed, 0};
+  if (block == kNoBlock || !accounts.prepare(out.tag)) out.status = {Result::failed, 0};
   return out.status.ok() ? block : kNoBlock;
 }
 
@@ -78,15 +78,14 @@ Address CachingAllocator::State::reserve(Place where, std::uint64_t bytes, Outco
     out.status = {Result::out_of_memory, out.status.code};  // the backend's refusal, if any, stays
     return 0;
   }
-  out.by_limit = !has_room(where.device, bytes);
+  out.by_limit = !accounts.has_room(where.device, bytes);
   if (out.by_limit) {
     out.status = {Result::out_of_memory, out.status.code};
     return 0;
   }
-  DeviceMemory& device = device_of(where);  // devices stay while their places come and go
-  device.promised += bytes;
+  accounts.begin_request(where.device, bytes);
   const Address address = ask_backend(where, bytes, out);
-  device.promised -= bytes;
+  accounts.end_request(where.device, bytes);
   return address;
 }
 
@@ -105,8 +104,8 @@ bool CachingAllocator::State::within_limit(const PlaceMemory& place, std::uint64
 
 bool CachingAllocator::State::fits(const PlaceMemory& place, std::uint64_t bytes,
                                    double fraction) const {
-  const DeviceMemory& device = *devices[place.place.device];
-  return device.reserved + device.promised + bytes <= part_of(place.total_bytes, fraction);
+  const std::uint64_t ours = accounts.owned_bytes(place.place.device);
+  return ours + bytes <= part_of(place.total_bytes, fraction);
 }
 
 // Enters a segment, with records prepared for a cut as well. kNoBlock: it went back, or stays
@@ -125,9 +124,7 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
           bytes,
           place->pools.add_segment(pool, blocks, address, to_units(bytes), place->waits.settled()),
           place->slot, pool};
-      DeviceMemory& device = device_of(where);
-      device.reserved += bytes;
-      count_segment(device.counters, pool, bytes);
+      accounts.segment_came(where, pool, bytes);
       device_range.widen(address, bytes);
       return segment.first;
     }
@@ -171,29 +168,9 @@ bool CachingAllocator::State::is_idle(const Segment& segment) const {
 Segments::node_type CachingAllocator::State::set_aside(Segments::iterator it) {
   const Segment& segment = it->second;
   PlaceMemory& place = *places[segment.slot];
-  DeviceMemory& device = device_of(place.place);
   place.pools.set_aside(blocks, segment.first);
-  device.reserved -= segment.bytes;
-  count_segment_end(device.counters, segment.pool, segment.bytes);
+  accounts.segment_went(place.place, segment.pool, segment.bytes);
   return segments.extract(it);
-}
-
-void CachingAllocator::State::count_segment(DeviceCounters& counters, PoolClass pool,
-                                            std::uint64_t bytes) {
-  counters.count_segment(pool, bytes);
-  if (is_oversize(bytes, limits)) counters.rare().oversize_segments.increase(1);
-}
-
-void CachingAllocator::State::count_segment_end(DeviceCounters& counters, PoolClass pool,
-                                                std::uint64_t bytes) {
-  counters.count_segment_end(pool, bytes);
-  if (is_oversize(bytes, limits)) counters.rare().oversize_segments.decrease(1);
-}
-
-void CachingAllocator::State::count_segment_kept(DeviceCounters& counters, PoolClass pool,
-                                                 std::uint64_t bytes) {
-  counters.count_segment_kept(pool, bytes);
-  if (is_oversize(bytes, limits)) counters.rare().oversize_segments.take_back(1);
 }
 
 }  // namespace vramscope

@@ -10,6 +10,7 @@
 #include "allocator/books/statistics.h"
 #include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
+#include "allocator/limits.h"
 
 namespace vramscope {
 
@@ -85,6 +86,13 @@ struct TimelineSnapshot {
 struct DeviceSnapshot {
   std::uint16_t device = 0;
   DeviceStatistics statistics;
+};
+
+// How much of a device may be used, in bytes, and how much is.
+struct DeviceRoom {
+  std::uint64_t limit = Limits::kUnlimited;
+  std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind
+  std::uint64_t refusals = 0;  // requests that found no room, idle segments given back
 };
 
 // Taken under one lock: totals always agree with the blocks.

@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "allocator/backend.h"
-#include "allocator/books/birth_times.h"
-#include "allocator/books/device_counters.h"
-#include "allocator/books/ledger.h"
+#include "allocator/books/accounts.h"
 #include "allocator/caching_allocator.h"
 #include "allocator/dedicated/dedicated_blocks.h"
 #include "allocator/ground/fault.h"
@@ -26,31 +24,15 @@
 
 namespace vramscope {
 
-// One device: statistics for all its places, and what its limit is compared with.
-struct DeviceMemory {
-  DeviceCounters counters;
-  std::uint64_t reserved = 0;  // bytes of our own segments
-  std::uint64_t promised = 0;  // asked of the backend and not answered yet
-};
-
-// What counts against a device's limit besides segments of ours.
-struct RoomCounts {
-  std::uint64_t limit = Limits::kUnlimited;
-  std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
-  std::uint64_t promised = 0;  // that it is about to get
-  std::uint64_t refusals = 0;
-};
-
 // One place: its two pools, and the blocks that were freed while the device could not be waited
 // for.
 struct PlaceMemory {
-  PlaceMemory(Place where, std::uint16_t at, DeviceMemory& memory, Ledger::Account& of_device)
-      : place(where), slot(at), account(of_device), device(memory), pools(at) {}
+  PlaceMemory(Place where, std::uint16_t at, PlaceAccounts counted)
+      : place(where), slot(at), accounts(counted), pools(at) {}
 
   Place place;
   std::uint16_t slot;  // index into State::places
-  Ledger::Account& account;
-  DeviceMemory& device;  // devices stay while their places come and go
+  PlaceAccounts accounts;
   Pools pools;
   std::uint64_t total_bytes = 0;        // of the device
   BlockIndex first_pending = kNoBlock;  // in the order of their frees: `left` is the next one
@@ -58,6 +40,10 @@ struct PlaceMemory {
   std::uint32_t newest_pending = 0;  // number of the newest; `right` is a block's own
   Waits waits;
 };
+
+[[nodiscard]] inline CountedBlock counted(const Block& block) {
+  return {block.tag, block.pool(), to_bytes(block.size), block.requested};
+}
 
 struct Segment {
   std::uint64_t bytes = 0;
@@ -116,7 +102,7 @@ struct CachingAllocator::State {
         reuse(settings.reuse),
         limits(settings),
         plain_hits(settings.has_plain_hits()),
-        max_split_size_at_start(static_cast<std::int64_t>(settings.max_split_size)) {}
+        accounts(settings.max_split_size) {}
 
   // hot_path.cpp
   [[nodiscard]] Outcome allocate_usually(const Request& request) noexcept;
@@ -129,13 +115,11 @@ struct CachingAllocator::State {
                 Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   // A block that nothing uses any more, and one that may be in use until its number is covered.
   void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(mutex);
-  void release(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
-      VRAMSCOPE_REQUIRES(mutex);
   void release(PlaceMemory& place, PoolClass pool, BlockTable::Entry entry)
       VRAMSCOPE_REQUIRES(mutex);
-  // By nobody's free.
-  void take_away(PlaceMemory& place, BlockTable::Entry entry, Waits::Number freed)
-      VRAMSCOPE_REQUIRES(mutex);
+  // `serial`: of the life that the program ends, or Accounts::kNoLife.
+  void release(PlaceMemory& place, BlockTable::Entry entry, std::uint64_t serial,
+               Waits::Number freed) VRAMSCOPE_REQUIRES(mutex);
 
   // caching_allocator.cpp
   [[gnu::noinline]] Outcome allocate_otherwise(const Request& request) noexcept;
@@ -154,26 +138,6 @@ struct CachingAllocator::State {
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
   }
-  // The same, and when that was.
-  [[nodiscard]] std::uint64_t next_birth() VRAMSCOPE_REQUIRES(mutex) {
-    const std::uint64_t serial = next_serial();
-    if (ledger.keeps_details()) births.note(serial, call_time_ns);
-    return serial;
-  }
-  // The program gives up, now, what has this tag and number.
-  void note_lifetime(Tag tag, std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex) {
-    if (ledger.keeps_details()) ledger.count_lifetime(tag, born_ns(serial));
-  }
-  // What hand_out() and the end of a block leave out, so that it costs nobody who keeps no details.
-  [[gnu::noinline]] void detail_hand_out(PlaceMemory& place, const Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  enum class End : bool { pending, complete };
-  [[gnu::noinline]] void detail_free(PlaceMemory& place, std::uint64_t serial, End end,
-                                     const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
-    return births.time_of(serial, last_serial.load(std::memory_order_relaxed));
-  }
-
   // What a block carries that is freed now: a wait has just finished, or is still to come.
   [[nodiscard]] Waits::Number number_of_free(const Waits& waits) const VRAMSCOPE_REQUIRES(mutex) {
     return reuse == Reuse::at_free ? waits.settled() : waits.now();
@@ -202,7 +166,7 @@ struct CachingAllocator::State {
   [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(mutex);
   void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
-  [[gnu::noinline]] void add_pending(PlaceMemory& place, BlockIndex block)
+  [[gnu::noinline]] void add_pending(PlaceMemory& place, BlockIndex block, std::uint64_t serial)
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_held(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
     return serial <= held_up_to;
@@ -237,17 +201,6 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Segments::node_type set_aside(Segments::iterator it) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
-  void count_segment(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
-      VRAMSCOPE_REQUIRES(mutex);
-  void count_segment_end(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
-      VRAMSCOPE_REQUIRES(mutex);
-  void count_segment_kept(DeviceCounters& counters, PoolClass pool, std::uint64_t bytes)
-      VRAMSCOPE_REQUIRES(mutex);
-
-  // device_room.cpp
-  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const
-      VRAMSCOPE_REQUIRES(mutex);
 
   // reclaim.cpp. All but the last two unlock. What the backend refuses to take back stays free.
   [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -298,16 +251,6 @@ struct CachingAllocator::State {
   [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
 
-  // whole_counts.cpp
-  void count_whole_allocation(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void count_whole_release(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void count_whole_completion(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void count_whole_free(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void count_whole_segment(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void count_whole_segment_end(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void count_whole_segment_kept(const WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void count_given_back(Place where) VRAMSCOPE_REQUIRES(mutex);
-
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
@@ -316,7 +259,6 @@ struct CachingAllocator::State {
   void forget_direct(Directs::iterator it, Ended how) VRAMSCOPE_REQUIRES(mutex);
   void forget_overlapping(Space space, Address address, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(mutex);
-  void count_direct(const DirectMemory& direct) VRAMSCOPE_REQUIRES(mutex);
 
   // snapshot.cpp
   [[nodiscard]] std::uint64_t idle_bytes_of_pools(std::uint16_t device) const
@@ -330,11 +272,6 @@ struct CachingAllocator::State {
 
   // invariants.cpp
   [[nodiscard]] std::string check_invariants() const VRAMSCOPE_REQUIRES(mutex);
-
-  [[nodiscard]] bool open_device(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] DeviceMemory& device_of(Place where) VRAMSCOPE_REQUIRES(mutex) {
-    return *devices[where.device];
-  }
 
   [[nodiscard]] WholeBlocks& wholes(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
     return kind == Kind::pinned ? pinned : whole;
@@ -354,7 +291,6 @@ struct CachingAllocator::State {
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
-  const std::int64_t max_split_size_at_start;   // what the statistics name; unlimited is -1
   BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;          // slot that was asked for last
@@ -366,14 +302,9 @@ struct CachingAllocator::State {
   std::size_t records_aside VRAMSCOPE_GUARDED_BY(mutex) = 0;  // of departing segments of pools
   std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   Directs::node_type spare VRAMSCOPE_GUARDED_BY(mutex);  // of the last one that ended: no malloc
-  std::array<std::unique_ptr<DeviceMemory>, kMaxDevices> devices VRAMSCOPE_GUARDED_BY(mutex);
-  std::array<RoomCounts, kMaxDevices> rooms VRAMSCOPE_GUARDED_BY(mutex);
+  Accounts accounts VRAMSCOPE_GUARDED_BY(mutex);
   WholeBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
-  WholeBlocks whole VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory
-  HostStatistics host VRAMSCOPE_GUARDED_BY(mutex);
-  bool host_used VRAMSCOPE_GUARDED_BY(mutex) = false;
-  Ledger ledger VRAMSCOPE_GUARDED_BY(mutex);
-  Births births VRAMSCOPE_GUARDED_BY(mutex);
+  WholeBlocks whole VRAMSCOPE_GUARDED_BY(mutex);   // dedicated device memory
   Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);  // each covers all pinned memory
   std::uint32_t hits_unasked VRAMSCOPE_GUARDED_BY(mutex) = 0;
   // Allocations up to this number may be named in a graph of the program; 0: there is none.

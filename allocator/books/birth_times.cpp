@@ -20,8 +20,8 @@ void Births::note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept {
   }
 }
 
-std::uint64_t Births::time_of(std::uint64_t serial, std::uint64_t newest) const noexcept {
-  const std::uint64_t age = newest - serial;
+std::uint64_t Births::time_of(std::uint64_t serial) const noexcept {
+  const std::uint64_t age = newest_ - serial;
   for (unsigned level = 0; level < kLevels && times_.size() != 0; ++level) {
     const unsigned shift = level * kStrideBits;
     if (age >> shift >= kRing - 1) continue;  // overwritten since, or about to be

@@ -17,12 +17,13 @@ class Births {
  public:
   // Allocation `serial`, the one after the last, began at `ns`.
   void note(std::uint64_t serial, std::uint64_t ns) noexcept {
+    newest_ = serial;
     if (serial % kStride == 0 || times_.size() == 0) [[unlikely]]
       note_in_all(serial, ns);
     if (times_.size() != 0) times_[serial % kRing] = ns;
   }
-  // `serial` was noted, and `newest` is the last that was. Not later than it was.
-  [[nodiscard]] std::uint64_t time_of(std::uint64_t serial, std::uint64_t newest) const noexcept;
+  // `serial` was noted. Not later than it was.
+  [[nodiscard]] std::uint64_t time_of(std::uint64_t serial) const noexcept;
 
  private:
   static constexpr std::size_t kRing = 1024;
@@ -34,6 +35,7 @@ class Births {
 
   MappedArray<std::uint64_t> times_;  // level by level
   std::uint64_t first_ns_ = 0;
+  std::uint64_t newest_ = 0;  // the last that was noted
 };
 
 }  // namespace vramscope

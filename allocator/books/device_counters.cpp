@@ -106,26 +106,11 @@ void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64
     change_active(pool, Pair{-1, -to_signed(bytes)});
 }
 
-void DeviceCounters::count_segment(PoolClass pool, std::uint64_t bytes) {
-  rare_.segment.all.increase(1);
-  of_pool(rare_.segment, pool).increase(1);
-  rare_.reserved_bytes.all.increase(to_signed(bytes));
-  of_pool(rare_.reserved_bytes, pool).increase(to_signed(bytes));
-  ++rare_.num_device_alloc;
-}
-
-void DeviceCounters::count_segment_end(PoolClass pool, std::uint64_t bytes) {
-  rare_.segment.all.decrease(1);
-  of_pool(rare_.segment, pool).decrease(1);
-  rare_.reserved_bytes.all.decrease(to_signed(bytes));
-  of_pool(rare_.reserved_bytes, pool).decrease(to_signed(bytes));
-}
-
-void DeviceCounters::count_segment_kept(PoolClass pool, std::uint64_t bytes) {
-  rare_.segment.all.take_back(1);
-  of_pool(rare_.segment, pool).take_back(1);
-  rare_.reserved_bytes.all.take_back(to_signed(bytes));
-  of_pool(rare_.reserved_bytes, pool).take_back(to_signed(bytes));
+void DeviceCounters::change_segments(PoolClass pool, std::uint64_t bytes, Stat::Change how) {
+  (rare_.segment.all.*how)(1);
+  (of_pool(rare_.segment, pool).*how)(1);
+  (rare_.reserved_bytes.all.*how)(to_signed(bytes));
+  (of_pool(rare_.reserved_bytes, pool).*how)(to_signed(bytes));
 }
 
 void DeviceCounters::reset_peaks() {

@@ -8,10 +8,16 @@
 #include <cstdint>
 
 #include "allocator/books/statistics.h"
-#include "allocator/pool/pool.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
+
+// What an operation did to the free blocks of split segments: one net change, which is what
+// inactive_split and inactive_split_bytes count.
+struct SplitChange {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+};
 
 // What changes with every allocation and free. Each lane is kept as its distance below its peak
 // (so one sign test finds a new peak in any lane) and, per pool, as what was added since the last
@@ -35,12 +41,10 @@ class DeviceCounters {
   void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
   void count_splits(PoolClass pool, SplitChange split);
 
-  void count_segment(PoolClass pool, std::uint64_t bytes);
-  // The segment is there no longer; whether somebody gave it back (num_device_free) is another
+  // A segment is there (Stat::increase), there no longer (decrease), or there still (take_back).
+  // Whether somebody asked for it or gave it back (num_device_alloc, num_device_free) is another
   // matter: the segments of a lost context just vanish.
-  void count_segment_end(PoolClass pool, std::uint64_t bytes);
-  // It is there still: takes the last back.
-  void count_segment_kept(PoolClass pool, std::uint64_t bytes);
+  void change_segments(PoolClass pool, std::uint64_t bytes, Stat::Change how);
 
   // The counters that change seldom, kept as they are read.
   DeviceStatistics& rare() { return rare_; }

@@ -14,6 +14,7 @@ struct Stat {
   std::int64_t allocated = 0;
   std::int64_t freed = 0;
 
+  using Change = void (Stat::*)(std::int64_t amount);  // one of the next three
   constexpr void increase(std::int64_t amount) {
     current += amount;
     allocated += amount;

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "allocator/books/accounts.h"
 #include "allocator/ground/place.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
@@ -32,6 +33,7 @@ struct WholeBlock {
   WholeBlock* next = nullptr;         // in its bucket, or in the order of pending frees
 
   [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }
+  [[nodiscard]] CountedBlock counted() const { return {tag, pool, bytes, requested}; }
 };
 
 // Mechanism only. Free blocks lie in buckets. Device memory has one for each place and exact size,

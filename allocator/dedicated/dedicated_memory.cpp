@@ -13,8 +13,8 @@ namespace vramscope {
 void CachingAllocator::State::allocate_whole(const Request& request, Outcome& out) {
   const Place where = request.where;
   const bool is_pinned = where.kind == Kind::pinned;
-  host_used |= is_pinned;
-  if ((!is_pinned && !open_place(where)) || !ledger.prepare(request.tag)) {
+  if (is_pinned) accounts.note_host_use();
+  if ((!is_pinned && !open_place(where)) || !accounts.prepare(request.tag)) {
     out.status = {Result::failed, 0};
     return;
   }
@@ -39,10 +39,10 @@ void CachingAllocator::State::hand_out_whole(WholeBlock& block, Outcome& out) {
   block.state = BlockState::active_allocated;
   block.requested = out.requested;
   block.tag = out.tag;
-  block.serial = out.serial = next_birth();
+  block.serial = out.serial = next_serial();
   out.address = block.address;
   out.rounded = block.bytes;
-  count_whole_allocation(block);
+  accounts.came(block.where, block.counted(), block.serial);
 }
 
 // As State::free: the wait is between two critical sections, and the block may be another's by
@@ -91,20 +91,19 @@ bool CachingAllocator::State::free_whole(Kind kind, Address address, Wait when,
 void CachingAllocator::State::begin_free_whole(WholeBlock& block) {
   block.state = BlockState::active_pending_free;
   wholes(block.where.kind).add_pending(block);
-  note_lifetime(block.tag, block.serial);
-  count_whole_release(block);
+  accounts.given_up(block.where, block.counted(), block.serial);
 }
 
 void CachingAllocator::State::complete_free_whole(WholeBlock& block) {
   block.state = BlockState::inactive;
   block.freed = number_of_free(waits_of(block.where));
-  count_whole_completion(block);
+  accounts.reusable(block.where, block.counted());
 }
 
 // The end of a life that the program never saw: the block carries on as if it had stayed free.
 void CachingAllocator::State::put_back_whole(WholeBlock& block) {
   block.state = BlockState::inactive;
-  count_whole_free(block);
+  accounts.freed(block.where, block.counted(), Accounts::kNoLife);
   if (block.exported) {  // by a pointer that the program had freed: nobody else gets it
     Outcome unused;
     release_whole(block, unused);
@@ -152,14 +151,14 @@ void CachingAllocator::State::drain_pending_whole(Place where, Outcome& out) {
 CachingAllocator::State::Returned CachingAllocator::State::release_whole(WholeBlock& block,
                                                                          Outcome& out) {
   WholeBlocks& owner = wholes(block.where.kind);
-  count_whole_segment_end(block);
+  accounts.segment_went(block.where, block.pool, block.bytes);
   WholeBlocks::Node node = owner.set_aside(block);
   const Returned returned = give_back(block.where, block.address, out);
   if (returned.fate == Fate::kept && owner.restore(node)) {
-    count_whole_segment_kept(block);
+    accounts.segment_kept(block.where, block.pool, block.bytes);
     return returned;
   }
-  if (returned.fate == Fate::taken) count_given_back(block.where);
+  if (returned.fate == Fate::taken) accounts.segment_given_back(block.where);
   owner.destroy(std::move(node));
   return returned;
 }
@@ -190,7 +189,7 @@ void CachingAllocator::State::forget_whole(Place where) {
     owner.put(*block);
   }
   while (WholeBlock* block = owner.take_any(where)) {
-    count_whole_segment_end(*block);
+    accounts.segment_went(where, block->pool, block->bytes);
     owner.remove(*block);
   }
 }

@@ -18,7 +18,7 @@ WholeBlock* CachingAllocator::State::obtain_dedicated(Place where, std::uint64_t
   if (is_out_of_memory(out)) static_cast<void>(give_up_held(where.device));
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
-    ++device_of(where).counters.rare().num_alloc_retries;
+    accounts.count(where.device, &DeviceStatistics::num_alloc_retries);
     block = attempt_whole(where, bytes, out);
   }
   if (is_out_of_memory(out)) count_out_of_memory(where, out);
@@ -50,12 +50,12 @@ WholeBlock* CachingAllocator::State::attempt_whole(Place where, std::uint64_t by
   const bool fresh = is_fresh(where.kind, address, bytes);
   assert(fresh && "the backend granted an address that is in use");
   WholeBlock* block = nullptr;
-  if (fresh && (is_pinned || open_place(where)) && ledger.prepare(out.tag)) {
+  if (fresh && (is_pinned || open_place(where)) && accounts.prepare(out.tag)) {
     block = wholes(where.kind).add(where, address, bytes);
   }
   if (block) {
     block->pool = pool_class(bytes);
-    count_whole_segment(*block);
+    accounts.segment_came(where, block->pool, bytes);
     (is_pinned ? pinned_range : whole_range).widen(address, bytes);
     return block;
   }

@@ -6,18 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/books/device_counters.h"
 #include "allocator/limits.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/free_blocks.h"
 
 namespace vramscope {
-
-// What an operation did to the free blocks of split segments: one net change, which is what
-// inactive_split and inactive_split_bytes count.
-struct SplitChange {
-  std::int64_t count = 0;
-  std::int64_t bytes = 0;
-};
 
 // Mechanism only: it never asks whether, it does. Its blocks live in the one table of all, given
 // with each call. Those that are not free can be found there by their addresses; a free one keeps

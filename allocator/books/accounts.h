@@ -1,0 +1,184 @@
+// Everything that an allocator counts: the counters of each device and of the host, who holds what,
+// when each allocation was made, and what all memory on a device adds up to.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "allocator/books/birth_times.h"
+#include "allocator/books/device_counters.h"
+#include "allocator/books/ledger.h"
+#include "allocator/books/statistics.h"
+#include "allocator/ground/place.h"
+#include "allocator/size_policy.h"
+#include "allocator/snapshot.h"
+
+namespace vramscope {
+
+// One device: the statistics of all its places, and what a limit on our segments is compared with.
+struct DeviceAccount {
+  DeviceCounters counters;
+  std::uint64_t reserved = 0;  // bytes of our own segments
+  std::uint64_t awaited = 0;   // asked of the backend and not answered yet
+};
+
+// Where the blocks of one place are counted. Both stay while places come and go.
+struct PlaceAccounts {
+  DeviceAccount& device;
+  Ledger::Account& ledger;
+};
+
+// A block as it is counted.
+struct CountedBlock {
+  Tag tag = 0;
+  PoolClass pool = PoolClass::large;
+  std::uint64_t bytes = 0;
+  std::uint64_t requested = 0;
+};
+
+// Whoever moves memory says here what happened to it; nobody else decides what that changes, nor
+// what is oversize. Threads: one at a time.
+class Accounts {
+ public:
+  // Bytes from which on a segment or a block counts as oversize.
+  explicit Accounts(std::uint64_t oversize_from)
+      : oversize_from_(oversize_from),
+        max_split_size_at_start_(static_cast<std::int64_t>(oversize_from)) {}
+  void set_oversize_from(std::uint64_t bytes) { oversize_from_ = bytes; }
+
+  // The statistics of a device begin. False: out of memory.
+  [[nodiscard]] bool open_device(std::uint16_t device) noexcept;
+  [[nodiscard]] bool has_device(std::uint16_t device) const { return devices_[device] != nullptr; }
+  // Of device memory, after open_device().
+  [[nodiscard]] PlaceAccounts of_place(Place where) {
+    return {*devices_[where.device], ledger_.account_of(where)};
+  }
+
+  // Room for this tag's totals: see Ledger.
+  [[nodiscard]] bool is_prepared(Tag tag) const { return ledger_.is_prepared(tag); }
+  [[nodiscard]] bool prepare(Tag tag) noexcept { return ledger_.prepare(tag); }
+  void join(Tag tag, const Groups& groups) noexcept { ledger_.join(tag, groups); }
+
+  // A block came to the program, by the allocation numbered `serial`.
+  void came(const PlaceAccounts& at, const CountedBlock& block, SplitChange split,
+            std::uint64_t serial);
+  void came(Place where, const CountedBlock& block, std::uint64_t serial);
+  // It gave it up: the end of the life that the allocation numbered `serial` began. kNoLife: it
+  // never saw the block, or the block vanished with its context; that life is not measured.
+  static constexpr std::uint64_t kNoLife = 0;
+  void given_up(Place where, const CountedBlock& block, std::uint64_t serial);
+  // And nothing uses it any more.
+  void reusable(Place where, const CountedBlock& block, SplitChange split = {});
+  // Both at once.
+  void freed(Place where, const CountedBlock& block, std::uint64_t serial);
+  // The same of a pool's block in three steps, of which the last is measured to cost nothing here:
+  // its split blocks are known only when it has merged, and its life is measured after that.
+  void freed(const PlaceAccounts& at, const CountedBlock& block);
+  void merged(const PlaceAccounts& at, PoolClass pool, SplitChange split) {
+    at.device.counters.count_splits(pool, split);
+  }
+  void ended(const PlaceAccounts& at, Tag tag, std::uint64_t requested, std::uint64_t serial) {
+    if (ledger_.keeps_details()) [[unlikely]]
+      detail_freed(at.ledger, tag, requested, serial);
+  }
+
+  // A segment of ours came from the backend, or is in our books no longer; it came back to them
+  // because the backend kept it; the backend took it.
+  void segment_came(Place where, PoolClass pool, std::uint64_t bytes);
+  void segment_went(Place where, PoolClass pool, std::uint64_t bytes);
+  void segment_kept(Place where, PoolClass pool, std::uint64_t bytes);
+  void segment_given_back(Place where);
+
+  // Memory that the program got from the driver itself came, or went: kNoLife with its context.
+  void direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
+  void direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
+
+  // Something happened that one of the plain counters of a device counts.
+  void count(std::uint16_t device, std::int64_t DeviceStatistics::*counter) {
+    ++(devices_[device]->counters.rare().*counter);
+  }
+  void note_host_use() { host_used_ = true; }
+
+  // Bytes of our segments on a device; and with those that the backend is being asked for.
+  [[nodiscard]] std::uint64_t reserved_bytes(std::uint16_t device) const {
+    return devices_[device]->reserved;
+  }
+  [[nodiscard]] std::uint64_t owned_bytes(std::uint16_t device) const {
+    return devices_[device]->reserved + devices_[device]->awaited;
+  }
+  void begin_request(std::uint16_t device, std::uint64_t bytes) {
+    devices_[device]->awaited += bytes;
+  }
+  void end_request(std::uint16_t device, std::uint64_t bytes) {
+    devices_[device]->awaited -= bytes;
+  }
+
+  // What all memory on a device may add up to, and does: ours, the program's own, and what either
+  // is about to get.
+  void set_limit(std::uint16_t device, std::uint64_t bytes) { rooms_[device].limit = bytes; }
+  [[nodiscard]] std::uint64_t limit(std::uint16_t device) const { return rooms_[device].limit; }
+  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const;
+  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const;
+  [[nodiscard]] DeviceRoom room(std::uint16_t device) const;
+  void begin_promise(std::uint16_t device, std::uint64_t bytes) {
+    rooms_[device].promised += bytes;
+  }
+  void end_promise(std::uint16_t device, std::uint64_t bytes) { rooms_[device].promised -= bytes; }
+  void count_refusal(std::uint16_t device) { ++rooms_[device].refusals; }
+  [[nodiscard]] std::uint64_t direct_bytes(std::uint16_t device) const {
+    return rooms_[device].direct;
+  }
+
+  // Everything, or what is known of one device's memory of Kind::device, or of the host's.
+  void reset_peaks();
+  void reset_peaks(std::uint16_t device);
+  void reset_accumulated();
+  void reset_accumulated(std::uint16_t device);
+  void reset_host_accumulated() { host_.reset_accumulated(); }
+
+  // False, and nothing set, before the first use.
+  [[nodiscard]] bool read(std::uint16_t device, DeviceStatistics& out) const;
+  [[nodiscard]] bool read(HostStatistics& out) const;
+  // All but segments and blocks; may throw bad_alloc.
+  void describe(Snapshot& out) const;
+  // When a numbered allocation was made; a lower bound for old ones (see Births).
+  [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const {
+    return births_.time_of(serial);
+  }
+
+ private:
+  // What counts against a device's limit besides segments of ours.
+  struct Room {
+    std::uint64_t limit = Limits::kUnlimited;
+    std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
+    std::uint64_t promised = 0;  // that it is about to get
+    std::uint64_t refusals = 0;
+  };
+
+  [[nodiscard]] bool is_oversize(std::uint64_t bytes) const { return bytes >= oversize_from_; }
+  void change_segments(DeviceAccount& device, PoolClass pool, std::uint64_t bytes,
+                       Stat::Change how);
+  void change_host_segment(std::uint64_t bytes, Stat::Change how);
+  void change_host_allocated(std::uint64_t bytes, Stat::Change how);
+  void change_host_active(std::uint64_t bytes, Stat::Change how);
+  // What costs nobody who keeps no details. Numbers, so that no block is laid out in memory for it.
+  [[gnu::noinline]] void detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
+                                     std::uint64_t serial);
+  [[gnu::noinline]] void detail_freed(Ledger::Account& account, Tag tag, std::uint64_t requested,
+                                      std::uint64_t serial);
+  void end_life(Tag tag, std::uint64_t serial);
+
+  std::uint64_t oversize_from_;
+  const std::int64_t max_split_size_at_start_;  // what the statistics name; unlimited is -1
+  Ledger ledger_;
+  Births births_;
+  std::array<std::unique_ptr<DeviceAccount>, kMaxDevices> devices_;
+  std::array<Room, kMaxDevices> rooms_;
+  HostStatistics host_;
+  bool host_used_ = false;
+};
+
+}  // namespace vramscope
