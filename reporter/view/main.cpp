@@ -1,6 +1,5 @@
 // The command line tool: its verbs and exit codes.
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <clocale>
 #include <exception>
@@ -19,46 +18,37 @@ constexpr const char* kFooter =
     "  vramscope report vramscope.train.4711.json  where did the memory go?\n"
     "  vramscope VERB --help                       more about one verb";
 
-// Help and version are no errors; anything else is one line.
-int usage(const CLI::App& app, const CLI::ParseError& error, const std::string& verb) {
-  if (error.get_exit_code() == 0) return app.exit(error);
-  std::string line = error.what();
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  say(line + "; see vramscope " + (verb.empty() ? "" : verb + " ") + "--help");
-  return verb == "run" ? kOwnFailure : kBadInput;
-}
-
 int main_of_tool(std::vector<std::string> words) {
-  CLI::App app("Vramscope: where the CUDA memory of a program goes", "vramscope");
-  app.set_version_flag("--version", "vramscope " VRAMSCOPE_VERSION, "Show the version");
-  app.require_subcommand(1);
-  app.footer(kFooter);
-  const Verb verbs[] = {add_run(app),   add_snapshot(app),  add_report(app), add_stats(app),
-                        add_sites(app), add_peak(app),      add_owners(app), add_timeline(app),
-                        add_trace(app), add_functions(app), add_options(app)};
+  CommandLine line({.name = "vramscope",
+                    .description = "Vramscope: where the CUDA memory of a program goes",
+                    .version = "vramscope " VRAMSCOPE_VERSION,
+                    .footer = kFooter});
+  const Verb verbs[] = {add_run(line),   add_snapshot(line),  add_report(line), add_stats(line),
+                        add_sites(line), add_peak(line),      add_owners(line), add_timeline(line),
+                        add_trace(line), add_functions(line), add_options(line)};
 
   const std::string first = words.empty() ? "" : words.front();
   for (const Verb& verb : verbs) {
-    if (!verb.take || first != verb.command->get_name()) continue;
+    if (!verb.take || first != verb.command->name()) continue;
     std::vector<std::string> behind(words.begin() + 1, words.end());
     verb.take(behind);
     words.resize(1);
     words.insert(words.end(), behind.begin(), behind.end());
   }
-  const bool is_verb = std::any_of(std::begin(verbs), std::end(verbs), [&](const Verb& verb) {
-    return verb.command->get_name() == first;
-  });
+  const bool is_verb = std::any_of(std::begin(verbs), std::end(verbs),
+                                   [&](const Verb& verb) { return verb.command->name() == first; });
   if (!is_verb && !first.empty() && first[0] != '-') {
     say("no verb is called '" + first + "'; see vramscope --help");
     return kBadInput;
   }
-  try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser's order
-  } catch (const CLI::ParseError& error) {
-    return usage(app, error, is_verb ? first : "");
+  const CommandLine::Reading reading = line.read(words);
+  if (reading.answered) return kFine;
+  if (!reading.mistake.empty()) {
+    say(reading.mistake + "; see vramscope " + (is_verb ? first + " " : "") + "--help");
+    return is_verb && first == "run" ? kOwnFailure : kBadInput;
   }
   for (const Verb& verb : verbs) {
-    if (verb.command->parsed()) return verb.act();
+    if (verb.command->was_typed()) return verb.act();
   }
   return kBadInput;
 }

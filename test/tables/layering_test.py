@@ -22,6 +22,8 @@ ARROWS = [
 
 # What only some files may include, and who.
 RESERVED = [
+    (r"CLI/", r"reporter/view/verbs/arguments\.cpp$",
+     "only reporter/view/verbs/arguments.cpp compiles the argument parser"),
     (r"nlohmann/", r"reporter/report/json\.cpp$|test/", "only reporter/report/json.cpp reads JSON"),
     (r"cu(da|pti|rand|blas)\w*(\.h|/)|cupti|nvtx|cub/|generated_cuda", r"interpose/|test/",
      "only interpose and test know CUDA"),

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reporter/view/text/attribution_text.h"
 #include "reporter/view/text/functions_text.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/owners_text.h"
+#include "reporter/view/text/peak_text.h"
+#include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/stats_text.h"
+#include "reporter/view/text/timeline_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

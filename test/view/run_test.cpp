@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 
 #include "reporter/view/outside/target.h"
@@ -21,8 +20,8 @@ struct Taken {
 };
 
 Taken take(Words words) {
-  CLI::App app;
-  const Verb verb = add_run(app);
+  CommandLine line({});
+  const Verb verb = add_run(line);
   Words program = take_program(*verb.command, words);
   return {words, program};
 }

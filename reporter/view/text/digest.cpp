@@ -103,6 +103,17 @@ std::vector<Share> shares_alive(const Report& report) {
   return alive;
 }
 
+std::vector<KindFacts> kinds_by_peak(const Report& report) {
+  std::vector<KindFacts> kinds;
+  for (const KindFacts& kind : report.kinds) {
+    if (holds_memory(kind.kind) && kind.peak_bytes != 0) kinds.push_back(kind);
+  }
+  std::stable_sort(kinds.begin(), kinds.end(), [](const KindFacts& a, const KindFacts& b) {
+    return a.peak_bytes > b.peak_bytes;
+  });
+  return kinds;
+}
+
 std::string memory_text(Kind kind, std::uint16_t device) {
   const std::string name = kind_text(kind);
   return has_device(kind) ? name + " " + std::to_string(device) : name;

@@ -36,6 +36,9 @@ struct Share {
 [[nodiscard]] std::vector<Share> shares_of_peak(const Report& report);
 [[nodiscard]] std::vector<Share> shares_alive(const Report& report);
 
+// Kinds that hold memory, the highest peak first.
+[[nodiscard]] std::vector<KindFacts> kinds_by_peak(const Report& report);
+
 // "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "registered".
 [[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);
 [[nodiscard]] std::string kind_text(Kind kind);

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "reporter/view/text/attribution_text.h"
+#include "reporter/view/text/sites_text.h"
 
 namespace vramscope {
 namespace {

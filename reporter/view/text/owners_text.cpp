@@ -1,12 +1,13 @@
 // Whose the bytes are: the ledger that adds up to each device, and the other axes.
 // SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/owners_text.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "reporter/record/axes.h"
-#include "reporter/view/text/attribution_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 

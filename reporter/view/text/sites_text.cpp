@@ -1,11 +1,12 @@
 // Every call site with what it held, how long, and whether it grows.
 // SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/sites_text.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <vector>
 
-#include "reporter/view/text/attribution_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/stack_view.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -184,18 +183,6 @@ void choose_frames(Report& report, const StackChoice& choice) {
   if (joins) join_equal_sites(report, chooser);
   if (choice.view != StackView::native_only) return;
   for (FrameFact& frame : report.frames) frame.code = kNoCode;
-}
-
-void add_view_options(CLI::App& command, StackChoice& choice) {
-  const auto sets = [&choice](StackView view) { return [&choice, view] { choice.view = view; }; };
-  CLI::Option* const with_native = command.add_flag_callback(
-      "--with-native", sets(StackView::with_native), "Native frames between those of Python");
-  CLI::Option* const python_only = command.add_flag_callback(
-      "--python-only", sets(StackView::python_only), "Frames of Python alone");
-  CLI::Option* const native_only = command.add_flag_callback(
-      "--native-only", sets(StackView::native_only), "Native frames alone, the interpreter's too");
-  with_native->excludes(python_only)->excludes(native_only);
-  python_only->excludes(native_only);
 }
 
 }  // namespace vramscope

@@ -6,10 +6,6 @@
 
 #include "reporter/report/report.h"
 
-namespace CLI {
-class App;
-}
-
 namespace vramscope {
 
 enum class StackView : std::uint8_t {
@@ -28,8 +24,5 @@ struct StackChoice {
 // every stack. Sites whose stacks have become equal by that become one: not with native frames. May
 // throw bad_alloc.
 void choose_frames(Report& report, const StackChoice& choice);
-
-// --with-native, --python-only and --native-only.
-void add_view_options(CLI::App& command, StackChoice& choice);
 
 }  // namespace vramscope

@@ -1,6 +1,5 @@
 // vramscope functions: what the library intercepts.
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "reporter/view/text/functions_text.h"
@@ -8,18 +7,18 @@
 
 namespace vramscope {
 
-Verb add_functions(CLI::App& app) {
+Verb add_functions(CommandLine& line) {
   auto listing = std::make_shared<Listing>();
-  CLI::App* command = app.add_subcommand("functions", "List the driver functions intercepted");
-  add_listing_options(*command, *listing);
-  command->footer(
+  Command& command = line.add_verb("functions", "List the driver functions intercepted");
+  add_listing_options(command, *listing);
+  command.footer(
       "PATH is routed where the library answers, direct where the driver does and the result is\n"
       "recorded. The runtime's functions (cudaMalloc, ...) all end in these.");
   const auto show = [listing] {
     return publish(*listing, listing->json ? functions_json(listing->most)
                                            : functions_text(page_of(*listing), listing->most));
   };
-  return {.command = command, .act = show};
+  return {.command = &command, .act = show};
 }
 
 }  // namespace vramscope

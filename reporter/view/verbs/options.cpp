@@ -1,6 +1,5 @@
 // vramscope options: what can be set, by an option of `run` or by a variable.
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "reporter/view/text/options_text.h"
@@ -23,16 +22,16 @@ int show(const Arguments& arguments) {
 
 }  // namespace
 
-Verb add_options(CLI::App& app) {
+Verb add_options(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("options", "List the settings, their defaults and values");
-  add_listing_options(*command, arguments->listing);
-  command->add_flag("--markdown", arguments->markdown, "As a table in Markdown")
-      ->excludes("--json");
-  command->footer(
+  Command& command = line.add_verb("options", "List the settings, their defaults and values");
+  add_listing_options(command, arguments->listing);
+  command.flag("--markdown", arguments->markdown, "As a table in Markdown");
+  command.exclude("--markdown", "--json");
+  command.footer(
       "Each is an option of `vramscope run`, and a variable where the library is preloaded by\n"
       "hand. A bad value of a variable is one line on stderr, and the default stays.");
-  return {.command = command, .act = [arguments] { return show(*arguments); }};
+  return {.command = &command, .act = [arguments] { return show(*arguments); }};
 }
 
 }  // namespace vramscope

@@ -1,11 +1,9 @@
 // vramscope report: what a report says, on one screen.
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/stack_view.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -40,18 +38,18 @@ int show(const Arguments& arguments) {
 
 }  // namespace
 
-Verb add_report(CLI::App& app) {
+Verb add_report(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("report", "Show what a report says, on one screen");
-  command->add_option("FILE", arguments->files, "Reports")->required();
-  add_listing_options(*command, arguments->listing);
-  add_view_options(*command, arguments->stacks);
-  command->footer(
+  Command& command = line.add_verb("report", "Show what a report says, on one screen");
+  command.positional("FILE", &arguments->files, "Reports");
+  add_listing_options(command, arguments->listing);
+  add_view_options(command, arguments->stacks);
+  command.footer(
       "Examples:\n"
       "  vramscope report vramscope.train.4711.json\n"
       "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest sites\n"
       "  vramscope report --json vramscope.train.4711.json | jq '.[0].peak[0]'");
-  return {.command = command, .act = [arguments] { return show(*arguments); }};
+  return {.command = &command, .act = [arguments] { return show(*arguments); }};
 }
 
 }  // namespace vramscope

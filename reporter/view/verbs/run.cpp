@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -19,8 +18,8 @@
 #include "reporter/view/outside/launch.h"
 #include "reporter/view/outside/note_file.h"
 #include "reporter/view/outside/nvml.h"
+#include "reporter/view/outside/preset.h"
 #include "reporter/view/text/format.h"
-#include "reporter/view/verbs/preset.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -138,13 +137,6 @@ constexpr const char* kFooter =
     "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
     "126 when it cannot be executed, 125 when vramscope itself failed.";
 
-class RunFormatter : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: vramscope run [OPTIONS] [--] PROGRAM [ARGS...]\n\n";
-  }
-};
-
 std::string why_no_report(const Ending& ending, bool failed) {
   if (failed) return "no report: it could not be written";
   const std::vector<Setting> settings = collect_settings(environ);
@@ -203,7 +195,16 @@ int run(const Arguments& arguments) {
   return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
 }
 
-void add_settings(CLI::App& command, Arguments& arguments) {
+std::string no_size(const std::string& given) {
+  Bytes bytes;
+  return read(given, bytes) ? "" : "'" + given + "' is not a size such as 16GiB or 512MiB";
+}
+
+std::string no_preset(const std::string& given) {
+  return is_preset(given) ? "" : "'" + given + "' is none of " + preset_names();
+}
+
+void add_settings(Command& command, Arguments& arguments) {
   for (OptionRow& row : option_rows()) arguments.options.emplace_back(std::move(row), "");
   for (auto& [row, value] : arguments.options) {
     const std::string flags = row.name == "output" ? "-o," + row.flag : row.flag;
@@ -211,38 +212,33 @@ void add_settings(CLI::App& command, Arguments& arguments) {
     const std::string values = "Takes " + row.accepted + "; default " + usual + ".";
     const std::string help = wrapped(row.sentence, kHelpWidth) + "\n" + values;
     // What is off needs no word to be on: --cupti, --cupti=off.
-    CLI::Option* const option = row.default_value == "off"
-                                    ? command.add_flag(flags, value, help)
-                                    : command.add_option(flags, value, help)->type_name("VALUE");
-    option
-        ->check([variable = row.variable, accepted = row.accepted](const std::string& given) {
-          return accepts(variable, given) ? "" : "'" + given + "' is not " + accepted;
-        })
-        ->group("Settings, also as VRAMSCOPE_NAME");
+    const bool is_flag = row.default_value == "off";
+    const auto why_not = [variable = row.variable, accepted = row.accepted](auto& given) {
+      return accepts(variable, given) ? "" : "'" + given + "' is not " + accepted;
+    };
+    const OptionTraits traits{.value_name = is_flag ? "" : "VALUE",
+                              .why_not = why_not,
+                              .group = "Settings, also as VRAMSCOPE_NAME"};
+    if (is_flag) {
+      command.flag(flags, value, help, traits);
+    } else {
+      command.option(flags, &value, help, traits);
+    }
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Whether the next word belongs to the option `word`: "-o", "-qo", "--output", but not "-oFILE".
-bool takes_next_word(const CLI::App& command, const std::string& word) {
-  const auto takes_value = [&](const std::string& name) {
-    const CLI::Option* option = command.get_option_no_throw(name);
-    return option != nullptr && option->get_items_expected_max() > 0;
-  };
-  if (word.starts_with("--")) return takes_value(word);
+bool takes_next_word(const Command& command, const std::string& word) {
+  if (word.starts_with("--")) return command.takes_value(word);
   for (std::size_t i = 1; i < word.size(); ++i) {
-    if (takes_value({'-', word[i]})) return i + 1 == word.size();
+    if (command.takes_value({'-', word[i]})) return i + 1 == word.size();
   }
   return false;
 }
 
 }  // namespace
 
-std::vector<std::string> take_program(const CLI::App& command,
-                                      std::vector<std::string>& arguments) {
+std::vector<std::string> take_program(const Command& command, std::vector<std::string>& arguments) {
   std::size_t at = 0;
   while (at < arguments.size()) {
     const std::string& word = arguments[at];
@@ -284,37 +280,26 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
           "next: vramscope report " + shell_word(written.path)};
 }
 
-Verb add_run(CLI::App& app) {
+Verb add_run(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("run", "Run a program and record its CUDA memory");
-  command->formatter(std::make_shared<RunFormatter>());
-  CLI::Option* simulate = command->add_flag(
-      "--sim", arguments->simulate, "Run on the simulated device: no GPU and no driver needed");
-  command
-      ->add_option("--sim-memory", arguments->simulated_memory,
-                   "Memory of the simulated device, such as 16GiB")
-      ->needs(simulate)
-      ->type_name("BYTES")
-      ->check([](const std::string& given) {
-        Bytes bytes;
-        return read(given, bytes) ? "" : "'" + given + "' is not a size such as 16GiB or 512MiB";
-      });
-  command
-      ->add_option(
-          "--preset", arguments->preset,
-          "Set the framework's variables so that each allocation is seen: " + preset_names())
-      ->type_name("NAME")
-      ->check([](const std::string& given) {
-        return is_preset(given) ? "" : "'" + given + "' is none of " + preset_names();
-      });
-  command->add_flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
-  add_settings(*command, *arguments);
-  command->footer(kFooter);
-  return {.command = command,
+  Command& command = line.add_verb("run", "Run a program and record its CUDA memory");
+  command.usage("vramscope run [OPTIONS] [--] PROGRAM [ARGS...]");
+  command.flag("--sim", arguments->simulate,
+               "Run on the simulated device: no GPU and no driver needed");
+  command.option("--sim-memory", &arguments->simulated_memory,
+                 "Memory of the simulated device, such as 16GiB",
+                 {.value_name = "BYTES", .why_not = no_size, .needs = "--sim"});
+  command.option("--preset", &arguments->preset,
+                 "Set the framework's variables so that each allocation is seen: " + preset_names(),
+                 {.value_name = "NAME", .why_not = no_preset});
+  command.flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
+  add_settings(command, *arguments);
+  command.footer(kFooter);
+  return {.command = &command,
           .act = [arguments] { return run(*arguments); },
           .take =
-              [arguments, command](std::vector<std::string>& words) {
-                arguments->program = take_program(*command, words);
+              [arguments, &command](std::vector<std::string>& words) {
+                arguments->program = take_program(command, words);
               }};
 }
 

@@ -8,17 +8,14 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-
-namespace CLI {
-class App;
-}
+#include "reporter/view/verbs/arguments.h"
 
 namespace vramscope {
 
 // Options end at the first word that is no option, or behind "--". Takes PROGRAM and ARGS out of
 // `arguments`, the words behind `run`, in the order typed; `command` knows which options have a
 // value.
-[[nodiscard]] std::vector<std::string> take_program(const CLI::App& command,
+[[nodiscard]] std::vector<std::string> take_program(const Command& command,
                                                     std::vector<std::string>& arguments);
 
 // The report that stands for the run: the last of the program itself, else the last of all.

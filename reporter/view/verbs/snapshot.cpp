@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <sys/types.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -92,31 +91,28 @@ int ask(const Arguments& arguments) {
   return complain("no report of " + process + " appeared " + where + " in time; see --wait");
 }
 
+std::string no_signal(const std::string& given) {
+  Signal signal;
+  const bool good = read(given, signal) && signal.number != 0;
+  return good ? "" : "'" + given + "' is not a signal such as SIGUSR1 or 10";
+}
+
 }  // namespace
 
-Verb add_snapshot(CLI::App& app) {
+Verb add_snapshot(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("snapshot", "Have a running program write a report now");
-  command->add_option("PID", arguments->pid, "Process that was started with vramscope run")
-      ->required()
-      ->check(not_a_count);
-  command->add_option("--wait", arguments->wait_seconds, "How long to wait for it; 0: not at all")
-      ->type_name("SECONDS")
-      ->check(not_a_count)
-      ->capture_default_str();
-  command
-      ->add_option("--signal", arguments->signal, "Instead of the one the program was started with")
-      ->type_name("SIGNAL")
-      ->check([](const std::string& given) {
-        Signal signal;
-        const bool good = read(given, signal) && signal.number != 0;
-        return good ? "" : "'" + given + "' is not a signal such as SIGUSR1 or 10";
-      });
-  command->footer(
+  Command& command = line.add_verb("snapshot", "Have a running program write a report now");
+  command.positional("PID", &arguments->pid, "Process that was started with vramscope run",
+                     not_a_count);
+  command.option("--wait", &arguments->wait_seconds, "How long to wait for it; 0: not at all",
+                 {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
+  command.option("--signal", &arguments->signal, "Instead of the one the program was started with",
+                 {.value_name = "SIGNAL", .why_not = no_signal});
+  command.footer(
       "Prints the path of the report.\n"
       "Examples:\n"
       "  vramscope report \"$(vramscope snapshot 4711)\"");
-  return {.command = command, .act = [arguments] { return ask(*arguments); }};
+  return {.command = &command, .act = [arguments] { return ask(*arguments); }};
 }
 
 }  // namespace vramscope

@@ -1,6 +1,5 @@
 // vramscope stats: the counters of a report under PyTorch's names.
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "reporter/view/text/stats_text.h"
@@ -29,20 +28,19 @@ int show(const Arguments& arguments) {
 
 }  // namespace
 
-Verb add_stats(CLI::App& app) {
+Verb add_stats(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("stats", "Show every counter, by its PyTorch name");
-  command->add_option("FILE", arguments->file, "Report")->required();
-  command->add_option("--device", arguments->device, "Only the device with this number")
-      ->type_name("N")
-      ->check(not_a_count);
-  add_listing_options(*command, arguments->listing);
-  command->footer(
+  Command& command = line.add_verb("stats", "Show every counter, by its PyTorch name");
+  command.positional("FILE", &arguments->file, "Report");
+  command.option("--device", &arguments->device, "Only the device with this number",
+                 {.value_name = "N", .why_not = not_a_count});
+  add_listing_options(command, arguments->listing);
+  command.footer(
       "Examples:\n"
       "  vramscope stats vramscope.train.4711.json\n"
       "  vramscope stats --device 0 --json vramscope.train.4711.json\n"
       "      the dictionary that torch.cuda.memory_stats(0) gives");
-  return {.command = command, .act = [arguments] { return show(*arguments); }};
+  return {.command = &command, .act = [arguments] { return show(*arguments); }};
 }
 
 }  // namespace vramscope

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -115,20 +114,20 @@ int show(const Arguments& arguments) {
 
 }  // namespace
 
-Verb add_trace(CLI::App& app) {
+Verb add_trace(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("trace", "Read a file that run --trace wrote");
-  command->add_option("FILE", arguments->file, "Trace, also one that zstd compressed")->required();
-  add_listing_options(*command, arguments->listing);
-  command->add_flag("--csv", arguments->csv, "Every event as a line, in the order of their ends");
-  command->add_flag("--partial", arguments->partial,
-                    "Leave out what is damaged or cut off instead of giving up");
-  command->footer(
+  Command& command = line.add_verb("trace", "Read a file that run --trace wrote");
+  command.positional("FILE", &arguments->file, "Trace, also one that zstd compressed");
+  add_listing_options(command, arguments->listing);
+  command.flag("--csv", arguments->csv, "Every event as a line, in the order of their ends");
+  command.flag("--partial", arguments->partial,
+               "Leave out what is damaged or cut off instead of giving up");
+  command.footer(
       "Examples:\n"
       "  vramscope run --trace train.%p.trace ./train\n"
       "  vramscope trace train.4711.trace             totals, as the report has them\n"
       "  vramscope trace --csv train.4711.trace.zst   every event");
-  return {.command = command, .act = [arguments] { return show(*arguments); }};
+  return {.command = &command, .act = [arguments] { return show(*arguments); }};
 }
 
 }  // namespace vramscope

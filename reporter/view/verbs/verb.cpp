@@ -7,7 +7,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -68,14 +67,12 @@ void say(std::string_view line) {
   (void)write_all(STDERR_FILENO, text);  // nowhere left to complain
 }
 
-void add_listing_options(CLI::App& command, Listing& listing) {
-  command.add_flag("--json", listing.json, "Exact numbers as JSON instead of text");
-  command.add_option("-n", listing.most, "At most N rows, 0 for all")
-      ->type_name("N")
-      ->check(not_a_count)
-      ->capture_default_str();
-  command.add_option("-o,--output", listing.output, "Write to FILE instead of standard output")
-      ->type_name("FILE");
+void add_listing_options(Command& command, Listing& listing) {
+  command.flag("--json", listing.json, "Exact numbers as JSON instead of text");
+  command.option("-n", &listing.most, "At most N rows, 0 for all",
+                 {.value_name = "N", .why_not = not_a_count, .shows_default = true});
+  command.option("-o,--output", &listing.output, "Write to FILE instead of standard output",
+                 {.value_name = "FILE"});
 }
 
 Page page_of(const Listing& listing) {
@@ -106,6 +103,34 @@ std::optional<Report> open_report(const std::string& path) {
     return std::nullopt;
   }
   return std::move(std::get<Report>(result));
+}
+
+void add_view_options(Command& command, StackChoice& choice) {
+  const auto sets = [&choice](StackView view) { return [&choice, view] { choice.view = view; }; };
+  command.flag("--with-native", sets(StackView::with_native),
+               "Native frames between those of Python");
+  command.flag("--python-only", sets(StackView::python_only), "Frames of Python alone");
+  command.flag("--native-only", sets(StackView::native_only),
+               "Native frames alone, the interpreter's too");
+  command.exclude("--with-native", "--python-only");
+  command.exclude("--with-native", "--native-only");
+  command.exclude("--python-only", "--native-only");
+}
+
+void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
+  arguments.listing.most = most;
+  command.positional("FILE", &arguments.file, "Report");
+  add_listing_options(command, arguments.listing);
+}
+
+int show(const OneReport& arguments,
+         const std::function<std::string(const Report&, const Page&)>& text,
+         const std::function<std::string(const Report&)>& json) {
+  std::optional<Report> report = open_report(arguments.file);
+  if (!report) return kBadInput;
+  choose_frames(*report, arguments.stacks);
+  const Listing& listing = arguments.listing;
+  return publish(listing, listing.json ? json(*report) : text(*report, page_of(listing)));
 }
 
 }  // namespace vramscope

@@ -1,4 +1,5 @@
-// The verbs of the command line tool and what they share: exit codes, complaints, listings.
+// Verb is a subcommand of the tool. Here is also what the verbs share: exit codes, complaints, the
+// arguments of listings and of what shows one report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,10 +12,8 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
-
-namespace CLI {
-class App;
-}
+#include "reporter/view/text/stack_view.h"
+#include "reporter/view/verbs/arguments.h"
 
 namespace vramscope {
 
@@ -32,24 +31,24 @@ enum ExitCode : int {
 // A subcommand and what to do, once its arguments are parsed, when it was the one; gives the exit
 // code.
 struct Verb {
-  CLI::App* command = nullptr;
+  Command* command = nullptr;
   std::function<int()> act = {};
   // When set: takes from the words behind the verb, before they are parsed, those that are not
   // ours.
   std::function<void(std::vector<std::string>& words)> take = {};
 };
 
-[[nodiscard]] Verb add_run(CLI::App& app);
-[[nodiscard]] Verb add_snapshot(CLI::App& app);
-[[nodiscard]] Verb add_report(CLI::App& app);
-[[nodiscard]] Verb add_stats(CLI::App& app);
-[[nodiscard]] Verb add_sites(CLI::App& app);
-[[nodiscard]] Verb add_peak(CLI::App& app);
-[[nodiscard]] Verb add_owners(CLI::App& app);
-[[nodiscard]] Verb add_timeline(CLI::App& app);
-[[nodiscard]] Verb add_trace(CLI::App& app);
-[[nodiscard]] Verb add_functions(CLI::App& app);
-[[nodiscard]] Verb add_options(CLI::App& app);
+[[nodiscard]] Verb add_run(CommandLine& line);
+[[nodiscard]] Verb add_snapshot(CommandLine& line);
+[[nodiscard]] Verb add_report(CommandLine& line);
+[[nodiscard]] Verb add_stats(CommandLine& line);
+[[nodiscard]] Verb add_sites(CommandLine& line);
+[[nodiscard]] Verb add_peak(CommandLine& line);
+[[nodiscard]] Verb add_owners(CommandLine& line);
+[[nodiscard]] Verb add_timeline(CommandLine& line);
+[[nodiscard]] Verb add_trace(CommandLine& line);
+[[nodiscard]] Verb add_functions(CommandLine& line);
+[[nodiscard]] Verb add_options(CommandLine& line);
 
 // Checks of an argument: "", or why it is none.
 [[nodiscard]] std::string not_a_count(const std::string& given);
@@ -63,7 +62,7 @@ struct Listing {
   std::size_t most = 0;  // rows; 0: all
   std::string output;    // file; "": standard output
 };
-void add_listing_options(CLI::App& command, Listing& listing);
+void add_listing_options(Command& command, Listing& listing);
 
 // Where the listing goes: the terminal's width and colours only when it goes to one.
 [[nodiscard]] Page page_of(const Listing& listing);
@@ -73,5 +72,21 @@ void add_listing_options(CLI::App& command, Listing& listing);
 
 // The report in a file; says why not.
 [[nodiscard]] std::optional<Report> open_report(const std::string& path);
+
+// --with-native, --python-only and --native-only.
+void add_view_options(Command& command, StackChoice& choice);
+
+// What verbs have that show one report.
+struct OneReport {
+  std::string file;
+  StackChoice stacks;
+  Listing listing;
+};
+void add_one_report(Command& command, OneReport& arguments, std::size_t most);
+
+// Writes what `text`, or when asked for `json`, makes of the report; gives the exit code.
+[[nodiscard]] int show(const OneReport& arguments,
+                       const std::function<std::string(const Report&, const Page&)>& text,
+                       const std::function<std::string(const Report&)>& json);
 
 }  // namespace vramscope

@@ -1,8 +1,9 @@
-// Who, where and when, as a person reads it: sites, the peak, owners and other axes, the timeline.
+// The places that allocated, as a table, as histograms and as JSON.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +19,6 @@ namespace vramscope {
 // "growth".
 enum class SiteOrder : std::uint8_t { peak, live, total, count, time, temporary, growth };
 [[nodiscard]] std::optional<SiteOrder> site_order(std::string_view name);
-// "owner", "thread", "stream", "range", "function", "size".
-[[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
 
 // In how many tenths of the run the site allocated bytes that are still there: what leaks did in
 // all of them, what is replaced all the time only in the last.
@@ -48,15 +47,5 @@ struct Growth {
                                           std::size_t most);
 [[nodiscard]] std::string all_sites_json(const Report& report, SiteOrder order,
                                          const NameFrame& name, std::size_t most);
-[[nodiscard]] std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
-                                    std::size_t most);
-[[nodiscard]] std::string peak_json(const Report& report, const NameFrame& name, std::size_t most);
-[[nodiscard]] std::string owners_text(const Report& report, const Page& page, std::size_t most);
-[[nodiscard]] std::string owners_json(const Report& report, std::size_t most);
-[[nodiscard]] std::string axis_text(const Report& report, Axis axis, const Page& page,
-                                    std::size_t most);
-[[nodiscard]] std::string axis_json(const Report& report, Axis axis, std::size_t most);
-[[nodiscard]] std::string timeline_text(const Report& report, const Page& page, std::size_t most);
-[[nodiscard]] std::string timeline_json(const Report& report, std::size_t most);
 
 }  // namespace vramscope

@@ -1,0 +1,106 @@
+// Forwards to the argument parser, CLI11.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/verbs/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+namespace vramscope {
+namespace {
+
+class Formatter : public CLI::Formatter {
+ public:
+  explicit Formatter(std::string usage) : usage_(std::move(usage)) {}
+  std::string make_usage(const CLI::App*, std::string) const override { return usage_; }
+
+ private:
+  std::string usage_;
+};
+
+void set(CLI::App& app, CLI::Option& option, const OptionTraits& traits) {
+  if (!traits.value_name.empty()) option.type_name(traits.value_name);
+  if (traits.why_not) option.check(traits.why_not);
+  if (traits.shows_default) option.capture_default_str();
+  if (!traits.group.empty()) option.group(traits.group);
+  if (!traits.needs.empty()) option.needs(app.get_option(traits.needs));
+}
+
+}  // namespace
+
+void Command::flag(const std::string& names, bool& given, const std::string& help) {
+  app_.add_flag(names, given, help);
+}
+
+void Command::flag(const std::string& names, std::function<void()> when_given,
+                   const std::string& help) {
+  app_.add_flag_callback(names, std::move(when_given), help);
+}
+
+void Command::flag(const std::string& names, std::string& value, const std::string& help,
+                   const OptionTraits& traits) {
+  set(app_, *app_.add_flag(names, value, help), traits);
+}
+
+void Command::option(const std::string& names, Value value, const std::string& help,
+                     const OptionTraits& traits) {
+  const auto add = [&](auto* where) { return app_.add_option(names, *where, help); };
+  set(app_, *std::visit(add, value), traits);
+}
+
+void Command::positional(const std::string& name, Value value, const std::string& help,
+                         WhyNot why_not) {
+  const auto add = [&](auto* where) { return app_.add_option(name, *where, help); };
+  CLI::Option* const option = std::visit(add, value);
+  option->required();
+  if (why_not) option->check(std::move(why_not));
+}
+
+void Command::exclude(const std::string& option, const std::string& other) {
+  app_.get_option(option)->excludes(app_.get_option(other));
+}
+
+void Command::footer(const std::string& text) { app_.footer(text); }
+void Command::usage(const std::string& text) {
+  app_.formatter(std::make_shared<Formatter>("Usage: " + text + "\n\n"));
+}
+
+const std::string& Command::name() const { return app_.get_name(); }
+
+bool Command::takes_value(const std::string& option) const {
+  const CLI::Option* const found = app_.get_option_no_throw(option);
+  return found != nullptr && found->get_items_expected_max() > 0;
+}
+
+bool Command::was_typed() const { return app_.parsed(); }
+
+CommandLine::CommandLine(const Texts& texts)
+    : app_(std::make_unique<CLI::App>(texts.description, texts.name)) {
+  app_->set_version_flag("--version", texts.version, "Show the version");
+  app_->require_subcommand(1);
+  app_->footer(texts.footer);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command& CommandLine::add_verb(const std::string& name, const std::string& help) {
+  return *commands_.emplace_back(std::make_unique<Command>(*app_->add_subcommand(name, help)));
+}
+
+CommandLine::Reading CommandLine::read(const std::vector<std::string>& words) {
+  Reading reading;
+  try {
+    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser's order
+  } catch (const CLI::ParseError& error) {
+    reading.answered = error.get_exit_code() == 0;  // help and version are no errors
+    if (reading.answered) {
+      app_->exit(error);
+    } else {
+      reading.mistake = error.what();
+      std::replace(reading.mistake.begin(), reading.mistake.end(), '\n', ' ');
+    }
+  }
+  return reading;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,73 @@
+// vramscope owners: whose the memory of each GPU is.
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "reporter/view/outside/installation.h"
+#include "reporter/view/outside/nvml.h"
+#include "reporter/view/text/owners_text.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 20;
+
+struct Arguments : OneReport {
+  std::string by;  // "": owners
+};
+
+bool still_runs(const ProcessFacts& process) {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0 || process.hostname != host.data())
+    return false;
+  std::error_code error;
+  const std::string link = "/proc/" + std::to_string(process.pid) + "/exe";
+  return std::filesystem::read_symlink(link, error) == process.executable && !error;
+}
+
+// With the processes that use the same GPUs, while they can be asked about.
+Report with_others(Report report) {
+  if (!still_runs(report.process)) return report;
+  const Found simulator = report.process.simulated ? find_simulator() : Found{};
+  name_others(report, ask_nvml(simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml));
+  return report;
+}
+
+std::string no_axis(const std::string& name) {
+  const std::string all = "owner, thread, stream, range, function, size";
+  return axis_named(name) ? "" : "'" + name + "' is none of " + all;
+}
+
+int show_owners(const Arguments& given) {
+  const auto text = [&](const Report& report, const Page& page) {
+    return given.by.empty() ? owners_text(with_others(report), page, given.listing.most)
+                            : axis_text(report, *axis_named(given.by), page, given.listing.most);
+  };
+  const auto json = [&](const Report& report) {
+    return given.by.empty() ? owners_json(with_others(report), given.listing.most)
+                            : axis_json(report, *axis_named(given.by), given.listing.most);
+  };
+  return show(given, text, json);
+}
+
+}  // namespace
+
+Verb add_owners(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("owners", "Show whose the memory of each GPU is");
+  add_one_report(command, *arguments, kRows);
+  command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
+                 {.value_name = "AXIS", .why_not = no_axis});
+  command.footer(
+      "The parts of a GPU add up to what is used of it. Examples:\n"
+      "  vramscope owners vramscope.train.4711.json\n"
+      "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");
+  return {.command = &command, .act = [arguments] { return show_owners(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,50 @@
+// vramscope sites: the places that allocated.
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "reporter/view/text/sites_text.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 20;
+
+struct Arguments : OneReport {
+  std::string by = "peak";
+  bool histograms = false;
+};
+
+std::string no_order(const std::string& name) {
+  const std::string all = "peak, live, total, count, time, temporary, growth";
+  return site_order(name) ? "" : "'" + name + "' is none of " + all;
+}
+
+int show_sites(const Arguments& given) {
+  const SiteOrder order = *site_order(given.by);
+  const auto text = [&](const Report& report, const Page& page) {
+    const auto rows = given.histograms ? histograms_text : all_sites_text;
+    return rows(report, order, names_from_symbols(), page, given.listing.most);
+  };
+  const auto json = [&](const Report& report) {
+    return all_sites_json(report, order, names_from_symbols(), given.listing.most);
+  };
+  return show(given, text, json);
+}
+
+}  // namespace
+
+Verb add_sites(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("sites", "List the places that allocated");
+  add_one_report(command, *arguments, kRows);
+  command.option("--by", &arguments->by, "Order: peak, live, total, count, time, temporary, growth",
+                 {.value_name = "ORDER", .why_not = no_order, .shows_default = true});
+  command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");
+  add_view_options(command, arguments->stacks);
+  command.flag("--histograms", arguments->histograms,
+               "Show how large their allocations were, and how long they lived");
+  return {.command = &command, .act = [arguments] { return show_sites(*arguments); }};
+}
+
+}  // namespace vramscope
