@@ -4,11 +4,22 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include "allocator/ground/fault.h"
+#include "allocator/ground/kept_errno.h"
 #include "interpose/life/profiler.h"
-#include "interpose/loader/lookup.h"
+#include "interpose/loader/loader.h"
+#include "interpose/settings/startup.h"
+
+extern "C" {
+// Of the C library, and of the C++ ABI; no header declares them all.
+int __cxa_atexit(void (*function)(void*), void* argument, void* object) noexcept;
+int __cxa_at_quick_exit(void (*function)(void*), void* object) noexcept;
+// Of a sanitizer's runtime, where one is loaded.
+[[gnu::weak]] void __lsan_do_leak_check();
+}
 
 #define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -52,6 +63,34 @@ std::size_t length(va_list& rest) noexcept {
 __attribute__((constructor)) void find_next_definitions() {
   find_now(next::exit_at_once, next::exit_of_the_standard, next::execve, next::execv, next::execvp,
            next::execvpe, next::fexecve, next::execveat);
+}
+
+// pthread_exit of the main thread runs this; its return from main does not.
+void at_end_of_main_thread(void*) { Profiler::main_thread_ended(); }
+
+// Bound to no object, so that it runs from the list of exit handlers and not with our destructors.
+void at_end(void*) { Profiler::final_report("exit"); }
+constinit bool runs_at_end = false;
+
+// Before main, before the program can change its environment or folder.
+__attribute__((constructor)) void at_load() {
+  const KeptErrno kept;
+  static_cast<void>(startup());
+  // Exit handlers run last in, first out. This one is there before the C library registers the
+  // destructors of all loaded objects, which it does when it calls main: it runs after them. The
+  // same with quick_exit and its handlers.
+  runs_at_end = __cxa_atexit(at_end, nullptr, nullptr) == 0;
+  __cxa_at_quick_exit(at_end, nullptr);
+  pthread_key_t key{};
+  if (!switched_off() && pthread_key_create(&key, at_end_of_main_thread) == 0) {
+    pthread_setspecific(key, &runs_at_end);  // not null, so that it counts
+  }
+}
+
+// Runs before the destructors of libraries that the program links. The leak checker of a sanitizer
+// ends a process from the list of exit handlers, before ours.
+__attribute__((destructor)) void at_unload() {
+  if (!runs_at_end || &__lsan_do_leak_check != nullptr) Profiler::final_report("exit");
 }
 
 }  // namespace

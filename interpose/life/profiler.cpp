@@ -20,7 +20,7 @@
 #include "interpose/ground/message.h"
 #include "interpose/life/signals.h"
 #include "interpose/loader/bypasses.h"
-#include "interpose/loader/lookup.h"
+#include "interpose/loader/loader.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/alloc_conf.h"
 #include "interpose/settings/startup.h"

@@ -28,9 +28,6 @@ namespace vramscope {
 class Trace;
 class TraceFile;
 
-// --mode off: no wrapper, no handler, no thread, no report.
-[[nodiscard]] bool switched_off() noexcept;
-
 // Lives from the first successful cuInit until the process is gone; never destroyed.
 // Threads: any.
 class Profiler {

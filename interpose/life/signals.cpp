@@ -11,7 +11,7 @@
 #include <csignal>
 
 #include "allocator/ground/fault.h"
-#include "interpose/loader/lookup.h"
+#include "interpose/loader/loader.h"
 
 #define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))
 

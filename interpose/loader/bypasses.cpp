@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 
+#include "interpose/loader/loader.h"
 #include "interpose/loader/lookup.h"
 #include "interpose/loader/real.h"
 

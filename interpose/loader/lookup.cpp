@@ -1,4 +1,3 @@
-// Answers dlsym and cuGetProcAddress from the table.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/loader/lookup.h"
 
@@ -10,37 +9,12 @@
 #include <string_view>
 
 #include "allocator/ground/fault.h"
-#include "interpose/life/profiler.h"
+#include "interpose/loader/loader.h"
 #include "interpose/loader/real.h"
-
-using DlsymPointer = void* (*)(void*, const char*);
-
-extern "C" {
-// Read by lookup_gate.S, which jumps through it.
-__attribute__((visibility("hidden"))) constinit DlsymPointer vramscope_real_dlsym = nullptr;
-}
+#include "interpose/settings/startup.h"
 
 namespace vramscope {
 namespace {
-
-// The versions that dlsym carries: glibc 2.34 and newer, x86-64 before that.
-constexpr const char* kDlsymVersions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
-
-constinit std::atomic<const void*> c_library_dlsym{nullptr};
-
-DlsymPointer find_real_dlsym() noexcept {
-  DlsymPointer found = __atomic_load_n(&vramscope_real_dlsym, __ATOMIC_ACQUIRE);
-  if (found != nullptr) return found;
-  for (const char* version : kDlsymVersions) {
-    found = reinterpret_cast<DlsymPointer>(dlvsym(RTLD_NEXT, "dlsym", version));
-    if (found != nullptr) break;
-  }
-  c_library_dlsym = reinterpret_cast<const void*>(found);
-  // Another preloaded library behind us may override dlsym as well, without a version.
-  if (void* next = found(RTLD_NEXT, "dlsym")) found = reinterpret_cast<DlsymPointer>(next);
-  __atomic_store_n(&vramscope_real_dlsym, found, __ATOMIC_RELEASE);
-  return found;
-}
 
 // Our wrappers, by row.
 void* const* wrappers() noexcept {
@@ -136,23 +110,8 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
 
 }  // namespace
 
-void* real_dlsym(void* handle, const char* name) noexcept {
-  return find_real_dlsym()(handle, name);
-}
-
-const void* dlsym_of_c_library() noexcept {
-  find_real_dlsym();
-  return c_library_dlsym.load(std::memory_order_relaxed);
-}
-
 bool is_intercepted(const char* symbol) noexcept {
   return has_driver_prefix(symbol) && exported_row(symbol) >= 0;
-}
-
-bool is_driver_file(const char* file) noexcept {
-  if (file == nullptr) return false;
-  const char* slash = std::strrchr(file, '/');
-  return std::strncmp(slash != nullptr ? slash + 1 : file, "libcuda.so", 10) == 0;
 }
 
 // A function without a flavour of its own for per-thread streams answers for both.

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "interpose/loader/lookup.h"
+#include "interpose/loader/loader.h"
 
 namespace vramscope {
 

@@ -9,6 +9,7 @@
 #include "interpose/loader/lookup.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/routes.h"
+#include "interpose/settings/startup.h"
 #include "reporter/record/stream_table.h"
 
 namespace vramscope::routes {

@@ -1,4 +1,4 @@
-// What is true when the process starts: taken once, before main.
+// What is true when the process starts, taken once, before main; and who the process is.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,6 +26,9 @@ struct Startup {
 // Taken by the library's constructor, or earlier when a constructor that runs before ours needs it.
 // Never destroyed. Read only. Threads: any.
 [[nodiscard]] const Startup& startup() noexcept;
+
+// --mode off: no wrapper, no handler, no thread, no report.
+[[nodiscard]] bool switched_off() noexcept;
 
 // A variable as it was at the start: the program may change its environment at any time.
 [[nodiscard]] char* variable_at_start(const char* name) noexcept;

@@ -16,7 +16,7 @@
 #include "allocator/ground/kept_errno.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/ground/guard.h"
-#include "interpose/loader/lookup.h"
+#include "interpose/loader/loader.h"
 
 #ifdef VRAMSCOPE_HAS_CUPTI
 #include "interpose/tools/cupti_records.h"

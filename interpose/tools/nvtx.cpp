@@ -16,8 +16,7 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
 #include "interpose/ground/message.h"
-#include "interpose/life/profiler.h"
-#include "interpose/loader/lookup.h"
+#include "interpose/loader/loader.h"
 #include "interpose/settings/startup.h"
 
 namespace vramscope {

@@ -1,0 +1,60 @@
+// The dynamic loader as it is behind us: the next dlsym, and the next definition of a function that
+// this library exports too.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "allocator/ground/kept_errno.h"
+
+namespace vramscope {
+
+// The next dlsym behind ours, found on first use: the C library's own, or that of another library
+// that overrides it. Never null: without one the process has no loader.
+// Threads: any.
+[[nodiscard]] void* real_dlsym(void* handle, const char* name) noexcept;
+
+// Finds it now, for the gate of lookup_gate.S, which jumps there. Threads: any.
+void find_real_dlsym() noexcept;
+
+// The C library's definition; real_dlsym passes through those of libraries in between.
+[[nodiscard]] const void* dlsym_of_c_library() noexcept;
+
+// Is `file` a CUDA driver: libcuda.so, libcuda.so.1, libcuda.so.580.65.06 ... False for null.
+[[nodiscard]] bool is_driver_file(const char* file) noexcept;
+
+// The definition of `name` behind ours in search order (RTLD_NEXT seen from this library), or null.
+template <class F>
+[[nodiscard]] F* next_definition(F*, const char* name) noexcept {
+  return reinterpret_cast<F*>(real_dlsym(reinterpret_cast<void*>(-1L), name));  // RTLD_NEXT
+}
+
+// The same for a function that a program may call where the loader must not be asked: in a child of
+// clone() or _Fork(), in which another thread's hold of the loader's lock lasts for ever, and in a
+// signal handler. Ask once before the program starts. Threads: any.
+template <class F>
+class NextDefinition {
+ public:
+  constexpr explicit NextDefinition(const char* name) : name_(name) {}
+  [[nodiscard]] F* get() noexcept {
+    F* function = found_.load(std::memory_order_acquire);
+    if (function == nullptr) [[unlikely]] {
+      function = next_definition<F>(nullptr, name_);
+      found_.store(function, std::memory_order_release);
+    }
+    return function;
+  }
+
+ private:
+  const char* const name_;
+  std::atomic<F*> found_{nullptr};
+};
+
+// Asks for each. Keeps errno.
+template <class... F>
+void find_now(NextDefinition<F>&... functions) noexcept {
+  const KeptErrno kept;
+  (static_cast<void>(functions.get()), ...);
+}
+
+}  // namespace vramscope
