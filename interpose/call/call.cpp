@@ -5,7 +5,7 @@
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
 #include "interpose/call/deferred_frees.h"
-#include "interpose/call/event_of.h"
+#include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
 #include "interpose/tools/nvtx.h"
 #include "reporter/record/hash.h"
@@ -25,9 +25,9 @@ std::uint64_t hash_of(const Stack& stack) {
 }  // namespace
 
 Call::Call(Function function, const void* caller) noexcept
-    : profiler_(is_inside(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
+    : profiler_(is_guarded(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
   if (profiler_ == nullptr) return;
-  inside_mark = stack_address(this);
+  guard_mark = stack_address(this);
   event_.function = static_cast<std::uint16_t>(function);
   event_.effect = row(function).effect;
   event_.place.kind = row(function).kind;
@@ -38,20 +38,20 @@ Call::Call(Function function, const void* caller) noexcept
 
 Call::~Call() {
   if (profiler_ == nullptr) return;
-  if (nested::any()) nested::complete(*profiler_);
-  inside_mark = 0;
+  if (deferred_frees::any()) deferred_frees::complete(*profiler_);
+  guard_mark = 0;
   errno = errno_;
 }
 
-std::optional<CUresult> Call::keep_nested(Function function, Address address) noexcept {
-  Profiler* profiler = inside_mark != 0 ? Profiler::active() : nullptr;
+std::optional<CUresult> Call::defer_free(Function function, Address address) noexcept {
+  Profiler* profiler = guard_mark != 0 ? Profiler::active() : nullptr;
   if (profiler == nullptr) return std::nullopt;
-  switch (nested::keep(*profiler, function, address)) {
-    case nested::Answer::kept:
+  switch (deferred_frees::defer(*profiler, function, address)) {
+    case deferred_frees::Answer::deferred:
       return CUDA_SUCCESS;
-    case nested::Answer::invalid:
+    case deferred_frees::Answer::invalid:
       return CUDA_ERROR_INVALID_VALUE;
-    case nested::Answer::foreign:
+    case deferred_frees::Answer::foreign:
       break;
   }
   return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<CUresult> Call::keep_nested(Function function, Address address) no
 bool Call::find_place(Kind kind, Place& place) const noexcept {
   const Contexts::Current current = profiler_->contexts().current();
   if (current.code != CUDA_SUCCESS) return false;
-  if (current.first_of_device) profiler_->note_device(current.place.device);
+  if (current.first_of_device) profiler_->used_devices().note(current.place.device);
   place = in_context(kind, current.place.device, current.place.context);
   return true;
 }
@@ -110,18 +110,12 @@ Request Call::request(Place place, std::size_t bytes) noexcept {
 }
 
 void Call::note(const Outcome& outcome) noexcept {
-  event_.address = outcome.address;
-  event_.bytes = outcome.requested;
-  event_.tag = outcome.tag;
-  event_.place = outcome.where;
+  const bool came = event_.effect == Effect::allocate;
+  note_outcome(event_, came ? MemoryChange::came : MemoryChange::went, outcome);
   event_.driver_ns += outcome.backend_ns;
   event_.sync_ns += outcome.wait_ns;
   const bool asked_driver = outcome.backend_ns != 0;
   event_.served = asked_driver ? Served::driver : Served::hit;
-  event_.serial = outcome.serial;
-  if (outcome.status.ok()) {
-    event_.change = event_.effect == Effect::allocate ? MemoryChange::came : MemoryChange::went;
-  }
 }
 
 Place Call::place_of(Kind kind) const noexcept {
@@ -143,8 +137,7 @@ void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
   if (bytes == 0) return;
   const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
   if (!outcome.status.ok()) return count_unrecorded();
-  event_.change = MemoryChange::came;
-  event_.serial = outcome.serial;
+  note_outcome(event_, MemoryChange::came, outcome);
 }
 
 Found Call::find(Kind kind, Address address) noexcept {
@@ -176,18 +169,13 @@ void Call::forget(std::uint64_t newest) noexcept {
   note_gone(gone);
 }
 
-// The event tells of the first memory that went; of more others do.
+// The event tells of the first memory that went; more memory is told of by events of its own.
 void Call::note_gone(const Outcome& gone) noexcept {
   if (!gone.status.ok()) return;
   if (event_.change != MemoryChange::none) {
-    return profiler_->recorder().record_besides(beside(MemoryChange::went, gone));
+    return profiler_->recorder().record_besides(event_of(MemoryChange::went, gone));
   }
-  event_.change = MemoryChange::went;
-  event_.serial = gone.serial;
-  event_.place = gone.where;
-  event_.address = gone.address;
-  event_.bytes = gone.requested;
-  event_.tag = gone.tag;
+  note_outcome(event_, MemoryChange::went, gone);
 }
 
 CUresult Call::finish(CUresult code) noexcept {

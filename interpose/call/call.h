@@ -1,4 +1,4 @@
-// One intercepted call: marks the thread as inside, keeps the clock, becomes one Event.
+// One intercepted call: guards its thread, keeps the clock, becomes one Event.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "allocator/caching_allocator.h"
+#include "interpose/driver/profiler.h"
 #include "interpose/ground/clock.h"
-#include "interpose/life/profiler.h"
 #include "reporter/record/event.h"
 
 namespace vramscope {
@@ -37,10 +37,10 @@ class Call {
   [[nodiscard]] bool active() const noexcept { return profiler_ != nullptr; }
   [[nodiscard]] Profiler& profiler() const noexcept { return *profiler_; }
 
-  // For a free that is not active: its answer when it is one of ours inside another of our calls.
-  // It is freed as that call ends.
-  [[nodiscard]] static std::optional<CUresult> keep_nested(Function function,
-                                                           Address address) noexcept;
+  // For a free that is not active: its answer when it is of memory of ours and was made during
+  // another call on this thread. It is freed as that call ends.
+  [[nodiscard]] static std::optional<CUresult> defer_free(Function function,
+                                                          Address address) noexcept;
 
   // Where memory of the row's kind is now: in the current context. False when there is none.
   [[nodiscard]] bool find_place(Place& place) const noexcept;

@@ -1,30 +1,32 @@
-// Frees inside our own calls.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call/deferred_frees.h"
 
+#include <sched.h>
+
 #include <array>
-#include <atomic>
 
 #include "interpose/ground/clock.h"
+#include "interpose/ground/event_of.h"
+#include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"
 
-namespace vramscope::nested {
+namespace vramscope::deferred_frees {
 
 constinit thread_local std::atomic<std::size_t> count{0};
 
 namespace {
 
-struct Kept {
+struct Deferred {
   Function function{};
   Address address = 0;
 };
 
 // A signal handler interrupts its own thread only: a slot that it took is filled when it returns.
 constexpr std::size_t kMost = 64;
-constinit thread_local std::array<Kept, kMost> frees{};
+constinit thread_local std::array<Deferred, kMost> frees{};
 
-// Sections under the allocator's lock are short: who does not get it after so many tries holds it
-// himself.
+// Sections under the allocator's lock are short, but for snapshots: who does not get it after so
+// many tries holds it himself.
 constexpr int kTries = 1000;
 
 // What may free memory of ours; other releases are of handles and ranges.
@@ -39,39 +41,36 @@ bool is_of_kind(Function function, const Found& found) {
   return is_pinned_free(function) == (found.where.kind == Kind::pinned);
 }
 
-bool is_kept(Address address) {
+bool is_deferred(Address address) {
   for (std::size_t i = 0; i < count.load(std::memory_order_relaxed); ++i) {
     if (frees[i].address == address) return true;
   }
   return false;
 }
 
-// An address that could not be looked up when it was kept may turn out to be the driver's.
-CUresult free_directly(const Kept& kept) {
-  if (is_pinned_free(kept.function)) {
-    return real().cuMemFreeHost(reinterpret_cast<void*>(kept.address));
+// An address that could not be looked up when it was deferred may turn out to be the driver's.
+CUresult free_directly(const Deferred& free) {
+  if (is_pinned_free(free.function)) {
+    return real().cuMemFreeHost(reinterpret_cast<void*>(free.address));
   }
-  return real().cuMemFree_v2(kept.address);
+  return real().cuMemFree_v2(free.address);
 }
 
-void complete(Profiler& profiler, const Kept& kept, CachingAllocator::Wait when) {
+void complete_one(Profiler& profiler, const Deferred& free, CachingAllocator::Wait when) {
   Event event;
-  event.function = static_cast<std::uint16_t>(kept.function);
+  event.function = static_cast<std::uint16_t>(free.function);
   event.effect = Effect::release;
-  event.address = kept.address;
+  event.address = free.address;
   event.start_ns = now_ns();
-  const Found found = profiler.allocator().find(kept.address);
+  const Found found = profiler.allocator().find(free.address);
   if (!found.owned) {
-    event.failed = free_directly(kept) != CUDA_SUCCESS;
-  } else if (is_of_kind(kept.function, found)) {
-    const Outcome outcome = profiler.allocator().free(kept.address, when);
+    event.failed = free_directly(free) != CUDA_SUCCESS;
+  } else if (is_of_kind(free.function, found)) {
+    const Outcome outcome = profiler.allocator().free(free.address, when);
+    note_outcome(event, MemoryChange::went, outcome);
+    event.address = free.address;
     event.failed = !outcome.status.ok();
-    event.change = outcome.status.ok() ? MemoryChange::went : MemoryChange::none;
-    event.serial = outcome.serial;
     event.served = Served::hit;
-    event.place = outcome.where;
-    event.bytes = outcome.requested;
-    event.tag = outcome.tag;
     event.sync_ns = outcome.wait_ns;
   }
   event.total_ns = elapsed_ns(event.start_ns);
@@ -80,7 +79,7 @@ void complete(Profiler& profiler, const Kept& kept, CachingAllocator::Wait when)
 
 }  // namespace
 
-Answer keep(Profiler& profiler, Function function, Address address) noexcept {
+Answer defer(Profiler& profiler, Function function, Address address) noexcept {
   const CachingAllocator& allocator = profiler.allocator();
   if (!may_be_ours(function) || !allocator.may_own(address)) return Answer::foreign;
   Found found;
@@ -89,26 +88,51 @@ Answer keep(Profiler& profiler, Function function, Address address) noexcept {
   if (is_known && !found.owned) return Answer::foreign;
   const bool is_live_block = found.live && found.block.address == address;
   if (is_known && !(is_live_block && is_of_kind(function, found))) return Answer::invalid;
-  if (is_kept(address)) return Answer::invalid;
+  if (is_deferred(address)) return Answer::invalid;
   const std::size_t slot = count.fetch_add(1, std::memory_order_relaxed);
   if (slot >= kMost) {  // the block stays live for ever: better than a wrong answer
     count.fetch_sub(1, std::memory_order_relaxed);
     profiler.recorder().count_unrecorded();
-    return Answer::kept;
+    return Answer::deferred;
   }
   frees[slot] = {function, address};
-  return Answer::kept;
+  return Answer::deferred;
 }
 
 void complete(Profiler& profiler, CachingAllocator::Wait when) noexcept {
   if (profiler.waits_at_reuse()) when = CachingAllocator::Wait::now;  // which does not wait then
   std::size_t done = 0;
-  for (std::size_t kept = count.load(); done < kept; kept = count.load()) {
-    complete(profiler, frees[done], when);
+  for (std::size_t deferred = count.load(); done < deferred; deferred = count.load()) {
+    complete_one(profiler, frees[done], when);
     frees[done++].address = 0;
     // Empty when everything is done, unless a handler has just added to it.
-    if (done == kept && count.compare_exchange_strong(kept, 0)) return;
+    if (done == deferred && count.compare_exchange_strong(deferred, 0)) return;
   }
 }
 
-}  // namespace vramscope::nested
+namespace {
+
+bool allocator_is_open() noexcept {
+  Profiler* const profiler = Profiler::active();
+  Found found;
+  for (int i = 0; profiler != nullptr && i < kTries; ++i) {
+    if (profiler->allocator().try_find(0, found)) return true;
+    sched_yield();
+  }
+  return profiler == nullptr;
+}
+
+void complete_at_end_of_guard(bool may_wait) noexcept {
+  using Wait = CachingAllocator::Wait;
+  Profiler* const profiler = any() ? Profiler::active() : nullptr;
+  if (profiler != nullptr) deferred_frees::complete(*profiler, may_wait ? Wait::now : Wait::later);
+}
+
+constexpr GuardCallbacks kCallbacks = {.allocator_is_open = allocator_is_open,
+                                       .complete_deferred_frees = complete_at_end_of_guard};
+
+}  // namespace
+
+void register_with_guard() noexcept { set_guard_callbacks(kCallbacks); }
+
+}  // namespace vramscope::deferred_frees

@@ -1,32 +1,35 @@
-// Frees that the program makes inside one of our calls: in a signal handler that interrupted it, in
-// a malloc of its own that we called. The allocator's lock may be held by the very same thread.
-// SPDX-License-Identifier: Apache-2.0
+// Frees that the program makes while its thread is guarded (in a signal handler that interrupted a
+// call of ours, in a malloc of its own that we called) are deferred to the end of that call: the
+// very same thread may hold the allocator's lock. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "interpose/life/profiler.h"
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 
-namespace vramscope {
+#include "interpose/driver/profiler.h"
 
-// Threads: any; what a thread keeps it completes itself. keep() is safe in a signal handler.
-namespace nested {
+namespace vramscope::deferred_frees {
 
 enum class Answer : std::uint8_t {
-  kept,     // it will be freed, the program may be told so
-  invalid,  // a block of ours, but not live, or of the other kind
-  foreign,  // the driver's
+  deferred,  // it will be freed, the program may be told so
+  invalid,   // a block of ours, but not live, or of the other kind
+  foreign,   // the driver's
 };
 
-// A free by `function` of memory at `address`.
-[[nodiscard]] Answer keep(Profiler& profiler, Function function, Address address) noexcept;
+// A free by `function` of memory at `address`. Threads: any, also in a signal handler.
+[[nodiscard]] Answer defer(Profiler& profiler, Function function, Address address) noexcept;
 
-// How many this thread has kept.
+// How many this thread has deferred.
 __attribute__((tls_model("initial-exec"))) extern constinit thread_local std::atomic<std::size_t>
     count;
 [[nodiscard]] inline bool any() noexcept { return count.load(std::memory_order_relaxed) != 0; }
-// Frees what this thread has kept. Called as its outermost call ends. Wait::later: on a thread that
-// must not wait for the device.
+// Frees what this thread has deferred. Called as its outermost call ends. Wait::later: on a thread
+// that must not wait for the device.
 void complete(Profiler& profiler,
               CachingAllocator::Wait when = CachingAllocator::Wait::now) noexcept;
 
-}  // namespace nested
-}  // namespace vramscope
+// From now on guards that end complete what was deferred under them. Once.
+void register_with_guard() noexcept;
+
+}  // namespace vramscope::deferred_frees

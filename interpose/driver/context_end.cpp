@@ -3,7 +3,7 @@
 #include "interpose/driver/context_end.h"
 
 #include "allocator/ground/fault.h"
-#include "interpose/call/event_of.h"
+#include "interpose/ground/event_of.h"
 
 namespace vramscope {
 namespace {
@@ -36,7 +36,7 @@ void ContextEnd::happened() const noexcept {
     Outcome ended;
     ended.where = place;
     ended.serial = profiler_.allocator().forget_place(place);
-    profiler_.recorder().record_besides(beside(MemoryChange::none, ended));
+    profiler_.recorder().record_besides(event_of(MemoryChange::none, ended));
   };
   profiler_.contexts().ended(context_, life_, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "interpose/life/profiler.h"
+#include "interpose/driver/profiler.h"
 
 namespace vramscope {
 

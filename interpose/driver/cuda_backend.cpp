@@ -1,9 +1,7 @@
-// Backend on the real driver.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/cuda_backend.h"
 
 #include "allocator/ground/fault.h"
-#include "interpose/driver/unrecorded_use.h"
 #include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
 
@@ -148,7 +146,9 @@ void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
   sample.free_bytes.store(free_bytes, std::memory_order_relaxed);
   sample.total_bytes.store(total_bytes, std::memory_order_relaxed);
   sample.taken_ns.store(now_ns(), std::memory_order_release);
-  if (use_ != nullptr) use_->note_free(device, free_bytes, total_bytes);
+  if (callback_.function != nullptr) {
+    callback_.function(callback_.context, device, free_bytes, total_bytes);
+  }
 }
 
 void CudaBackend::sample_free_memory(std::uint16_t device) noexcept {

@@ -12,13 +12,18 @@
 
 namespace vramscope {
 
-class DeviceUse;
-
 // The last sample of a device's free memory, taken on a thread of the program.
 struct FreeMemory {
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
   std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC; 0: never
+};
+
+// Called with each sample of free memory.
+struct FreeMemoryCallback {
+  void (*function)(void* context, std::uint16_t device, std::uint64_t free_bytes,
+                   std::uint64_t total_bytes) noexcept = nullptr;
+  void* context = nullptr;
 };
 
 [[nodiscard]] Status to_status(CUresult code) noexcept;
@@ -35,8 +40,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] bool may_wait(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
 
-  // Who else wants to know how much is free.
-  void tell(DeviceUse& use) noexcept { use_ = &use; }
+  // Once, before the first sample.
+  void on_free_memory(FreeMemoryCallback callback) noexcept { callback_ = callback; }
   // cuMemGetInfo answered this for the current context of `device`.
   void note_free_memory(std::uint16_t device, std::size_t free_bytes,
                         std::size_t total_bytes) noexcept;
@@ -54,7 +59,7 @@ class CudaBackend final : public Backend {
   };
   Contexts& contexts_;
   Captures& captures_;
-  DeviceUse* use_ = nullptr;
+  FreeMemoryCallback callback_;
   std::array<Sample, kMaxDevices> samples_{};
 };
 

@@ -146,7 +146,7 @@ void GraphMemory::change(Memories::iterator it, Change what) {
   what(memory);
   if (memory.used()) return;
   if (before) {
-    listener_(MemoryChange::went, allocator_.forget(Kind::graph, memory.node.address));
+    callback_(MemoryChange::went, allocator_.forget(Kind::graph, memory.node.address));
   }
   if (memory.graph == none) memories_.erase(it);
 }
@@ -159,7 +159,7 @@ void GraphMemory::take(const Graph& graph, Bytes& promised) {
       std::uint64_t& room = promised[node.where.device];
       const Promise promise{.device = node.where.device, .bytes = std::min(room, node.bytes)};
       room -= promise.bytes;
-      listener_(MemoryChange::came,
+      callback_(MemoryChange::came,
                 allocator_.adopt(node.where, node.address, node.bytes, node.tag, promise));
     }
     memory.held = true;

@@ -10,7 +10,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/ground/capability.h"
-#include "interpose/call/event_of.h"
+#include "interpose/ground/event_of.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {
@@ -34,8 +34,8 @@ class GraphMemory {
  public:
   explicit GraphMemory(CachingAllocator& allocator) : allocator_(allocator) {}
 
-  // Told of all memory that comes and goes here. Before the first node.
-  void tell(BesidesListener listener) noexcept { listener_ = listener; }
+  // For all memory that comes and goes here. Before the first node.
+  void on_side_effect(SideEffectCallback callback) noexcept { callback_ = callback; }
 
   // Has any graph had memory nodes? Without the lock.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_acquire); }
@@ -109,7 +109,7 @@ class GraphMemory {
   Executables::iterator end(Executables::iterator it) VRAMSCOPE_REQUIRES(mutex_);
 
   CachingAllocator& allocator_;
-  BesidesListener listener_;
+  SideEffectCallback callback_;
   std::atomic<bool> any_{false};
   mutable SystemMutex mutex_;  // taken before the allocator's
   Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "allocator/snapshot.h"
+#include "interpose/driver/profiler.h"
 #include "interpose/ground/guard.h"
-#include "interpose/life/profiler.h"
 #include "interpose/loader/real.h"
 #include "reporter/report/memory_stats.h"
 
@@ -22,7 +22,7 @@ template <class Body>
 int with_profiler(Body body) noexcept {
   Profiler* profiler = Profiler::active();
   // Inside another call of ours this thread may hold a lock that the body wants.
-  if (profiler == nullptr || is_inside(&profiler)) return VRAMSCOPE_NOT_ACTIVE;
+  if (profiler == nullptr || is_guarded(&profiler)) return VRAMSCOPE_NOT_ACTIVE;
   try {
     return body(*profiler);
   } catch (const std::bad_alloc&) {
@@ -52,14 +52,14 @@ int with_device(int device, Body body) noexcept {
 }
 
 FlatStats device_stats(Profiler& profiler, std::uint16_t device) {
-  const Inside inside;
+  const CallGuard guard;
   DeviceReport report;
   report.used = profiler.allocator().read_statistics(device, report.statistics);
   return memory_stats(report);
 }
 
 FlatStats host_stats(Profiler& profiler) {
-  const Inside inside;
+  const CallGuard guard;
   HostReport report;
   report.used = profiler.allocator().read_host_statistics(report.statistics);
   report.timing = profiler.recorder().host_timing();
@@ -67,7 +67,7 @@ FlatStats host_stats(Profiler& profiler) {
 }
 
 Snapshot take_snapshot(Profiler& profiler) {
-  const Inside inside;
+  const CallGuard guard;
   return profiler.allocator().snapshot();
 }
 
@@ -165,7 +165,7 @@ int vramscope_v1_host_memory_stats(vramscope_each_counter each, void* context) {
 
 int vramscope_v1_reset_peak_memory_stats(int device) {
   return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
-    const Inside inside;
+    const CallGuard guard;
     profiler.allocator().reset_peaks(ordinal);
     return VRAMSCOPE_OK;
   });
@@ -173,7 +173,7 @@ int vramscope_v1_reset_peak_memory_stats(int device) {
 
 int vramscope_v1_reset_accumulated_memory_stats(int device) {
   return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
-    const Inside inside;
+    const CallGuard guard;
     profiler.allocator().reset_accumulated(ordinal);
     return VRAMSCOPE_OK;
   });
@@ -181,7 +181,7 @@ int vramscope_v1_reset_accumulated_memory_stats(int device) {
 
 int vramscope_v1_reset_accumulated_host_memory_stats(void) {
   return with_profiler([](Profiler& profiler) {
-    const Inside inside;
+    const CallGuard guard;
     profiler.allocator().reset_host_accumulated();
     profiler.recorder().reset_host_accumulated();
     return VRAMSCOPE_OK;
@@ -191,7 +191,7 @@ int vramscope_v1_reset_accumulated_host_memory_stats(void) {
 int vramscope_v1_empty_cache(void) {
   return with_profiler([](Profiler& profiler) {
     if (!has_context()) return VRAMSCOPE_NO_CONTEXT;
-    const Inside inside;
+    const CallGuard guard;
     profiler.allocator().trim();
     return VRAMSCOPE_OK;
   });

@@ -1,24 +1,21 @@
-// The mark of a thread, and when it is no longer true.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/guard.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/uncancelled.h"
-#include "interpose/call/deferred_frees.h"
-#include "interpose/life/profiler.h"
 
 namespace vramscope {
 
-constinit thread_local volatile std::uintptr_t inside_mark = 0;
+constinit thread_local volatile std::uintptr_t guard_mark = 0;
 
 namespace {
 
@@ -77,17 +74,11 @@ bool on_signal_stack() {
   return sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
-// Sections under the allocator's lock are short, but for snapshots: who does not get it in this
-// time holds it himself.
+constinit std::atomic<const GuardCallbacks*> registered{nullptr};
+
 bool allocator_is_open() {
-  constexpr int kTries = 1000;
-  Profiler* profiler = Profiler::active();
-  Found found;
-  for (int i = 0; profiler != nullptr && i < kTries; ++i) {
-    if (profiler->allocator().try_find(0, found)) return true;
-    sched_yield();
-  }
-  return profiler == nullptr;
+  const GuardCallbacks* const callbacks = registered.load(std::memory_order_acquire);
+  return callbacks == nullptr || callbacks->allocator_is_open();
 }
 
 constinit thread_local bool holds_allocator = false;  // for ever: nothing unlocks it any more
@@ -97,27 +88,30 @@ constinit thread_local bool holds_allocator = false;  // for ever: nothing unloc
 bool was_abandoned(const void* entering) noexcept {
   const KeptErrno kept;
   const Uncancelled uncancelled;
-  const std::uintptr_t mark = inside_mark;
+  const std::uintptr_t mark = guard_mark;
   if (system_locks_held != 0 || holds_allocator || on_signal_stack()) return false;
   if (!Mappings().hold_both(mark, stack_address(entering))) return false;
   holds_allocator = !allocator_is_open();
   if (holds_allocator) return false;
-  inside_mark = 0;
+  guard_mark = 0;
   return true;
 }
 
-Inside::Inside(Ends ends) noexcept : outermost_(!is_inside(this)), ends_(ends), errno_(errno) {
-  if (outermost_) inside_mark = stack_address(this);
+void set_guard_callbacks(const GuardCallbacks& callbacks) noexcept {
+  registered.store(&callbacks, std::memory_order_release);
 }
 
-Inside::~Inside() {
+CallGuard::CallGuard(Ends ends) noexcept
+    : outermost_(!is_guarded(this)), ends_(ends), errno_(errno) {
+  if (outermost_) guard_mark = stack_address(this);
+}
+
+CallGuard::~CallGuard() {
   if (!outermost_) return;
-  Profiler* profiler = Profiler::active();
-  if (profiler != nullptr && nested::any()) {
-    using Wait = CachingAllocator::Wait;
-    nested::complete(*profiler, ends_ == Ends::as_a_free ? Wait::now : Wait::later);
+  if (const GuardCallbacks* const callbacks = registered.load(std::memory_order_acquire)) {
+    callbacks->complete_deferred_frees(ends_ == Ends::as_a_free);
   }
-  inside_mark = 0;
+  guard_mark = 0;
   errno = errno_;
 }
 

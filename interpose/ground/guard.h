@@ -1,4 +1,5 @@
-// Whether a thread is inside something of ours: its calls then go straight to the driver.
+// The guard says whether code of ours runs on a thread: calls that the thread makes meanwhile go
+// straight to the driver.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,7 +10,7 @@ namespace vramscope {
 // Where on the stack the thread's outermost call of ours has its object; 0: nowhere. Signal
 // handlers read it too.
 __attribute__((
-    tls_model("initial-exec"))) extern constinit thread_local volatile std::uintptr_t inside_mark;
+    tls_model("initial-exec"))) extern constinit thread_local volatile std::uintptr_t guard_mark;
 
 [[nodiscard]] inline std::uintptr_t stack_address(const void* object) noexcept {
   return reinterpret_cast<std::uintptr_t>(object);
@@ -21,26 +22,36 @@ __attribute__((
 // may hold.
 [[nodiscard]] bool was_abandoned(const void* entering) noexcept;
 
-// Is the thread, which enters something of ours with an object on its stack, inside already?
-[[nodiscard]] inline bool is_inside(const void* entering) noexcept {
-  const std::uintptr_t mark = inside_mark;
+// Is the thread, which enters code of ours with an object on its stack, guarded already?
+[[nodiscard]] inline bool is_guarded(const void* entering) noexcept {
+  const std::uintptr_t mark = guard_mark;
   if (mark == 0) [[likely]]
     return false;
   return stack_address(entering) < mark || !was_abandoned(entering);
 }
 
-// Marks the thread while code of ours runs that no call of the program's caused, and that takes
+// What the guard has others do, since it knows neither the allocator nor the profiler.
+struct GuardCallbacks {
+  // Could the allocator's lock be taken within a short time?
+  bool (*allocator_is_open)() noexcept;
+  // What the thread freed while it was guarded takes effect. may_wait: for the device.
+  void (*complete_deferred_frees)(bool may_wait) noexcept;
+};
+// Once, before anything is recorded. They are kept by reference.
+void set_guard_callbacks(const GuardCallbacks& callbacks) noexcept;
+
+// Guards the thread while code of ours runs that no call of the program's caused, and that takes
 // memory under our locks: a malloc of the program's own may call CUDA. Keeps errno. What was freed
 // meanwhile takes effect at the end.
 // Threads: one, the calling thread.
-class Inside {
+class CallGuard {
  public:
   // Whether the end may wait for the device.
-  enum class Ends : bool { as_a_free, without_waiting };
-  explicit Inside(Ends ends = Ends::as_a_free) noexcept;
-  ~Inside();
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  enum class Ends : bool { without_waiting, as_a_free };
+  explicit CallGuard(Ends ends = Ends::as_a_free) noexcept;
+  ~CallGuard();
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
 
  private:
   const bool outermost_;

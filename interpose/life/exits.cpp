@@ -1,4 +1,4 @@
-// The ways out of a process that run no destructor, and exec: a report is written first.
+// All ways out of a process, and exec: a report is written first.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdarg>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "allocator/ground/fault.h"
 #include "allocator/ground/kept_errno.h"
-#include "interpose/life/profiler.h"
+#include "interpose/life/reports.h"
 #include "interpose/loader/loader.h"
 #include "interpose/settings/startup.h"
 
@@ -39,9 +39,13 @@ constinit NextDefinition<int(int, const char*, char* const[], char* const[], int
     "execveat"};
 }  // namespace next
 
+void write_last_report() noexcept {
+  if (Reports* const reports = Reports::of_this_process()) reports->write_last("exit");
+}
+
 template <class Function>
 [[noreturn]] void leave(NextDefinition<Function>& function, int status) noexcept {
-  if (!fault(Fault::exit_without_report)) Profiler::final_report("exit");
+  if (!fault(Fault::exit_without_report)) write_last_report();
   function.get()(status);
   __builtin_unreachable();
 }
@@ -49,7 +53,7 @@ template <class Function>
 // It returns only when it failed, and then the program goes on.
 template <class Function, class... Arguments>
 int replace_program(NextDefinition<Function>& exec, Arguments... arguments) noexcept {
-  Profiler::report_before_exec();
+  if (Reports* const reports = Reports::of_this_process()) reports->write_before_exec();
   return exec.get()(arguments...);
 }
 
@@ -66,10 +70,12 @@ __attribute__((constructor)) void find_next_definitions() {
 }
 
 // pthread_exit of the main thread runs this; its return from main does not.
-void at_end_of_main_thread(void*) { Profiler::main_thread_ended(); }
+void at_end_of_main_thread(void*) {
+  if (Reports* const reports = Reports::of_this_process()) reports->note_end_of_main_thread();
+}
 
 // Bound to no object, so that it runs from the list of exit handlers and not with our destructors.
-void at_end(void*) { Profiler::final_report("exit"); }
+void at_end(void*) { write_last_report(); }
 constinit bool runs_at_end = false;
 
 // Before main, before the program can change its environment or folder.
@@ -90,7 +96,7 @@ __attribute__((constructor)) void at_load() {
 // Runs before the destructors of libraries that the program links. The leak checker of a sanitizer
 // ends a process from the list of exit handlers, before ours.
 __attribute__((destructor)) void at_unload() {
-  if (!runs_at_end || &__lsan_do_leak_check != nullptr) Profiler::final_report("exit");
+  if (!runs_at_end || &__lsan_do_leak_check != nullptr) write_last_report();
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-// The helper thread and what wakes it.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/life/triggers.h"
 
@@ -12,7 +11,6 @@
 
 #include "allocator/ground/uncancelled.h"
 #include "interpose/ground/message.h"
-#include "interpose/life/profiler.h"
 #include "interpose/life/signals.h"
 
 namespace vramscope {
@@ -60,7 +58,7 @@ void Triggers::start(int signal) noexcept {
 void Triggers::report_and_wait(const char* trigger) noexcept {
   if (!has_thread_ || helper_.load(std::memory_order_relaxed) == gettid()) {
     const Uncancelled uncancelled;
-    profiler_.write_report(trigger, writing_);
+    callbacks_.write_report(callbacks_.context, trigger, writing_);
     return;
   }
   const std::unique_lock only(one_waiter_, std::chrono::nanoseconds(kLockLimitNs));
@@ -111,7 +109,7 @@ void Triggers::serve() noexcept {
   for (std::uint32_t seen = 0;;) {
     if (main_ended_.load(std::memory_order_acquire)) {
       requests_.wait_beyond(seen, kLookNs);
-      if (is_last_thread()) profiler_.end_process();
+      if (is_last_thread()) callbacks_.end_process(callbacks_.context);
     } else {
       requests_.wait_beyond(seen);
     }
@@ -121,14 +119,14 @@ void Triggers::serve() noexcept {
 }
 
 void Triggers::serve_requests() noexcept {
-  profiler_.write_trace();
+  callbacks_.write_trace(callbacks_.context);
   const std::uint32_t signals = signals_.load(std::memory_order_acquire);
   if (signals != served_signals_) {  // a storm gives one report for all that came before it began
     served_signals_ = signals;
-    profiler_.write_report("signal", writing_);
+    callbacks_.write_report(callbacks_.context, "signal", writing_);
   }
   if (const char* trigger = waiting_for_.exchange(nullptr, std::memory_order_acq_rel)) {
-    profiler_.write_report(trigger, writing_);
+    callbacks_.write_report(callbacks_.context, trigger, writing_);
     written_.raise();
   }
 }

@@ -1,4 +1,4 @@
-// Who asks for a report: the signal, the end of the process, exec. One helper thread writes.
+// Triggers ask for a report: the signal, the end of the process, exec. One helper thread writes it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,12 +12,21 @@
 
 namespace vramscope {
 
-class Profiler;
+// What the triggers cause. Threads: the helper, and without one any for write_report.
+struct TriggerCallbacks {
+  void* context = nullptr;
+  // With `writing` set from when the numbers are taken until the file is complete.
+  void (*write_report)(void* context, const char* trigger, std::atomic<bool>& writing) noexcept;
+  // What has been recorded goes to the trace.
+  void (*write_trace)(void* context) noexcept;
+  // Nobody but the helper is left: ends the process as the C library would have done.
+  void (*end_process)(void* context) noexcept;
+};
 
 // The helper thread has every signal blocked and no context: it never calls the driver.
 class Triggers {
  public:
-  explicit Triggers(Profiler& profiler) : profiler_(profiler) {}
+  explicit Triggers(const TriggerCallbacks& callbacks) : callbacks_(callbacks) {}
 
   // Starts the helper thread, then takes `signal` (0: none). Call once.
   void start(int signal) noexcept;
@@ -41,7 +50,7 @@ class Triggers {
   [[noreturn]] void serve() noexcept;
   void serve_requests() noexcept;
 
-  Profiler& profiler_;
+  const TriggerCallbacks callbacks_;
   bool has_thread_ = false;
   Counter requests_;                  // raised by the signal and by report_and_wait
   std::atomic<bool> writing_{false};  // the numbers of a report are taken, the file is not complete

@@ -6,6 +6,7 @@
 
 #include "allocator/ground/fault.h"
 #include "interpose/driver/context_end.h"
+#include "interpose/life/start.h"
 #include "interpose/loader/lookup.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/routes.h"
@@ -68,7 +69,7 @@ void warn_of_younger() {
 CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
-  Profiler::start();
+  start_profiler();
   warn_of_younger();  // lookups come first
   return code;
 }

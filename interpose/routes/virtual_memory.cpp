@@ -1,6 +1,6 @@
 // Memory by handle and its mappings: what the driver does, recorded.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/call/event_of.h"
+#include "interpose/ground/event_of.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/routes.h"
 
@@ -14,7 +14,7 @@ auto forgetter(Call& call) {
   return [&profiler = call.profiler()](Kind kind, Address address) {
     const Outcome outcome = profiler.allocator().forget(kind, address);
     if (outcome.status.ok()) {
-      profiler.recorder().record_besides(beside(MemoryChange::went, outcome));
+      profiler.recorder().record_besides(event_of(MemoryChange::went, outcome));
     }
   };
 }

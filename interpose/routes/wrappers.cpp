@@ -47,8 +47,8 @@ void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool p
     auto real_call = [&] { return real().symbol arguments; };                                  \
     if (!call.active() && Effect::effect_ != Effect::none) {                                   \
       if constexpr (Effect::effect_ == Effect::release) {                                      \
-        const auto kept = Call::keep_nested(Function::symbol, to_address(address));            \
-        if (kept) return *kept;                                                                \
+        const auto deferred = Call::defer_free(Function::symbol, to_address(address));         \
+        if (deferred) return *deferred;                                                        \
       }                                                                                        \
       return real_call();                                                                      \
     }                                                                                          \

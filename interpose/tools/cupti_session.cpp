@@ -77,7 +77,7 @@ void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* size, std::size
 }
 
 void take(State& now, const CuptiRecord& record) noexcept {
-  const SystemLock guard(now.lock);
+  const SystemLock lock(now.lock);
   try {
     now.memory.take(record);
   } catch (const std::exception&) {
@@ -89,7 +89,7 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
                           std::size_t, std::size_t valid) {
   if (buffer == nullptr) return;
   {
-    const Inside inside(Inside::Ends::without_waiting);
+    const CallGuard guard(CallGuard::Ends::without_waiting);
     State& now = made();
     CUpti_Activity* activity = nullptr;
     while (now.call.next_record(buffer, valid, &activity) == CUPTI_SUCCESS) {
@@ -99,7 +99,7 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
     const bool knows = now.call.dropped_records != nullptr &&
                        now.call.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS;
     if (knows && dropped != 0) {
-      const SystemLock guard(now.lock);
+      const SystemLock lock(now.lock);
       now.memory.count_dropped(dropped);
     }
   }
@@ -162,13 +162,13 @@ std::string reason(const Functions& call, CUptiResult code) {
 // later CUPTI cannot tell any more, so both sides are looked at now.
 void at_exit() {
   State* const now = state.load(std::memory_order_acquire);
-  const bool has_place = now != nullptr && !is_inside(&now);  // else our locks may be held
+  const bool has_place = now != nullptr && !is_guarded(&now);  // else our locks may be held
   if (has_place) {
     flush();
-    const Inside inside(Inside::Ends::without_waiting);
+    const CallGuard guard(CallGuard::Ends::without_waiting);
     try {
       const Snapshot memory = now->allocator->snapshot();
-      const SystemLock guard(now->lock);
+      const SystemLock lock(now->lock);
       now->last = now->memory.compare(memory);
     } catch (const std::exception&) {  // then the report compares what it finds
     }
@@ -219,7 +219,7 @@ std::string start_recording(CachingAllocator& allocator, std::int32_t driver_ver
 void start(Recorder& recorder, CachingAllocator& allocator, std::int32_t driver_version) noexcept {
   const int kept = errno;
   try {
-    const Inside inside(Inside::Ends::without_waiting);
+    const CallGuard guard(CallGuard::Ends::without_waiting);
     const std::string problem = start_recording(allocator, driver_version);
     if (!problem.empty()) {
       recorder.warn(("--cupti has no effect: " + problem).c_str());
@@ -235,7 +235,7 @@ void flush() noexcept {
   if (now == nullptr || ended.load(std::memory_order_relaxed)) return;
   const int kept = errno;
   {
-    const Inside inside(Inside::Ends::without_waiting);
+    const CallGuard guard(CallGuard::Ends::without_waiting);
     static_cast<void>(now->call.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
   }
   errno = kept;
@@ -244,7 +244,7 @@ void flush() noexcept {
 std::optional<CuptiFacts> facts(const Snapshot& memory) {
   State* const now = state.load(std::memory_order_acquire);
   if (now == nullptr) return std::nullopt;
-  const SystemLock guard(now->lock);
+  const SystemLock lock(now->lock);
   return now->last ? *now->last : now->memory.compare(memory);
 }
 

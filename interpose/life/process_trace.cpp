@@ -1,19 +1,18 @@
-// The trace of this process: when it begins, what the helper thread does for it, how it ends.
 // SPDX-License-Identifier: Apache-2.0
+#include "interpose/life/process_trace.h"
+
 #include <cstring>
 #include <exception>
 #include <new>
 #include <string_view>
 
-#include "interpose/call/event_of.h"
 #include "interpose/ground/clock.h"
+#include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
 #include "interpose/ground/message.h"
-#include "interpose/life/profiler.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
 #include "interpose/tools/nvtx.h"
-#include "reporter/record/trace/trace.h"
 #include "reporter/report/traces/trace_file.h"
 
 namespace vramscope {
@@ -42,82 +41,77 @@ std::vector<std::string> function_names() {
 }  // namespace
 
 // A file that cannot be made is one line; the program runs without a trace.
-void Profiler::start_trace() noexcept {
-  if (options_.trace.empty()) return;
+void ProcessTrace::start(Trace::Bell bell) noexcept {
+  if (startup().options.trace.empty()) return;
   try {
     const ProcessFacts process = process_facts();
-    auto file = std::make_unique<TraceFile>(path_of(options_.trace, process, 1));
+    auto file = std::make_unique<TraceFile>(path_of(startup().options.trace, process, 1));
     if (file->error() != 0) {
       const std::string line = why_not(*file) + "; there is none";
       say(line.c_str());
-      recorder_.warn(line.c_str());
+      profiler_.recorder().warn(line.c_str());
       return;
     }
-    trace_file_ = file.get();
-    const auto ring = [](void* triggers) { static_cast<Triggers*>(triggers)->ring(); };
-    auto trace = std::make_unique<Trace>(std::move(file), Trace::Bell{ring, &triggers_});
+    file_ = file.get();
+    auto trace = std::make_unique<Trace>(std::move(file), bell);
     trace->begin(trace_process(process), function_names());
-    recorder_.keep(std::move(trace));
-    const auto told = [](void* recorder, const Event& event) {
+    profiler_.recorder().keep(std::move(trace));
+    profiler_.set_traces();
+    const auto record = [](void* recorder, const Event& event) {
       static_cast<Recorder*>(recorder)->record_besides(event);
     };
-    graph_memory_.tell({.told = told, .who = &recorder_});
+    profiler_.graph_memory().on_side_effect({.function = record, .context = &profiler_.recorder()});
   } catch (const std::exception&) {
-    trace_file_ = nullptr;
+    file_ = nullptr;
     say("not enough memory for a trace; there is none");
   }
 }
 
-void Profiler::write_names(Trace& trace) {
+void ProcessTrace::write_names(Trace& trace) {
   const KnownNames known = trace.known();
-  RecorderFacts names = recorder_.names(known);
+  RecorderFacts names = profiler_.recorder().names(known);
   if (const RangeTable* const named = ranges()) names.ranges = named->facts();
   trace.write_names(names, known);
 }
 
-void Profiler::write_trace() noexcept {
-  Trace* const trace = recorder_.trace();
+void ProcessTrace::write() noexcept {
+  Trace* const trace = profiler_.recorder().trace();
   if (trace == nullptr) return;
-  const Inside inside(Inside::Ends::without_waiting);
+  const CallGuard guard(CallGuard::Ends::without_waiting);
   trace->write_full_halves();
   try {
-    if (recorder_.has_names_beyond(trace->known())) write_names(*trace);
+    if (profiler_.recorder().has_names_beyond(trace->known())) write_names(*trace);
   } catch (const std::exception&) {  // they come with the next ones
   }
-  note_trace_problem();
+  note_problem();
 }
 
-void Profiler::note_trace_problem() noexcept {
-  if (trace_file_->error() == 0 || trace_problem_said_.test_and_set()) return;
+void ProcessTrace::note_problem() noexcept {
+  if (file_->error() == 0 || problem_said_.test_and_set()) return;
   try {
-    say((why_not(*trace_file_) + "; it ends here, the report goes on").c_str());
+    say((why_not(*file_) + "; it ends here, the report goes on").c_str());
   } catch (const std::exception&) {
     say("cannot write the trace; it ends here, the report goes on");
   }
 }
 
-bool Profiler::wants_report(const char* trigger) const noexcept {
-  const std::string_view why = trigger;
-  return options_.report_at_exit || (why != "exit" && why != "exec");
-}
-
-TraceReport Profiler::finish_trace(const char* trigger) noexcept {
+TraceReport ProcessTrace::finish(const char* trigger) noexcept {
   TraceReport report;
-  Trace* const trace = recorder_.trace();
+  Trace* const trace = profiler_.recorder().trace();
   if (trace == nullptr) return report;
   if (std::string_view(trigger) == "exit") trace->end();
   trace->write_events();
   try {
     write_names(*trace);
-    report.path = trace_file_->path();
+    report.path = file_->path();
   } catch (const std::exception&) {  // the trace stays readable, without names
   }
   const Trace::Totals totals = trace->write_mark();
   report.events = totals.events;
   report.lost = totals.lost;
-  report.bytes = trace_file_->bytes();
-  note_trace_problem();
-  if (const int error = trace_file_->error(); error != 0) {
+  report.bytes = file_->bytes();
+  note_problem();
+  if (const int error = file_->error(); error != 0) {
     try {
       report.problem = strerrordesc_np(error);
     } catch (const std::exception&) {  // no memory for a reason

@@ -1,0 +1,93 @@
+// The profiler is what an intercepted call reaches: the options that decide what becomes of it, the
+// allocator, the recorder, and what the program did to the driver before.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "allocator/caching_allocator.h"
+#include "interpose/driver/captures.h"
+#include "interpose/driver/contexts.h"
+#include "interpose/driver/cuda_backend.h"
+#include "interpose/driver/exporters.h"
+#include "interpose/driver/graph_memory.h"
+#include "interpose/driver/graphs.h"
+#include "interpose/driver/open_counts.h"
+#include "interpose/driver/pool_devices.h"
+#include "interpose/driver/unrecorded_use.h"
+#include "interpose/driver/used_devices.h"
+#include "interpose/driver/virtual_memory.h"
+#include "interpose/ground/fork_mark.h"
+#include "interpose/settings/options.h"
+#include "reporter/record/recorder.h"
+
+namespace vramscope {
+
+// One a process, never destroyed: the program may call CUDA from its last handler.
+// Threads: any.
+class Profiler {
+ public:
+  // May throw bad_alloc.
+  Profiler(const Options& options, const Limits& limits);
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  // Null before the program's first cuInit, when switched off, and in a forked child (which owns
+  // nothing).
+  [[nodiscard]] static Profiler* active() noexcept {
+    return static_cast<Profiler*>(current_.get());
+  }
+  // From now on calls reach this one. Once.
+  void activate() noexcept { current_.set(this); }
+  // In a forked child: none does any more.
+  static void deactivate() noexcept { current_.clear(); }
+
+  [[nodiscard]] bool routes_device_memory() const noexcept {
+    return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
+  }
+  [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
+  [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
+  // Mean distance of the samples that get a stack; 0: all calls do.
+  [[nodiscard]] std::uint64_t sample_bytes() const noexcept { return options_.sample_bytes.value; }
+  [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
+  [[nodiscard]] bool limits_devices() const noexcept { return limits_devices_; }
+  // The recorder has a trace: set before the profiler is active.
+  [[nodiscard]] bool traces() const noexcept { return traces_; }
+  void set_traces() noexcept { traces_ = true; }
+
+  [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
+  [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
+  [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] Captures& captures() noexcept { return captures_; }
+  [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
+  [[nodiscard]] DeviceUse& device_use() noexcept { return use_; }
+  [[nodiscard]] UsedDevices& used_devices() noexcept { return used_devices_; }
+  [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  [[nodiscard]] MemoryPools& memory_pools() noexcept { return memory_pools_; }
+  [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
+  [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
+  [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
+  [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
+
+ private:
+  static constinit ForkMark current_;
+
+  void limit_devices() noexcept;
+
+  const Options options_;
+  const bool limits_devices_;
+  bool traces_ = false;
+  Contexts contexts_;
+  Captures captures_;
+  VirtualMemory virtual_memory_;
+  MemoryPools memory_pools_;
+  OpenCounts opened_;
+  CudaBackend backend_;
+  CachingAllocator allocator_;
+  DeviceUse use_{allocator_, backend_};
+  Exporters exporters_;
+  Graphs graphs_{allocator_};
+  GraphMemory graph_memory_{allocator_};
+  Recorder recorder_;
+  UsedDevices used_devices_{allocator_, backend_, use_, recorder_};
+};
+
+}  // namespace vramscope

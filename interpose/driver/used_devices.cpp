@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver/used_devices.h"
+
+#include <exception>
+
+#include "interpose/driver/device_facts.h"
+#include "interpose/ground/clock.h"
+
+namespace vramscope {
+
+void UsedDevices::note(std::uint16_t device) noexcept {
+  try {
+    DeviceFacts facts = ask_device(device);
+    backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
+    const SystemLock lock(mutex_);
+    devices_.push_back(std::move(facts));
+  } catch (const std::exception&) {
+    recorder_.warn("a device could not be described: out of memory");
+  }
+}
+
+std::vector<DeviceFacts> UsedDevices::facts() {
+  std::vector<DeviceFacts> copy;
+  {
+    const SystemLock lock(mutex_);
+    copy = devices_;
+  }
+  for (DeviceFacts& facts : copy) {
+    const FreeMemory memory = backend_.free_memory(facts.index);
+    facts.free_bytes = memory.free_bytes;
+    facts.free_bytes_age_ns = now_ns() - memory.taken_ns;
+    const DeviceRoom room = allocator_.room(facts.index);
+    if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
+    facts.limit_refusals = room.refusals;
+    const DeviceUse::Figures figures = use_.figures(facts.index);
+    facts.outside_bytes = figures.outside_bytes;
+    facts.context_bytes = figures.context_bytes;
+    facts.module_bytes = figures.module_bytes;
+  }
+  return copy;
+}
+
+}  // namespace vramscope

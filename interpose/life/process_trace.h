@@ -1,0 +1,39 @@
+// The trace of this process: how it begins, what the helper thread writes to it, how it ends.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "interpose/driver/profiler.h"
+#include "reporter/record/trace/trace.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+class TraceFile;
+
+// Threads: the helper, or any when there is none.
+class ProcessTrace {
+ public:
+  explicit ProcessTrace(Profiler& profiler) noexcept : profiler_(profiler) {}
+
+  // If the options ask for one, before the profiler is active. `bell` is rung when a half is full.
+  // A file that cannot be made is one line; the program runs without a trace.
+  void start(Trace::Bell bell) noexcept;
+  [[nodiscard]] bool exists() const noexcept { return file_ != nullptr; }
+
+  // What has been recorded goes to the file, buffer by buffer.
+  void write() noexcept;
+  // The same with a mark, for the report that `trigger` asks for; "exit" ends the trace.
+  [[nodiscard]] TraceReport finish(const char* trigger) noexcept;
+
+ private:
+  void write_names(Trace& trace);
+  void note_problem() noexcept;
+
+  Profiler& profiler_;
+  TraceFile* file_ = nullptr;  // of the recorder's trace
+  std::atomic_flag problem_said_ = ATOMIC_FLAG_INIT;
+};
+
+}  // namespace vramscope

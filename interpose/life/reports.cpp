@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/life/reports.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+
+#include "allocator/ground/call_time.h"
+#include "allocator/ground/fault.h"
+#include "interpose/driver/device_facts.h"
+#include "interpose/ground/clock.h"
+#include "interpose/ground/guard.h"
+#include "interpose/ground/message.h"
+#include "interpose/loader/bypasses.h"
+#include "interpose/loader/real.h"
+#include "interpose/settings/startup.h"
+#include "interpose/tools/cupti_session.h"
+#include "interpose/tools/nvtx.h"
+#include "reporter/report/json.h"
+
+namespace vramscope {
+namespace {
+
+constinit std::atomic<Reports*> reports{nullptr};
+constinit std::atomic<pid_t> owner{0};
+
+// Tells `vramscope run` where a report is, or "!" that one could not be written.
+void note(const std::string& path) {
+  if (startup().note_file.empty()) return;
+  const int file = open(startup().note_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;  // the tool has gone: nobody reads it
+  const std::string line = path + "\n";
+  [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
+  close(file);
+}
+
+}  // namespace
+
+Reports::Reports(Profiler& profiler, const Options& options, std::int32_t driver_version) noexcept
+    : profiler_(profiler),
+      options_(options),
+      driver_version_(driver_version),
+      trace_(profiler),
+      triggers_(callbacks()) {}
+
+TriggerCallbacks Reports::callbacks() noexcept {
+  const auto write = [](void* self, const char* trigger, std::atomic<bool>& writing) noexcept {
+    static_cast<Reports*>(self)->write(trigger, writing);
+  };
+  const auto write_trace = [](void* self) noexcept { static_cast<Reports*>(self)->trace_.write(); };
+  const auto end = [](void* self) noexcept { static_cast<Reports*>(self)->end_process(); };
+  return {.context = this, .write_report = write, .write_trace = write_trace, .end_process = end};
+}
+
+Reports* Reports::of_this_process() noexcept {
+  const bool is_owner = owner.load(std::memory_order_relaxed) == getpid();
+  const bool ours =
+      Profiler::active() != nullptr && (is_owner || fault(Fault::vfork_child_reports));
+  return ours ? reports.load(std::memory_order_acquire) : nullptr;
+}
+
+void Reports::begin() noexcept {
+  const auto ring = [](void* triggers) { static_cast<Triggers*>(triggers)->ring(); };
+  trace_.start({ring, &triggers_});
+  owner.store(getpid(), std::memory_order_relaxed);
+  reports.store(this, std::memory_order_release);
+}
+
+void Reports::write_last(const char* trigger) noexcept {
+  if (!ends_with_files() || ended_.exchange(true)) return;
+  triggers_.report_and_wait(trigger);
+}
+
+void Reports::write_before_exec() noexcept {
+  if (ends_with_files()) triggers_.report_and_wait("exec");
+}
+
+ReportParts Reports::collect(const char* trigger) {
+  ReportParts parts;
+  parts.trigger = trigger;
+  cupti::flush();
+  call_time_ns = now_ns();
+  parts.memory = profiler_.allocator().snapshot();
+  parts.cupti = cupti::facts(parts.memory);
+  parts.recorder = profiler_.recorder().facts();   // after the snapshot: it knows every tag in it
+  if (const RangeTable* const named = ranges()) {  // after the tags, which name them
+    parts.recorder.ranges = named->facts();
+    parts.recorder.range_marks = named->marks();
+  }
+  for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
+  parts.sample_bytes = profiler_.sample_bytes();
+  parts.devices = profiler_.used_devices().facts();
+  parts.trace = trace_.finish(trigger);
+  if (!parts.trace.problem.empty()) {
+    parts.recorder.warnings.push_back("the trace is not complete: " + parts.trace.problem);
+  }
+  parts.process = process_facts();
+  parts.process.cuda_driver_version = driver_version_;
+  parts.process.simulated = is_simulated_device();
+  parts.process.simulated_launches = simulated_launches();
+  parts.function_names.reserve(kFunctionCount);
+  for (const FunctionRow& function : kFunctions) parts.function_names.emplace_back(function.symbol);
+  return parts;
+}
+
+void Reports::note_end_of_main_thread() noexcept {
+  real().cuCtxGetCurrent(&last_context_);
+  triggers_.main_thread_ended();
+}
+
+// The program's exit handlers run on this thread now, and find the context that they would have
+// found on the main thread.
+void Reports::end_process() noexcept {
+  if (last_context_ != nullptr) real().cuCtxPushCurrent_v2(last_context_);
+  std::exit(0);
+}
+
+bool Reports::wants_report(const char* trigger) const noexcept {
+  const std::string_view why = trigger;
+  return options_.report_at_exit || (why != "exit" && why != "exec");
+}
+
+void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
+  const CallGuard guard(CallGuard::Ends::without_waiting);
+  if (!wants_report(trigger)) {
+    writing.store(true, std::memory_order_release);
+    static_cast<void>(trace_.finish(trigger));
+    return writing.store(false, std::memory_order_release);
+  }
+  try {
+    ReportParts parts = collect(trigger);
+    writing.store(true, std::memory_order_release);
+    parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
+    const std::string path = path_of(options_.output, parts.process, parts.sequence);
+    const auto written = write_report(assemble(std::move(parts)), path);
+    if (const auto* error = std::get_if<FileError>(&written)) {
+      say(error->message.c_str());
+      note("!");
+    } else {
+      sequence_.fetch_add(1, std::memory_order_relaxed);
+      note(std::get<std::string>(written));
+    }
+  } catch (const std::exception&) {
+    say("not enough memory to write a report; the next trigger tries again");
+  }
+  writing.store(false, std::memory_order_release);
+}
+
+}  // namespace vramscope

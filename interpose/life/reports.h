@@ -1,0 +1,59 @@
+// The reports of this process: what they say, where they are written, and who asks for them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/driver/profiler.h"
+#include "interpose/life/process_trace.h"
+#include "interpose/life/triggers.h"
+#include "interpose/settings/options.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// One a process, never destroyed. Threads: any, unless a line says otherwise.
+class Reports {
+ public:
+  // `options` outlive it.
+  Reports(Profiler& profiler, const Options& options, std::int32_t driver_version) noexcept;
+
+  // Those of the process that owns the record; null in all others, a child of fork or vfork too.
+  [[nodiscard]] static Reports* of_this_process() noexcept;
+
+  // Before the profiler is active: the trace begins, and this process owns the record.
+  void begin() noexcept;
+  // After it: the helper thread starts, and the signal is taken.
+  void listen() noexcept { triggers_.start(options_.signal.number); }
+
+  // The process ends now.
+  void write_last(const char* trigger) noexcept;
+  // Its program is replaced, unless that fails.
+  void write_before_exec() noexcept;
+
+  // The process's main thread leaves by pthread_exit. Threads: that one.
+  void note_end_of_main_thread() noexcept;
+
+ private:
+  void write(const char* trigger, std::atomic<bool>& writing) noexcept;
+  [[noreturn]] void end_process() noexcept;
+  [[nodiscard]] TriggerCallbacks callbacks() noexcept;
+  [[nodiscard]] ReportParts collect(const char* trigger);
+  // Is there anything to write when the program ends? And with this trigger a report?
+  [[nodiscard]] bool ends_with_files() const noexcept {
+    return options_.report_at_exit || trace_.exists();
+  }
+  [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
+
+  Profiler& profiler_;
+  const Options& options_;
+  const std::int32_t driver_version_;
+  ProcessTrace trace_;
+  Triggers triggers_;
+  std::atomic<std::uint64_t> sequence_{0};
+  std::atomic<bool> ended_{false};
+  CUcontext last_context_ = nullptr;  // of the main thread when it left by pthread_exit
+};
+
+}  // namespace vramscope

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/life/start.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "allocator/ground/fault.h"
+#include "allocator/ground/uncancelled.h"
+#include "interpose/call/deferred_frees.h"
+#include "interpose/driver/profiler.h"
+#include "interpose/ground/clock.h"
+#include "interpose/ground/message.h"
+#include "interpose/life/reports.h"
+#include "interpose/life/signals.h"
+#include "interpose/loader/bypasses.h"
+#include "interpose/loader/loader.h"
+#include "interpose/loader/real.h"
+#include "interpose/settings/alloc_conf.h"
+#include "interpose/settings/startup.h"
+#include "interpose/tools/cupti_session.h"
+#include "interpose/tools/nvtx.h"
+
+namespace vramscope {
+namespace {
+
+// Everything of a process that outlives it: never destroyed.
+struct Parts {
+  Parts(const Options& options, const Limits& limits, std::int32_t driver_version)
+      : profiler(options, limits), reports(profiler, options, driver_version) {}
+  Profiler profiler;
+  Reports reports;
+};
+alignas(Parts) constinit std::byte storage[sizeof(Parts)] = {};
+constinit std::atomic_flag starting = ATOMIC_FLAG_INIT;
+
+// Says what of the settings string has no effect.
+Limits limits_of(const Options& options) {
+  Limits limits;
+  limits.exact_fallback = options.exact_fallback;
+  limits.reuse = options.reuse;
+  const AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
+  for (const std::string& problem : conf.problems) say(problem.c_str());
+  for (const std::string& note : conf.notes) say(note.c_str());
+  return conf.limits;
+}
+
+// Null: no memory for it.
+Parts* make_parts(const Options& options, std::int32_t driver_version) noexcept {
+  try {
+    return new (storage) Parts(options, limits_of(options), driver_version);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void warn_of_missing_functions(Recorder& recorder, int driver_version) noexcept {
+  try {
+    const std::string names = missing_functions(driver_version);
+    if (!names.empty()) {
+      recorder.warn(("this driver lacks functions of its version: " + names).c_str());
+    }
+  } catch (const std::exception&) {
+    recorder.warn("this driver could not be compared with its version: out of memory");
+  }
+}
+
+void warn_of_other_dlsym(Recorder& recorder) noexcept {
+  try {
+    if (const std::string line = dlsym_before_ours(); !line.empty()) recorder.warn(line.c_str());
+  } catch (const std::exception&) {  // then it goes unsaid
+  }
+}
+
+void open_stacks_of(const Options& options, Recorder& recorder) noexcept {
+  const StackMethod method = open_stacks(options.stacks, options.stack_depth.value, real_dlsym);
+  if (method != options.stacks) {
+    recorder.warn(method == StackMethod::frame_pointers
+                      ? "libunwind.so.8 cannot be opened: stacks are walked by frame "
+                        "pointers and may be short"
+                      : "no call stacks can be taken");
+  }
+  if (options.python) recorder.want_python(real_dlsym);
+}
+
+// CUDA cannot be used in a child of a process that used it: every call goes to the driver, which
+// says so; nothing is recorded. Our locks may be held by threads that the child does not have, so
+// nothing of ours is touched again. Children that run no fork handlers lose the mark all the same.
+void after_fork_in_child() noexcept {
+  Profiler::deactivate();
+  abandon_ranges();
+  cupti::abandon();
+  return_signal();
+}
+
+void handle_forks(Profiler& profiler) noexcept {
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  if (fault(Fault::lock_over_fork)) {
+    static Profiler* const own = &profiler;
+    pthread_atfork(nullptr, nullptr, [] { static_cast<void>(own->allocator().idle_bytes(0)); });
+  }
+}
+
+}  // namespace
+
+void start_profiler() noexcept {
+  if (switched_off() || starting.test_and_set()) return;
+  const Uncancelled uncancelled;
+  if (!driver_is_complete()) {
+    say("this driver lacks functions of CUDA 11.8; the program runs unrecorded");
+    return;
+  }
+  start_counter_clock();
+  const Startup& start = startup();
+  int driver_version = 0;
+  real().cuDriverGetVersion(&driver_version);
+  Parts* const parts = make_parts(start.options, driver_version);
+  if (parts == nullptr) {
+    say("not enough memory to start; the program runs unrecorded");
+    return;
+  }
+  for (const std::string& problem : start.problems) say(problem.c_str());
+  Recorder& recorder = parts->profiler.recorder();
+  open_stacks_of(start.options, recorder);
+  warn_of_other_dlsym(recorder);
+  warn_of_missing_functions(recorder, driver_version);
+  deferred_frees::register_with_guard();
+  parts->reports.begin();
+  parts->profiler.activate();
+  handle_forks(parts->profiler);
+  if (start.options.cupti) cupti::start(recorder, parts->profiler.allocator(), driver_version);
+  parts->reports.listen();
+}
+
+}  // namespace vramscope
