@@ -7,6 +7,7 @@
 #include <string>
 
 #include "interpose/driver/array_bytes.h"
+#include "interpose/settings/numbers.h"
 
 namespace vramscope {
 

@@ -1,22 +1,17 @@
-// The sizes that devices seem to have.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/settings/capacity_option.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
-#include "interpose/settings/options.h"
+#include "interpose/settings/numbers.h"
 
 namespace vramscope {
 namespace {
 
 std::optional<std::size_t> ordinal(std::string_view text) {
-  std::size_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || number >= kMaxDevices) return std::nullopt;
-  return number;
+  std::uint64_t number = 0;
+  return read_number(text, number) && number < kMaxDevices ? std::optional(number) : std::nullopt;
 }
 
 // One part of a list: "40GiB" is for the device at that position, "1:10GiB" for device 1.
@@ -69,16 +64,6 @@ std::string text(const DeviceLimits& limits) {
     result += std::to_string(i) + ":" + size_text(bytes[i]);
   }
   return result;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < std::size(kUnits)) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return std::to_string(bytes) + kUnits[unit];
 }
 
 }  // namespace vramscope

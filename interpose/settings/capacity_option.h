@@ -25,7 +25,4 @@ struct DeviceLimits {
 // As read() takes it.
 [[nodiscard]] std::string text(const DeviceLimits& limits);
 
-// Exact, in the largest unit that keeps it whole: 40GiB, 1536MiB, 1000.
-[[nodiscard]] std::string size_text(std::uint64_t bytes);
-
 }  // namespace vramscope

@@ -1,12 +1,8 @@
-// The settings of the library: reading, checking, suggesting and echoing them.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/settings/options.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <limits>
-#include <optional>
 
 namespace vramscope {
 namespace {
@@ -84,27 +80,6 @@ std::string accepted_named(const Named<T> (&names)[kCount]) {
     result += names[i].text;
   }
   return result;
-}
-
-bool read_number(std::string_view text, std::uint64_t& value) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end) return false;
-  value = number;
-  return true;
-}
-
-// The shift that a unit stands for: "MiB", "M" and "mib" are 20.
-std::optional<unsigned> unit_shift(std::string_view unit) {
-  constexpr std::string_view kUnits[] = {"K", "M", "G", "T"};
-  if (unit.empty() || same(unit, "B")) return 0;
-  for (unsigned i = 0; i < std::size(kUnits); ++i) {
-    if (same(unit.substr(0, 1), kUnits[i]) && (unit.size() == 1 || same(unit.substr(1), "iB"))) {
-      return 10 * (i + 1);
-    }
-  }
-  return std::nullopt;
 }
 
 std::string text(bool value) { return text_named(value, kBooleans); }
@@ -214,16 +189,6 @@ bool read(std::string_view text, StackMethod& value) {
 
 bool read(std::string_view text, std::string& value) {
   value = text;
-  return true;
-}
-
-bool read(std::string_view text, Bytes& value) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::optional<unsigned> shift = unit_shift(text.substr(digits));
-  std::uint64_t number = 0;
-  if (!shift || !read_number(text.substr(0, digits), number)) return false;
-  if (number > std::numeric_limits<std::uint64_t>::max() >> *shift) return false;
-  value.value = number << *shift;
   return true;
 }
 

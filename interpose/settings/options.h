@@ -14,6 +14,7 @@
 #include "allocator/ground/named_enum.h"
 #include "allocator/limits.h"
 #include "interpose/settings/capacity_option.h"
+#include "interpose/settings/numbers.h"
 #include "reporter/record/stack/stack.h"
 
 namespace vramscope {
@@ -35,12 +36,6 @@ struct Ranged {
   friend bool operator==(Ranged, Ranged) = default;
 };
 using StackDepth = Ranged<1, kMaxFrames>;
-
-// Written 1024, 512MiB, 16GiB (also KiB, TiB, and the same without "iB").
-struct Bytes {
-  std::uint64_t value = 0;
-  friend bool operator==(Bytes, Bytes) = default;
-};
 
 struct Options {
 #define OPTION(type, name, value, sentence) type name = value;
@@ -86,7 +81,6 @@ struct OptionRow {
 
 // Each reads a whole text into the value and returns true, or leaves the value alone.
 [[nodiscard]] bool read(std::string_view text, bool& value);
-[[nodiscard]] bool read(std::string_view text, Bytes& value);
 [[nodiscard]] bool read(std::string_view text, Mode& value);
 [[nodiscard]] bool read(std::string_view text, Reuse& value);
 [[nodiscard]] bool read(std::string_view text, Signal& value);

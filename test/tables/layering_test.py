@@ -57,7 +57,6 @@ MAX_METHODS = 40  # of a class; deleted ones and those of nested classes do not 
 KNOWN = {
     r"allocator/|\d+ units include each other: allocator/": "State is being cut into classes",
     r"reporter/|\d+ units include each other: reporter/": "the folders of record are being ordered",
-    r"interpose/|\d+ units include each other: interpose/": "the profiler is being cut by subject",
 }
 
 

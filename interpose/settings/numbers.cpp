@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/settings/numbers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+namespace vramscope {
+namespace {
+
+// The shift that a unit stands for: "MiB", "M" and "mib" are 20.
+std::optional<unsigned> unit_shift(std::string_view unit) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::string upper(unit);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  if (upper.empty() || upper == "B") return 0;
+  const std::size_t index = kUnits.find(upper[0]);
+  if (index == kUnits.npos || (upper.size() != 1 && upper.substr(1) != "IB")) return std::nullopt;
+  return 10 * (static_cast<unsigned>(index) + 1);
+}
+
+}  // namespace
+
+bool read_number(std::string_view text, std::uint64_t& value) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end) return false;
+  value = number;
+  return true;
+}
+
+bool read(std::string_view text, Bytes& value) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::optional<unsigned> shift = unit_shift(text.substr(digits));
+  std::uint64_t number = 0;
+  if (!shift || !read_number(text.substr(0, digits), number)) return false;
+  if (number > std::numeric_limits<std::uint64_t>::max() >> *shift) return false;
+  value.value = number << *shift;
+  return true;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(bytes) + kUnits[unit];
+}
+
+}  // namespace vramscope
