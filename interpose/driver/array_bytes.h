@@ -18,7 +18,4 @@ namespace vramscope {
 [[nodiscard]] std::size_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array,
                                       unsigned int levels = 1) noexcept;
 
-// Size of the allocation around `address`, as the driver tells; 0 when it does not.
-[[nodiscard]] std::size_t range_bytes(CUdeviceptr address) noexcept;
-
 }  // namespace vramscope

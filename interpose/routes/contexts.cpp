@@ -1,7 +1,8 @@
-// Which contexts exist and what they reach, and the waits of the program's own.
+// Contexts: how they begin and end, what they reach, and the waits of the program's own for them.
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
+#include "interpose/driver/context_end.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/routes.h"
 
@@ -93,6 +94,51 @@ CUresult synchronize(Call& call, const DirectCall& direct, CUcontext context) {
   return code;
 }
 
+// The driver's own free of what ends now with `context` has waited for whoever used it, in any
+// context; with at-reuse nobody has yet. A thread without a context is in this one meanwhile.
+void finish_frees(Profiler& profiler, CUcontext context) {
+  Place place;
+  if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return;
+  CUcontext current = nullptr;
+  real().cuCtxGetCurrent(&current);
+  const bool pushed = current == nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+  static_cast<void>(profiler.backend().wait(in_context(Kind::pinned, place.device, place.context)));
+  if (pushed) real().cuCtxPopCurrent_v2(&current);
+}
+
+CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {
+  finish_frees(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context);
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) end.happened();
+  return code;
+}
+
+// The handle of a device's primary context, null when it is not active: it is never created here.
+CUcontext primary_context(CUdevice device) {
+  unsigned int flags = 0;
+  int active = 0;
+  CUcontext context = nullptr;
+  const Real& driver = real();
+  if (driver.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active == 0 ||
+      driver.cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS) {
+    return nullptr;
+  }
+  driver.cuDevicePrimaryCtxRelease_v2(device);
+  return context;
+}
+
+CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice device) {
+  const CUcontext context = primary_context(device);
+  finish_frees(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context);
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && context != nullptr && primary_context(device) == nullptr) {
+    end.happened();
+  }
+  return code;
+}
+
 CUcontext current_context() {
   CUcontext context = nullptr;
   real().cuCtxGetCurrent(&context);
@@ -123,6 +169,75 @@ CUresult cuDevicePrimaryCtxRetain(Call& call, const DirectCall& direct, CUcontex
                                   CUdevice dev) noexcept {
   return begin_context(call, direct, pctx, dev, !has_primary(dev), &Contexts::retained);
 }
+
+CUresult cuCtxDestroy(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  return destroy_context(call, direct, ctx);
+}
+CUresult cuCtxDestroy_v2(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  return destroy_context(call, direct, ctx);
+}
+
+// Its creator and each cuCtxAttach hold a context; the last cuCtxDetach destroys it.
+CUresult cuCtxAttach(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && pctx != nullptr) call.profiler().contexts().attached(*pctx);
+  return code;
+}
+CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexcept {
+  CUdevice device = 0;
+  const bool is_primary = ctx != nullptr && real().cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+                          primary_context(device) == ctx;
+  finish_frees(call.profiler(), ctx);
+  const ContextEnd end(call.profiler(), ctx);
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  bool is_held = call.profiler().contexts().detached(ctx);
+  if (is_primary)
+    is_held = primary_context(device) != nullptr;  // those who retained it hold it too
+  if (!is_held) end.happened();
+  return code;
+}
+
+CUresult cuDevicePrimaryCtxRelease(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
+  return end_primary_context(call, direct, dev);
+}
+CUresult cuDevicePrimaryCtxRelease_v2(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
+  return end_primary_context(call, direct, dev);
+}
+
+// A reset ends the context whether or not somebody still holds it.
+CUresult cuDevicePrimaryCtxReset(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
+  return cuDevicePrimaryCtxReset_v2(call, direct, dev);
+}
+CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
+  const CUcontext context = primary_context(dev);
+  finish_frees(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context);
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && context != nullptr) end.happened();
+  return code;
+}
+
+#if CUDA_VERSION >= 12040
+// Memory made under a green context is its primary context's, and outlives it.
+CUresult cuCtxFromGreenCtx(Call& call, const DirectCall& direct, CUcontext* pContext,
+                           CUgreenCtx hCtx) noexcept {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || pContext == nullptr) return code;
+  CUdevice device = 0;
+  const Within within(*pContext);
+  if (within.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return code;
+  if (const CUcontext primary = primary_context(device); primary != nullptr) {
+    call.profiler().contexts().add_view(hCtx, *pContext, primary);
+  }
+  return code;
+}
+CUresult cuGreenCtxDestroy(Call& call, const DirectCall& direct, CUgreenCtx hCtx) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().contexts().remove_views(hCtx);
+  return code;
+}
+#endif
 
 CUresult cuCtxEnablePeerAccess(Call& call, const DirectCall& direct, CUcontext peerContext,
                                unsigned int) noexcept {

@@ -3,6 +3,7 @@
 #include "allocator/ground/fault.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
+#include "interpose/routes/graph_nodes.h"
 #include "interpose/routes/routes.h"
 
 namespace vramscope::routes {
@@ -52,9 +53,7 @@ CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
 template <class RealFree>
 CUresult capture_free(Call& call, CUgraph graph, CUdeviceptr address, RealFree real_free) {
   const CUresult code = call.pass(real_free);
-  if (code == CUDA_SUCCESS && !call.profiler().graph_memory().frees(graph, address)) {
-    call.count_unrecorded();
-  }
+  if (code == CUDA_SUCCESS) add_free_node(call, graph, address);
   return code;
 }
 

@@ -1,52 +1,23 @@
-// Stream-ordered memory, which becomes a graph's while its stream is captured, and memory nodes.
+// Graphs: their memory nodes, executables, launches and ends.
 // SPDX-License-Identifier: Apache-2.0
+#include "interpose/routes/graph_nodes.h"
+
 #include "interpose/loader/real.h"
-#include "interpose/routes/capacity_checks.h"
 #include "interpose/routes/routes.h"
 
 namespace vramscope::routes {
-namespace {
-
-void add_node(Call& call, CUgraph graph, Place where, CUdeviceptr address, std::size_t bytes) {
+void add_allocation_node(Call& call, CUgraph graph, Place where, CUdeviceptr address,
+                         std::size_t bytes) noexcept {
   const Tag tag = call.describe(where, address, bytes);
   const GraphNodeMemory memory{.where = where, .address = address, .bytes = bytes, .tag = tag};
   if (!call.profiler().graph_memory().allocates(graph, memory)) call.count_unrecorded();
 }
 
-void add_free(Call& call, CUgraph graph, CUdeviceptr address) {
+void add_free_node(Call& call, CUgraph graph, CUdeviceptr address) noexcept {
   if (!call.profiler().graph_memory().frees(graph, address)) call.count_unrecorded();
 }
 
-// Stream-ordered memory on the stream's device, which need not be the current one.
-Place stream_place(Call& call, CUstream stream) {
-  Place where = call.place_of(Kind::stream_ordered);
-  const bool is_default =
-      stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
-  CUcontext context = nullptr;
-  Place of_stream;
-  if (is_default || real().cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return where;
-  if (!call.profiler().contexts().find(context, of_stream)) return where;
-  return in_context(Kind::stream_ordered, of_stream.device, of_stream.context);
-}
-
-// `pool`: null for the current one of the stream's device. With a pool the memory is on its device,
-// also when it is a graph's (cuda.h, cuMemAllocFromPoolAsync).
-CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                           std::size_t bytes, CUstream stream, bool per_thread, CUmemoryPool pool) {
-  Profiler& profiler = call.profiler();
-  Place where = stream_place(call, stream);
-  if (pool != nullptr)
-    where.device = profiler.memory_pools().device_of(pool).value_or(where.device);
-  // Before the call: another thread's may end the capture after it.
-  CUgraph graph = nullptr;
-  if (profiler.captures().any()) graph = Captures::graph_of(stream, per_thread);
-  const CUresult code = bounded(call, direct, bytes, where);
-  if (code != CUDA_SUCCESS) return code;
-  if (graph == nullptr) return call.adopt(where, *dptr, bytes), code;
-  where.kind = Kind::graph;
-  add_node(call, graph, where, *dptr, bytes);
-  return code;
-}
+namespace {
 
 // Nodes say themselves on which device their memory is.
 template <class Parameters>
@@ -56,7 +27,7 @@ void record_node(Call& call, CUgraph graph, const Parameters& node) {
   if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
     where.device = static_cast<std::uint16_t>(location.id);
   }
-  add_node(call, graph, where, node.dptr, node.bytesize);
+  add_allocation_node(call, graph, where, node.dptr, node.bytesize);
 }
 
 template <class Handle>
@@ -127,7 +98,7 @@ CUresult upload(Call& call, const DirectCall& direct, CUgraphExec executable, CU
 // Every type of node by one function.
 void record_any_node(Call& call, CUgraph graph, const CUgraphNodeParams& node) {
   if (node.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) record_node(call, graph, node.alloc);
-  if (node.type == CU_GRAPH_NODE_TYPE_MEM_FREE) add_free(call, graph, node.free.dptr);
+  if (node.type == CU_GRAPH_NODE_TYPE_MEM_FREE) add_free_node(call, graph, node.free.dptr);
 #if CUDA_VERSION >= 12090
   const bool moves = node.type == CU_GRAPH_NODE_TYPE_GRAPH &&
                      node.graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
@@ -137,39 +108,6 @@ void record_any_node(Call& call, CUgraph graph, const CUgraphNodeParams& node) {
 #endif
 
 }  // namespace
-
-CUresult cuMemAllocAsync(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                         std::size_t bytesize, CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, nullptr);
-}
-CUresult cuMemAllocAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                              std::size_t bytesize, CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, nullptr);
-}
-CUresult cuMemAllocFromPoolAsync(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                                 std::size_t bytesize, CUmemoryPool pool,
-                                 CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, false, pool);
-}
-CUresult cuMemAllocFromPoolAsync_ptsz(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
-                                      std::size_t bytesize, CUmemoryPool pool,
-                                      CUstream hStream) noexcept {
-  return allocate_in_order(call, direct, dptr, bytesize, hStream, true, pool);
-}
-
-CUresult cuMemPoolCreate(Call& call, const DirectCall& direct, CUmemoryPool* pool,
-                         const CUmemPoolProps* poolProps) noexcept {
-  const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().memory_pools().created(*pool, *poolProps);
-  return code;
-}
-CUresult cuMemPoolDestroy(Call& call, const DirectCall& direct, CUmemoryPool pool) noexcept {
-  MemoryPools& pools = call.profiler().memory_pools();
-  const MemoryPools::Number newest = pools.newest();
-  const CUresult code = direct();
-  if (code == CUDA_SUCCESS) pools.destroyed(pool, newest);
-  return code;
-}
 
 CUresult cuGraphAddMemAllocNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,
                                 const CUgraphNode*, std::size_t,
@@ -182,7 +120,7 @@ CUresult cuGraphAddMemAllocNode(Call& call, const DirectCall& direct, CUgraphNod
 CUresult cuGraphAddMemFreeNode(Call& call, const DirectCall& direct, CUgraphNode*, CUgraph hGraph,
                                const CUgraphNode*, std::size_t, CUdeviceptr dptr) noexcept {
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) add_free(call, hGraph, dptr);
+  if (code == CUDA_SUCCESS) add_free_node(call, hGraph, dptr);
   return code;
 }
 

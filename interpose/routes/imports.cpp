@@ -1,18 +1,9 @@
 // Memory of other processes and of graphics: borrowed, so recorded apart.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/driver/array_bytes.h"
-#include "interpose/loader/real.h"
+#include "interpose/driver/range_bytes.h"
 #include "interpose/routes/routes.h"
 
-namespace vramscope {
-
-std::size_t range_bytes(CUdeviceptr address) noexcept {
-  std::size_t bytes = 0;
-  const auto ask = real().cuMemGetAddressRange_v2;
-  return ask != nullptr && ask(nullptr, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
-}
-
-namespace routes {
+namespace vramscope::routes {
 namespace {
 
 // A handle that is open already gives the same address again and counts how often.
@@ -65,6 +56,4 @@ CUresult cuGraphicsUnmapResources_ptsz(Call& call, const DirectCall& direct, uns
   return unmap_resources(call, direct, count, resources);
 }
 
-}  // namespace routes
-
-}  // namespace vramscope
+}  // namespace vramscope::routes

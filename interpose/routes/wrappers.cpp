@@ -5,6 +5,7 @@
 
 #include "interpose/call/call.h"
 #include "interpose/driver/array_bytes.h"
+#include "interpose/driver/range_bytes.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/routes.h"
 #include "interpose/table/functions.h"

@@ -1,0 +1,118 @@
+// Stream captures: when one begins and ends, and what becomes of its graph.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/routes/routes.h"
+#include "reporter/record/stream_table.h"
+
+namespace vramscope::routes {
+namespace {
+
+enum class Into : bool { new_graph, given_graph };
+
+CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread,
+                       Into into = Into::new_graph) {
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  CUgraph own = nullptr;
+  if (into == Into::new_graph) own = Captures::graph_of(stream, per_thread);
+  call.profiler().captures().began(Captures::key(stream, per_thread), own);
+  return code;
+}
+
+// Whether a capture goes on after an answer to its end: an invalidated one does not.
+bool goes_on(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The graph of a capture that may fail: the driver destroys it then.
+class OwnGraph {
+ public:
+  OwnGraph(Profiler& profiler, const Captures::Key& key)
+      : memory_(profiler.graph_memory()), graph_(profiler.captures().graph_of(key)) {
+    if (graph_ != nullptr) number_ = memory_.number_of(graph_);
+  }
+  void failed() const {
+    if (number_ != GraphMemory::none) memory_.ended(graph_, number_);
+  }
+
+ private:
+  GraphMemory& memory_;
+  CUgraph graph_;
+  GraphMemory::Number number_ = GraphMemory::none;
+};
+
+CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
+                     bool per_thread) {
+  const Captures::Key key = Captures::key(stream, per_thread);
+  const OwnGraph own(call.profiler(), key);
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
+  if (goes_on(code)) return code;
+  call.profiler().captures().ended(key);
+  if (code != CUDA_SUCCESS) own.failed();
+  return code;
+}
+
+CUresult destroy_stream(Call& call, const DirectCall& direct, CUstream stream) {
+  const Captures::Key key = Captures::key(stream, false);
+  const OwnGraph own(call.profiler(), key);
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  call.profiler().captures().ended(key);
+  call.profiler().recorder().streams().forget(to_address(stream));
+  own.failed();
+  return code;
+}
+
+}  // namespace
+
+CUresult cuStreamDestroy(Call& call, const DirectCall& direct, CUstream stream) noexcept {
+  return destroy_stream(call, direct, stream);
+}
+CUresult cuStreamDestroy_v2(Call& call, const DirectCall& direct, CUstream stream) noexcept {
+  return destroy_stream(call, direct, stream);
+}
+
+CUresult cuStreamBeginCapture(Call& call, const DirectCall& direct, CUstream stream) noexcept {
+  return begin_capture(call, direct, stream, false);
+}
+CUresult cuStreamBeginCapture_ptsz(Call& call, const DirectCall& direct, CUstream stream) noexcept {
+  return begin_capture(call, direct, stream, true);
+}
+CUresult cuStreamBeginCapture_v2(Call& call, const DirectCall& direct, CUstream stream,
+                                 CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, false);
+}
+CUresult cuStreamBeginCapture_v2_ptsz(Call& call, const DirectCall& direct, CUstream stream,
+                                      CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, true);
+}
+#if CUDA_VERSION >= 12030
+CUresult cuStreamBeginCaptureToGraph(Call& call, const DirectCall& direct, CUstream stream, CUgraph,
+                                     const CUgraphNode*, const CUgraphEdgeData*, std::size_t,
+                                     CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, false, Into::given_graph);
+}
+CUresult cuStreamBeginCaptureToGraph_ptsz(Call& call, const DirectCall& direct, CUstream stream,
+                                          CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
+                                          std::size_t, CUstreamCaptureMode) noexcept {
+  return begin_capture(call, direct, stream, true, Into::given_graph);
+}
+#endif
+CUresult cuStreamEndCapture(Call& call, const DirectCall& direct, CUstream stream,
+                            CUgraph* graph) noexcept {
+  return end_capture(call, direct, stream, graph, false);
+}
+CUresult cuStreamEndCapture_ptsz(Call& call, const DirectCall& direct, CUstream stream,
+                                 CUgraph* graph) noexcept {
+  return end_capture(call, direct, stream, graph, true);
+}
+
+}  // namespace vramscope::routes

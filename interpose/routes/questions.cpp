@@ -1,0 +1,113 @@
+// Questions of the program about what is at an address.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <span>
+
+#include "allocator/ground/fault.h"
+#include "interpose/loader/real.h"
+#include "interpose/routes/driver_answers.h"
+#include "interpose/routes/exports.h"
+#include "interpose/routes/routes.h"
+
+namespace vramscope::routes {
+
+CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdeviceptr* pbase,
+                                 std::size_t* psize, CUdeviceptr dptr) noexcept {
+  const Found found = find_ours(call.profiler().allocator(), dptr);
+  if (!found.owned) return direct();
+  if (outside_live_block(found, dptr)) {
+    return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
+  }
+  const CUresult code = direct();  // it knows best whether it may be asked now
+  if (code != CUDA_SUCCESS || is_exact(found) || fault(Fault::range_of_segment)) return code;
+  if (pbase != nullptr) *pbase = found.block.address;
+  if (psize != nullptr) *psize = found.block.requested_size;
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+// Ids of allocations are never reused. The driver's count up from small numbers; ours have the
+// highest bit set.
+constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
+
+// A block of pinned memory is a mapping of its own: larger, as the driver sees it, than the program
+// asked for, and the same one in each life of the block.
+void describe_pinned_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      *static_cast<std::size_t*>(data) = found.block.requested_size;
+      break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
+      break;
+    default:
+      break;
+  }
+}
+
+// Overwrites what an attribute says about the segment with what is true of the block.
+void describe_block(const Found& found, CUpointer_attribute attribute, void* data) {
+  if (found.where.kind == Kind::pinned) describe_pinned_block(found, attribute, data);
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr*>(data) = found.block.address;
+      break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      if (!is_exact(found)) *static_cast<std::size_t*>(data) = found.block.requested_size;
+      break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
+      break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      if (!found.whole) *static_cast<unsigned char*>(data) = 0;  // it cannot be exported
+      break;
+    default:
+      break;
+  }
+}
+
+// Tokens are for hardware that is to reach the memory; who asks for them also sets SYNC_MEMOPS.
+bool asks_for_tokens(std::span<const CUpointer_attribute> attributes) {
+  return std::find(attributes.begin(), attributes.end(), CU_POINTER_ATTRIBUTE_P2P_TOKENS) !=
+         attributes.end();
+}
+
+}  // namespace
+
+CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
+                               CUpointer_attribute attribute, CUdeviceptr ptr) noexcept {
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
+  if (outside_live_block(found, ptr)) {
+    return real().cuPointerGetAttribute(data, attribute, unknown_address());
+  }
+  const bool exports =
+      found.where.kind == Kind::device && asks_for_tokens({&attribute, std::size_t{1}});
+  if (exports && !may_export(call, found, "cuPointerGetAttribute")) return CUDA_ERROR_NOT_SUPPORTED;
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) describe_block(found, attribute, data);
+  return exports ? exported(call, code) : code;
+}
+
+CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned int count,
+                                CUpointer_attribute* attributes, void** data,
+                                CUdeviceptr ptr) noexcept {
+  const Found found = find_ours(call.profiler().allocator(), ptr);
+  if (!found.owned) return direct();
+  if (outside_live_block(found, ptr)) {
+    return real().cuPointerGetAttributes(count, attributes, data, unknown_address());
+  }
+  const bool exports = found.where.kind == Kind::device && attributes != nullptr &&
+                       asks_for_tokens({attributes, count});
+  if (exports && !may_export(call, found, "cuPointerGetAttributes")) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  const CUresult code = direct();
+  if (exports) exported(call, code);
+  if (code != CUDA_SUCCESS) return code;
+  for (unsigned int i = 0; i < count; ++i) describe_block(found, attributes[i], data[i]);
+  return code;
+}
+
+}  // namespace vramscope::routes
