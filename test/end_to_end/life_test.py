@@ -122,9 +122,11 @@ class Life(harness.Case):
         os.close(write_end)
         self.assertEqual(0, program.returncode)
 
-    def test_a_killed_program_keeps_its_status(self):
-        self.assertEqual(-signal.SIGKILL, self.end_by("kill").status)
-        self.assertEqual(-signal.SIGABRT, self.end_by("abort").status)
+    def test_a_program_that_a_signal_ends_keeps_its_status_and_leaves_no_report(self):
+        ways = {"kill": signal.SIGKILL, "abort": signal.SIGABRT, "terminate": signal.SIGTERM}
+        for way, number in ways.items():
+            outcome = self.end_by(way)
+            self.assertEqual((-number, []), (outcome.status, outcome.reports), way)
 
     def test_two_signals_give_two_complete_reports_in_mode_cache(self):
         self.signal_twice("cache")

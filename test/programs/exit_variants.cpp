@@ -1,6 +1,7 @@
 // Ends in every way a program can end, with memory still allocated.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: return, exit, _exit, _Exit, quick_exit, thread, pthread_exit, abort, kill or exec.
+// Argument: return, exit, _exit, _Exit, quick_exit, thread, pthread_exit, abort, kill, terminate or
+// exec.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   if (is("pthread_exit")) pthread_exit(nullptr);
   if (is("abort")) std::abort();
   if (is("kill")) raise(SIGKILL);
+  if (is("terminate")) raise(SIGTERM);
   if (is("exec")) execl("/bin/echo", "echo", "executed", nullptr);
   return 6;
 }
