@@ -1,4 +1,3 @@
-// One intercepted call.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call/call.h"
 
@@ -80,7 +79,7 @@ Origin Call::origin(Place place, std::size_t bytes) const noexcept {
           .caller = to_address(caller_)};
 }
 
-Origin Call::look(Place place, std::size_t bytes, Stack& stack) const noexcept {
+Origin Call::capture_stack(Place place, std::size_t bytes, Stack& stack) const noexcept {
   Origin asked = origin(place, bytes);
   const std::uint64_t every = profiler_->sample_bytes();
   if (every == 0) {
@@ -95,18 +94,18 @@ Origin Call::look(Place place, std::size_t bytes, Stack& stack) const noexcept {
 
 Tag Call::tag(Place place, std::size_t bytes) noexcept {
   Stack stack;
-  const Origin asked = look(place, bytes, stack);
+  const Origin asked = capture_stack(place, bytes, stack);
   return profiler_->recorder().intern(stack, asked);
 }
 
 Request Call::request(Place place, std::size_t bytes) noexcept {
   Stack stack;
-  const Origin asked = look(place, bytes, stack);
-  const Tag who = profiler_->recorder().intern(stack, asked);
+  const Origin asked = capture_stack(place, bytes, stack);
+  const Tag tag = profiler_->recorder().intern(stack, asked);
   // The tag of those that are left out stands for many stacks.
-  const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : who;
-  const bool whole = profiler_->exporters().wants_whole(stack, key, to_address(caller_));
-  return {.where = place, .bytes = bytes, .tag = who, .whole = whole};
+  const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : tag;
+  const bool dedicated = profiler_->exporters().wants_dedicated(stack, key, to_address(caller_));
+  return {.where = place, .bytes = bytes, .tag = tag, .whole = dedicated};
 }
 
 void Call::note(const Outcome& outcome) noexcept {
@@ -141,11 +140,11 @@ void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
 }
 
 Found Call::find(Kind kind, Address address) noexcept {
-  const bool is_told = event_.change != MemoryChange::none;  // the event is of other memory
-  if (!is_told) event_.address = address;
+  const bool is_of_other_memory = event_.change != MemoryChange::none;
+  if (!is_of_other_memory) event_.address = address;
   const Found found = profiler_->allocator().find_direct(kind, address);
   if (!found.direct || found.segment != address) return {};
-  if (is_told) return found;
+  if (is_of_other_memory) return found;
   event_.bytes = found.block.requested_size;
   event_.tag = found.block.tag;
   event_.place = found.where;
@@ -169,7 +168,7 @@ void Call::forget(std::uint64_t newest) noexcept {
   note_gone(gone);
 }
 
-// The event tells of the first memory that went; more memory is told of by events of its own.
+// The event tells of the first memory that went; others are side effects.
 void Call::note_gone(const Outcome& gone) noexcept {
   if (!gone.status.ok()) return;
   if (event_.change != MemoryChange::none) {

@@ -1,4 +1,5 @@
-// One intercepted call: guards its thread, keeps the clock, becomes one Event.
+// A call is one driver function that the program called and we intercepted: it guards its thread,
+// keeps the time, and becomes one Event.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -48,7 +49,7 @@ class Call {
   [[nodiscard]] Tag tag(Place place, std::size_t bytes) noexcept;
   // The stream that the call takes, if it takes one.
   void set_stream(CUstream stream) noexcept { stream_ = stream; }
-  // The same as a request for device memory: whole, if the caller may export it.
+  // The same as a request for device memory: dedicated, if the caller may export it.
   [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
   // Where memory of `kind` is: in the current context, or nowhere in particular.
@@ -115,7 +116,7 @@ class Call {
     return code;
   }
 
-  // Looking at the clock costs as much as what came before the first call of the driver did: that
+  // Reading the clock costs as much as what came before the first call of the driver did: that
   // counts as the driver's.
   [[nodiscard]] std::uint64_t start_of_driver() const noexcept {
     return event_.driver_ns == 0 && promise_.bytes == 0 ? event_.start_ns : now_ns();
@@ -143,8 +144,8 @@ class Call {
   Profiler* profiler_;
   Event event_;
   [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
-  // Who asks; with as much of the stack as the call gets.
-  [[nodiscard]] Origin look(Place place, std::size_t bytes, Stack& stack) const noexcept;
+  // Takes as much of the stack as the call gets, and says who asks.
+  [[nodiscard]] Origin capture_stack(Place place, std::size_t bytes, Stack& stack) const noexcept;
   const void* caller_;
   std::optional<CUstream> stream_;
   Promise promise_;

@@ -1,6 +1,7 @@
-// Frees that the program makes while its thread is guarded (in a signal handler that interrupted a
-// call of ours, in a malloc of its own that we called) are deferred to the end of that call: the
-// very same thread may hold the allocator's lock. SPDX-License-Identifier: Apache-2.0
+// Frees that the program makes while its thread is guarded are deferred to the end of the call that
+// guards it: a signal handler that interrupted it, or a malloc of the program's own that it called,
+// may run while the very same thread holds the allocator's lock.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

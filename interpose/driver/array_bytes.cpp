@@ -1,4 +1,3 @@
-// Sizes of arrays.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/array_bytes.h"
 

@@ -1,4 +1,4 @@
-// How many bytes memory has whose size the program's call does not say.
+// The bytes of an array, computed from its descriptor, since the call that creates it names none.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,3 @@
-// The stream captures that are open.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/captures.h"
 

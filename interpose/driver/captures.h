@@ -1,4 +1,5 @@
-// The stream captures that are open: while there is one, nothing of ours may wait, query or free.
+// The stream captures that are open in this process: while there is one, nothing of ours may wait,
+// query or free.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

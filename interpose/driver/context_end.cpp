@@ -1,4 +1,3 @@
-// Forgets what goes with a context.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/context_end.h"
 
@@ -18,7 +17,7 @@ constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned, 
 ContextEnd::ContextEnd(Profiler& profiler, CUcontext context) noexcept
     : profiler_(profiler),
       context_(context),
-      life_(profiler.contexts().life_of(context)),
+      generation_(profiler.contexts().generation_of(context)),
       newest_graph_(profiler.graphs().newest()),
       newest_executable_(profiler.graph_memory().newest()) {}
 
@@ -30,7 +29,7 @@ void ContextEnd::happened() const noexcept {
   profiler_.graphs().context_ended(context_, newest_graph_);
   graph_memory.context_ended(context_, newest_executable_);
   profiler_.contexts().forget_attachments(context_);
-  profiler_.device_use().ended(context_);
+  profiler_.unrecorded_use().ended(context_);
   if (fault(Fault::wrong_epoch)) return;
   const auto forget = [this](Place place) {
     Outcome ended;
@@ -38,7 +37,7 @@ void ContextEnd::happened() const noexcept {
     ended.serial = profiler_.allocator().forget_place(place);
     profiler_.recorder().record_besides(event_of(MemoryChange::none, ended));
   };
-  profiler_.contexts().ended(context_, life_, [&](Place place) {
+  profiler_.contexts().ended(context_, generation_, [&](Place place) {
     for (const Kind kind : kKindsOfContext) {
       forget(in_context(kind, place.device, place.context));
     }

@@ -1,4 +1,4 @@
-// What goes with a context.
+// The end of a context: its memory, graphs, executables and captures are forgotten with it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,18 +7,18 @@
 namespace vramscope {
 
 // The driver may give the handle to another thread's new context as soon as the call that ended
-// this one returns: what belongs to that stays.
+// this one returns: what belongs to the new one stays.
 class ContextEnd {
  public:
   // Before the driver's call.
   ContextEnd(Profiler& profiler, CUcontext context) noexcept;
-  // The context ended: everything of it is gone, and nothing of it is given back to the driver.
+  // The driver has ended the context: nothing of it is given back to the driver.
   void happened() const noexcept;
 
  private:
   Profiler& profiler_;
   const CUcontext context_;
-  const Contexts::Life life_;
+  const Contexts::Generation generation_;
   const Graphs::Number newest_graph_;
   const GraphMemory::Number newest_executable_;
 };

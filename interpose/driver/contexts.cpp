@@ -1,4 +1,3 @@
-// Driver contexts as places.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/contexts.h"
 
@@ -14,7 +13,7 @@ namespace {
 // The calling thread's last answer: valid while no context has ended since.
 struct Remembered {
   CUcontext context = nullptr;
-  std::uint32_t generation = 0;
+  std::uint32_t changes = 0;
   Place place;
 };
 constinit thread_local Remembered remembered;
@@ -27,9 +26,9 @@ Contexts::Current Contexts::current() noexcept {
     return {.code = code, .place = {}};
   }
   if (context == nullptr) return {.code = CUDA_ERROR_INVALID_CONTEXT, .place = {}};
-  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  const std::uint32_t changes = changes_.load(std::memory_order_acquire);
   const bool is_same = remembered.context == context || fault(Fault::stale_place);
-  if (is_same && remembered.generation == generation) {
+  if (is_same && remembered.changes == changes) {
     return {.code = CUDA_SUCCESS, .place = remembered.place};
   }
   CUdevice device = 0;
@@ -42,7 +41,7 @@ Contexts::Current Contexts::current() noexcept {
   const std::uint32_t index = find_or_add(memory_owner(context), device);
   if (index == kMaxContexts) return {.code = CUDA_ERROR_UNKNOWN, .place = {}};
   const Place place{Kind::device, static_cast<std::uint16_t>(device), index};
-  remembered = {context, generation, place};
+  remembered = {context, changes, place};
   const std::uint64_t bit = bit_of(device);
   const bool first = (devices_seen_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
   return {.code = CUDA_SUCCESS, .place = place, .first_of_device = first};
@@ -78,13 +77,13 @@ void Contexts::add_view(const void* green, CUcontext view, CUcontext primary) no
   } catch (const std::bad_alloc&) {
     // Its memory then has a place of its own.
   }
-  generation_.fetch_add(1, std::memory_order_release);
+  changes_.fetch_add(1, std::memory_order_release);
 }
 
 void Contexts::remove_views(const void* green) noexcept {
   const SystemLock lock(mutex_);
   std::erase_if(views_, [&](const View& old) { return old.green == green; });
-  generation_.fetch_add(1, std::memory_order_release);
+  changes_.fetch_add(1, std::memory_order_release);
 }
 
 CUcontext Contexts::memory_owner(CUcontext context) noexcept {
@@ -100,14 +99,14 @@ CUresult Contexts::check_current() noexcept {
   CUcontext context = nullptr;
   if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) return code;
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-  if (remembered.context == context && remembered.generation == generation) return CUDA_SUCCESS;
+  const std::uint32_t changes = changes_.load(std::memory_order_acquire);
+  if (remembered.context == context && remembered.changes == changes) return CUDA_SUCCESS;
   CUdevice device = 0;
   return real().cuCtxGetDevice(&device);
 }
 
-Contexts::Life Contexts::find_life(CUcontext context) const noexcept {
-  for (Life i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
+Contexts::Generation Contexts::find_generation(CUcontext context) const noexcept {
+  for (Generation i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
     if (entries_[i].context.load(std::memory_order_relaxed) == context) return i;
   }
   return unseen;
@@ -115,10 +114,10 @@ Contexts::Life Contexts::find_life(CUcontext context) const noexcept {
 
 std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
   const SystemLock lock(mutex_);
-  if (const Life known = find_life(context); known != unseen) return known;
+  if (const Generation known = find_generation(context); known != unseen) return known;
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   // A new entry goes to the end, or over an ended one.
-  const Life at = count < kMaxContexts ? count : find_life(nullptr);
+  const Generation at = count < kMaxContexts ? count : find_generation(nullptr);
   if (at == unseen) return kMaxContexts;
   entries_[at].device = static_cast<std::uint16_t>(device);
   entries_[at].reached.store(bit_of(device), std::memory_order_relaxed);
@@ -127,18 +126,19 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
   return at;
 }
 
-Contexts::Life Contexts::life_of(CUcontext context) noexcept {
+Contexts::Generation Contexts::generation_of(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
-  return context == nullptr ? unseen : find_life(context);
+  return context == nullptr ? unseen : find_generation(context);
 }
 
-// A life that the handle had has ended, though the thread that ended it may not have told yet.
+// An earlier generation of the handle has ended, though the thread that ended it may not have said
+// so yet.
 void Contexts::created(CUcontext context, CUdevice device) noexcept {
   {
     const SystemLock lock(mutex_);
-    if (const Life before = find_life(context); before != unseen) {
+    if (const Generation before = find_generation(context); before != unseen) {
       entries_[before].context.store(nullptr, std::memory_order_release);
-      generation_.fetch_add(1, std::memory_order_release);
+      changes_.fetch_add(1, std::memory_order_release);
     }
   }
   retained(context, device);
@@ -151,9 +151,9 @@ void Contexts::retained(CUcontext context, CUdevice device) noexcept {
 
 void Contexts::enabled_peer(CUcontext peer) noexcept {
   const Current accessing = current();
-  const Within within(peer);
+  const ContextScope scope(peer);
   CUdevice device = 0;
-  const bool is_known = accessing.code == CUDA_SUCCESS && within.code() == CUDA_SUCCESS &&
+  const bool is_known = accessing.code == CUDA_SUCCESS && scope.code() == CUDA_SUCCESS &&
                         real().cuCtxGetDevice(&device) == CUDA_SUCCESS;
   if (!is_known || device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return;
   entries_[accessing.place.context].reached.fetch_or(bit_of(device), std::memory_order_release);
@@ -167,9 +167,9 @@ bool Contexts::alone_reaches(CUcontext context, Place place) const noexcept {
 
 bool Contexts::find(CUcontext context, Place& place) noexcept {
   const SystemLock lock(mutex_);
-  const Life life = find_life(context);
-  if (life == unseen) return false;
-  place = {.kind = Kind::device, .device = entries_[life].device, .context = life};
+  const Generation generation = find_generation(context);
+  if (generation == unseen) return false;
+  place = {.kind = Kind::device, .device = entries_[generation].device, .context = generation};
   return true;
 }
 
@@ -177,7 +177,7 @@ CUcontext Contexts::handle(Place place) const noexcept {
   return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
-Within::Within(CUcontext context, Caller caller) noexcept {
+ContextScope::ContextScope(CUcontext context, Caller caller) noexcept {
   CUcontext current = nullptr;
   code_ = real().cuCtxGetCurrent(&current);
   if (code_ != CUDA_SUCCESS || current == context) return;
@@ -190,7 +190,7 @@ Within::Within(CUcontext context, Caller caller) noexcept {
   pushed_ = code_ == CUDA_SUCCESS;
 }
 
-Within::~Within() {
+ContextScope::~ContextScope() {
   CUcontext ours = nullptr;
   if (pushed_) real().cuCtxPopCurrent_v2(&ours);
 }

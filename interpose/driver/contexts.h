@@ -1,5 +1,5 @@
-// Which driver contexts exist, as places of the allocator. A handle's value can come back after a
-// reset, so identity is (handle, epoch): each life of a handle has its own entry.
+// The driver's contexts, as places of the allocator. A handle's value can come back after a reset,
+// so each generation of a handle, from creation to end, has an entry of its own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -73,7 +73,7 @@ class Contexts {
   void enabled_peer(CUcontext peer) noexcept;
 
   // Calls visit(handle) for each living context that can reach memory of the place: those of its
-  // device and their peers, for host memory all. Lives that ended are finished.
+  // device and their peers, for host memory all. What ran in contexts that ended is over.
   template <class F>
   void each_reaching(Place place, F visit) const noexcept {
     const bool on_device = place.kind != Kind::pinned;
@@ -92,27 +92,27 @@ class Contexts {
       if (context != nullptr && entries_[i].device == device) visit(context);
     }
   }
-  // Only `context` can.
+  // No living context but `context` can reach memory of the place.
   [[nodiscard]] bool alone_reaches(CUcontext context, Place place) const noexcept;
   // The device place of a living context. False: never seen.
   [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 
-  // Which of the lives of its handle a context is.
-  using Life = std::uint32_t;
-  static constexpr Life unseen = ~Life{0};
-  [[nodiscard]] Life life_of(CUcontext context) noexcept;
-  // That life ended: calls end(place) for the place that it was. Its handle means something new
-  // from now on, and may mean it already.
+  // Tells contexts apart that had the same handle, one after the other.
+  using Generation = std::uint32_t;
+  static constexpr Generation unseen = ~Generation{0};
+  [[nodiscard]] Generation generation_of(CUcontext context) noexcept;
+  // That generation ended: calls end(place) for the place that it was. Its handle means something
+  // new from now on, and may mean it already.
   template <class F>
-  void ended(CUcontext context, Life life, F end) noexcept {
+  void ended(CUcontext context, Generation generation, F end) noexcept {
     const SystemLock lock(mutex_);
-    if (life == unseen) return;
-    Entry& entry = entries_[life];
+    if (generation == unseen) return;
+    Entry& entry = entries_[generation];
     const CUcontext now = entry.context.load(std::memory_order_relaxed);
     if (now != context && now != nullptr) return;
     entry.context.store(nullptr, std::memory_order_release);
-    end(Place{Kind::device, entry.device, life});
-    generation_.fetch_add(1, std::memory_order_release);
+    end(Place{Kind::device, entry.device, generation});
+    changes_.fetch_add(1, std::memory_order_release);
   }
 
   // Of a context that was made from a green one the context whose memory it shares; else itself.
@@ -127,11 +127,13 @@ class Contexts {
   [[nodiscard]] static constexpr std::uint64_t bit_of(CUdevice device) {
     return std::uint64_t{1} << device;
   }
-  static constexpr std::uint32_t kMaxContexts = 4096;  // lives, not handles; far above real use
+  static constexpr std::uint32_t kMaxContexts =
+      4096;  // generations, not handles; far above real use
 
   [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
   // Null: an ended one.
-  [[nodiscard]] Life find_life(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] Generation find_generation(CUcontext context) const noexcept
+      VRAMSCOPE_REQUIRES(mutex_);
 
   struct View {
     const void* green = nullptr;
@@ -144,21 +146,22 @@ class Contexts {
   std::vector<View> views_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
-  std::atomic<std::uint32_t> generation_{1};
+  std::atomic<std::uint32_t> changes_{
+      1};  // rises when an answer that a thread remembers may be wrong
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i
 };
 
 // Makes the context of a place current for one scope, when it is not already.
-class Within {
+class ContextScope {
  public:
   // in_a_context: what follows is the program's own call, which the driver refuses on a thread
   // without a context, or with one that has ended; code() is that refusal then. anywhere: what we
   // do of our own accord, such as giving idle segments back.
   enum class Caller : std::uint8_t { in_a_context, anywhere };
-  explicit Within(CUcontext context, Caller caller = Caller::in_a_context) noexcept;
-  ~Within();
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
+  explicit ContextScope(CUcontext context, Caller caller = Caller::in_a_context) noexcept;
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
   [[nodiscard]] CUresult code() const { return code_; }
 
  private:

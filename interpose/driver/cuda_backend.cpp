@@ -73,8 +73,8 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
   const std::uint64_t start = now_ns();
   const CUcontext context = contexts_.handle(where);
   if (context == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
-  const Within within(context, Within::Caller::anywhere);
-  CUresult code = within.code();
+  const ContextScope scope(context, ContextScope::Caller::anywhere);
+  CUresult code = scope.code();
   if (code == CUDA_SUCCESS) code = give_back(where, segment);
   Status status = to_status(code);
   if (is_end_of_context(code)) status.result = Result::invalid;
@@ -82,8 +82,8 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
 }
 
 CUresult CudaBackend::wait_in(CUcontext context) noexcept {
-  const Within within(context);
-  if (within.code() != CUDA_SUCCESS) return within.code();
+  const ContextScope scope(context);
+  if (scope.code() != CUDA_SUCCESS) return scope.code();
   CUresult of_one_stream = CUDA_ERROR_NOT_READY;
   while (fault(Fault::reuse_after_one_stream) && of_one_stream == CUDA_ERROR_NOT_READY) {
     of_one_stream = real().cuStreamQuery(CU_STREAM_LEGACY);
@@ -124,8 +124,8 @@ Reply CudaBackend::probe(Place where) noexcept {
   const std::uint64_t start = now_ns();
   const CUcontext context = contexts_.handle(where);
   if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
-  const Within within(context);
-  CUresult code = within.code();
+  const ContextScope scope(context);
+  CUresult code = scope.code();
   if (code == CUDA_SUCCESS) code = real().cuStreamQuery(CU_STREAM_LEGACY);
   if (code == CUDA_ERROR_NOT_READY) code = CUDA_SUCCESS;
   return {to_status(code), elapsed_ns(start)};

@@ -1,5 +1,5 @@
-// Backend on the real driver: device segments by cuMemAlloc, pinned ones by cuMemHostAlloc, proof
-// of completion by synchronising every context that reaches them.
+// The allocator's backend on the real driver: device segments by cuMemAlloc, pinned ones by
+// cuMemHostAlloc, proof of completion by synchronising every context that reaches them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

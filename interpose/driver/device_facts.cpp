@@ -1,4 +1,3 @@
-// What the driver says about a device.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/device_facts.h"
 

@@ -1,4 +1,4 @@
-// What the driver says about a device.
+// Facts of a device (name, UUID, memory and the like), asked of the driver.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

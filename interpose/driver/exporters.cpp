@@ -1,4 +1,3 @@
-// Which libraries export memory, and whether a call comes from one.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/exporters.h"
 
@@ -68,7 +67,7 @@ bool is_exporter(std::string_view file) noexcept {
                      [&](const Name& name) { return file.starts_with(name.beginning); });
 }
 
-Exporters::Loaded Exporters::look() noexcept {
+Exporters::Loaded Exporters::find_loaded() noexcept {
   Loaded found;
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* out) noexcept {
@@ -97,7 +96,7 @@ void Exporters::refresh() noexcept {
     const std::lock_guard lock(mutex_);
     if (loaded_.adds == now.adds && loaded_.subs == now.subs) return;
   }
-  const Loaded found = look();
+  const Loaded found = find_loaded();
   const std::lock_guard lock(mutex_);
   if (found.adds + found.subs < loaded_.adds + loaded_.subs) return;  // another thread saw more
   if (found.subs != loaded_.subs) {

@@ -1,4 +1,5 @@
-// Who gets memory of its own, because it is going to hand it on to other processes or devices.
+// Exporters hand memory on to other processes or devices: what they ask for is dedicated, a segment
+// of its own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,12 +25,12 @@ class Exporters {
   // everybody: mode dedicated.
   explicit Exporters(bool everybody) noexcept : everybody_(everybody) {}
 
-  // Whether the memory that `stack` asks for must be a segment of its own: everybody's is after the
-  // first export, before that only what an exporting library asks for. `key`, below
+  // Whether the memory that `stack` asks for must be dedicated: everybody's is after the first
+  // export, before that only what an exporting library asks for. `key`, below
   // 2^63, is the stack's tag or hash; `caller` is where the driver was called from, for use without
   // stacks.
-  [[nodiscard]] bool wants_whole(const Stack& stack, std::uint64_t key,
-                                 std::uintptr_t caller) noexcept {
+  [[nodiscard]] bool wants_dedicated(const Stack& stack, std::uint64_t key,
+                                     std::uintptr_t caller) noexcept {
     if (everybody_.load(std::memory_order_relaxed)) return true;
     if (stack.depth == 0) key = caller;
     const std::uint64_t known = known_[key % kKnown].load(std::memory_order_relaxed);
@@ -38,7 +39,7 @@ class Exporters {
     return find_out(stack, key, caller);
   }
 
-  // The program exported memory: what it asks for from now on is served whole.
+  // The program exported memory: what it asks for from now on is dedicated.
   void note_export(Recorder& recorder) noexcept;
 
  private:
@@ -54,7 +55,7 @@ class Exporters {
     std::uint64_t adds = 0, subs = 0;  // objects ever loaded and unloaded
   };
 
-  [[nodiscard]] static Loaded look() noexcept;
+  [[nodiscard]] static Loaded find_loaded() noexcept;
   void refresh() noexcept;
   [[nodiscard]] bool find_out(const Stack& stack, std::uint64_t key,
                               std::uintptr_t caller) noexcept;

@@ -1,4 +1,3 @@
-// Nodes, executables and what launches leave behind.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/graph_memory.h"
 

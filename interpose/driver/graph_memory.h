@@ -1,4 +1,4 @@
-// The memory of graphs: what their allocation nodes ask for, and when it is there.
+// The memory of graphs, remembered: what their allocation nodes ask for, and when it is there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

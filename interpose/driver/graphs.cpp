@@ -1,4 +1,3 @@
-// Which graphs live.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/graphs.h"
 

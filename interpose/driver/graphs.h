@@ -1,5 +1,5 @@
-// The program's graphs that may name blocks of ours: those that captures gave, their clones, and
-// executable ones.
+// The program's graphs that may name blocks of ours, remembered: those that captures gave, their
+// clones, and executable ones.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

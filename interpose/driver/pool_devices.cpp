@@ -1,4 +1,3 @@
-// The devices of memory pools.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/pool_devices.h"
 
@@ -9,7 +8,7 @@
 
 namespace vramscope {
 
-void MemoryPools::note(CUmemoryPool pool, std::uint16_t device) noexcept {
+void PoolDevices::note(CUmemoryPool pool, std::uint16_t device) noexcept {
   try {
     pools_[pool] = {.number = ++newest_, .device = device};
   } catch (const std::bad_alloc&) {
@@ -17,7 +16,7 @@ void MemoryPools::note(CUmemoryPool pool, std::uint16_t device) noexcept {
   }
 }
 
-void MemoryPools::created(CUmemoryPool pool, const CUmemPoolProps& properties) noexcept {
+void PoolDevices::created(CUmemoryPool pool, const CUmemPoolProps& properties) noexcept {
   const CUmemLocation& location = properties.location;
   const bool on_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE && location.id >= 0 &&
                          location.id < int{kMaxDevices};
@@ -26,18 +25,18 @@ void MemoryPools::created(CUmemoryPool pool, const CUmemPoolProps& properties) n
   if (on_device) note(pool, static_cast<std::uint16_t>(location.id));
 }
 
-MemoryPools::Number MemoryPools::newest() const noexcept {
+PoolDevices::Number PoolDevices::newest() const noexcept {
   const SystemLock lock(mutex_);
   return newest_;
 }
 
-void MemoryPools::destroyed(CUmemoryPool pool, Number newest) noexcept {
+void PoolDevices::destroyed(CUmemoryPool pool, Number newest) noexcept {
   const SystemLock lock(mutex_);
   const auto it = pools_.find(pool);
   if (it != pools_.end() && it->second.number <= newest) pools_.erase(it);
 }
 
-std::optional<std::uint16_t> MemoryPools::device_of(CUmemoryPool pool) noexcept {
+std::optional<std::uint16_t> PoolDevices::device_of(CUmemoryPool pool) noexcept {
   {
     const SystemLock lock(mutex_);
     if (const auto it = pools_.find(pool); it != pools_.end()) return it->second.device;

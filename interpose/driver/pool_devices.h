@@ -1,5 +1,5 @@
-// On which device each of the program's memory pools is: not always that of the stream which takes
-// memory from it.
+// Pools of the program's and the device of each, which is not always that of the stream which takes
+// memory from the pool.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace vramscope {
 
 // Threads: any.
-class MemoryPools {
+class PoolDevices {
  public:
   void created(CUmemoryPool pool, const CUmemPoolProps& properties) noexcept;
   // Take the number before the driver destroys the pool: its handle may come back at once.

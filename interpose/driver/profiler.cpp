@@ -7,24 +7,24 @@ constinit ForkMark Profiler::current_;
 
 Profiler::Profiler(const Options& options, const Limits& limits)
     : options_(options),
-      limits_devices_(options.device_memory_limit.any()),
+      limits_capacity_(options.device_memory_limit.any()),
       backend_(contexts_, captures_),
       allocator_(backend_, limits),
       exporters_(options.mode == Mode::dedicated),
       recorder_(kFunctionCount) {
   const auto note_free = [](void* use, std::uint16_t device, std::uint64_t free_bytes,
                             std::uint64_t total_bytes) noexcept {
-    static_cast<DeviceUse*>(use)->note_free(device, free_bytes, total_bytes);
+    static_cast<UnrecordedUse*>(use)->note_free(device, free_bytes, total_bytes);
   };
-  backend_.on_free_memory({.function = note_free, .context = &use_});
+  backend_.on_free_memory({.function = note_free, .context = &unrecorded_use_});
   const auto join = [](void* allocator, Tag tag, const Groups& groups) {
     static_cast<CachingAllocator*>(allocator)->join(tag, groups);
   };
   if (options_.attribution) recorder_.tell({.told = join, .who = &allocator_});
-  limit_devices();
+  limit_capacity();
 }
 
-void Profiler::limit_devices() noexcept {
+void Profiler::limit_capacity() noexcept {
   const auto& limits = options_.device_memory_limit.bytes;
   for (std::uint16_t i = 0; i < limits.size(); ++i) {
     if (limits[i] != 0) allocator_.limit_device(i, limits[i]);

@@ -10,7 +10,7 @@
 #include "interpose/driver/exporters.h"
 #include "interpose/driver/graph_memory.h"
 #include "interpose/driver/graphs.h"
-#include "interpose/driver/open_counts.h"
+#include "interpose/driver/import_counts.h"
 #include "interpose/driver/pool_devices.h"
 #include "interpose/driver/unrecorded_use.h"
 #include "interpose/driver/used_devices.h"
@@ -48,7 +48,7 @@ class Profiler {
   // Mean distance of the samples that get a stack; 0: all calls do.
   [[nodiscard]] std::uint64_t sample_bytes() const noexcept { return options_.sample_bytes.value; }
   [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
-  [[nodiscard]] bool limits_devices() const noexcept { return limits_devices_; }
+  [[nodiscard]] bool limits_capacity() const noexcept { return limits_capacity_; }
   // The recorder has a trace: set before the profiler is active.
   [[nodiscard]] bool traces() const noexcept { return traces_; }
   void set_traces() noexcept { traces_ = true; }
@@ -58,11 +58,11 @@ class Profiler {
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
   [[nodiscard]] CudaBackend& backend() noexcept { return backend_; }
-  [[nodiscard]] DeviceUse& device_use() noexcept { return use_; }
+  [[nodiscard]] UnrecordedUse& unrecorded_use() noexcept { return unrecorded_use_; }
   [[nodiscard]] UsedDevices& used_devices() noexcept { return used_devices_; }
   [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
-  [[nodiscard]] MemoryPools& memory_pools() noexcept { return memory_pools_; }
-  [[nodiscard]] OpenCounts& opened() noexcept { return opened_; }
+  [[nodiscard]] PoolDevices& pool_devices() noexcept { return pool_devices_; }
+  [[nodiscard]] ImportCounts& import_counts() noexcept { return import_counts_; }
   [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
   [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
   [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
@@ -70,24 +70,24 @@ class Profiler {
  private:
   static constinit ForkMark current_;
 
-  void limit_devices() noexcept;
+  void limit_capacity() noexcept;
 
   const Options options_;
-  const bool limits_devices_;
+  const bool limits_capacity_;
   bool traces_ = false;
   Contexts contexts_;
   Captures captures_;
   VirtualMemory virtual_memory_;
-  MemoryPools memory_pools_;
-  OpenCounts opened_;
+  PoolDevices pool_devices_;
+  ImportCounts import_counts_;
   CudaBackend backend_;
   CachingAllocator allocator_;
-  DeviceUse use_{allocator_, backend_};
+  UnrecordedUse unrecorded_use_{allocator_, backend_};
   Exporters exporters_;
   Graphs graphs_{allocator_};
   GraphMemory graph_memory_{allocator_};
   Recorder recorder_;
-  UsedDevices used_devices_{allocator_, backend_, use_, recorder_};
+  UsedDevices used_devices_{allocator_, backend_, unrecorded_use_, recorder_};
 };
 
 }  // namespace vramscope

@@ -1,4 +1,3 @@
-// Differences between what a device says and what is recorded.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/unrecorded_use.h"
 
@@ -24,15 +23,15 @@ std::int64_t difference(std::uint64_t before, std::uint64_t after) {
 
 }  // namespace
 
-void DeviceUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
-                          std::uint64_t total_bytes) noexcept {
+void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
+                              std::uint64_t total_bytes) noexcept {
   const std::uint64_t used = total_bytes - std::min(free_bytes, total_bytes);
   const std::uint64_t held = allocator_.room(device).held;
   const SystemLock lock(mutex_);
   outside_[device] = used - std::min(held, used);  // managed pages may lie on the host
 }
 
-std::optional<std::uint64_t> DeviceUse::measure(std::uint16_t device) noexcept {
+std::optional<std::uint64_t> UnrecordedUse::measure(std::uint16_t device) noexcept {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return std::nullopt;
@@ -42,7 +41,7 @@ std::optional<std::uint64_t> DeviceUse::measure(std::uint16_t device) noexcept {
 }
 
 // "GPU-1234...=400000000,GPU-...=0".
-std::optional<std::uint64_t> DeviceUse::used_before(CUdevice device) noexcept {
+std::optional<std::uint64_t> UnrecordedUse::used_before(CUdevice device) noexcept {
   std::string_view all = startup().free_before;
   if (all.empty()) return std::nullopt;
   try {
@@ -64,7 +63,7 @@ std::optional<std::uint64_t> DeviceUse::used_before(CUdevice device) noexcept {
   return std::nullopt;
 }
 
-DeviceUse::Part* DeviceUse::part_of(CUcontext context, std::uint16_t device) {
+UnrecordedUse::Part* UnrecordedUse::part_of(CUcontext context, std::uint16_t device) {
   const auto known = std::find_if(parts_.begin(), parts_.end(),
                                   [&](const Part& part) { return part.context == context; });
   if (known != parts_.end()) return &*known;
@@ -75,21 +74,21 @@ DeviceUse::Part* DeviceUse::part_of(CUcontext context, std::uint16_t device) {
   }
 }
 
-void DeviceUse::made_context(CUcontext context, std::uint16_t device, std::uint64_t before,
-                             std::uint64_t after) noexcept {
+void UnrecordedUse::made_context(CUcontext context, std::uint16_t device, std::uint64_t before,
+                                 std::uint64_t after) noexcept {
   const SystemLock lock(mutex_);
   if (Part* part = part_of(context, device)) part->context_bytes += difference(before, after);
 }
 
-void DeviceUse::changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
-                             std::uint64_t after) noexcept {
+void UnrecordedUse::changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
+                                 std::uint64_t after) noexcept {
   if (before == after) return;
   const SystemLock lock(mutex_);
   if (Part* part = part_of(context, device)) part->module_bytes += difference(before, after);
 }
 
 // There may be no context left in which the driver could be asked: what came with it goes with it.
-void DeviceUse::ended(CUcontext context) noexcept {
+void UnrecordedUse::ended(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
   std::erase_if(parts_, [&](const Part& part) VRAMSCOPE_REQUIRES(mutex_) {
     if (part.context != context) return false;
@@ -99,7 +98,7 @@ void DeviceUse::ended(CUcontext context) noexcept {
   });
 }
 
-DeviceUse::Figures DeviceUse::figures(std::uint16_t device) noexcept {
+UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) noexcept {
   const SystemLock lock(mutex_);
   std::int64_t contexts = 0;
   std::int64_t modules = 0;

@@ -1,5 +1,5 @@
-// What a device is used for besides the memory that is recorded: what the driver keeps for contexts
-// and code, measured as the difference around the calls that cause it, and what others hold.
+// Memory of a device that is used and not recorded: what the driver keeps for contexts and code,
+// measured as the difference around the calls that cause it, and what other processes hold.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,9 +17,9 @@ namespace vramscope {
 class CudaBackend;
 
 // Threads: any. Asks the driver and the allocator, never while its own lock is held.
-class DeviceUse {
+class UnrecordedUse {
  public:
-  DeviceUse(const CachingAllocator& allocator, CudaBackend& backend) noexcept
+  UnrecordedUse(const CachingAllocator& allocator, CudaBackend& backend) noexcept
       : allocator_(allocator), backend_(backend) {}
 
   struct Figures {

@@ -32,7 +32,7 @@ std::vector<DeviceFacts> UsedDevices::facts() {
     const DeviceRoom room = allocator_.room(facts.index);
     if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
     facts.limit_refusals = room.refusals;
-    const DeviceUse::Figures figures = use_.figures(facts.index);
+    const UnrecordedUse::Figures figures = use_.figures(facts.index);
     facts.outside_bytes = figures.outside_bytes;
     facts.context_bytes = figures.context_bytes;
     facts.module_bytes = figures.module_bytes;

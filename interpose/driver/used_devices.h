@@ -18,7 +18,7 @@ namespace vramscope {
 // Threads: any. Asks the driver and the allocator, never while its own lock is held.
 class UsedDevices {
  public:
-  UsedDevices(CachingAllocator& allocator, CudaBackend& backend, DeviceUse& use,
+  UsedDevices(CachingAllocator& allocator, CudaBackend& backend, UnrecordedUse& use,
               Recorder& recorder) noexcept
       : allocator_(allocator), backend_(backend), use_(use), recorder_(recorder) {}
 
@@ -31,7 +31,7 @@ class UsedDevices {
  private:
   CachingAllocator& allocator_;
   CudaBackend& backend_;
-  DeviceUse& use_;
+  UnrecordedUse& use_;
   Recorder& recorder_;
   SystemMutex mutex_;
   std::vector<DeviceFacts> devices_ VRAMSCOPE_GUARDED_BY(mutex_);

@@ -1,4 +1,3 @@
-// Memory by handle.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/virtual_memory.h"
 

@@ -1,5 +1,5 @@
-// Memory by handle: who still holds it and where it is mapped. It lives until its last reference is
-// released and its last mapping is gone.
+// Memory that the program creates by handle, remembered with its references and mappings: it lives
+// until the last of both is gone.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -91,9 +91,9 @@ CUresult ask_in_context_of(Profiler& profiler, CUdevice device, std::size_t& fre
   const Place place = {.kind = Kind::device, .device = static_cast<std::uint16_t>(device)};
   profiler.contexts().each_reaching(place, [&](CUcontext context) {
     if (code == CUDA_SUCCESS) return;
-    const Within within(context);
+    const ContextScope scope(context);
     CUdevice its_device = 0;
-    if (within.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&its_device) != CUDA_SUCCESS) return;
+    if (scope.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&its_device) != CUDA_SUCCESS) return;
     if (its_device == device) code = ::cuMemGetInfo_v2(&free_bytes, &total_bytes);
   });
   return code;
@@ -110,18 +110,18 @@ void hand_out(const Snapshot& snapshot, vramscope_each_segment each, void* conte
       blocks.push_back(
           {block.address, block.size, block.requested_size, kBlockStateNames[state].data()});
     }
-    const vramscope_segment told = {.device = segment.place.device,
-                                    .context = segment.place.context,
-                                    .is_small = segment.is_small,
-                                    .is_direct = segment.is_direct,
-                                    .address = segment.address,
-                                    .total_size = segment.total_size,
-                                    .allocated_size = segment.allocated_size,
-                                    .active_size = segment.active_size,
-                                    .requested_size = segment.requested_size,
-                                    .blocks = blocks.data(),
-                                    .block_count = blocks.size()};
-    each(&told, context);
+    const vramscope_segment handed_out = {.device = segment.place.device,
+                                          .context = segment.place.context,
+                                          .is_small = segment.is_small,
+                                          .is_direct = segment.is_direct,
+                                          .address = segment.address,
+                                          .total_size = segment.total_size,
+                                          .allocated_size = segment.allocated_size,
+                                          .active_size = segment.active_size,
+                                          .requested_size = segment.requested_size,
+                                          .blocks = blocks.data(),
+                                          .block_count = blocks.size()};
+    each(&handed_out, context);
   }
 }
 

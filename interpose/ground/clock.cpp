@@ -1,4 +1,3 @@
-// How fast the processor's counter counts, and whether it may be used.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/clock.h"
 
@@ -28,8 +27,8 @@ Moment first;
 constinit std::atomic_flag started;
 constinit std::atomic<bool> measuring{false};  // `first` is set, and nobody has the rate yet
 
-// The best of a few looks: one may be interrupted between the two clocks.
-Moment look() noexcept {
+// The best of a few readings: one may be interrupted between the two clocks.
+Moment read_both_clocks() noexcept {
   Moment best;
   std::uint64_t shortest = ~std::uint64_t{0};
   for (int i = 0; i < 5; ++i) {
@@ -72,7 +71,7 @@ void start_counter_clock() noexcept {
   if (started.test_and_set()) return;
   const KeptErrno kept;
   if (has_constant_rate() && may_be_read() && is_trusted_by_kernel()) {
-    first = look();
+    first = read_both_clocks();
     measuring.store(true, std::memory_order_release);
   }
 }
@@ -81,7 +80,7 @@ std::uint64_t kernel_now_ns() noexcept {
   const std::uint64_t now = read_clock_ns(CLOCK_MONOTONIC);
   if (!measuring.load(std::memory_order_acquire) || now - first.ns < kWindowNs) return now;
   if (!measuring.exchange(false, std::memory_order_acq_rel)) return now;
-  const Moment second = look();
+  const Moment second = read_both_clocks();
   if (second.ticks <= first.ticks || second.ns <= first.ns) return now;
   __extension__ using Wide = unsigned __int128;
   counter_clock.ns_per_tick =

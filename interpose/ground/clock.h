@@ -1,4 +1,5 @@
-// The one clock of recorded times.
+// The clock of all recorded times: the processor's counter where it can be trusted, else the
+// kernel's.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,7 +22,7 @@ inline std::uint64_t read_clock_ns(clockid_t clock) noexcept {
 // Since the epoch: for dates.
 inline std::uint64_t wall_time_ns() noexcept { return read_clock_ns(CLOCK_REALTIME); }
 
-// The processor's own counter in the units of CLOCK_MONOTONIC: 8 ns a look instead of 21.
+// The processor's own counter in the units of CLOCK_MONOTONIC: 8 ns a reading instead of 21.
 struct CounterClock {
   std::atomic<bool> ready{false};  // the others are set and change no more
   std::uint64_t ticks = 0;         // the counter ...

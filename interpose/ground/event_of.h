@@ -1,5 +1,5 @@
-// An outcome of the allocator becomes part of an event here, and nowhere else; also the callback
-// for those who change memory and do not know the recorder. SPDX-License-Identifier: Apache-2.0
+// An outcome of the allocator becomes part of an event here, and nowhere else.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "allocator/caching_allocator.h"
@@ -26,7 +26,8 @@ inline void note_outcome(Event& event, MemoryChange change, const Outcome& outco
   return event;
 }
 
-// Called with each side effect that has happened. Threads: any.
+// Called with each side effect that has happened, for those who change memory and do not know the
+// recorder. Threads: any.
 struct SideEffectCallback {
   void (*function)(void* context, const Event& event) = nullptr;
   void* context = nullptr;

@@ -1,4 +1,3 @@
-// Asks the kernel for a page that forks empty.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/fork_mark.h"
 

@@ -1,4 +1,4 @@
-// A pointer that is null in every child of a fork, however the fork was made.
+// A fork mark is a pointer that is null in every child of a fork, however the fork was made.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// A counter that one thread raises and another waits for; raising is async-signal-safe.
+// Here stands a counter that one thread raises and another waits for; raising is async-signal-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,3 @@
-// Lines on stderr.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/message.h"
 

@@ -1,4 +1,4 @@
-// The few lines that Vramscope says on stderr inside the host program.
+// Messages: the few lines that Vramscope says on stderr inside the host program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

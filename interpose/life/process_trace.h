@@ -1,4 +1,4 @@
-// The trace of this process: how it begins, what the helper thread writes to it, how it ends.
+// The trace of this process: when it begins, what the helper thread writes to it, how it ends.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

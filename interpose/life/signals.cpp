@@ -1,4 +1,3 @@
-// sigaction, signal and their relatives: everything passes but the signal that we took.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/life/signals.h"
 

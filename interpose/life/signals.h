@@ -1,6 +1,6 @@
-// The one signal that we take from the program, without the program noticing: its own handler is
-// kept aside, runs after ours, and is what it reads back. While the program ignores the signal, we
-// do too.
+// The signal that asks for a report is taken from the program without its noticing: its own handler
+// is kept aside, runs after ours, and is what it reads back. While it ignores the signal, we do
+// too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,3 @@
-// Looks at where the references of loaded libraries ended, and at what is mapped.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/loader/bypasses.h"
 
@@ -32,7 +31,7 @@ struct Object {
 
 struct Search {
   std::vector<Object> drivers;
-  std::vector<std::string> past;  // libraries that bind past us
+  std::vector<std::string> bypassing;  // libraries that bind past us
   bool failed = false;
 };
 
@@ -127,7 +126,7 @@ int note_bypass(dl_phdr_info* info, std::size_t, void* argument) noexcept {
   try {
     if (is_driver_file(info->dlpi_name)) return 0;
     Object object = describe(*info);
-    if (binds_past_us(object, search.drivers)) search.past.push_back(std::move(object.path));
+    if (binds_past_us(object, search.drivers)) search.bypassing.push_back(std::move(object.path));
   } catch (...) {
     search.failed = true;
   }
@@ -172,7 +171,7 @@ std::vector<std::string> find_bypasses() {
   dl_iterate_phdr(note_bypass, &search);
   if (search.failed) throw std::bad_alloc();
   std::vector<std::string> lines;
-  for (const std::string& path : search.past) {
+  for (const std::string& path : search.bypassing) {
     lines.push_back(path + " was loaded with RTLD_DEEPBIND: its CUDA calls are not recorded");
   }
   for (const Object& driver : search.drivers) {

@@ -1,4 +1,5 @@
-// Ways past us: what can be seen, when a report is made, of CUDA calls that are not intercepted.
+// Bypasses are ways by which CUDA calls reach the driver without being intercepted, as far as they
+// can be seen when a report is made.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

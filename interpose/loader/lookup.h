@@ -1,4 +1,5 @@
-// What dlsym and cuGetProcAddress answer for a function of the table: our wrapper of it.
+// Lookup decides what dlsym and cuGetProcAddress answer for a function of the table: our wrapper of
+// it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

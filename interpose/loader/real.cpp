@@ -1,4 +1,3 @@
-// Finds the real driver functions.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/loader/real.h"
 

@@ -1,4 +1,4 @@
-// Pointers to the real driver functions, and when they are known.
+// Real holds pointers to the driver's own functions, found when the program has mapped the driver.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,3 @@
-// A device that seems smaller.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes/capacity_checks.h"
 
@@ -26,10 +25,10 @@ CUresult ask_twice(Call& call, const DirectCall& direct) {
   return trimmed ? direct() : code;
 }
 
-// Room within the limit. False: there is none, which the report tells.
-bool keep_room(Profiler& profiler, Promise promise) {
+// Promises room within the capacity. False: there is none, which the report says.
+bool promise_room(Profiler& profiler, Promise promise) {
   if (profiler.allocator().promise(promise)) return true;
-  note_limit_met(profiler, promise.device);
+  warn_of_capacity(profiler, promise.device);
   return false;
 }
 
@@ -39,16 +38,16 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
   Profiler& profiler = call.profiler();
   if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
-  if (!profiler.limits_devices() || !call.find_place(place)) return ask_twice(call, direct);
+  if (!profiler.limits_capacity() || !call.find_place(place)) return ask_twice(call, direct);
   return bounded(call, direct, bytes, place);
 }
 
 CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes, Place where) noexcept {
   Profiler& profiler = call.profiler();
   if (bytes == 0 || profiler.captures().any()) return direct();
-  if (!profiler.limits_devices()) return ask_twice(call, direct);
+  if (!profiler.limits_capacity()) return ask_twice(call, direct);
   const Promise promise{.device = where.device, .bytes = bytes};
-  if (!keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!promise_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   call.keep(promise);
   const CUresult code = ask_twice(call, direct);
   if (code != CUDA_SUCCESS) profiler.allocator().end_promise(promise);
@@ -59,12 +58,12 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
                            std::uint16_t device) noexcept {
   Profiler& profiler = call.profiler();
   if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
-  const bool limited = profiler.limits_devices();
+  const bool is_limited = profiler.limits_capacity();
   const Promise promise{.device = device, .bytes = bytes};
-  if (limited && !keep_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (is_limited && !promise_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
   if (code == CUDA_ERROR_OUT_OF_MEMORY && profiler.allocator().trim_device(device)) code = direct();
-  if (limited) profiler.allocator().end_promise(promise);
+  if (is_limited) profiler.allocator().end_promise(promise);
   return code;
 }
 
@@ -77,9 +76,9 @@ void end_promises(CachingAllocator& allocator, GraphMemory::Bytes& bytes, std::u
   bytes = {};
 }
 
-bool keep_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
+bool promise_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
-    if (bytes[device] == 0 || keep_room(profiler, {.device = device, .bytes = bytes[device]})) {
+    if (bytes[device] == 0 || promise_room(profiler, {.device = device, .bytes = bytes[device]})) {
       continue;
     }
     end_promises(profiler.allocator(), bytes, device);
@@ -93,14 +92,14 @@ bool keep_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
 CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept {
   Profiler& profiler = call.profiler();
   if (profiler.captures().any()) return bytes = {}, direct();
-  if (!profiler.limits_devices()) return bytes = {}, ask_twice(call, direct);
-  if (!keep_room_on_all(profiler, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!profiler.limits_capacity()) return bytes = {}, ask_twice(call, direct);
+  if (!promise_room_on_all(profiler, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult code = ask_twice(call, direct);
   if (code != CUDA_SUCCESS) end_promises(profiler.allocator(), bytes, kMaxDevices);
   return code;
 }
 
-void note_limit_met(Profiler& profiler, std::uint16_t device) noexcept {
+void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept {
   try {
     const std::string text = "GPU " + std::to_string(device) + " met its limit of " +
                              size_text(profiler.allocator().room(device).limit) +
@@ -111,8 +110,8 @@ void note_limit_met(Profiler& profiler, std::uint16_t device) noexcept {
   }
 }
 
-void cut_to_limit(Profiler& profiler, std::uint16_t device, std::size_t* free,
-                  std::size_t* total) noexcept {
+void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free,
+                     std::size_t* total) noexcept {
   const DeviceRoom room = profiler.allocator().room(device);
   if (room.limit == Limits::kUnlimited) return;
   const std::uint64_t unused = room.limit - std::min(room.limit, room.held);
@@ -174,7 +173,7 @@ std::uint64_t cuMipmappedArrayCreate(CUmipmappedArray*, const CUDA_ARRAY3D_DESCR
 namespace routes {
 namespace {
 
-// A device's total, cut to its limit.
+// A device's total, cut to its capacity.
 template <class Number>
 CUresult total_memory(Call& call, const DirectCall& direct, Number* bytes, CUdevice device) {
   const CUresult code = direct();

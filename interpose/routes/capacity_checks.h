@@ -1,4 +1,5 @@
-// A device that seems smaller: what the program is refused and told because of it.
+// Capacity checks make a device seem as small as --device-memory-limit says: what the program is
+// refused, and what it reads, because of it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,12 +7,12 @@
 
 namespace vramscope {
 
-// A request met the device's limit: a warning in the report.
-void note_limit_met(Profiler& profiler, std::uint16_t device) noexcept;
+// A request met the device's capacity: a warning in the report.
+void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept;
 
-// What cuMemGetInfo says of a device, cut to its limit. Either may be null. `free` counts what we
-// would give back at once.
-void cut_to_limit(Profiler& profiler, std::uint16_t device, std::size_t* free,
-                  std::size_t* total) noexcept;
+// What cuMemGetInfo says of a device, cut to its capacity. Either may be null. `free` counts what
+// we would give back at once.
+void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free,
+                     std::size_t* total) noexcept;
 
 }  // namespace vramscope

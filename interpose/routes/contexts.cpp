@@ -10,16 +10,16 @@ namespace vramscope::routes {
 namespace {
 
 // Makes a context current for one scope, also on a thread that has none.
-class Entered {
+class PushedContext {
  public:
-  explicit Entered(CUcontext context) noexcept
+  explicit PushedContext(CUcontext context) noexcept
       : ok_(real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
-  ~Entered() {
+  ~PushedContext() {
     CUcontext ours = nullptr;
     if (ok_) real().cuCtxPopCurrent_v2(&ours);
   }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
+  PushedContext(const PushedContext&) = delete;
+  PushedContext& operator=(const PushedContext&) = delete;
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:
@@ -38,22 +38,22 @@ std::optional<std::uint64_t> measure_before(Profiler& profiler, CUdevice device)
   if (device < 0 || device >= CUdevice{kMaxDevices} || profiler.captures().any()) return {};
   const auto index = static_cast<std::uint16_t>(device);
   const CUcontext other = context_on(profiler, index);
-  if (other == nullptr) return DeviceUse::used_before(device);
-  const Entered entered(other);
-  if (!entered.ok()) return {};
-  return profiler.device_use().measure(index);
+  if (other == nullptr) return UnrecordedUse::used_before(device);
+  const PushedContext pushed(other);
+  if (!pushed.ok()) return {};
+  return profiler.unrecorded_use().measure(index);
 }
 
 void measure_after(Profiler& profiler, CUcontext context, CUdevice device, std::uint64_t before) {
-  const Entered entered(context);
-  if (!entered.ok()) return;
+  const PushedContext pushed(context);
+  if (!pushed.ok()) return;
   const auto index = static_cast<std::uint16_t>(device);
-  if (const auto after = profiler.device_use().measure(index)) {
-    profiler.device_use().made_context(context, index, before, *after);
+  if (const auto after = profiler.unrecorded_use().measure(index)) {
+    profiler.unrecorded_use().made_context(context, index, before, *after);
   }
 }
 
-// `began`: of Contexts.
+// `began`: the member of Contexts that notes how.
 CUresult begin_context(Call& call, const DirectCall& direct, CUcontext* context, CUdevice device,
                        bool is_new, void (Contexts::*began)(CUcontext, CUdevice) noexcept) {
   Profiler& profiler = call.profiler();
@@ -225,8 +225,8 @@ CUresult cuCtxFromGreenCtx(Call& call, const DirectCall& direct, CUcontext* pCon
   const CUresult code = direct();
   if (code != CUDA_SUCCESS || pContext == nullptr) return code;
   CUdevice device = 0;
-  const Within within(*pContext);
-  if (within.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return code;
+  const ContextScope scope(*pContext);
+  if (scope.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return code;
   if (const CUcontext primary = primary_context(device); primary != nullptr) {
     call.profiler().contexts().add_view(hCtx, *pContext, primary);
   }

@@ -16,11 +16,11 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   if (dptr == nullptr || bytesize == 0) return direct();
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
   Place place;
-  if (!call.find_place(place)) return direct();  // and which error this is
+  if (!call.find_place(place)) return direct();  // which says that there is no context
   const Outcome outcome = profiler.allocator().allocate(call.request(place, bytesize));
   if (served_nothing(outcome.status)) return direct();
   call.note(outcome);
-  if (outcome.by_limit && !outcome.status.ok()) note_limit_met(profiler, place.device);
+  if (outcome.by_limit && !outcome.status.ok()) warn_of_capacity(profiler, place.device);
   if (outcome.status.ok()) *dptr = outcome.address;
   return to_code(outcome.status);
 }
@@ -37,7 +37,7 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   if (free != nullptr && !fault(Fault::free_memory_uncorrected)) {
     *free += call.profiler().allocator().recoverable_bytes(place.device);
   }
-  cut_to_limit(call.profiler(), place.device, free, total);
+  cut_to_capacity(call.profiler(), place.device, free, total);
   return code;
 }
 
@@ -50,7 +50,7 @@ CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
   std::size_t free_bytes = free != nullptr ? *free : 0;
   std::size_t total_bytes = total != nullptr ? *total : 0;
   free_bytes += call.profiler().allocator().recoverable_bytes(place.device);
-  cut_to_limit(call.profiler(), place.device, &free_bytes, &total_bytes);
+  cut_to_capacity(call.profiler(), place.device, &free_bytes, &total_bytes);
   constexpr std::size_t kMost = ~0U;
   if (free != nullptr) *free = static_cast<unsigned int>(std::min(kMost, free_bytes));
   if (total != nullptr) *total = static_cast<unsigned int>(std::min(kMost, total_bytes));

@@ -1,4 +1,3 @@
-// The allocator's decisions in the driver's words.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes/driver_answers.h"
 

@@ -1,4 +1,4 @@
-// What the bodies of routed functions share: the allocator's decisions in the driver's words.
+// Answers in the driver's words to what the allocator decided; shared by the bodies of all routes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +19,7 @@ namespace vramscope::routes {
 
 // An address that the driver has never heard of: questions about a block of ours that is free are
 // asked about it instead, so that the answer is the one for unallocated memory. So are frees by the
-// wrong function: the driver must not see an address that it could take for a whole segment.
+// wrong function: the driver must not see an address that it could take for a dedicated segment.
 [[nodiscard]] void* unknown_pointer() noexcept;
 [[nodiscard]] inline CUdeviceptr unknown_address() noexcept {
   return reinterpret_cast<std::uintptr_t>(unknown_pointer());
@@ -36,7 +36,7 @@ namespace vramscope::routes {
   return !found.live || address >= found.block.address + found.block.requested_size + slack;
 }
 
-// The driver's allocation is what the program asked for: it describes it best.
+// The driver's allocation is what the program asked for: the driver describes it best.
 [[nodiscard]] inline bool is_exact(const Found& found) noexcept {
   return found.whole && found.segment_bytes == found.block.requested_size;
 }

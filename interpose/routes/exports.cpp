@@ -1,5 +1,3 @@
-// Memory that the program lets others reach: other processes, devices, network hardware. A part of
-// a segment never goes out: they would get the wrong bytes.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes/exports.h"
 

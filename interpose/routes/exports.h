@@ -1,4 +1,5 @@
-// What the bodies share that let others reach memory.
+// Exports let other processes, devices or network hardware reach memory of ours; this is what the
+// bodies of such functions share.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,11 +14,11 @@ namespace vramscope::routes {
   return found.where.kind == Kind::device ? found : Found{};
 }
 
-// True: the live block is a whole segment, which from now on is nobody else's. False: it is not,
-// and `function` must be refused with NOT_SUPPORTED; the first time that is said.
+// True: the live block is dedicated, and its segment from now on is nobody else's. False: it is
+// not, and `function` must be refused with NOT_SUPPORTED; the first time that is said.
 [[nodiscard]] bool may_export(Call& call, const Found& found, const char* function) noexcept;
 
-// The driver answered `code`. A success makes later requests whole. Gives the code back.
+// The driver answered `code`. A success makes later requests dedicated. Gives the code back.
 CUresult exported(Call& call, CUresult code) noexcept;
 
 }  // namespace vramscope::routes

@@ -1,4 +1,3 @@
-// Graphs: their memory nodes, executables, launches and ends.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes/graph_nodes.h"
 

@@ -10,10 +10,10 @@ namespace {
 CUresult open_ipc(Call& call, const DirectCall& direct, CUdeviceptr* pdptr) {
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
-  OpenCounts& opened = call.profiler().opened();
-  if (opened.add(*pdptr) > 1) {
+  ImportCounts& open = call.profiler().import_counts();
+  if (open.add(*pdptr) > 1) {
     if (call.find(Kind::imported, *pdptr).direct) return code;
-    opened.begin_again(*pdptr);
+    open.begin_again(*pdptr);
   }
   call.adopt(call.place_of(Kind::imported), *pdptr, range_bytes(*pdptr));
   return code;
@@ -43,7 +43,8 @@ CUresult cuIpcOpenMemHandle_v2(Call& call, const DirectCall& direct, CUdeviceptr
 CUresult cuIpcCloseMemHandle(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
   const Found leaving = call.find(Kind::imported, dptr);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS && call.profiler().opened().remove(dptr) == 0) call.forget(leaving);
+  if (code == CUDA_SUCCESS && call.profiler().import_counts().remove(dptr) == 0)
+    call.forget(leaving);
   return code;
 }
 

@@ -12,7 +12,7 @@ CUresult measured(Call& call, const DirectCall& direct) {
   if (profiler.captures().any() || !call.find_place(place)) return direct();
   CUcontext context = nullptr;
   real().cuCtxGetCurrent(&context);
-  DeviceUse& use = profiler.device_use();
+  UnrecordedUse& use = profiler.unrecorded_use();
   const auto before = use.measure(place.device);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS || !before) return code;

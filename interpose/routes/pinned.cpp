@@ -18,7 +18,7 @@ CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, s
   if (!profiler.routes_pinned_memory() || !is_plain) return direct();
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
   Place place;
-  if (!call.find_place(place)) return direct();  // and which error this is
+  if (!call.find_place(place)) return direct();  // which says that there is no context
   place = with_host_flags(place, fault(Fault::flags_dropped) ? 0 : flags);
   const Outcome outcome = profiler.allocator().allocate(
       {.where = place, .bytes = bytes, .tag = call.tag(place, bytes)});

@@ -32,7 +32,7 @@ namespace {
 constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
 
 // A block of pinned memory is a mapping of its own: larger, as the driver sees it, than the program
-// asked for, and the same one in each life of the block.
+// asked for, and the same one each time the block is allocated.
 void describe_pinned_block(const Found& found, CUpointer_attribute attribute, void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:

@@ -22,9 +22,9 @@ class DirectCall {
 };
 
 // The body of the path `bounded`: a direct call for `bytes` on the current context's device,
-// refused with OUT_OF_MEMORY where the device's limit has no room for them. When the driver itself
-// has none, idle segments of ours go back and it is asked once more. Neither happens during a
-// capture.
+// refused with OUT_OF_MEMORY where the device's capacity has no room for them. When the driver
+// itself has none, idle segments of ours go back and it is asked once more. Neither happens during
+// a capture.
 [[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept;
 // The same on the device of `where`.
 [[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes,
@@ -35,7 +35,7 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
                            std::uint16_t device) noexcept;
 
 // The same for memory on several devices. When the call succeeds the room stays promised, and
-// `bytes` says what of it: 0 without a limit.
+// `bytes` says what of it: 0 without a capacity.
 CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept;
 
 // Turn a parenthesised parameter list into that of a body, or into the rest of one.

@@ -33,7 +33,7 @@ constexpr std::string_view kAmbiguousName = "cuGraphInstantiate";
 constexpr Function kItsOtherMeaning = Function::cuGraphInstantiateWithFlags;
 
 // The row whose parameters the driver's answer `found` has; null: one that we do not know. Up to
-// the toolkit that the table was compared with, the version tells; for a younger version the
+// the toolkit that the table was compared with, the version tells; for a newer version the
 // parameters may have changed, and then the driver gives another function than for the row's.
 const FunctionRow* row_of(const FunctionRow& newest, int version, cuuint64_t flags,
                           const void* found) {
@@ -46,16 +46,16 @@ const FunctionRow* row_of(const FunctionRow& newest, int version, cuuint64_t fla
   return nullptr;
 }
 
-// Rows of which the program got a younger function, by index.
-constinit std::atomic<bool> younger[kFunctionCount]{};
+// Rows of which the program got a newer function, by index.
+constinit std::atomic<bool> has_newer[kFunctionCount]{};
 
-void warn_of_younger() {
+void warn_of_newer() {
   Profiler* profiler = Profiler::active();
   for (std::size_t i = 0; profiler != nullptr && i < kFunctionCount; ++i) {
-    if (!younger[i].load(std::memory_order_relaxed)) continue;
+    if (!has_newer[i].load(std::memory_order_relaxed)) continue;
     char text[160];
     std::snprintf(text, sizeof text,
-                  "the program uses a %s that is younger than this build of Vramscope; its calls "
+                  "the program uses a %s that is newer than this build of Vramscope; its calls "
                   "are not recorded",
                   kFunctions[i].asked_as);
     profiler->recorder().warn(text);  // each text once
@@ -68,7 +68,7 @@ CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   start_profiler();
-  warn_of_younger();  // lookups come first
+  warn_of_newer();  // lookups come first
   return code;
 }
 
@@ -85,8 +85,8 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
   if (const FunctionRow* known = row_of(*newest, version, flags, *pfn)) {
     *pfn = wrapper_of(*known);
   } else {
-    younger[newest - kFunctions].store(true, std::memory_order_relaxed);
-    warn_of_younger();
+    has_newer[newest - kFunctions].store(true, std::memory_order_relaxed);
+    warn_of_newer();
   }
   return code;
 }

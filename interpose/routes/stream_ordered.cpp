@@ -26,7 +26,7 @@ CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dp
   Profiler& profiler = call.profiler();
   Place where = stream_place(call, stream);
   if (pool != nullptr)
-    where.device = profiler.memory_pools().device_of(pool).value_or(where.device);
+    where.device = profiler.pool_devices().device_of(pool).value_or(where.device);
   // Before the call: another thread's may end the capture after it.
   CUgraph graph = nullptr;
   if (profiler.captures().any()) graph = Captures::graph_of(stream, per_thread);
@@ -62,12 +62,12 @@ CUresult cuMemAllocFromPoolAsync_ptsz(Call& call, const DirectCall& direct, CUde
 CUresult cuMemPoolCreate(Call& call, const DirectCall& direct, CUmemoryPool* pool,
                          const CUmemPoolProps* poolProps) noexcept {
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().memory_pools().created(*pool, *poolProps);
+  if (code == CUDA_SUCCESS) call.profiler().pool_devices().created(*pool, *poolProps);
   return code;
 }
 CUresult cuMemPoolDestroy(Call& call, const DirectCall& direct, CUmemoryPool pool) noexcept {
-  MemoryPools& pools = call.profiler().memory_pools();
-  const MemoryPools::Number newest = pools.newest();
+  PoolDevices& pools = call.profiler().pool_devices();
+  const PoolDevices::Number newest = pools.newest();
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) pools.destroyed(pool, newest);
   return code;

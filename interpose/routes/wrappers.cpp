@@ -27,13 +27,13 @@ namespace {
 template <class... Arguments>
 void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool per_thread,
                  Arguments... arguments) {
-  [[maybe_unused]] const auto look = [&](auto argument) {
+  [[maybe_unused]] const auto note = [&](auto argument) {
     if constexpr (std::is_same_v<decltype(argument), CUstream>) {
       const bool is_default = argument == nullptr || argument == CU_STREAM_LEGACY;
       call.set_stream(!is_default ? argument : per_thread ? CU_STREAM_PER_THREAD : nullptr);
     }
   };
-  (look(arguments), ...);
+  (note(arguments), ...);
 }
 
 }  // namespace

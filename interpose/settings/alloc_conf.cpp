@@ -1,4 +1,3 @@
-// Names, ranges and reset rules of the allocator's settings string.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/settings/alloc_conf.h"
 

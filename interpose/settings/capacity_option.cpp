@@ -15,7 +15,7 @@ std::optional<std::size_t> ordinal(std::string_view text) {
 }
 
 // One part of a list: "40GiB" is for the device at that position, "1:10GiB" for device 1.
-bool read_part(std::string_view part, std::size_t position, DeviceLimits& limits) {
+bool read_part(std::string_view part, std::size_t position, CapacityOption& limits) {
   const std::size_t colon = part.find(':');
   const bool is_named = colon != std::string_view::npos;
   const std::optional<std::size_t> device =
@@ -29,16 +29,16 @@ bool read_part(std::string_view part, std::size_t position, DeviceLimits& limits
 
 }  // namespace
 
-bool DeviceLimits::any() const noexcept {
+bool CapacityOption::any() const noexcept {
   return std::any_of(bytes.begin(), bytes.end(), [](std::uint64_t limit) { return limit != 0; });
 }
 
-bool read(std::string_view text, DeviceLimits& limits) {
+bool read(std::string_view text, CapacityOption& limits) {
   if (text == "none") {
     limits = {};
     return true;
   }
-  DeviceLimits result;
+  CapacityOption result;
   std::size_t position = 0;
   for (std::size_t begin = 0; begin <= text.size(); ++position) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -51,7 +51,7 @@ bool read(std::string_view text, DeviceLimits& limits) {
   return true;
 }
 
-std::string text(const DeviceLimits& limits) {
+std::string text(const CapacityOption& limits) {
   if (!limits.any()) return "none";
   const auto& bytes = limits.bytes;
   if (std::count(bytes.begin(), bytes.end(), bytes[0]) == std::ssize(bytes)) {

@@ -1,4 +1,5 @@
-// The sizes that devices seem to have: --device-memory-limit, read from text.
+// The capacity option, --device-memory-limit: what all memory on a device may add up to, read from
+// text.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,17 +13,17 @@
 namespace vramscope {
 
 // Written 40GiB (every device), 40GiB,10GiB (device 0, device 1) or 0:40GiB,3:10GiB; none.
-struct DeviceLimits {
+struct CapacityOption {
   std::array<std::uint64_t, kMaxDevices> bytes{};  // by ordinal; 0: no limit
 
   [[nodiscard]] bool any() const noexcept;
-  friend bool operator==(const DeviceLimits&, const DeviceLimits&) = default;
+  friend bool operator==(const CapacityOption&, const CapacityOption&) = default;
 };
 
 // Reads a whole text and returns true, or leaves the limits alone. A device may be named once; a
 // limit of nothing is refused.
-[[nodiscard]] bool read(std::string_view text, DeviceLimits& limits);
+[[nodiscard]] bool read(std::string_view text, CapacityOption& limits);
 // As read() takes it.
-[[nodiscard]] std::string text(const DeviceLimits& limits);
+[[nodiscard]] std::string text(const CapacityOption& limits);
 
 }  // namespace vramscope

@@ -90,7 +90,7 @@ std::string text(const std::string& value) { return value; }
 std::string text(Bytes value) { return std::to_string(value.value); }
 std::string text(StackDepth value) { return std::to_string(value.value); }
 
-std::string accepted(const DeviceLimits&) {
+std::string accepted(const CapacityOption&) {
   return "a size such as 40GiB, sizes by device such as 0:40GiB,1:10GiB, or none";
 }
 std::string accepted(const bool&) { return "on or off"; }

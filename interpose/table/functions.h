@@ -1,5 +1,5 @@
-// Derived from functions.def: the driver's declarations, an id for each row, and the checks of each
-// row against the vendor's typedefs.
+// The table of driver functions in C++, derived from functions.def: the declarations, an id for
+// each row, and the checks of each row against the vendor's typedefs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,3 @@
-// Adds CUPTI's records up and compares them.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/tools/cupti_memory.h"
 
@@ -57,7 +56,7 @@ void CuptiMemory::allocate(const CuptiRecord& record) {
     return;
   }
   const auto [entry, is_new] = live_.try_emplace(record.address);
-  if (!is_new) {  // its end was not told: a context's, or a dropped record
+  if (!is_new) {  // its end was not recorded: a context's, or a dropped record
     entry->second.source->second.live_bytes -= entry->second.record.bytes;
   }
   entry->second = {.record = record, .source = source};

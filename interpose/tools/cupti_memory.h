@@ -1,5 +1,5 @@
-// What CUPTI's memory records add up to, and where they disagree with our own. Pure functions of
-// records: nothing here calls CUPTI.
+// CuptiMemory adds CUPTI's memory records up and says where they disagree with our own. Pure
+// functions of records: nothing here calls CUPTI.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,3 @@
-// Reads records by their kind.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/tools/cupti_records.h"
 

@@ -1,4 +1,4 @@
-// CUPTI's records of memory, read into ours.
+// CUPTI's records of memory, translated into CuptiRecord, which needs no header of CUPTI.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,3 @@
-// Opens CUPTI, gives it buffers and takes its records.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/tools/cupti_session.h"
 

@@ -1,5 +1,6 @@
-// The option --cupti: CUPTI's records of memory beside our own. Opened at run time, after the
-// program's own cuInit; one subscriber, and no lock held while it is called.
+// The session with CUPTI that the option --cupti asks for: its records of memory are compared with
+// our own. Opened at run time, after the program's own cuInit; one subscriber, and no lock held
+// while it is called.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

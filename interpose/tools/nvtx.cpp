@@ -1,4 +1,3 @@
-// The functions behind NVTX's tables.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/tools/nvtx.h"
 
@@ -22,7 +21,7 @@
 namespace vramscope {
 namespace {
 
-// Bit patterns that the program holds and their names, which we were told when they were made.
+// Bit patterns that the program holds, and the names that it gave them when they were made.
 // Threads: any.
 class Names {
  public:

@@ -1,5 +1,5 @@
-// NVTX: the ranges and marks that programs and libraries name. We are the injection library that
-// NVTX loads, and pass every call on to another one if the user has one.
+// NVTX ranges and marks, which programs and libraries name, are taken here. We are the injection
+// library that NVTX loads, and pass every call on to another one if the user has one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "interpose/driver/open_counts.h"
+#include "interpose/driver/import_counts.h"
 #include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope::test {
@@ -276,8 +276,8 @@ TEST_F(GraphMemoryTest, AnAddressThatComesBackIsTheNewGraphs) {
   EXPECT_EQ(held(), 0x300u);
 }
 
-TEST(OpenCounts, TheLastCloseEnds) {
-  OpenCounts open;
+TEST(ImportCounts, TheLastCloseEnds) {
+  ImportCounts open;
   EXPECT_EQ(open.add(0x100), 1u);
   EXPECT_EQ(open.add(0x100), 2u);
   EXPECT_EQ(open.remove(0x100), 1u);

@@ -1,4 +1,5 @@
-// How often each address was opened: an IPC handle that is opened again gives the same address.
+// Counts how often the program has each piece of imported memory open: an IPC handle that is opened
+// again gives the same address, and the memory goes with the last close.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,9 +12,9 @@
 namespace vramscope {
 
 // Threads: any.
-class OpenCounts {
+class ImportCounts {
  public:
-  // How often it is open now; 1 also when our own memory is exhausted.
+  // Opened: gives how often it is open now; 1 also when our own memory is exhausted.
   [[nodiscard]] std::uint64_t add(Address address) noexcept {
     const SystemLock lock(mutex_);
     try {
@@ -27,7 +28,7 @@ class OpenCounts {
     const SystemLock lock(mutex_);
     if (const auto it = counts_.find(address); it != counts_.end()) it->second = 1;
   }
-  // How often it still is.
+  // Closed: gives how often it is still open.
   [[nodiscard]] std::uint64_t remove(Address address) noexcept {
     const SystemLock lock(mutex_);
     const auto it = counts_.find(address);

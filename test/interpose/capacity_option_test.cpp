@@ -11,21 +11,21 @@ namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-DeviceLimits limits(std::string_view text) {
-  DeviceLimits result;
+CapacityOption limits(std::string_view text) {
+  CapacityOption result;
   EXPECT_TRUE(read(text, result)) << text;
   return result;
 }
 
-TEST(DeviceLimits, OneSizeIsForEveryDevice) {
-  const DeviceLimits every = limits("40GiB");
+TEST(CapacityOption, OneSizeIsForEveryDevice) {
+  const CapacityOption every = limits("40GiB");
 
   EXPECT_EQ(every.bytes.front(), 40 * kGiB);
   EXPECT_EQ(every.bytes.back(), 40 * kGiB);
 }
 
-TEST(DeviceLimits, AListIsByDevice) {
-  const DeviceLimits listed = limits("40GiB,10MiB,5");
+TEST(CapacityOption, AListIsByDevice) {
+  const CapacityOption listed = limits("40GiB,10MiB,5");
 
   EXPECT_EQ(listed.bytes[0], 40 * kGiB);
   EXPECT_EQ(listed.bytes[1], std::uint64_t{10} << 20);
@@ -33,8 +33,8 @@ TEST(DeviceLimits, AListIsByDevice) {
   EXPECT_EQ(listed.bytes[3], 0u);
 }
 
-TEST(DeviceLimits, ANameIsForOneDevice) {
-  const DeviceLimits named = limits("3:1TiB,0:7KiB");
+TEST(CapacityOption, ANameIsForOneDevice) {
+  const CapacityOption named = limits("3:1TiB,0:7KiB");
 
   EXPECT_EQ(named.bytes[3], std::uint64_t{1} << 40);
   EXPECT_EQ(named.bytes[0], 7u << 10);
@@ -42,17 +42,17 @@ TEST(DeviceLimits, ANameIsForOneDevice) {
   EXPECT_EQ(limits("0:1GiB").bytes[1], 0u);
 }
 
-TEST(DeviceLimits, BadTextChangesNothing) {
+TEST(CapacityOption, BadTextChangesNothing) {
   for (const char* text :
        {"x", "1GiB,", ",1GiB", "0", "0:0", "64:1GiB", "-1:1GiB", "1:", ":1GiB", "1:1GiB,1:2GiB",
         "1GiB,0:2GiB", "1PiB", "18446744073709551616", "1:2:3", "1GiB 2GiB", "99999999999GiB"}) {
-    DeviceLimits before = limits("2:9GiB");
+    CapacityOption before = limits("2:9GiB");
     EXPECT_FALSE(read(text, before)) << text;
     EXPECT_EQ(before, limits("2:9GiB")) << text;
   }
 }
 
-TEST(DeviceLimits, WhatIsWrittenCanBeRead) {
+TEST(CapacityOption, WhatIsWrittenCanBeRead) {
   for (const char* written : {"none", "40GiB", "1000", "0:40GiB,1:1536MiB", "5:3KiB"}) {
     EXPECT_EQ(text(limits(written)), written);
   }
@@ -60,7 +60,7 @@ TEST(DeviceLimits, WhatIsWrittenCanBeRead) {
   EXPECT_EQ(text(limits("1024MiB")), "1GiB");
 }
 
-TEST(DeviceLimits, AreAnOption) {
+TEST(CapacityOption, AreAnOption) {
   const Setting good{"VRAMSCOPE_DEVICE_MEMORY_LIMIT", "2GiB"};
   EXPECT_EQ(parse_options({&good, 1}).options.device_memory_limit.bytes[7], 2 * kGiB);
 

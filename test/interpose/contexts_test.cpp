@@ -38,7 +38,7 @@ namespace {
 
 class ContextsTest : public testing::Test {
  protected:
-  std::vector<std::uint32_t> end(Contexts::Life life) {
+  std::vector<std::uint32_t> end(Contexts::Generation life) {
     std::vector<std::uint32_t> places;
     contexts_->ended(context_, life, [&](Place place) { places.push_back(place.context); });
     return places;
@@ -55,20 +55,20 @@ class ContextsTest : public testing::Test {
 
 TEST_F(ContextsTest, ALifeEndsOnce) {
   contexts_->created(context_, 1);
-  const Contexts::Life life = contexts_->life_of(context_);
+  const Contexts::Generation life = contexts_->generation_of(context_);
   EXPECT_EQ(place().device, 1);
 
   EXPECT_EQ(end(life), std::vector<std::uint32_t>{life});
 
   Place none;
   EXPECT_FALSE(contexts_->find(context_, none));
-  EXPECT_EQ(contexts_->life_of(context_), Contexts::unseen);
+  EXPECT_EQ(contexts_->generation_of(context_), Contexts::unseen);
   EXPECT_TRUE(end(Contexts::unseen).empty());
 }
 
 TEST_F(ContextsTest, AHandleThatCameBackBeforeItsEndWasToldIsAnotherPlace) {
   contexts_->created(context_, 0);
-  const Contexts::Life first = contexts_->life_of(context_);
+  const Contexts::Generation first = contexts_->generation_of(context_);
 
   contexts_->created(context_, 0);  // by another thread
   const Place second = place();
@@ -94,11 +94,11 @@ CUmemPoolProps on_device(int device) {
   return properties;
 }
 
-TEST(MemoryPoolsTest, APoolIsWhereItWasMadeUntilItIsDestroyed) {
-  MemoryPools pools;
+TEST(PoolDevicesTest, APoolIsWhereItWasMadeUntilItIsDestroyed) {
+  PoolDevices pools;
   const auto pool = handle<CUmemoryPool>(0x20);
   pools.created(pool, on_device(1));
-  const MemoryPools::Number newest = pools.newest();
+  const PoolDevices::Number newest = pools.newest();
   EXPECT_EQ(pools.device_of(pool), 1);
 
   pools.created(pool, on_device(2));  // by another thread, before the end was told
@@ -111,8 +111,8 @@ TEST(MemoryPoolsTest, APoolIsWhereItWasMadeUntilItIsDestroyed) {
   EXPECT_EQ(pools.device_of(pool), std::nullopt);
 }
 
-TEST(MemoryPoolsTest, TheDriverSaysWhereItsOwnPoolsAre) {
-  MemoryPools pools;
+TEST(PoolDevicesTest, TheDriverSaysWhereItsOwnPoolsAre) {
+  PoolDevices pools;
 
   EXPECT_EQ(pools.device_of(handle<CUmemoryPool>(kDefaultPool + 1)), 1);
   EXPECT_EQ(pools.device_of(handle<CUmemoryPool>(kDefaultPool + 2)), std::nullopt);
