@@ -36,8 +36,8 @@ Outcome CachingAllocator::State::allocate_otherwise(const Request& request) noex
               .tag = request.tag};
   if (!out.status.ok()) return out;
   MutexLock lock(mutex);
-  if (request.where.kind == Kind::pinned || request.whole) {
-    allocate_whole(request, out);
+  if (request.where.kind == Kind::pinned || request.dedicated) {
+    allocate_dedicated(request, out);
   } else {
     allocate(request, out);
   }
@@ -94,15 +94,16 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
 Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only only) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
   if (only != Only::device && pinned_range.contains(address) &&
-      free_whole(Kind::pinned, address, when, out)) {
+      free_dedicated(Kind::pinned, address, when, out)) {
     return out;
   }
   if (only == Only::pinned) return out;
-  if (whole_range.contains(address) && free_whole(Kind::device, address, when, out)) return out;
+  if (dedicated_range.contains(address) && free_dedicated(Kind::device, address, when, out))
+    return out;
   free(address, when, out);
   // It may have been set apart between the two steps of the free (note_export).
-  if (out.status.result == Result::invalid && whole_range.contains(address)) [[unlikely]] {
-    static_cast<void>(free_whole(Kind::device, address, when, out));
+  if (out.status.result == Result::invalid && dedicated_range.contains(address)) [[unlikely]] {
+    static_cast<void>(free_dedicated(Kind::device, address, when, out));
   }
   if (fault(Fault::double_free) && out.status.result == Result::invalid) out.status = {};
   return out;
@@ -110,7 +111,7 @@ Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only
 
 // Ok: what was submitted has finished; at_reuse: that is proved later.
 Reply CachingAllocator::State::wait_at_free(Place where) noexcept {
-  if (reuse == Reuse::at_free) [[likely]]
+  if (reuse == ReuseTime::at_free) [[likely]]
     return backend.wait(where);
   return {{backend.may_wait(where) ? Result::ok : Result::forbidden, 0}, 0};
 }
@@ -185,7 +186,7 @@ void CachingAllocator::trim() noexcept {
 void CachingAllocator::trim_pinned(Place where) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  if (state_->may_release(where)) state_->release_idle_whole(where, out);
+  if (state_->may_release(where)) state_->release_idle_dedicated(where, out);
 }
 
 std::uint64_t CachingAllocator::forget_place(Place where) noexcept {

@@ -18,8 +18,8 @@ struct Request {
   std::size_t bytes = 0;
   Tag tag = 0;
   // Device memory: a segment of exactly `bytes`, with no other block in it ever, so that others can
-  // be given the segment. Reused whole, for whole requests of the same bytes.
-  bool whole = false;
+  // be given the segment. Reused for dedicated requests of the same bytes only.
+  bool dedicated = false;
 };
 
 // Where the memory of an allocation came from.
@@ -59,8 +59,8 @@ struct Found {
   bool owned = false;  // inside one of our segments, live or free: not the driver's business
   bool live = false;   // inside a block that the program holds
   bool direct = false;
-  bool whole = false;     // its block is the whole segment
-  bool exported = false;  // see CachingAllocator::note_export
+  bool dedicated = false;  // its segment holds no other block
+  bool exported = false;   // see CachingAllocator::note_export
   Place where{};
   Address segment = 0;
   std::uint64_t segment_bytes = 0;
@@ -84,7 +84,7 @@ class CachingAllocator {
   void join(Tag tag, const Groups& groups) noexcept;
 
   // bytes > 0. Out of memory: cached segments go back, once more, then the backend's own refusal;
-  // code 0 when a limit of ours refused and the backend was not asked. Reuse::at_reuse: a block
+  // code 0 when a limit of ours refused and the backend was not asked. ReuseTime::at_reuse: a block
   // whose last free nothing proves finished is waited for, and every 64th hit asks for a sticky
   // error; when that fails the block is free again (counted as allocated and freed). 2^60 bytes and
   // more are refused uncounted. Kinds other than Kind::device and Kind::pinned: Result::failed.
@@ -92,7 +92,7 @@ class CachingAllocator {
   [[nodiscard]] Outcome allocate(const Request& request) noexcept;
 
   // `address` must be the exact start of a live block, else Result::invalid and nothing changes.
-  // Reuse::at_free: waits for the device first (effect of the real call). A failed wait (sticky
+  // ReuseTime::at_free: waits for the device first (effect of the real call). A failed wait (sticky
   // error) frees nothing and returns the backend's code. While a capture forbids waits the block
   // stays pending and is completed by a later call.
   // Wait::later: an order elsewhere (a stream's) says when the block may be reused; it stays
@@ -127,7 +127,8 @@ class CachingAllocator {
 
   // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
   // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no
-  // other proof then (Reuse::at_reuse). One for any place of pinned memory counts for all of it.
+  // other proof then (ReuseTime::at_reuse). One for any place of pinned memory counts for all of
+  // it.
   [[nodiscard]] std::uint32_t begin_wait(Place where) noexcept;
   void end_wait(Place where, std::uint32_t number) noexcept;
 
@@ -142,7 +143,7 @@ class CachingAllocator {
 
   // The program is about to let others reach the memory around `address`: another process, another
   // device, the hardware. From now on its segment goes back to the backend when its block is freed,
-  // instead of being kept for reuse. Only for live blocks that are whole segments; else nothing
+  // instead of being kept for reuse. Only for live blocks alone in their segments; else nothing
   // changes, nor when our own memory is exhausted. What is found tells (`exported`).
   [[nodiscard]] Found note_export(Address address) noexcept;
 
@@ -157,12 +158,12 @@ class CachingAllocator {
 
   // The device seems to end here: requests that all memory on it that we know of leaves no room for
   // are refused, without asking the backend. Call it before the device is used.
-  void limit_device(std::uint16_t device, std::uint64_t bytes) noexcept;
+  void set_capacity(std::uint16_t device, std::uint64_t bytes) noexcept;
   // Keeps room for direct memory, until adopt() or end_promise(). False: there is none, even with
   // idle segments given back.
   [[nodiscard]] bool promise(Promise promise) noexcept;
   void end_promise(Promise promise) noexcept;
-  [[nodiscard]] DeviceRoom room(std::uint16_t device) const noexcept;
+  [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const noexcept;
 
   void reset_peaks() noexcept;
   void reset_accumulated() noexcept;

@@ -5,19 +5,19 @@
 
 namespace vramscope {
 
-void CachingAllocator::limit_device(std::uint16_t device, std::uint64_t bytes) noexcept {
+void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.set_limit(device, bytes);
+  state_->accounts.set_capacity(device, bytes);
 }
 
 bool CachingAllocator::promise(Promise promise) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  if (!state_->accounts.has_room(promise.device, promise.bytes)) {
+  if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
     static_cast<void>(state_->give_up_held(promise.device));
     static_cast<void>(state_->release_idle(promise.device, out));
   }
-  if (!state_->accounts.has_room(promise.device, promise.bytes)) {
+  if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
     state_->accounts.count_refusal(promise.device);
     return false;
   }
@@ -39,9 +39,9 @@ bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
   return state_->accounts.held_bytes(device) < held;
 }
 
-DeviceRoom CachingAllocator::room(std::uint16_t device) const noexcept {
+DeviceCapacity CachingAllocator::capacity(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  return state_->accounts.room(device);
+  return state_->accounts.capacity(device);
 }
 
 }  // namespace vramscope

@@ -23,7 +23,7 @@ inline Outcome CachingAllocator::State::allocate_usually(const Request& request)
   {
     MutexLock lock(mutex);
     PlaceMemory* const place = usual_place;
-    if (place && place->place == request.where && !request.whole &&
+    if (place && place->place == request.where && !request.dedicated &&
         request.bytes - 1 < kMaxBlockBytes && blocks.is_prepared() &&
         accounts.is_prepared(request.tag)) [[likely]] {
       const std::uint64_t rounded = round_request(request.bytes);
@@ -61,8 +61,8 @@ inline Outcome CachingAllocator::State::hit(PlaceMemory& place, PoolClass pool,
 // life after the wait did is not the one that the program meant.
 inline Outcome CachingAllocator::State::free_usually(Address address, Only only) noexcept {
   const std::uint64_t packed = sole_place.load(std::memory_order_acquire);
-  if (packed != kSeveralPlaces && device_range.contains(address) && !whole_range.contains(address))
-      [[likely]] {
+  if (packed != kSeveralPlaces && device_range.contains(address) &&
+      !dedicated_range.contains(address)) [[likely]] {
     const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
     const Reply waited = backend.wait(Place::unpack(packed));
     if (waited.status.ok()) [[likely]] {
@@ -120,7 +120,7 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
                                       std::uint64_t serial, Waits::Number freed) {
   const CountedBlock block = counted(blocks[entry.block]);
-  if (reuse == Reuse::at_reuse) Pools::number(blocks, entry.block, freed);
+  if (reuse == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
   release(place, entry);
   accounts.ended(place.accounts, block.tag, block.requested, serial);
 }

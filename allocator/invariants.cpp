@@ -146,16 +146,16 @@ std::string CachingAllocator::State::check_invariants() const {
     }
   }
   if (reachable != blocks.address_count()) return "addresses are mapped that no block has";
-  const std::size_t of_one_block = direct_count() + pinned.all().size() + whole.all().size();
+  const std::size_t of_one_block = direct_count() + pinned.all().size() + dedicated.all().size();
   if (now.blocks.size() - of_one_block + records_aside != blocks.block_count()) {
     return "records are lost";
   }
-  std::map<std::uint16_t, std::uint64_t> idle_whole;
-  for (const auto& [address, block] : whole.all()) {
-    if (block.state == BlockState::inactive) idle_whole[block.where.device] += block.bytes;
+  std::map<std::uint16_t, std::uint64_t> idle_dedicated;
+  for (const auto& [address, block] : dedicated.all()) {
+    if (block.state == BlockState::inactive) idle_dedicated[block.where.device] += block.bytes;
   }
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
-    if (whole.idle_bytes(i) != idle_whole[i]) {
+    if (dedicated.idle_bytes(i) != idle_dedicated[i]) {
       return "bytes of idle dedicated segments differ from a recount";
     }
   }

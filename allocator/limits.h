@@ -12,7 +12,7 @@
 namespace vramscope {
 
 // When what was submitted before a free is waited for: a property of an allocator for all its life.
-enum class Reuse : std::uint8_t {
+enum class ReuseTime : std::uint8_t {
   at_free,   // by the free, as the driver's own does in practice
   at_reuse,  // by the allocation that is handed the block next
 };
@@ -47,7 +47,7 @@ struct Limits {
   bool throw_on_cudamalloc_oom = false;
 
   // Read when the allocator is made; changing it later has no effect. Placement is the same.
-  Reuse reuse = Reuse::at_free;
+  ReuseTime reuse = ReuseTime::at_free;
 
   // Pinned memory: requests above are not rounded to a power of two; blocks above are not kept
   // (nor rounded).

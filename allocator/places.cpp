@@ -66,12 +66,12 @@ void CachingAllocator::State::note_usual_places() {
     if (place) sole = place.get();
   }
   const bool is_sole = sole && !several && sole->first_pending == kNoBlock;
-  const bool usable = is_sole && held_up_to == 0 && reuse == Reuse::at_free;
+  const bool usable = is_sole && held_up_to == 0 && reuse == ReuseTime::at_free;
   sole_place.store(usable ? sole->place.packed() : kSeveralPlaces, std::memory_order_release);
   sole_memory = usable ? sole : nullptr;
   PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
   const bool is_plain = last && last->first_pending == kNoBlock && plain_hits;
-  usual_place = is_plain && reuse == Reuse::at_free ? last : nullptr;
+  usual_place = is_plain && reuse == ReuseTime::at_free ? last : nullptr;
 }
 
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
@@ -86,7 +86,7 @@ void CachingAllocator::State::forget_place(Place where) {
     if (it->second.where == where) forget_direct(it, Ended::lost);
     it = next;
   }
-  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_whole(where);
+  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_dedicated(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
   complete_pending(*place, place->newest_pending);
@@ -137,7 +137,7 @@ void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t
     if (static_cast<std::int32_t>(newest - life.right) < 0) break;  // freed after the wait began
     place.first_pending = life.left;
     if (life.left == kNoBlock) place.last_pending = kNoBlock;
-    if (reuse == Reuse::at_reuse) Pools::number(blocks, block, place.waits.now());
+    if (reuse == ReuseTime::at_reuse) Pools::number(blocks, block, place.waits.now());
     const SplitChange split =
         place.pools.give_back(b.pool(), blocks, blocks.find_entry(b.address()));
     accounts.reusable(place.place, counted(b), split);
@@ -168,7 +168,7 @@ bool CachingAllocator::State::give_up_held(std::uint16_t device) {
   bool kept = false;
   for (const auto& place : places) {
     if (!place || place->place.device != device) continue;
-    kept |= place->first_pending != kNoBlock || whole.has_pending(place->place);
+    kept |= place->first_pending != kNoBlock || dedicated.has_pending(place->place);
   }
   if (kept) hold_up_to(0);
   return kept;

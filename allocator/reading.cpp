@@ -20,7 +20,7 @@ BlockSnapshot describe(const Block& b) {
           .state = b.state()};
 }
 
-BlockSnapshot describe(const WholeBlock& b) {
+BlockSnapshot describe(const DedicatedBlock& b) {
   return {.address = b.address,
           .size = b.bytes,
           .requested_size = b.requested,
@@ -55,14 +55,14 @@ bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
 }  // namespace
 
 bool CachingAllocator::may_own(Address address) const noexcept {
-  return state_->device_range.contains(address) || state_->whole_range.contains(address) ||
+  return state_->device_range.contains(address) || state_->dedicated_range.contains(address) ||
          state_->pinned_range.contains(address);
 }
 
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);
-  static_cast<void>(state_->find_owned(address, found) || state_->find_whole(address, found) ||
+  static_cast<void>(state_->find_owned(address, found) || state_->find_dedicated(address, found) ||
                     state_->find_pinned(address, found) ||
                     state_->find_direct(Space::memory, address, found));
   return found;
@@ -70,7 +70,7 @@ Found CachingAllocator::find(Address address) const noexcept {
 
 bool CachingAllocator::try_find(Address address, Found& found) const noexcept {
   if (!state_->mutex.try_lock()) return false;
-  static_cast<void>(state_->find_owned(address, found) || state_->find_whole(address, found) ||
+  static_cast<void>(state_->find_owned(address, found) || state_->find_dedicated(address, found) ||
                     state_->find_pinned(address, found));
   state_->mutex.unlock();
   return true;
@@ -89,7 +89,7 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
   const Block& b = blocks[i];
   found.owned = true;
   found.live = b.is_live();
-  found.whole = !b.is_part();
+  found.dedicated = !b.is_part();
   found.where = places[segment.slot]->place;
   found.segment = start;
   found.segment_bytes = segment.bytes;
@@ -100,11 +100,11 @@ bool CachingAllocator::State::find_owned(Address address, Found& found) const {
 
 namespace {
 
-bool describe(const WholeBlock* block, Found& found) {
+bool describe(const DedicatedBlock* block, Found& found) {
   if (!block) return false;
   found.owned = true;
   found.live = block->is_live();
-  found.whole = true;
+  found.dedicated = true;
   found.exported = found.live && block->exported;
   found.where = block->where;
   found.segment = block->address;
@@ -116,8 +116,8 @@ bool describe(const WholeBlock* block, Found& found) {
 
 }  // namespace
 
-bool CachingAllocator::State::find_whole(Address address, Found& found) const {
-  return describe(whole.find_around(address), found);
+bool CachingAllocator::State::find_dedicated(Address address, Found& found) const {
+  return describe(dedicated.find_around(address), found);
 }
 
 bool CachingAllocator::State::find_pinned(Address address, Found& found) const {
@@ -151,12 +151,13 @@ std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device)
 
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  return state_->idle_bytes_of_pools(device) + state_->whole.idle_bytes(device);
+  return state_->idle_bytes_of_pools(device) + state_->dedicated.idle_bytes(device);
 }
 
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  return state_->idle_bytes_of_pools(device) + state_->whole.idle_granules(device) * kGranularity;
+  return state_->idle_bytes_of_pools(device) +
+         state_->dedicated.idle_granules(device) * kGranularity;
 }
 
 bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {
@@ -185,7 +186,7 @@ std::size_t CachingAllocator::State::direct_count() const {
 Snapshot CachingAllocator::State::snapshot() const {
   Snapshot out;
   accounts.describe(out);
-  const std::size_t of_one_block = direct_count() + pinned.all().size() + whole.all().size();
+  const std::size_t of_one_block = direct_count() + pinned.all().size() + dedicated.all().size();
   out.segments.reserve(segments.size() + of_one_block);
   out.blocks.reserve(blocks.block_count() + of_one_block);
   for (const auto& [address, segment] : segments) {
@@ -201,7 +202,7 @@ Snapshot CachingAllocator::State::snapshot() const {
                             .total_size = block.bytes,
                             .is_small = pool_class(block.bytes) == PoolClass::small});
   }
-  for (const auto& [address, block] : whole.all()) {
+  for (const auto& [address, block] : dedicated.all()) {
     out.segments.push_back({.place = block.where,
                             .address = address,
                             .total_size = block.bytes,
@@ -223,7 +224,7 @@ Snapshot CachingAllocator::State::snapshot() const {
     BlockIndex i = segment.first_block;
     segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
     if (segment.place.kind == Kind::pinned && !segment.is_direct) {
-      const WholeBlock& block = pinned.all().at(segment.address);
+      const DedicatedBlock& block = pinned.all().at(segment.address);
       add_block(out, segment, describe(block),
                 block.is_live() ? accounts.born_ns(block.serial) : 0);
       continue;
@@ -235,7 +236,7 @@ Snapshot CachingAllocator::State::snapshot() const {
       continue;
     }
     if (segment.is_dedicated) {
-      const WholeBlock& block = whole.all().at(segment.address);
+      const DedicatedBlock& block = dedicated.all().at(segment.address);
       add_block(out, segment, describe(block),
                 block.is_live() ? accounts.born_ns(block.serial) : 0);
       continue;

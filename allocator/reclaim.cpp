@@ -33,7 +33,7 @@ bool CachingAllocator::State::release_idle(std::uint16_t device, Outcome& out) {
     drain_pending(where, out);
     release_where(
         where, [](const Segment&, std::uint32_t) { return true; }, out);
-    release_idle_whole(where, out);
+    release_idle_dedicated(where, out);
   }
   return counted;
 }

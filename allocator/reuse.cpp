@@ -52,19 +52,19 @@ bool CachingAllocator::State::prove(BlockIndex block, Outcome& out) {
   return !is_ours || answer == Answer::error;
 }
 
-// A place of whole blocks stays while it has some, hence its account of waits.
-bool CachingAllocator::State::prove_whole(const WholeBlock& block, Outcome& out) {
+// A place of dedicated blocks stays while it has some, hence its account of waits.
+bool CachingAllocator::State::prove_dedicated(const DedicatedBlock& block, Outcome& out) {
   const std::uint64_t serial = block.serial;
   const bool must_wait = !waits_of(out.where).cover(block.freed);
   const Waits::Number number = must_wait ? waits_of(out.where).begin() : 0;
   const Answer answer = ask(out.where, must_wait, out);
-  WholeBlock* now = wholes(out.where.kind).find(out.address);
+  DedicatedBlock* now = dedicated_of(out.where.kind).find(out.address);
   const bool is_ours = now && now->is_live() && now->serial == serial;
   if (is_ours && answer == Answer::fine) {
     if (must_wait) waits_of(out.where).end(number);
     return true;
   }
-  if (is_ours) put_back_whole(*now);
+  if (is_ours) put_back_dedicated(*now);
   if (!is_ours) out.status = {Result::failed, 0};
   take_back(out);
   return !is_ours || answer == Answer::error;

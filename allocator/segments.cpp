@@ -78,7 +78,7 @@ Address CachingAllocator::State::reserve(Place where, std::uint64_t bytes, Outco
     out.status = {Result::out_of_memory, out.status.code};  // the backend's refusal, if any, stays
     return 0;
   }
-  out.by_limit = !accounts.has_room(where.device, bytes);
+  out.by_limit = !accounts.has_capacity(where.device, bytes);
   if (out.by_limit) {
     out.status = {Result::out_of_memory, out.status.code};
     return 0;
@@ -141,7 +141,7 @@ BlockIndex CachingAllocator::State::add_segment(Place where, PoolClass pool, Add
 bool CachingAllocator::State::is_fresh(Kind kind, Address address, std::uint64_t bytes) const {
   if (address == 0 || address > ~Address{0} - bytes) return false;
   if (kind == Kind::pinned) return !pinned.overlaps(address, bytes);
-  if (whole.overlaps(address, bytes)) return false;
+  if (dedicated.overlaps(address, bytes)) return false;
   const auto above = segments.lower_bound(address);
   if (above != segments.end() && above->first < address + bytes) return false;
   if (above == segments.begin()) return true;

@@ -59,7 +59,7 @@ struct TagTotals {
   std::uint64_t total_bytes = 0;
   std::uint64_t total_count = 0;
   Lifetimes lifetimes{};  // of what was freed
-  Past past{};            // live bytes; all tags that joined groups have the same intervals
+  History history{};      // live bytes; all tags that joined groups have the same intervals
 };
 
 // Totals of one kind of memory on one device (device 0 for host kinds). Bytes are requested bytes.
@@ -89,7 +89,7 @@ struct DeviceSnapshot {
 };
 
 // How much of a device may be used, in bytes, and how much is.
-struct DeviceRoom {
+struct DeviceCapacity {
   std::uint64_t limit = Limits::kUnlimited;
   std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind
   std::uint64_t refusals = 0;  // requests that found no room, idle segments given back

@@ -20,7 +20,7 @@
 #include "allocator/limits.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/pool.h"
-#include "allocator/waits.h"
+#include "allocator/pool/waits.h"
 
 namespace vramscope {
 
@@ -140,16 +140,17 @@ struct CachingAllocator::State {
   }
   // What a block carries that is freed now: a wait has just finished, or is still to come.
   [[nodiscard]] Waits::Number number_of_free(const Waits& waits) const VRAMSCOPE_REQUIRES(mutex) {
-    return reuse == Reuse::at_free ? waits.settled() : waits.now();
+    return reuse == ReuseTime::at_free ? waits.settled() : waits.now();
   }
   // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
   // false means that nothing may be asked now and the block was put back.
   [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
     if (fault(Fault::reuse_unproved)) return true;
-    return reuse == Reuse::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
+    return reuse == ReuseTime::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
   }
   [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool prove_whole(const WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool prove_dedicated(const DedicatedBlock& block, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(mutex);
   enum class Answer : std::uint8_t { fine, error, not_now };
   [[nodiscard]] Answer ask(Place where, bool must_wait, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -228,27 +229,28 @@ struct CachingAllocator::State {
   void each_idle_large(Place where, Look look) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] std::uint32_t age(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
 
-  // whole_memory.cpp. Those that take an Outcome unlock.
-  void allocate_whole(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void hand_out_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void put_back_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_whole(Kind kind, Address address, Wait when, Outcome& out) noexcept;
-  void begin_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void complete_free_whole(WholeBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Status complete_pending_whole(Place where, std::uint32_t newest, std::uint32_t own,
-                                              Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void drain_pending_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  Returned release_whole(WholeBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_idle_whole(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void forget_whole(Place where) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
+  // dedicated_memory.cpp. Those that take an Outcome unlock.
+  void allocate_dedicated(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void hand_out_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void put_back_dedicated(DedicatedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool free_dedicated(Kind kind, Address address, Wait when, Outcome& out) noexcept;
+  void begin_free_dedicated(DedicatedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  void complete_free_dedicated(DedicatedBlock& block) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Status complete_pending_dedicated(Place where, std::uint32_t newest,
+                                                  std::uint32_t own, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  void drain_pending_dedicated(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  Returned release_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void release_idle_dedicated(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void forget_dedicated(Place where) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] DedicatedBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
 
-  // whole_segments.cpp. All unlock.
-  [[nodiscard]] WholeBlock* obtain_dedicated(Place where, std::uint64_t bytes, Outcome& out)
+  // dedicated_segments.cpp. All unlock.
+  [[nodiscard]] DedicatedBlock* obtain_dedicated(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* obtain_pinned(Place where, std::uint64_t bytes, Outcome& out)
+  [[nodiscard]] DedicatedBlock* obtain_pinned(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] WholeBlock* attempt_whole(Place where, std::uint64_t bytes, Outcome& out)
+  [[nodiscard]] DedicatedBlock* attempt_dedicated(Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
 
   // direct_memory.cpp
@@ -264,7 +266,7 @@ struct CachingAllocator::State {
   [[nodiscard]] std::uint64_t idle_bytes_of_pools(std::uint16_t device) const
       VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_whole(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool find_dedicated(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] bool find_direct(Space space, Address address, Found& found) const
       VRAMSCOPE_REQUIRES(mutex);
@@ -273,8 +275,8 @@ struct CachingAllocator::State {
   // invariants.cpp
   [[nodiscard]] std::string check_invariants() const VRAMSCOPE_REQUIRES(mutex);
 
-  [[nodiscard]] WholeBlocks& wholes(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
-    return kind == Kind::pinned ? pinned : whole;
+  [[nodiscard]] DedicatedBlocks& dedicated_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
+    return kind == Kind::pinned ? pinned : dedicated;
   }
 
   [[nodiscard]] Directs& directs_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
@@ -287,7 +289,7 @@ struct CachingAllocator::State {
   static constexpr std::uint32_t kHitsPerProbe = 64;
 
   Backend& backend;
-  const Reuse reuse;
+  const ReuseTime reuse;
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
@@ -303,9 +305,9 @@ struct CachingAllocator::State {
   std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
   Directs::node_type spare VRAMSCOPE_GUARDED_BY(mutex);  // of the last one that ended: no malloc
   Accounts accounts VRAMSCOPE_GUARDED_BY(mutex);
-  WholeBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
-  WholeBlocks whole VRAMSCOPE_GUARDED_BY(mutex);   // dedicated device memory
-  Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);  // each covers all pinned memory
+  DedicatedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
+  DedicatedBlocks dedicated VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory
+  Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);         // each covers all pinned memory
   std::uint32_t hits_unasked VRAMSCOPE_GUARDED_BY(mutex) = 0;
   // Allocations up to this number may be named in a graph of the program; 0: there is none.
   std::uint64_t held_up_to VRAMSCOPE_GUARDED_BY(mutex) = 0;
@@ -316,7 +318,7 @@ struct CachingAllocator::State {
   // nothing will be, and a free waits.
   std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
   AddressRange device_range;  // all our segments of pools ever lie in it
-  AddressRange whole_range;
+  AddressRange dedicated_range;
   AddressRange pinned_range;
 };
 

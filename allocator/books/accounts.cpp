@@ -76,7 +76,7 @@ void Accounts::freed(Place where, const CountedBlock& block, std::uint64_t seria
 
 void Accounts::detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
                            std::uint64_t serial) {
-  births_.note(serial, call_time_ns);
+  birth_times_.note(serial, call_time_ns);
   ledger_.detail_allocation(account, tag, requested);
 }
 
@@ -142,7 +142,7 @@ void Accounts::change_host_active(std::uint64_t bytes, Stat::Change how) {
 // A direct segment counts as one, but not against the limit on segments of ours.
 void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) rooms_[where.device].direct += bytes;
+  if (takes_device_memory(where.kind)) capacities_[where.device].direct += bytes;
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::increase);
   } else if (is_host(where.kind)) {
@@ -159,7 +159,7 @@ void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint6
 
 void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) rooms_[where.device].direct -= bytes;
+  if (takes_device_memory(where.kind)) capacities_[where.device].direct -= bytes;
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::decrease);
   } else if (is_host(where.kind)) {
@@ -173,21 +173,21 @@ void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint6
 }
 
 std::uint64_t Accounts::held_bytes(std::uint16_t device) const {
-  const Room& room = rooms_[device];
+  const Capacity& capacity = capacities_[device];
   const DeviceAccount* ours = devices_[device].get();
-  return room.direct + room.promised + (ours ? ours->reserved + ours->awaited : 0);
+  return capacity.direct + capacity.promised + (ours ? ours->reserved + ours->awaited : 0);
 }
 
-bool Accounts::has_room(std::uint16_t device, std::uint64_t bytes) const {
-  const std::uint64_t limit = rooms_[device].limit;
+bool Accounts::has_capacity(std::uint16_t device, std::uint64_t bytes) const {
+  const std::uint64_t limit = capacities_[device].limit;
   if (limit == Limits::kUnlimited) return true;
   const std::uint64_t held = held_bytes(device);
   return held <= limit && bytes <= limit - held;
 }
 
-DeviceRoom Accounts::room(std::uint16_t device) const {
-  const Room& room = rooms_[device];
-  return {.limit = room.limit, .held = held_bytes(device), .refusals = room.refusals};
+DeviceCapacity Accounts::capacity(std::uint16_t device) const {
+  const Capacity& capacity = capacities_[device];
+  return {.limit = capacity.limit, .held = held_bytes(device), .refusals = capacity.refusals};
 }
 
 void Accounts::reset_peaks() {

@@ -57,7 +57,7 @@ class Accounts {
     return {*devices_[where.device], ledger_.account_of(where)};
   }
 
-  // Room for this tag's totals: see Ledger.
+  // Capacity for this tag's totals: see Ledger.
   [[nodiscard]] bool is_prepared(Tag tag) const { return ledger_.is_prepared(tag); }
   [[nodiscard]] bool prepare(Tag tag) noexcept { return ledger_.prepare(tag); }
   void join(Tag tag, const Groups& groups) noexcept { ledger_.join(tag, groups); }
@@ -118,18 +118,24 @@ class Accounts {
 
   // What all memory on a device may add up to, and does: ours, the program's own, and what either
   // is about to get.
-  void set_limit(std::uint16_t device, std::uint64_t bytes) { rooms_[device].limit = bytes; }
-  [[nodiscard]] std::uint64_t limit(std::uint16_t device) const { return rooms_[device].limit; }
-  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const;
-  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t bytes) const;
-  [[nodiscard]] DeviceRoom room(std::uint16_t device) const;
-  void begin_promise(std::uint16_t device, std::uint64_t bytes) {
-    rooms_[device].promised += bytes;
+  void set_capacity(std::uint16_t device, std::uint64_t bytes) {
+    capacities_[device].limit = bytes;
   }
-  void end_promise(std::uint16_t device, std::uint64_t bytes) { rooms_[device].promised -= bytes; }
-  void count_refusal(std::uint16_t device) { ++rooms_[device].refusals; }
+  [[nodiscard]] std::uint64_t limit(std::uint16_t device) const {
+    return capacities_[device].limit;
+  }
+  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const;
+  [[nodiscard]] bool has_capacity(std::uint16_t device, std::uint64_t bytes) const;
+  [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
+  void begin_promise(std::uint16_t device, std::uint64_t bytes) {
+    capacities_[device].promised += bytes;
+  }
+  void end_promise(std::uint16_t device, std::uint64_t bytes) {
+    capacities_[device].promised -= bytes;
+  }
+  void count_refusal(std::uint16_t device) { ++capacities_[device].refusals; }
   [[nodiscard]] std::uint64_t direct_bytes(std::uint16_t device) const {
-    return rooms_[device].direct;
+    return capacities_[device].direct;
   }
 
   // Everything, or what is known of one device's memory of Kind::device, or of the host's.
@@ -144,14 +150,14 @@ class Accounts {
   [[nodiscard]] bool read(HostStatistics& out) const;
   // All but segments and blocks; may throw bad_alloc.
   void describe(Snapshot& out) const;
-  // When a numbered allocation was made; a lower bound for old ones (see Births).
+  // When a numbered allocation was made; a lower bound for old ones (see BirthTimes).
   [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const {
-    return births_.time_of(serial);
+    return birth_times_.time_of(serial);
   }
 
  private:
   // What counts against a device's limit besides segments of ours.
-  struct Room {
+  struct Capacity {
     std::uint64_t limit = Limits::kUnlimited;
     std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
     std::uint64_t promised = 0;  // that it is about to get
@@ -174,9 +180,9 @@ class Accounts {
   std::uint64_t oversize_from_;
   const std::int64_t max_split_size_at_start_;  // what the statistics name; unlimited is -1
   Ledger ledger_;
-  Births births_;
+  BirthTimes birth_times_;
   std::array<std::unique_ptr<DeviceAccount>, kMaxDevices> devices_;
-  std::array<Room, kMaxDevices> rooms_;
+  std::array<Capacity, kMaxDevices> capacities_;
   HostStatistics host_;
   bool host_used_ = false;
 };

@@ -8,7 +8,7 @@ namespace vramscope {
 
 constinit thread_local std::uint64_t call_time_ns = 0;
 
-void Births::note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept {
+void BirthTimes::note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept {
   if (times_.size() == 0) {
     first_ns_ = ns;
     if (!times_.grow_to(kRing * kLevels)) return;
@@ -20,7 +20,7 @@ void Births::note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept {
   }
 }
 
-std::uint64_t Births::time_of(std::uint64_t serial) const noexcept {
+std::uint64_t BirthTimes::time_of(std::uint64_t serial) const noexcept {
   const std::uint64_t age = newest_ - serial;
   for (unsigned level = 0; level < kLevels && times_.size() != 0; ++level) {
     const unsigned shift = level * kStrideBits;

@@ -13,7 +13,7 @@ namespace vramscope {
 // Rings of times: the first knows each of the last 1024 allocations, the next each 8th of the last
 // 8192, and so on. Without memory for them every allocation is as old as the first.
 // Threads: one at a time.
-class Births {
+class BirthTimes {
  public:
   // Allocation `serial`, the one after the last, began at `ns`.
   void note(std::uint64_t serial, std::uint64_t ns) noexcept {

@@ -4,7 +4,7 @@
 
 namespace vramscope {
 
-void Past::advance(std::uint64_t at, std::uint64_t before) noexcept {
+void History::advance(std::uint64_t at, std::uint64_t before) noexcept {
   while (at >> (kFirstWidthBits + doublings) > kIntervals) {
     used /= 2;  // one without a neighbour is a part of an interval that is not over
     for (std::size_t i = 0; i < used; ++i) last[i] = last[2 * i + 1];

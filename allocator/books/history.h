@@ -9,9 +9,9 @@
 namespace vramscope {
 
 // Intervals that are over; when there are too many, two become one. All that look at the same time
-// have the same intervals. Zero bytes are a past in which there was nothing.
+// have the same intervals. Zero bytes are a history in which there was nothing.
 // Times are nanoseconds since a beginning that all share. Threads: one at a time.
-struct Past {
+struct History {
   static constexpr std::size_t kIntervals = 8;
   static constexpr unsigned kFirstWidthBits = 22;  // 4 ms
 

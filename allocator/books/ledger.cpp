@@ -19,7 +19,7 @@ bool Ledger::grow(Tag tag) noexcept {
 
 void Ledger::join(Tag tag, const Groups& groups) noexcept {
   const Group highest = *std::max_element(groups.begin(), groups.end());
-  if (!prepare(tag) || !pasts_.grow_to(std::size_t{tag} + 1) ||
+  if (!prepare(tag) || !histories_.grow_to(std::size_t{tag} + 1) ||
       !groups_.grow_to(std::size_t{highest} + 1))
     return;
   details_[tag].groups = groups;
@@ -89,7 +89,7 @@ void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) n
     totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
   }
   note(account, account.current_bytes() - bytes);
-  note_past(tag, live_bytes(tag) - bytes);
+  note_history(tag, live_bytes(tag) - bytes);
 }
 
 void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -97,7 +97,7 @@ void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) n
     if (group != 0) groups_[group].live_bytes -= bytes;
   }
   note(account, account.current_bytes() + bytes);
-  note_past(tag, live_bytes(tag) + bytes);
+  note_history(tag, live_bytes(tag) + bytes);
 }
 
 void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -124,14 +124,14 @@ void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
 
 TimelineSnapshot Ledger::describe(const Timeline* timeline) const {
   if (timeline == nullptr) return {};
-  Timeline whole = *timeline;
-  const std::size_t used = whole.size();
-  if (used != 0) whole.advance(latest_ns_ - start_ns_, whole[used - 1].last);
+  Timeline complete = *timeline;
+  const std::size_t used = complete.size();
+  if (used != 0) complete.advance(latest_ns_ - start_ns_, complete[used - 1].last);
   TimelineSnapshot snapshot;
-  snapshot.bucket_ns = whole.bucket_ns();
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    snapshot.highest.push_back(whole[i].highest);
-    snapshot.last.push_back(whole[i].last);
+  snapshot.bucket_ns = complete.bucket_ns();
+  for (std::size_t i = 0; i < complete.size(); ++i) {
+    snapshot.highest.push_back(complete[i].highest);
+    snapshot.last.push_back(complete[i].last);
   }
   return snapshot;
 }
@@ -170,10 +170,10 @@ void Ledger::describe(Snapshot& snapshot) const {
   }
   for (std::size_t tag = 0; tag < std::min(tag_count_, details_.size()); ++tag) {
     snapshot.tags[tag].lifetimes = details_[tag].lifetimes;
-    if (tag == 0 || tag >= pasts_.size()) continue;
-    snapshot.tags[tag].past = pasts_[tag];
-    snapshot.tags[tag].past.note(std::max(latest_ns_, call_time_ns) - start_ns_,
-                                 live_bytes(static_cast<Tag>(tag)));
+    if (tag == 0 || tag >= histories_.size()) continue;
+    snapshot.tags[tag].history = histories_[tag];
+    snapshot.tags[tag].history.note(std::max(latest_ns_, call_time_ns) - start_ns_,
+                                    live_bytes(static_cast<Tag>(tag)));
   }
   snapshot.group_peaks.reserve(groups_.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {

@@ -57,7 +57,7 @@ class Ledger {
     }
   };
 
-  // Room for this tag. False: out of memory.
+  // Capacity for this tag. False: out of memory.
   [[nodiscard]] bool prepare(Tag tag) noexcept { return is_prepared(tag) || grow(tag); }
 
   [[nodiscard]] bool is_prepared(Tag tag) const { return tag < prepared_; }
@@ -139,15 +139,15 @@ class Ledger {
   [[nodiscard]] Holding& touch(Account& account, Tag tag);
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
   // `live`: what the tag held since its last change.
-  void note_past(Tag tag, std::uint64_t live) noexcept {
-    if (tag != 0 && tag < pasts_.size()) pasts_[tag].note(latest_ns_ - start_ns_, live);
+  void note_history(Tag tag, std::uint64_t live) noexcept {
+    if (tag != 0 && tag < histories_.size()) histories_[tag].note(latest_ns_ - start_ns_, live);
   }
   static void add(TagTotals& totals, const Holding& holding);
 
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
   MappedArray<Details> details_;
-  MappedArray<Past> pasts_;  // live bytes by tag, of those that joined
+  MappedArray<History> histories_;  // live bytes by tag, of those that joined
   bool keeps_details_ = false;
   std::size_t prepared_ = 0;         // tags that both have room for
   MappedArray<GroupTotals> groups_;  // [0] stays empty

@@ -1,4 +1,3 @@
-// Buckets of free whole blocks, and the queue of pending ones.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/dedicated/dedicated_blocks.h"
 
@@ -9,14 +8,15 @@
 
 namespace vramscope {
 
-WholeBlocks::Key WholeBlocks::key_of(Place where, std::uint64_t bytes) {
+DedicatedBlocks::Key DedicatedBlocks::key_of(Place where, std::uint64_t bytes) {
   return {where.context, where.kind == Kind::pinned ? std::bit_ceil(bytes) : bytes};
 }
 
-WholeBlock* WholeBlocks::add(Place where, Address address, std::uint64_t bytes) noexcept try {
+DedicatedBlock* DedicatedBlocks::add(Place where, Address address, std::uint64_t bytes) noexcept
+    try {
   if (address == 0 || address > ~Address{0} - bytes || overlaps(address, bytes)) return nullptr;
   Bucket& bucket = buckets_[key_of(where, bytes)];
-  WholeBlock& block = blocks_[address];
+  DedicatedBlock& block = blocks_[address];
   ++bucket.blocks;
   block.where = where;
   block.address = address;
@@ -26,39 +26,39 @@ WholeBlock* WholeBlocks::add(Place where, Address address, std::uint64_t bytes) 
   return nullptr;  // at most an empty bucket was left behind
 }
 
-void WholeBlocks::remove(WholeBlock& block) noexcept { destroy(set_aside(block)); }
+void DedicatedBlocks::remove(DedicatedBlock& block) noexcept { destroy(set_aside(block)); }
 
-WholeBlocks::Node WholeBlocks::set_aside(WholeBlock& block) noexcept {
+DedicatedBlocks::Node DedicatedBlocks::set_aside(DedicatedBlock& block) noexcept {
   return blocks_.extract(blocks_.find(block.address));
 }
 
-void WholeBlocks::destroy(Node node) noexcept {
-  const WholeBlock& block = node.mapped();
+void DedicatedBlocks::destroy(Node node) noexcept {
+  const DedicatedBlock& block = node.mapped();
   const auto bucket = buckets_.find(key_of(block.where, block.bytes));
   if (--bucket->second.blocks == 0) buckets_.erase(bucket);
 }
 
-bool WholeBlocks::restore(Node& node) noexcept {
-  WholeBlock& block = node.mapped();
+bool DedicatedBlocks::restore(Node& node) noexcept {
+  DedicatedBlock& block = node.mapped();
   if (overlaps(block.address, block.bytes)) return false;
   put_first(buckets_.find(key_of(block.where, block.bytes))->second, block);
   blocks_.insert(std::move(node));
   return true;
 }
 
-WholeBlock* WholeBlocks::take(Place where, std::uint64_t bytes) noexcept {
+DedicatedBlock* DedicatedBlocks::take(Place where, std::uint64_t bytes) noexcept {
   const auto bucket = buckets_.find(key_of(where, bytes));
   if (bucket == buckets_.end()) return nullptr;
-  return take_first(bucket->second, [=](const WholeBlock& block) {
+  return take_first(bucket->second, [=](const DedicatedBlock& block) {
     return block.bytes >= bytes && !block.exported;
   });
 }
 
-WholeBlock* WholeBlocks::take_any(Place where) noexcept {
+DedicatedBlock* DedicatedBlocks::take_any(Place where) noexcept {
   for (auto it = buckets_.lower_bound({where.context, 0});
        it != buckets_.end() && it->first.first == where.context; ++it) {
-    const auto any = [](const WholeBlock&) { return true; };
-    if (WholeBlock* block = take_first(it->second, any)) return block;
+    const auto any = [](const DedicatedBlock&) { return true; };
+    if (DedicatedBlock* block = take_first(it->second, any)) return block;
   }
   return nullptr;
 }
@@ -66,9 +66,9 @@ WholeBlock* WholeBlocks::take_any(Place where) noexcept {
 // Only pinned sizes that were not rounded, and exported segments that could not go back, need a
 // second look.
 template <class Wanted>
-WholeBlock* WholeBlocks::take_first(Bucket& bucket, Wanted wanted) noexcept {
-  WholeBlock* before = nullptr;
-  WholeBlock* block = bucket.first;
+DedicatedBlock* DedicatedBlocks::take_first(Bucket& bucket, Wanted wanted) noexcept {
+  DedicatedBlock* before = nullptr;
+  DedicatedBlock* block = bucket.first;
   while (block && !wanted(*block)) before = std::exchange(block, block->next);
   if (!block) return nullptr;
   (before ? before->next : bucket.first) = block->next;
@@ -78,7 +78,7 @@ WholeBlock* WholeBlocks::take_first(Bucket& bucket, Wanted wanted) noexcept {
   return block;
 }
 
-void WholeBlocks::put(WholeBlock& block) noexcept {
+void DedicatedBlocks::put(DedicatedBlock& block) noexcept {
   Bucket& bucket = buckets_.find(key_of(block.where, block.bytes))->second;
   if (block.where.kind == Kind::pinned || !bucket.first) return put_first(bucket, block);
   idle_[block.where.device] += block.bytes;
@@ -87,54 +87,54 @@ void WholeBlocks::put(WholeBlock& block) noexcept {
   bucket.last = &block;
 }
 
-void WholeBlocks::put_first(Bucket& bucket, WholeBlock& block) noexcept {
+void DedicatedBlocks::put_first(Bucket& bucket, DedicatedBlock& block) noexcept {
   idle_[block.where.device] += block.bytes;
   block.next = std::exchange(bucket.first, &block);
   if (!bucket.last) bucket.last = &block;
 }
 
-WholeBlock* WholeBlocks::find(Address address) noexcept {
+DedicatedBlock* DedicatedBlocks::find(Address address) noexcept {
   const auto it = blocks_.find(address);
   return it == blocks_.end() ? nullptr : &it->second;
 }
 
-WholeBlock* WholeBlocks::find_around(Address address) noexcept {
+DedicatedBlock* DedicatedBlocks::find_around(Address address) noexcept {
   const auto above = blocks_.upper_bound(address);
   if (above == blocks_.begin()) return nullptr;
-  WholeBlock& block = std::prev(above)->second;
+  DedicatedBlock& block = std::prev(above)->second;
   return address - block.address < block.bytes ? &block : nullptr;
 }
 
-const WholeBlock* WholeBlocks::find_around(Address address) const noexcept {
-  return const_cast<WholeBlocks*>(this)->find_around(address);
+const DedicatedBlock* DedicatedBlocks::find_around(Address address) const noexcept {
+  return const_cast<DedicatedBlocks*>(this)->find_around(address);
 }
 
-bool WholeBlocks::overlaps(Address address, std::uint64_t bytes) const noexcept {
+bool DedicatedBlocks::overlaps(Address address, std::uint64_t bytes) const noexcept {
   const auto above = blocks_.lower_bound(address);
   return (above != blocks_.end() && above->first < address + bytes) || find_around(address);
 }
 
-void WholeBlocks::add_pending(WholeBlock& block) noexcept {
+void DedicatedBlocks::add_pending(DedicatedBlock& block) noexcept {
   block.number = ++newest_pending_;
   block.next = nullptr;
   (last_pending_ ? last_pending_->next : first_pending_) = &block;
   last_pending_ = &block;
 }
 
-bool WholeBlocks::has_pending(Place where) const noexcept {
-  const WholeBlock* block = first_pending_;
+bool DedicatedBlocks::has_pending(Place where) const noexcept {
+  const DedicatedBlock* block = first_pending_;
   while (block && block->where != where) block = block->next;
   return block != nullptr;
 }
 
-WholeBlock* WholeBlocks::take_pending(Place where, std::uint32_t newest,
-                                      std::uint32_t own) noexcept {
-  const auto is_wanted = [&](const WholeBlock& block) {
+DedicatedBlock* DedicatedBlocks::take_pending(Place where, std::uint32_t newest,
+                                              std::uint32_t own) noexcept {
+  const auto is_wanted = [&](const DedicatedBlock& block) {
     const bool is_old = static_cast<std::int32_t>(newest - block.number) >= 0;
     return block.where == where && (is_old || block.number == own);
   };
-  WholeBlock* before = nullptr;
-  WholeBlock* block = first_pending_;
+  DedicatedBlock* before = nullptr;
+  DedicatedBlock* block = first_pending_;
   while (block && !is_wanted(*block)) before = std::exchange(block, block->next);
   if (!block) return nullptr;
   (before ? before->next : first_pending_) = block->next;
@@ -144,7 +144,7 @@ WholeBlock* WholeBlocks::take_pending(Place where, std::uint32_t newest,
 }
 
 // In the order of addresses a granule is shared with the neighbours only.
-std::uint64_t WholeBlocks::idle_granules(std::uint16_t device) const noexcept {
+std::uint64_t DedicatedBlocks::idle_granules(std::uint16_t device) const noexcept {
   std::uint64_t idle = 0;
   Address shared = ~Address{0};  // granule in which the last block ended
   bool is_idle = false;

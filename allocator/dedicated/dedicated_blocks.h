@@ -1,4 +1,5 @@
-// Blocks that are whole segments, pinned host memory and dedicated device memory: by address, and
+// Dedicated blocks, each of which has a segment to itself (pinned host memory, and device memory
+// that others may be given): by address, and
 // the free ones by size.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,14 +12,14 @@
 
 #include "allocator/books/accounts.h"
 #include "allocator/ground/place.h"
+#include "allocator/pool/waits.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
-#include "allocator/waits.h"
 
 namespace vramscope {
 
 // A block that is never cut and never merged.
-struct WholeBlock {
+struct DedicatedBlock {
   Place where;
   Address address = 0;
   std::uint64_t bytes = 0;
@@ -30,7 +31,7 @@ struct WholeBlock {
   bool exported = false;              // others may reach it: never reused, goes back when free
   std::uint32_t number = 0;           // of its free, while that is pending
   Waits::Number freed = 0;            // when it was freed
-  WholeBlock* next = nullptr;         // in its bucket, or in the order of pending frees
+  DedicatedBlock* next = nullptr;     // in its bucket, or in the order of pending frees
 
   [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }
   [[nodiscard]] CountedBlock counted() const { return {tag, pool, bytes, requested}; }
@@ -41,39 +42,39 @@ struct WholeBlock {
 // has one for each place and power of two, with the block freed last on top, as PyTorch's: it is
 // the likeliest to be warm. Blocks stay where they are while they exist.
 // Threads: one at a time.
-class WholeBlocks {
+class DedicatedBlocks {
  public:
   // A new block, not in any bucket, with room to put it into one later. nullptr: out of memory, or
   // a part of the range is a block's already.
-  [[nodiscard]] WholeBlock* add(Place where, Address address, std::uint64_t bytes) noexcept;
+  [[nodiscard]] DedicatedBlock* add(Place where, Address address, std::uint64_t bytes) noexcept;
   // The end of a block that is in no bucket.
-  void remove(WholeBlock& block) noexcept;
+  void remove(DedicatedBlock& block) noexcept;
   // The same in two steps: between them nobody finds it, and it can come back.
-  using Node = std::map<Address, WholeBlock>::node_type;
-  [[nodiscard]] Node set_aside(WholeBlock& block) noexcept;
+  using Node = std::map<Address, DedicatedBlock>::node_type;
+  [[nodiscard]] Node set_aside(DedicatedBlock& block) noexcept;
   void destroy(Node node) noexcept;
   // It is the first that will be taken of its bucket. False: its range is another's by now.
   [[nodiscard]] bool restore(Node& node) noexcept;
 
   // The first block of the bucket for `bytes` that is large enough and not exported, taken out.
-  [[nodiscard]] WholeBlock* take(Place where, std::uint64_t bytes) noexcept;
+  [[nodiscard]] DedicatedBlock* take(Place where, std::uint64_t bytes) noexcept;
   // Any block from the buckets of a place; nullptr: they are empty.
-  [[nodiscard]] WholeBlock* take_any(Place where) noexcept;
-  void put(WholeBlock& block) noexcept;
+  [[nodiscard]] DedicatedBlock* take_any(Place where) noexcept;
+  void put(DedicatedBlock& block) noexcept;
 
-  [[nodiscard]] WholeBlock* find(Address address) noexcept;  // exact
+  [[nodiscard]] DedicatedBlock* find(Address address) noexcept;  // exact
   // The one that the address lies in.
-  [[nodiscard]] WholeBlock* find_around(Address address) noexcept;
-  [[nodiscard]] const WholeBlock* find_around(Address address) const noexcept;
+  [[nodiscard]] DedicatedBlock* find_around(Address address) noexcept;
+  [[nodiscard]] const DedicatedBlock* find_around(Address address) const noexcept;
   [[nodiscard]] bool overlaps(Address address, std::uint64_t bytes) const noexcept;
 
   // Frees that nothing has proved complete yet, in their order.
-  void add_pending(WholeBlock& block) noexcept;
+  void add_pending(DedicatedBlock& block) noexcept;
   [[nodiscard]] bool has_pending(Place where) const noexcept;
-  // The first of a place that is no younger than the free numbered `newest`, or is the one numbered
+  // The first of a place that is no newer than the free numbered `newest`, or is the one numbered
   // `own`, taken out; nullptr: none.
-  [[nodiscard]] WholeBlock* take_pending(Place where, std::uint32_t newest,
-                                         std::uint32_t own) noexcept;
+  [[nodiscard]] DedicatedBlock* take_pending(Place where, std::uint32_t newest,
+                                             std::uint32_t own) noexcept;
   [[nodiscard]] std::uint32_t newest_pending() const { return newest_pending_; }
   // A number that is older than every free still pending.
   [[nodiscard]] std::uint32_t before_all() const { return newest_pending_ + (1U << 31); }
@@ -83,26 +84,26 @@ class WholeBlocks {
   // Granules of 2 MiB in which free blocks of a device lie, and no others.
   [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device) const noexcept;
 
-  [[nodiscard]] const std::map<Address, WholeBlock>& all() const { return blocks_; }
+  [[nodiscard]] const std::map<Address, DedicatedBlock>& all() const { return blocks_; }
 
  private:
   using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, bytes
   struct Bucket {
-    WholeBlock* first = nullptr;
-    WholeBlock* last = nullptr;
+    DedicatedBlock* first = nullptr;
+    DedicatedBlock* last = nullptr;
     std::size_t blocks = 0;  // that belong here, live ones included: the last takes it along
   };
 
   template <class Wanted>
-  [[nodiscard]] WholeBlock* take_first(Bucket& bucket, Wanted wanted) noexcept;
-  void put_first(Bucket& bucket, WholeBlock& block) noexcept;
+  [[nodiscard]] DedicatedBlock* take_first(Bucket& bucket, Wanted wanted) noexcept;
+  void put_first(Bucket& bucket, DedicatedBlock& block) noexcept;
   [[nodiscard]] static Key key_of(Place where, std::uint64_t bytes);
 
-  std::map<Address, WholeBlock> blocks_;
+  std::map<Address, DedicatedBlock> blocks_;
   std::map<Key, Bucket> buckets_;
   std::array<std::uint64_t, kMaxDevices> idle_{};
-  WholeBlock* first_pending_ = nullptr;
-  WholeBlock* last_pending_ = nullptr;
+  DedicatedBlock* first_pending_ = nullptr;
+  DedicatedBlock* last_pending_ = nullptr;
   std::uint32_t newest_pending_ = 0;
 };
 

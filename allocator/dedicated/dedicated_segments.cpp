@@ -9,17 +9,17 @@
 namespace vramscope {
 
 // The ladder of State::obtain without its steps for other sizes: none but this one will do.
-WholeBlock* CachingAllocator::State::obtain_dedicated(Place where, std::uint64_t bytes,
-                                                      Outcome& out) {
+DedicatedBlock* CachingAllocator::State::obtain_dedicated(Place where, std::uint64_t bytes,
+                                                          Outcome& out) {
   if (limits.collects_garbage()) collect_garbage(where, out);
   if (reject(where, bytes, out)) return nullptr;
   out.source = Source::new_segment;
-  WholeBlock* block = attempt_whole(where, bytes, out);
+  DedicatedBlock* block = attempt_dedicated(where, bytes, out);
   if (is_out_of_memory(out)) static_cast<void>(give_up_held(where.device));
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
     accounts.count(where.device, &DeviceStatistics::num_alloc_retries);
-    block = attempt_whole(where, bytes, out);
+    block = attempt_dedicated(where, bytes, out);
   }
   if (is_out_of_memory(out)) count_out_of_memory(where, out);
   return block;
@@ -27,36 +27,38 @@ WholeBlock* CachingAllocator::State::obtain_dedicated(Place where, std::uint64_t
 
 // PyTorch asks once. What follows a refusal is ours, and part of exact_fallback: pinning is where
 // rounding to a power of two can cost as much again as the program asked for.
-WholeBlock* CachingAllocator::State::obtain_pinned(Place where, std::uint64_t bytes, Outcome& out) {
+DedicatedBlock* CachingAllocator::State::obtain_pinned(Place where, std::uint64_t bytes,
+                                                       Outcome& out) {
   out.source = Source::new_segment;
-  WholeBlock* block = attempt_whole(where, bytes, out);
+  DedicatedBlock* block = attempt_dedicated(where, bytes, out);
   if (!is_out_of_memory(out) || !limits.exact_fallback) return block;
   if (pinned.has_pending(where)) hold_up_to(0);
   if (may_release(where)) {
-    release_idle_whole(where, out);
+    release_idle_dedicated(where, out);
     out.source = Source::after_trim;
-    block = attempt_whole(where, bytes, out);
+    block = attempt_dedicated(where, bytes, out);
   }
   if (is_out_of_memory(out) && out.requested < bytes) {
-    block = attempt_whole(where, out.requested, out);
+    block = attempt_dedicated(where, out.requested, out);
   }
   return block;
 }
 
-WholeBlock* CachingAllocator::State::attempt_whole(Place where, std::uint64_t bytes, Outcome& out) {
+DedicatedBlock* CachingAllocator::State::attempt_dedicated(Place where, std::uint64_t bytes,
+                                                           Outcome& out) {
   const bool is_pinned = where.kind == Kind::pinned;
   const Address address = is_pinned ? ask_backend(where, bytes, out) : reserve(where, bytes, out);
   if (!out.status.ok()) return nullptr;
   const bool fresh = is_fresh(where.kind, address, bytes);
   assert(fresh && "the backend granted an address that is in use");
-  WholeBlock* block = nullptr;
+  DedicatedBlock* block = nullptr;
   if (fresh && (is_pinned || open_place(where)) && accounts.prepare(out.tag)) {
-    block = wholes(where.kind).add(where, address, bytes);
+    block = dedicated_of(where.kind).add(where, address, bytes);
   }
   if (block) {
     block->pool = pool_class(bytes);
     accounts.segment_came(where, block->pool, bytes);
-    (is_pinned ? pinned_range : whole_range).widen(address, bytes);
+    (is_pinned ? pinned_range : dedicated_range).widen(address, bytes);
     return block;
   }
   out.status = {Result::failed, 0};

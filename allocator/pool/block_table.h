@@ -7,9 +7,9 @@
 
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
+#include "allocator/pool/waits.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
-#include "allocator/waits.h"
 
 namespace vramscope {
 

@@ -20,7 +20,7 @@ namespace vramscope {
 // has no branch in it for the other. Threads: one at a time.
 class FreeBlocks {
  public:
-  // Room for so many blocks, before anything else. False: out of memory.
+  // Capacity for so many blocks, before anything else. False: out of memory.
   [[nodiscard]] bool prepare(std::size_t blocks) noexcept {
     return bins_.grow_to(kBins) && trees_.prepare(kBins, blocks);
   }

@@ -23,7 +23,8 @@ class KeyTrees {
     BlockIndex block = kNoBlock;  // kNoBlock: there is none
   };
 
-  // Room for so many sets with so many blocks together, whatever their order. False: out of memory.
+  // Capacity for so many sets with so many blocks together, whatever their order. False: out of
+  // memory.
   [[nodiscard]] bool prepare(std::size_t sets, std::size_t blocks) noexcept {
     return nodes_.grow_to(sets + blocks / kLeastFill + kSpare);
   }

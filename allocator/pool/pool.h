@@ -22,7 +22,7 @@ class Pools {
  public:
   explicit Pools(std::uint16_t place) : place_(place) {}
 
-  // Room for so many free blocks, before there are. False: out of memory.
+  // Capacity for so many free blocks, before there are. False: out of memory.
   [[nodiscard]] bool prepare(std::size_t blocks) noexcept { return free_.prepare(blocks); }
 
   // The smallest free block of at least `size`, lowest address among equals; kNoBlock: none.

@@ -105,7 +105,7 @@ Request Call::request(Place place, std::size_t bytes) noexcept {
   // The tag of those that are left out stands for many stacks.
   const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : tag;
   const bool dedicated = profiler_->exporters().wants_dedicated(stack, key, to_address(caller_));
-  return {.where = place, .bytes = bytes, .tag = tag, .whole = dedicated};
+  return {.where = place, .bytes = bytes, .tag = tag, .dedicated = dedicated};
 }
 
 void Call::note(const Outcome& outcome) noexcept {

@@ -27,7 +27,7 @@ Profiler::Profiler(const Options& options, const Limits& limits)
 void Profiler::limit_capacity() noexcept {
   const auto& limits = options_.device_memory_limit.bytes;
   for (std::uint16_t i = 0; i < limits.size(); ++i) {
-    if (limits[i] != 0) allocator_.limit_device(i, limits[i]);
+    if (limits[i] != 0) allocator_.set_capacity(i, limits[i]);
   }
 }
 

@@ -47,7 +47,9 @@ class Profiler {
   [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
   // Mean distance of the samples that get a stack; 0: all calls do.
   [[nodiscard]] std::uint64_t sample_bytes() const noexcept { return options_.sample_bytes.value; }
-  [[nodiscard]] bool waits_at_reuse() const noexcept { return options_.reuse == Reuse::at_reuse; }
+  [[nodiscard]] bool waits_at_reuse() const noexcept {
+    return options_.reuse == ReuseTime::at_reuse;
+  }
   [[nodiscard]] bool limits_capacity() const noexcept { return limits_capacity_; }
   // The recorder has a trace: set before the profiler is active.
   [[nodiscard]] bool traces() const noexcept { return traces_; }

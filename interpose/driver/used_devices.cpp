@@ -29,9 +29,9 @@ std::vector<DeviceFacts> UsedDevices::facts() {
     const FreeMemory memory = backend_.free_memory(facts.index);
     facts.free_bytes = memory.free_bytes;
     facts.free_bytes_age_ns = now_ns() - memory.taken_ns;
-    const DeviceRoom room = allocator_.room(facts.index);
-    if (room.limit != Limits::kUnlimited) facts.limit_bytes = room.limit;
-    facts.limit_refusals = room.refusals;
+    const DeviceCapacity capacity = allocator_.capacity(facts.index);
+    if (capacity.limit != Limits::kUnlimited) facts.limit_bytes = capacity.limit;
+    facts.limit_refusals = capacity.refusals;
     const UnrecordedUse::Figures figures = use_.figures(facts.index);
     facts.outside_bytes = figures.outside_bytes;
     facts.context_bytes = figures.context_bytes;

@@ -102,7 +102,7 @@ CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes&
 void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept {
   try {
     const std::string text = "GPU " + std::to_string(device) + " met its limit of " +
-                             size_text(profiler.allocator().room(device).limit) +
+                             size_text(profiler.allocator().capacity(device).limit) +
                              " (--device-memory-limit)";
     profiler.recorder().warn(text.c_str());
   } catch (const std::bad_alloc&) {
@@ -112,13 +112,13 @@ void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept {
 
 void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free,
                      std::size_t* total) noexcept {
-  const DeviceRoom room = profiler.allocator().room(device);
-  if (room.limit == Limits::kUnlimited) return;
-  const std::uint64_t unused = room.limit - std::min(room.limit, room.held);
+  const DeviceCapacity capacity = profiler.allocator().capacity(device);
+  if (capacity.limit == Limits::kUnlimited) return;
+  const std::uint64_t unused = capacity.limit - std::min(capacity.limit, capacity.held);
   if (free != nullptr) {
     *free = std::min(*free, unused + profiler.allocator().idle_bytes(device));
   }
-  if (total != nullptr) *total = std::min<std::size_t>(*total, room.limit);
+  if (total != nullptr) *total = std::min<std::size_t>(*total, capacity.limit);
 }
 
 namespace planned {
@@ -179,8 +179,9 @@ CUresult total_memory(Call& call, const DirectCall& direct, Number* bytes, CUdev
   const CUresult code = direct();
   if (code != CUDA_SUCCESS || bytes == nullptr) return code;
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return code;
-  const DeviceRoom room = call.profiler().allocator().room(static_cast<std::uint16_t>(device));
-  *bytes = static_cast<Number>(std::min<std::uint64_t>(*bytes, room.limit));
+  const DeviceCapacity capacity =
+      call.profiler().allocator().capacity(static_cast<std::uint16_t>(device));
+  *bytes = static_cast<Number>(std::min<std::uint64_t>(*bytes, capacity.limit));
   return code;
 }
 

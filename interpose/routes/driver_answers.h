@@ -38,7 +38,7 @@ namespace vramscope::routes {
 
 // The driver's allocation is what the program asked for: the driver describes it best.
 [[nodiscard]] inline bool is_exact(const Found& found) noexcept {
-  return found.whole && found.segment_bytes == found.block.requested_size;
+  return found.dedicated && found.segment_bytes == found.block.requested_size;
 }
 
 }  // namespace vramscope::routes

@@ -40,7 +40,7 @@ CUresult export_block(Call& call, const DirectCall& direct, CUdeviceptr address,
   if (!found.owned) return direct();
   if (outside_live_block(found, address)) return unknown();
   // The driver knows no such address; another answer is about the caller or the device.
-  const CUresult state = found.whole ? CUDA_ERROR_INVALID_VALUE : unknown();
+  const CUresult state = found.dedicated ? CUDA_ERROR_INVALID_VALUE : unknown();
   if (state != CUDA_ERROR_INVALID_VALUE) return state;
   if (!may_export(call, found, function)) return CUDA_ERROR_NOT_SUPPORTED;
   return exported(call, direct());

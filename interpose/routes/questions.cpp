@@ -60,7 +60,7 @@ void describe_block(const Found& found, CUpointer_attribute attribute, void* dat
       *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
       break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      if (!found.whole) *static_cast<unsigned char*>(data) = 0;  // it cannot be exported
+      if (!found.dedicated) *static_cast<unsigned char*>(data) = 0;  // it cannot be exported
       break;
     default:
       break;

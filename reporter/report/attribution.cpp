@@ -152,7 +152,7 @@ TimelineFacts make_timeline(const ReportParts& parts) {
   timeline.start_ns =
       parts.process.report_time_ns - std::min(timeline.duration_ns, parts.process.report_time_ns);
   for (const TagTotals& tag : memory.tags) {
-    if (tag.past.used != 0) timeline.past_interval_ns = tag.past.interval_ns();
+    if (tag.history.used != 0) timeline.past_interval_ns = tag.history.interval_ns();
   }
   for (const TimelineSnapshot& series : memory.timelines) {
     if (series.highest.empty()) continue;

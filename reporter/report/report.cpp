@@ -67,9 +67,9 @@ void add_history(Site& site, const TagTotals& totals, const TagFact& fact) {
   for (std::size_t i = 0; i < totals.lifetimes.size(); ++i) {
     add_at(site.lifetimes, i, totals.lifetimes[i]);
   }
-  for (std::size_t i = 0; i < totals.past.used; ++i) {
-    site.live_past.resize(std::max<std::size_t>(site.live_past.size(), totals.past.used));
-    site.live_past[i] += totals.past.last[i];
+  for (std::size_t i = 0; i < totals.history.used; ++i) {
+    site.live_past.resize(std::max<std::size_t>(site.live_past.size(), totals.history.used));
+    site.live_past[i] += totals.history.last[i];
   }
   const std::uint32_t size_class = fact.values[static_cast<std::size_t>(Axis::size_class)];
   add_at(site.sizes, std::min<std::size_t>(size_class, kMaxSizeClass), totals.total_count);

@@ -72,7 +72,7 @@ class Words {
 
 class Player {
  public:
-  Player(Place place, bool digest, Reuse reuse, std::string_view settings)
+  Player(Place place, bool digest, ReuseTime reuse, std::string_view settings)
       : place_(place), digest_(digest) {
     limits_.reuse = reuse;
     apply(settings);
@@ -238,7 +238,7 @@ int play(Player& player) {
 int main(int argc, char** argv) {
   Place place = kDevice0;
   bool digest = false;
-  Reuse reuse = Reuse::at_free;
+  ReuseTime reuse = ReuseTime::at_free;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
     if (flag != "--digest" && flag != "--host" && flag != "--at-reuse") {
@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
     }
     if (flag == "--host") place = kPinned;
     if (flag == "--digest") digest = true;
-    if (flag == "--at-reuse") reuse = Reuse::at_reuse;
+    if (flag == "--at-reuse") reuse = ReuseTime::at_reuse;
   }
   std::ios::sync_with_stdio(false);
   const char* settings = std::getenv("VRAMSCOPE_ALLOC_CONF");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Place kPinned{.kind = Kind::pinned, .context = 1};
 
-class HeldBlocks : public AllocatorFixture, public testing::WithParamInterface<Reuse> {
+class HeldBlocks : public AllocatorFixture, public testing::WithParamInterface<ReuseTime> {
  protected:
   HeldBlocks() : AllocatorFixture(64 * kMiB, {.exact_fallback = false, .reuse = GetParam()}) {}
 };
@@ -121,9 +121,10 @@ TEST_P(HeldBlocks, MayBePinned) {
   EXPECT_EQ(address_of(4096, 0, kPinned), held);
 }
 
-INSTANTIATE_TEST_SUITE_P(Reuse, HeldBlocks, testing::Values(Reuse::at_free, Reuse::at_reuse),
+INSTANTIATE_TEST_SUITE_P(Reuse, HeldBlocks,
+                         testing::Values(ReuseTime::at_free, ReuseTime::at_reuse),
                          [](const auto& info) {
-                           return info.param == Reuse::at_free ? "at_free" : "at_reuse";
+                           return info.param == ReuseTime::at_free ? "at_free" : "at_reuse";
                          });
 
 }  // namespace

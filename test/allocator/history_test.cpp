@@ -1,4 +1,4 @@
-// What is kept about the past in bounded memory: timelines, and when allocations were made.
+// What is kept about the history in bounded memory: timelines, and when allocations were made.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -18,31 +18,31 @@ namespace {
 constexpr std::uint64_t kMs = std::uint64_t{1} << 20;
 
 // Against a list of everything that happened.
-TEST(Past, IsWhatThereWasAtTheEndOfEachInterval) {
+TEST(History, IsWhatThereWasAtTheEndOfEachInterval) {
   std::mt19937_64 random(20261122);
-  Past past;
+  History history;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> all = {{0, 0}};
   std::uint64_t at = 0;
   for (int i = 0; i < 5000; ++i) {
     at += random() % (kMs * (i < 2500 ? 1 : 200));
-    past.note(at, all.back().second);
+    history.note(at, all.back().second);
     all.emplace_back(at, random() % 1000);
 
-    const std::uint64_t width = past.interval_ns();
-    ASSERT_EQ(past.used, at / width);
-    ASSERT_LE(past.used, Past::kIntervals);
-    ASSERT_TRUE(past.doublings == 0 || past.used >= Past::kIntervals / 2) << at;
-    for (std::size_t k = 0; k < past.used; ++k) {
+    const std::uint64_t width = history.interval_ns();
+    ASSERT_EQ(history.used, at / width);
+    ASSERT_LE(history.used, History::kIntervals);
+    ASSERT_TRUE(history.doublings == 0 || history.used >= History::kIntervals / 2) << at;
+    for (std::size_t k = 0; k < history.used; ++k) {
       const auto after = std::upper_bound(
           all.begin(), all.end(), (k + 1) * width - 1,
           [](std::uint64_t end, const auto& change) { return end < change.first; });
-      ASSERT_EQ(past.last[k], std::prev(after)->second) << k << " of " << past.used;
+      ASSERT_EQ(history.last[k], std::prev(after)->second) << k << " of " << history.used;
     }
   }
 }
 
-TEST(Past, HasTheSameIntervalsForAllThatLookAtTheSameTime) {
-  Past often, once;
+TEST(History, HasTheSameIntervalsForAllThatLookAtTheSameTime) {
+  History often, once;
   for (std::uint64_t at = 0; at < 1000 * kMs; at += 3 * kMs) often.note(at, 7);
   often.note(1000 * kMs, 7);
   once.note(1000 * kMs, 0);
@@ -103,22 +103,22 @@ TEST(Timeline, LosesNoPeakWhenItsBucketsGrow) {
   }
 }
 
-TEST(Births, KnowsTheLastAllocationsExactly) {
-  Births births;
-  for (std::uint64_t serial = 1; serial <= 5000; ++serial) births.note(serial, serial * 10);
+TEST(BirthTimes, KnowsTheLastAllocationsExactly) {
+  BirthTimes birth_times;
+  for (std::uint64_t serial = 1; serial <= 5000; ++serial) birth_times.note(serial, serial * 10);
 
   for (std::uint64_t serial = 4000; serial <= 5000; ++serial) {
-    EXPECT_EQ(births.time_of(serial), serial * 10);
+    EXPECT_EQ(birth_times.time_of(serial), serial * 10);
   }
 }
 
-TEST(Births, IsOffByLittleForOldAllocationsAndNeverTooLate) {
+TEST(BirthTimes, IsOffByLittleForOldAllocationsAndNeverTooLate) {
   constexpr std::uint64_t kNewest = 3'000'000;
-  Births births;
-  for (std::uint64_t serial = 1; serial <= kNewest; ++serial) births.note(serial, serial * 10);
+  BirthTimes birth_times;
+  for (std::uint64_t serial = 1; serial <= kNewest; ++serial) birth_times.note(serial, serial * 10);
 
   for (std::uint64_t serial = 1; serial <= kNewest; serial += 997) {
-    const std::uint64_t told = births.time_of(serial);
+    const std::uint64_t told = birth_times.time_of(serial);
     const std::uint64_t age = (kNewest - serial) * 10;
     ASSERT_LE(told, serial * 10);
     ASSERT_LE(serial * 10 - told, age / 100 + 10) << serial;
@@ -178,7 +178,7 @@ TEST(Ledger, PutsLifetimesIntoDecades) {
 }
 
 TEST(Ledger, KnowsWhatEachTagHeldAtTheEndOfEachInterval) {
-  constexpr std::uint64_t kInterval = std::uint64_t{1} << Past::kFirstWidthBits;
+  constexpr std::uint64_t kInterval = std::uint64_t{1} << History::kFirstWidthBits;
   Ledger ledger;
   ASSERT_TRUE(ledger.prepare(2));
   ledger.join(1, {1});
@@ -195,13 +195,13 @@ TEST(Ledger, KnowsWhatEachTagHeldAtTheEndOfEachInterval) {
   ledger.describe(snapshot);
   call_time_ns = 0;
 
-  const auto past = [&](Tag tag) {
-    const Past& all = snapshot.tags.at(tag).past;
+  const auto history = [&](Tag tag) {
+    const History& all = snapshot.tags.at(tag).history;
     return std::vector<std::uint64_t>(all.last.begin(), all.last.begin() + all.used);
   };
-  EXPECT_EQ(past(1), (std::vector<std::uint64_t>{10, 20, 30, 40, 40}));
-  EXPECT_EQ(past(2), (std::vector<std::uint64_t>{7, 0, 7, 0, 0}));
-  EXPECT_EQ(snapshot.tags.at(0).past.used, 0U);
+  EXPECT_EQ(history(1), (std::vector<std::uint64_t>{10, 20, 30, 40, 40}));
+  EXPECT_EQ(history(2), (std::vector<std::uint64_t>{7, 0, 7, 0, 0}));
+  EXPECT_EQ(snapshot.tags.at(0).history.used, 0U);
 }
 
 TEST(Ledger, RemembersWhoMadeThePeakAndWhen) {

@@ -35,7 +35,7 @@ class Misbehaving final : public Backend {
 struct Case {
   const char* name;
   Place where;
-  bool whole;
+  bool dedicated;
 };
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.name; }
 
@@ -43,7 +43,7 @@ class OddGrants : public testing::TestWithParam<Case> {
  protected:
   Outcome allocate(std::size_t bytes) {
     const Case& one = GetParam();
-    return allocator_.allocate({.where = one.where, .bytes = bytes, .whole = one.whole});
+    return allocator_.allocate({.where = one.where, .bytes = bytes, .dedicated = one.dedicated});
   }
   // With assertions the call ends the process; else it is as if our own memory had run out: the
   // caller goes to the backend itself.

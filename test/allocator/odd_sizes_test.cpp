@@ -62,12 +62,12 @@ TEST_P(OddSizes, RoundingDoesNotOverflow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, OddSizes,
-                         testing::Values(Request{}, Request{.whole = true},
+                         testing::Values(Request{}, Request{.dedicated = true},
                                          Request{.where = kPinned}),
                          [](const auto& info) {
                            const Request& request = info.param;
                            if (request.where.kind == Kind::pinned) return std::string("Pinned");
-                           return std::string(request.whole ? "Dedicated" : "Pool");
+                           return std::string(request.dedicated ? "Dedicated" : "Pool");
                          });
 
 using SlowBackend = AllocatorFixture;

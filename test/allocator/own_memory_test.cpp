@@ -98,7 +98,7 @@ int play(CachingAllocator& allocator, std::vector<Address>& live) {
   for (Tag tag = 0; tag < 3; ++tag) {
     note(allocator.allocate({.where = kOtherContext, .bytes = 3 * kMiB, .tag = tag}));
     note(allocator.allocate({.where = kPinned, .bytes = 4096u << tag, .tag = tag}));
-    note(allocator.allocate({.where = kDevice0, .bytes = 5000, .tag = tag, .whole = true}));
+    note(allocator.allocate({.where = kDevice0, .bytes = 5000, .tag = tag, .dedicated = true}));
     const Address direct = 0x1000'0000 + tag * kMiB;
     const Outcome adopted = allocator.adopt(kDevice0, direct, 4096, tag);
     unrecorded += !adopted.status.ok();

@@ -20,8 +20,8 @@ class Refusals : public AllocatorFixture {
   explicit Refusals(Limits limits = {.exact_fallback = false})
       : AllocatorFixture(100 * kMiB, limits) {}
 
-  Outcome whole(std::size_t bytes) {
-    return allocator_.allocate({.where = kDevice0, .bytes = bytes, .tag = 1, .whole = true});
+  Outcome dedicated(std::size_t bytes) {
+    return allocator_.allocate({.where = kDevice0, .bytes = bytes, .tag = 1, .dedicated = true});
   }
   Address cached(std::size_t bytes, Place where = kDevice0) {
     const Address address = address_of(bytes, 0, where);
@@ -115,7 +115,7 @@ TEST_F(Refusals, TheLadderEndsWithTheBackendsOwnRefusal) {
   refuse_all();
 
   EXPECT_EQ(allocate(70 * kMiB).status, (Status{Result::out_of_memory, simulator::kOutOfMemory}));
-  EXPECT_EQ(whole(70 * kMiB).status.result, Result::out_of_memory);
+  EXPECT_EQ(dedicated(70 * kMiB).status.result, Result::out_of_memory);
 
   EXPECT_EQ(statistics().num_ooms, 2);
   EXPECT_EQ(allocate(60 * kMiB).address, address);
@@ -190,7 +190,7 @@ TEST_F(Refusals, AResetMeanwhileLeavesNoNegativeCount) {
 
 TEST_F(Refusals, WhatWentWithItsContextIsForgotten) {
   cached(30 * kMiB);
-  ASSERT_EQ(free(whole(4096).address), Result::ok);
+  ASSERT_EQ(free(dedicated(4096).address), Result::ok);
   backend_.on_release([&](Place, Address) { device_.fail_release(1, kNoSegment); });
 
   allocator_.trim();
@@ -220,9 +220,9 @@ TEST_F(Refusals, WhatIsRefusedWhileItsContextEndsIsForgotten) {
 }
 
 TEST_F(Refusals, ADedicatedSegmentIsKeptAndReused) {
-  const Address address = whole(4096).address;
+  const Address address = dedicated(4096).address;
   ASSERT_EQ(free(address), Result::ok);
-  ASSERT_EQ(free(whole(8192).address), Result::ok);
+  ASSERT_EQ(free(dedicated(8192).address), Result::ok);
   const std::string before = books();
   refuse_all();
 
@@ -230,18 +230,18 @@ TEST_F(Refusals, ADedicatedSegmentIsKeptAndReused) {
 
   EXPECT_EQ(books(), before);
   EXPECT_EQ(allocator_.idle_bytes(0), 12288u);
-  EXPECT_EQ(whole(4096).address, address);
+  EXPECT_EQ(dedicated(4096).address, address);
 }
 
 TEST_F(Refusals, AnExportedSegmentIsKeptForTheNextTrimOnly) {
-  const Address address = whole(4096).address;
+  const Address address = dedicated(4096).address;
   ASSERT_TRUE(allocator_.note_export(address).exported);
   refuse_all();
 
   EXPECT_EQ(allocator_.free(address).status, kRefusal);
 
   EXPECT_FALSE(allocator_.find(address).live);
-  EXPECT_EQ(whole(4096).source, Source::new_segment);
+  EXPECT_EQ(dedicated(4096).source, Source::new_segment);
   EXPECT_EQ(allocator_.idle_bytes(0), 4096u);
   refuse_none();
   allocator_.trim();
@@ -251,7 +251,7 @@ TEST_F(Refusals, AnExportedSegmentIsKeptForTheNextTrimOnly) {
 
 // As every free of ours while a capture lasts.
 TEST_F(Refusals, AnExportedSegmentIsFreedWhenACaptureBeginsMeanwhile) {
-  const Address address = whole(4096).address;
+  const Address address = dedicated(4096).address;
   ASSERT_TRUE(allocator_.note_export(address).exported);
   backend_.on_release([&](Place, Address) {
     backend_.set_may_wait(false);

@@ -17,7 +17,8 @@ constexpr Place kOtherPinned{.kind = Kind::pinned, .context = 2};
 
 class AtReuse : public AllocatorFixture {
  protected:
-  AtReuse() : AllocatorFixture(64 * kMiB, {.exact_fallback = false, .reuse = Reuse::at_reuse}) {}
+  AtReuse()
+      : AllocatorFixture(64 * kMiB, {.exact_fallback = false, .reuse = ReuseTime::at_reuse}) {}
 
   // Everything that was freed up to now is finished, as the program's own wait shows.
   void wait(Place where = kDevice0) { allocator_.end_wait(where, allocator_.begin_wait(where)); }

@@ -1,6 +1,6 @@
 // Numbers of waits: what one covers, also when they wrap.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/waits.h"
+#include "allocator/pool/waits.h"
 
 #include <gtest/gtest.h>
 

@@ -28,7 +28,7 @@ class GraphMemoryTest : public testing::Test {
   }
   void launch(CUgraphExec executable) { memory_.launched(executable, {}); }
   void free(Address address) { memory_.freed(address, memory_.left_behind(address)); }
-  [[nodiscard]] std::uint64_t held() const { return allocator_.room(0).held; }
+  [[nodiscard]] std::uint64_t held() const { return allocator_.capacity(0).held; }
 
   const CUgraph graph_ = handle<CUgraph>(1);
   const CUgraph other_ = handle<CUgraph>(2);
@@ -186,7 +186,7 @@ TEST_F(GraphMemoryTest, AnUploadHoldsAndATrimGivesBack) {
 }
 
 TEST_F(GraphMemoryTest, PromisedRoomIsGivenUp) {
-  allocator_.limit_device(0, 0x1000);
+  allocator_.set_capacity(0, 0x1000);
   add(graph_, 0x1000, 0x400);
   memory_.instantiated(run_, graph_, context_);
   ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));

@@ -34,7 +34,7 @@ TEST(Options, AreTheDefaultsWhenNothingIsSet) {
   EXPECT_EQ(options.stacks, StackMethod::unwind_tables);
   EXPECT_EQ(options.stack_depth.value, 64u);
   EXPECT_TRUE(options.exact_fallback);
-  EXPECT_EQ(options.reuse, Reuse::at_free);
+  EXPECT_EQ(options.reuse, ReuseTime::at_free);
   EXPECT_TRUE(options.report_at_exit);
 }
 
@@ -50,7 +50,7 @@ TEST(Options, EachOneCanBeSet) {
   EXPECT_EQ(parsed("VRAMSCOPE_ALLOC_CONF", "exact_fallback:False").alloc_conf,
             "exact_fallback:False");
   EXPECT_FALSE(parsed("VRAMSCOPE_EXACT_FALLBACK", "off").exact_fallback);
-  EXPECT_EQ(parsed("VRAMSCOPE_REUSE", "at-reuse").reuse, Reuse::at_reuse);
+  EXPECT_EQ(parsed("VRAMSCOPE_REUSE", "at-reuse").reuse, ReuseTime::at_reuse);
   EXPECT_FALSE(parsed("VRAMSCOPE_REPORT_AT_EXIT", "0").report_at_exit);
 }
 
@@ -142,7 +142,7 @@ TEST(Options, EveryEchoedValueIsReadBack) {
   changed.stacks = StackMethod::frame_pointers;
   changed.stack_depth = StackDepth{128};
   changed.exact_fallback = false;
-  changed.reuse = Reuse::at_reuse;
+  changed.reuse = ReuseTime::at_reuse;
 
   const auto values = echo(changed);
   const std::vector<OptionRow> rows = option_rows();

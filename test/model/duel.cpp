@@ -78,7 +78,7 @@ class Duel {
     if (found.empty() && !(our_device_.counters() == model_device_.counters())) {
       found = "the backends were called differently";
     }
-    if (found.empty() && limits_.reuse == Reuse::at_reuse && !asked_alike()) {
+    if (found.empty() && limits_.reuse == ReuseTime::at_reuse && !asked_alike()) {
       found = "the devices were asked differently";
     }
     for (std::uint16_t device = 0; device < 2 && found.empty(); ++device) {
@@ -192,7 +192,7 @@ class Duel {
     const Request request{.where = where,
                           .bytes = operation.number,
                           .tag = tag_of(where, operation.slot),
-                          .whole = operation.action == Action::allocate_whole};
+                          .dedicated = operation.action == Action::allocate_whole};
     const Outcome ours = ours_.allocate(request);
     const Outcome expected = model_.allocate(request);
     if (ours.status.ok()) slots_[operation.slot] = ours.address;

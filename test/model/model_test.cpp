@@ -55,13 +55,13 @@ void play(Scenario scenario, std::uint64_t count) {
 
 std::uint64_t total_operations() { return number_from("VRAMSCOPE_MODEL_OPERATIONS", 1000000); }
 
-const auto kBothReuses = testing::Values(Reuse::at_free, Reuse::at_reuse);
+const auto kBothReuses = testing::Values(ReuseTime::at_free, ReuseTime::at_reuse);
 
-class Model : public testing::TestWithParam<std::tuple<Scenario, Reuse>> {};
+class Model : public testing::TestWithParam<std::tuple<Scenario, ReuseTime>> {};
 
 TEST_P(Model, AgreesAfterEachOperation) {
   Scenario scenario = std::get<Scenario>(GetParam());
-  scenario.reuse = std::get<Reuse>(GetParam());
+  scenario.reuse = std::get<ReuseTime>(GetParam());
 
   play(scenario, total_operations() / (2 * kScenarios.size()));
 }
@@ -69,7 +69,8 @@ TEST_P(Model, AgreesAfterEachOperation) {
 INSTANTIATE_TEST_SUITE_P(Scenarios, Model,
                          testing::Combine(testing::ValuesIn(kScenarios), kBothReuses),
                          [](const auto& info) {
-                           const bool at_free = std::get<Reuse>(info.param) == Reuse::at_free;
+                           const bool at_free =
+                               std::get<ReuseTime>(info.param) == ReuseTime::at_free;
                            return std::string(std::get<Scenario>(info.param).name) +
                                   (at_free ? "" : "_at_reuse");
                          });
@@ -97,7 +98,7 @@ TEST_P(Grid, AgreesAfterEachOperation) {
         .settings = settings,
         .capacity = (turn % 3 == 0 ? 2000 : 400) * kScenarioMiB,
         .exact_fallback = turn % 2 == 0,
-        .reuse = turn % 4 < 2 ? Reuse::at_free : Reuse::at_reuse,
+        .reuse = turn % 4 < 2 ? ReuseTime::at_free : ReuseTime::at_reuse,
         .reuse_addresses = turn % 7 < 3,
         .whole = turn % 5 == 0 ? 30U : 0U,
         .faults = faults},

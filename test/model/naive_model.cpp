@@ -42,8 +42,8 @@ Outcome NaiveModel::allocate(const Request& request) {
   if (request.where.kind == Kind::pinned) return allocate_pinned(request);
   open(request.where);
   devices_[request.where.device];
-  complete_pending(request.where, request.whole);
-  if (request.whole) return allocate_whole(request);
+  complete_pending(request.where, request.dedicated);
+  if (request.dedicated) return allocate_whole(request);
   const std::uint64_t rounded = rounded_size(request.bytes);
   const bool is_small = is_small_to_model(rounded);
   const ModelSegment pool{request.where, 0, 0, is_small, false, {}};

@@ -143,7 +143,9 @@ class NaiveModel {
   void hand_out_pinned(Spot spot, const Request& request);
   enum class Proof { given, refused, not_now };
   Proof prove(Place where, Address address, Status& status);
-  [[nodiscard]] bool waits_at_reuse() const { return limits_at_start_.reuse == Reuse::at_reuse; }
+  [[nodiscard]] bool waits_at_reuse() const {
+    return limits_at_start_.reuse == ReuseTime::at_reuse;
+  }
   [[nodiscard]] std::uint64_t& finished(Place where);
   Status pin(const Request& request, std::uint64_t bytes, Outcome& outcome);
   Status add_pinned(Place where, std::uint64_t bytes);

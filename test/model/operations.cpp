@@ -160,7 +160,7 @@ void write_sequence(std::ostream& out, const Scenario& scenario,
                     const std::vector<Operation>& operations) {
   out << "slots " << scenario.slots << " settings " << scenario.settings << " capacity "
       << scenario.capacity << " exact_fallback " << scenario.exact_fallback << " at_reuse "
-      << (scenario.reuse == Reuse::at_reuse) << " reuse_addresses " << scenario.reuse_addresses
+      << (scenario.reuse == ReuseTime::at_reuse) << " reuse_addresses " << scenario.reuse_addresses
       << '\n';
   for (const Operation& operation : operations) out << operation << '\n';
 }
@@ -170,7 +170,7 @@ bool read_sequence(std::istream& in, Scenario& scenario, std::vector<Operation>&
   bool at_reuse = false;
   in >> word >> scenario.slots >> word >> scenario.settings >> word >> scenario.capacity >> word >>
       scenario.exact_fallback >> word >> at_reuse >> word >> scenario.reuse_addresses;
-  scenario.reuse = at_reuse ? Reuse::at_reuse : Reuse::at_free;
+  scenario.reuse = at_reuse ? ReuseTime::at_reuse : ReuseTime::at_free;
   if (!in) return false;
   for (std::string name; in >> name;) {
     const auto action = std::find(kNames.begin(), kNames.end(), name);

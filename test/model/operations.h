@@ -80,7 +80,7 @@ struct Scenario {
   std::uint32_t changes = 0;   // how many strings change_settings chooses from; 0: never
   std::uint64_t capacity = 16ull << 30;
   bool exact_fallback = false;
-  Reuse reuse = Reuse::at_free;
+  ReuseTime reuse = ReuseTime::at_free;
   bool reuse_addresses = false;  // of released segments, as drivers do
   std::uint32_t whole = 0;       // per cent of the requests that are dedicated
   Faults faults = Faults::all;

@@ -64,7 +64,7 @@ struct Worker {
     const Tag first = 1 + account_index(where.kind, where.device) * kTagsPerAccount;
     const Tag tag = first + static_cast<Tag>(next() % kTagsPerAccount);
     const Outcome outcome =
-        allocator.allocate({.where = where, .bytes = bytes, .tag = tag, .whole = sort == 1});
+        allocator.allocate({.where = where, .bytes = bytes, .tag = tag, .dedicated = sort == 1});
     if (!outcome.status.ok()) return;
     if (!claims.claim(outcome.address, bytes)) ++faults;
     held.push_back(outcome.address);
@@ -89,7 +89,7 @@ struct Worker {
 };
 
 // Now and then the backend refuses to take a segment back.
-class Threads : public testing::TestWithParam<Reuse> {};
+class Threads : public testing::TestWithParam<ReuseTime> {};
 
 TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
   simulator::DeviceModel model;
@@ -152,9 +152,9 @@ TEST_P(Threads, FreeABlockOnce) {
   EXPECT_EQ(inconsistency(allocator.snapshot()), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Reuse, Threads, testing::Values(Reuse::at_free, Reuse::at_reuse),
+INSTANTIATE_TEST_SUITE_P(Reuse, Threads, testing::Values(ReuseTime::at_free, ReuseTime::at_reuse),
                          [](const auto& info) {
-                           return info.param == Reuse::at_free ? "at_free" : "at_reuse";
+                           return info.param == ReuseTime::at_free ? "at_free" : "at_reuse";
                          });
 
 }  // namespace

@@ -98,7 +98,7 @@ Snapshot memory() {
   memory.tags = {tag_totals(8192), tag_totals(1000), tag_totals(20 * kMiB - 10), tag_totals(4000)};
   memory.tags[1].lifetimes = {0, 2, 0, 1};
   for (std::uint32_t tag : {1U, 2U}) {
-    memory.tags[tag].past = {.last = {100, 200, tag * 500ULL}, .used = 3, .doublings = 6};
+    memory.tags[tag].history = {.last = {100, 200, tag * 500ULL}, .used = 3, .doublings = 6};
   }
   memory.group_peaks = {0,    1000, 1000, 1000, 1000, 1500, 1000, 20 * kMiB, 20 * kMiB,
                         4000, 4000, 4000, 4000, 4000, 4000, 4000, 4000,      4000};

@@ -7,15 +7,15 @@
 namespace vramscope::test {
 namespace {
 
-class WholeMemory : public AllocatorFixture {
+class DedicatedMemory : public AllocatorFixture {
  protected:
-  explicit WholeMemory(Limits limits = {.exact_fallback = false})
+  explicit DedicatedMemory(Limits limits = {.exact_fallback = false})
       : AllocatorFixture(64 * kMiB, limits) {}
 
   Outcome allocate_whole(std::size_t bytes, Place where = kDevice0) {
-    return allocator_.allocate({.where = where, .bytes = bytes, .tag = 1, .whole = true});
+    return allocator_.allocate({.where = where, .bytes = bytes, .tag = 1, .dedicated = true});
   }
-  Address whole(std::size_t bytes) {
+  Address dedicated(std::size_t bytes) {
     const Outcome out = allocate_whole(bytes);
     EXPECT_TRUE(out.status.ok());
     return out.address;
@@ -29,7 +29,7 @@ class WholeMemory : public AllocatorFixture {
   }
 };
 
-TEST_F(WholeMemory, IsASegmentOfExactlyTheRequestedBytes) {
+TEST_F(DedicatedMemory, IsASegmentOfExactlyTheRequestedBytes) {
   const Outcome out = allocate_whole(1001);
 
   EXPECT_EQ(out.rounded, 1001u);
@@ -43,9 +43,9 @@ TEST_F(WholeMemory, IsASegmentOfExactlyTheRequestedBytes) {
   EXPECT_FALSE(segment.is_exported);
 }
 
-TEST_F(WholeMemory, CountsInThePoolOfItsSize) {
-  const Address small = whole(kMiB);
-  whole(kMiB + 1);
+TEST_F(DedicatedMemory, CountsInThePoolOfItsSize) {
+  const Address small = dedicated(kMiB);
+  dedicated(kMiB + 1);
 
   EXPECT_EQ(statistics().segment.small_pool.current, 1);
   EXPECT_EQ(statistics().reserved_bytes.large_pool.current, std::int64_t{kMiB + 1});
@@ -60,9 +60,9 @@ TEST_F(WholeMemory, CountsInThePoolOfItsSize) {
   EXPECT_EQ(statistics().num_device_free, 0);
 }
 
-TEST_F(WholeMemory, IsReusedForTheSameBytesInTheSamePlaceOnly) {
-  const Address first = whole(3000);
-  const Address second = whole(3000);
+TEST_F(DedicatedMemory, IsReusedForTheSameBytesInTheSamePlaceOnly) {
+  const Address first = dedicated(3000);
+  const Address second = dedicated(3000);
   ASSERT_EQ(free(first), Result::ok);
   ASSERT_EQ(free(second), Result::ok);
 
@@ -71,17 +71,17 @@ TEST_F(WholeMemory, IsReusedForTheSameBytesInTheSamePlaceOnly) {
   EXPECT_EQ(allocate_whole(3000, kOtherContext).source, Source::new_segment);
   EXPECT_EQ(allocate(3000).source, Source::new_segment);
   EXPECT_EQ(allocate_whole(3000).address, first);
-  EXPECT_EQ(whole(3000), second);
+  EXPECT_EQ(dedicated(3000), second);
 }
 
-TEST_F(WholeMemory, AFreeBlockOfAPoolDoesNotServeIt) {
+TEST_F(DedicatedMemory, AFreeBlockOfAPoolDoesNotServeIt) {
   ASSERT_EQ(free(address_of(20 * kMiB)), Result::ok);
 
   EXPECT_EQ(allocate_whole(20 * kMiB).source, Source::new_segment);
 }
 
-TEST_F(WholeMemory, WrongAddressesAreRefused) {
-  const Address address = whole(5000);
+TEST_F(DedicatedMemory, WrongAddressesAreRefused) {
+  const Address address = dedicated(5000);
 
   EXPECT_EQ(free(address + 512), Result::invalid);
   EXPECT_TRUE(allocator_.find(address + 4999).owned);
@@ -94,8 +94,8 @@ TEST_F(WholeMemory, WrongAddressesAreRefused) {
   EXPECT_FALSE(allocator_.find(address).live);
 }
 
-TEST_F(WholeMemory, IsNotReusedBeforeTheDeviceHasFinished) {
-  const Address address = whole(4096);
+TEST_F(DedicatedMemory, IsNotReusedBeforeTheDeviceHasFinished) {
+  const Address address = dedicated(4096);
   backend_.set_may_wait(false);
   ASSERT_EQ(free(address), Result::ok);
 
@@ -103,11 +103,11 @@ TEST_F(WholeMemory, IsNotReusedBeforeTheDeviceHasFinished) {
   EXPECT_EQ(segment_at(address).active_size, 4096u);
   EXPECT_EQ(segment_at(address).allocated_size, 0u);
   backend_.set_may_wait(true);
-  EXPECT_EQ(whole(4096), address);
+  EXPECT_EQ(dedicated(4096), address);
 }
 
-TEST_F(WholeMemory, AFaultOfTheDeviceFreesNothing) {
-  const Address address = whole(4096);
+TEST_F(DedicatedMemory, AFaultOfTheDeviceFreesNothing) {
+  const Address address = dedicated(4096);
   backend_.fail_wait(700);
 
   const Outcome out = allocator_.free(address);
@@ -117,9 +117,9 @@ TEST_F(WholeMemory, AFaultOfTheDeviceFreesNothing) {
 }
 
 // The simulated backend begins each segment at a multiple of 2 MiB.
-TEST_F(WholeMemory, CountsAsFreeInWholeGranules) {
-  const Address small = whole(4096);
-  const Address large = whole(3 * kMiB);
+TEST_F(DedicatedMemory, CountsAsFreeInWholeGranules) {
+  const Address small = dedicated(4096);
+  const Address large = dedicated(3 * kMiB);
   EXPECT_EQ(allocator_.recoverable_bytes(0), 0u);
 
   ASSERT_EQ(free(large), Result::ok);
@@ -129,9 +129,9 @@ TEST_F(WholeMemory, CountsAsFreeInWholeGranules) {
   EXPECT_EQ(allocator_.recoverable_bytes(0), 6 * kMiB);
 }
 
-TEST_F(WholeMemory, IsGivenBackByTrimAndCountsAsFreeBefore) {
-  const Address kept = whole(kMiB);
-  ASSERT_EQ(free(whole(10 * kMiB)), Result::ok);
+TEST_F(DedicatedMemory, IsGivenBackByTrimAndCountsAsFreeBefore) {
+  const Address kept = dedicated(kMiB);
+  ASSERT_EQ(free(dedicated(10 * kMiB)), Result::ok);
   EXPECT_EQ(allocator_.idle_bytes(0), 10 * kMiB);
 
   allocator_.trim();
@@ -142,8 +142,8 @@ TEST_F(WholeMemory, IsGivenBackByTrimAndCountsAsFreeBefore) {
   EXPECT_TRUE(allocator_.find(kept).live);
 }
 
-TEST_F(WholeMemory, MakesRoomForOthersWhenMemoryIsShort) {
-  ASSERT_EQ(free(whole(40 * kMiB)), Result::ok);
+TEST_F(DedicatedMemory, MakesRoomForOthersWhenMemoryIsShort) {
+  ASSERT_EQ(free(dedicated(40 * kMiB)), Result::ok);
 
   const Outcome ordinary = allocate(40 * kMiB);
 
@@ -157,17 +157,17 @@ TEST_F(WholeMemory, MakesRoomForOthersWhenMemoryIsShort) {
   EXPECT_EQ(statistics().num_ooms, 1);
 }
 
-TEST_F(WholeMemory, CountsTowardsTheMemoryLimit) {
+TEST_F(DedicatedMemory, CountsTowardsTheMemoryLimit) {
   allocator_.set_limits({.memory_fraction = 0.5, .exact_fallback = false});
-  whole(20 * kMiB);
+  dedicated(20 * kMiB);
 
   EXPECT_EQ(allocate_whole(13 * kMiB).status.result, Result::out_of_memory);
   EXPECT_EQ(allocate_whole(12 * kMiB).status.result, Result::ok);
 }
 
-TEST_F(WholeMemory, GoesWithItsContext) {
-  const Address live = whole(4096);
-  ASSERT_EQ(free(whole(8192)), Result::ok);
+TEST_F(DedicatedMemory, GoesWithItsContext) {
+  const Address live = dedicated(4096);
+  ASSERT_EQ(free(dedicated(8192)), Result::ok);
 
   allocator_.forget_place(kDevice0);
 
@@ -177,8 +177,8 @@ TEST_F(WholeMemory, GoesWithItsContext) {
   EXPECT_EQ(statistics().num_device_free, 0);
 }
 
-TEST_F(WholeMemory, AnExportedSegmentGoesBackWhenItIsFreed) {
-  const Address address = whole(4096);
+TEST_F(DedicatedMemory, AnExportedSegmentGoesBackWhenItIsFreed) {
+  const Address address = dedicated(4096);
   ASSERT_TRUE(allocator_.note_export(address + 100).exported);
   EXPECT_TRUE(segment_at(address).is_exported);
 
@@ -190,8 +190,8 @@ TEST_F(WholeMemory, AnExportedSegmentGoesBackWhenItIsFreed) {
   EXPECT_EQ(allocate_whole(4096).source, Source::new_segment);
 }
 
-TEST_F(WholeMemory, AnExportedSegmentGoesBackOnlyWhenTheDeviceHasFinished) {
-  const Address address = whole(4096);
+TEST_F(DedicatedMemory, AnExportedSegmentGoesBackOnlyWhenTheDeviceHasFinished) {
+  const Address address = dedicated(4096);
   ASSERT_TRUE(allocator_.note_export(address).exported);
   backend_.set_may_wait(false);
   ASSERT_EQ(free(address), Result::ok);
@@ -203,9 +203,9 @@ TEST_F(WholeMemory, AnExportedSegmentGoesBackOnlyWhenTheDeviceHasFinished) {
   EXPECT_FALSE(device_.find(address));
 }
 
-TEST_F(WholeMemory, ABlockThatIsItsWholeSegmentCanBeExported) {
+TEST_F(DedicatedMemory, ABlockThatIsItsWholeSegmentCanBeExported) {
   const Outcome out = allocate(30 * kMiB, 7);
-  EXPECT_TRUE(allocator_.find(out.address).whole);
+  EXPECT_TRUE(allocator_.find(out.address).dedicated);
 
   ASSERT_TRUE(allocator_.note_export(out.address + kMiB).exported);
 
@@ -218,24 +218,24 @@ TEST_F(WholeMemory, ABlockThatIsItsWholeSegmentCanBeExported) {
   EXPECT_EQ(tag(7).live_bytes, 0u);
 }
 
-TEST_F(WholeMemory, APartOfASegmentCannotBeExported) {
+TEST_F(DedicatedMemory, APartOfASegmentCannotBeExported) {
   const Address small = address_of(kMiB);
   const Address large = address_of(5 * kMiB);
 
-  EXPECT_FALSE(allocator_.find(small).whole);
+  EXPECT_FALSE(allocator_.find(small).dedicated);
   EXPECT_FALSE(allocator_.note_export(small).exported);
   EXPECT_FALSE(allocator_.note_export(large).exported);
   ASSERT_EQ(free(large), Result::ok);
   EXPECT_EQ(allocate(5 * kMiB).source, Source::hit);
 }
 
-TEST_F(WholeMemory, WhatIsNotLiveCannotBeExported) {
-  const Address dedicated = whole(4096);
+TEST_F(DedicatedMemory, WhatIsNotLiveCannotBeExported) {
+  const Address address = dedicated(4096);
   const Address large = address_of(12 * kMiB);
-  ASSERT_EQ(free(dedicated), Result::ok);
+  ASSERT_EQ(free(address), Result::ok);
   ASSERT_EQ(free(large), Result::ok);
 
-  EXPECT_FALSE(allocator_.note_export(dedicated).exported);
+  EXPECT_FALSE(allocator_.note_export(address).exported);
   EXPECT_FALSE(allocator_.note_export(large).exported);
   EXPECT_FALSE(allocator_.note_export(0x1000).owned);
   EXPECT_EQ(allocate_whole(4096).source, Source::hit);
@@ -243,7 +243,7 @@ TEST_F(WholeMemory, WhatIsNotLiveCannotBeExported) {
 }
 
 // The block is looked for, then the device is waited for; meanwhile another thread exports it.
-TEST_F(WholeMemory, AnExportWhileItIsFreedDoesNotLoseIt) {
+TEST_F(DedicatedMemory, AnExportWhileItIsFreedDoesNotLoseIt) {
   address_of(512, 0, kOtherContext);  // with one place only, frees take a shorter way
   const Address address = address_of(30 * kMiB);
   bool exported = false;

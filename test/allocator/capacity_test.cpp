@@ -10,19 +10,19 @@ namespace {
 constexpr std::uint64_t kLimit = 100 * kMiB;
 constexpr Address kThere = 0x5000000;
 
-class DeviceRoomTest : public AllocatorFixture {
+class CapacityTest : public AllocatorFixture {
  protected:
-  explicit DeviceRoomTest(Limits limits = {.exact_fallback = false})
+  explicit CapacityTest(Limits limits = {.exact_fallback = false})
       : AllocatorFixture(1024 * kMiB, limits) {
-    allocator_.limit_device(0, kLimit);
+    allocator_.set_capacity(0, kLimit);
   }
   Outcome adopt(Kind kind, std::size_t bytes, Promise promise = {}, Address address = kThere) {
     return allocator_.adopt({.kind = kind}, address, bytes, 0, promise);
   }
-  DeviceRoom room() const { return allocator_.room(0); }
+  DeviceCapacity capacity() const { return allocator_.capacity(0); }
 };
 
-TEST_F(DeviceRoomTest, WhatTheLimitLeavesNoRoomForIsRefusedUnasked) {
+TEST_F(CapacityTest, WhatTheLimitLeavesNoRoomForIsRefusedUnasked) {
   ASSERT_TRUE(allocate(60 * kMiB).status.ok());
 
   const Outcome out = allocate(60 * kMiB);
@@ -31,23 +31,23 @@ TEST_F(DeviceRoomTest, WhatTheLimitLeavesNoRoomForIsRefusedUnasked) {
   EXPECT_TRUE(out.by_limit);
   EXPECT_EQ(out.backend_ns, 0u);
   EXPECT_EQ(statistics().num_ooms, 1);
-  EXPECT_EQ(room().refusals, 1u);
+  EXPECT_EQ(capacity().refusals, 1u);
   EXPECT_TRUE(allocate(40 * kMiB).status.ok());
-  EXPECT_EQ(room().held, kLimit);
+  EXPECT_EQ(capacity().held, kLimit);
 }
 
-TEST_F(DeviceRoomTest, IdleSegmentsMakeRoomFirst) {
+TEST_F(CapacityTest, IdleSegmentsMakeRoomFirst) {
   ASSERT_EQ(free(address_of(60 * kMiB)), Result::ok);
 
   const Outcome out = allocate(80 * kMiB);
 
   EXPECT_EQ(out.source, Source::after_trim);
   EXPECT_FALSE(out.by_limit);
-  EXPECT_EQ(room().held, 80 * kMiB);
-  EXPECT_EQ(room().refusals, 0u);
+  EXPECT_EQ(capacity().held, 80 * kMiB);
+  EXPECT_EQ(capacity().refusals, 0u);
 }
 
-TEST_F(DeviceRoomTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
+TEST_F(CapacityTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
   adopt(Kind::managed, 50 * kMiB);
   adopt(Kind::stream_ordered, 20 * kMiB, {}, 0x90000000);
   adopt(Kind::array, 5 * kMiB, {}, 0xa0000000);
@@ -56,13 +56,13 @@ TEST_F(DeviceRoomTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
   adopt(Kind::imported, 500 * kMiB, {}, 0xf0000000);
   adopt(Kind::registered, 500 * kMiB, {}, 0x150000000);
 
-  EXPECT_EQ(room().held, 80 * kMiB);
+  EXPECT_EQ(capacity().held, 80 * kMiB);
   EXPECT_FALSE(allocate(40 * kMiB).status.ok());
   ASSERT_TRUE(allocator_.forget(kThere).status.ok());
   EXPECT_TRUE(allocate(40 * kMiB).status.ok());
 }
 
-TEST_F(DeviceRoomTest, APromiseKeepsRoomUntilItsMemoryIsThere) {
+TEST_F(CapacityTest, APromiseKeepsRoomUntilItsMemoryIsThere) {
   const Promise promise{.device = 0, .bytes = 90 * kMiB};
   ASSERT_TRUE(allocator_.promise(promise));
   EXPECT_FALSE(allocate(20 * kMiB).status.ok());
@@ -70,23 +70,23 @@ TEST_F(DeviceRoomTest, APromiseKeepsRoomUntilItsMemoryIsThere) {
 
   adopt(Kind::managed, 90 * kMiB, promise);
 
-  EXPECT_EQ(room().held, 90 * kMiB);
-  EXPECT_EQ(room().refusals, 2u);
+  EXPECT_EQ(capacity().held, 90 * kMiB);
+  EXPECT_EQ(capacity().refusals, 2u);
   ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 10 * kMiB}));
   allocator_.end_promise({.device = 0, .bytes = 10 * kMiB});
-  EXPECT_EQ(room().held, 90 * kMiB);
+  EXPECT_EQ(capacity().held, 90 * kMiB);
 }
 
-TEST_F(DeviceRoomTest, APromiseEndsEvenIfNothingIsAdopted) {
+TEST_F(CapacityTest, APromiseEndsEvenIfNothingIsAdopted) {
   const Promise promise{.device = 0, .bytes = kMiB};
   ASSERT_TRUE(allocator_.promise(promise));
 
   EXPECT_FALSE(adopt(Kind::managed, 0, promise).status.ok());
 
-  EXPECT_EQ(room().held, 0u);
+  EXPECT_EQ(capacity().held, 0u);
 }
 
-TEST_F(DeviceRoomTest, IdleSegmentsMakeRoomForPromisesToo) {
+TEST_F(CapacityTest, IdleSegmentsMakeRoomForPromisesToo) {
   ASSERT_EQ(free(address_of(60 * kMiB)), Result::ok);
 
   EXPECT_TRUE(allocator_.promise({.device = 0, .bytes = kLimit}));
@@ -95,20 +95,20 @@ TEST_F(DeviceRoomTest, IdleSegmentsMakeRoomForPromisesToo) {
   allocator_.end_promise({.device = 0, .bytes = kLimit});
 }
 
-TEST_F(DeviceRoomTest, OtherDevicesAreAsLargeAsTheyAre) {
+TEST_F(CapacityTest, OtherDevicesAreAsLargeAsTheyAre) {
   EXPECT_TRUE(allocator_.promise({.device = 1, .bytes = std::uint64_t{1} << 50}));
-  EXPECT_EQ(allocator_.room(1).limit, Limits::kUnlimited);
+  EXPECT_EQ(allocator_.capacity(1).limit, Limits::kUnlimited);
 }
 
-TEST_F(DeviceRoomTest, AnotherContextSharesTheDevice) {
+TEST_F(CapacityTest, AnotherContextSharesTheDevice) {
   ASSERT_TRUE(allocate(60 * kMiB).status.ok());
 
   EXPECT_FALSE(allocate(60 * kMiB, 0, kOtherContext).status.ok());
 }
 
-class HalfOfALimitedDevice : public DeviceRoomTest {
+class HalfOfALimitedDevice : public CapacityTest {
  protected:
-  HalfOfALimitedDevice() : DeviceRoomTest({.memory_fraction = 0.5, .exact_fallback = false}) {}
+  HalfOfALimitedDevice() : CapacityTest({.memory_fraction = 0.5, .exact_fallback = false}) {}
 };
 
 TEST_F(HalfOfALimitedDevice, FractionsAreOfTheSmallerDevice) {
@@ -116,9 +116,9 @@ TEST_F(HalfOfALimitedDevice, FractionsAreOfTheSmallerDevice) {
   EXPECT_FALSE(allocate(2 * kMiB).status.ok());
 }
 
-class ExactFallbackInALimit : public DeviceRoomTest {
+class ExactFallbackInALimit : public CapacityTest {
  protected:
-  ExactFallbackInALimit() : DeviceRoomTest({.exact_fallback = true}) {}
+  ExactFallbackInALimit() : CapacityTest({.exact_fallback = true}) {}
 };
 
 TEST_F(ExactFallbackInALimit, TheLastRoomIsGivenExactly) {
@@ -127,7 +127,7 @@ TEST_F(ExactFallbackInALimit, TheLastRoomIsGivenExactly) {
   const Outcome out = allocate(4 * kMiB);  // of a shared segment of 20 MiB otherwise
 
   EXPECT_TRUE(out.status.ok());
-  EXPECT_EQ(room().held, kLimit);
+  EXPECT_EQ(capacity().held, kLimit);
 }
 
 }  // namespace
