@@ -46,8 +46,8 @@ Outcome CachingAllocator::State::allocate_otherwise(const Request& request) noex
 
 void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   PlaceMemory* place = open_place(request.where);
-  if (place && place->first_pending != kNoBlock) [[unlikely]] {
-    drain_pending(request.where, out);
+  if (place && !place->pending.empty()) [[unlikely]] {
+    drain(Store::pools, request.where, out);
     place = open_place(request.where);
   }
   if (!place || !prepare_blocks() || !accounts.prepare(request.tag)) [[unlikely]] {
@@ -59,8 +59,8 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   out.source = Source::hit;
   if (found.block == kNoBlock) return serve_new(rounded, out);
   hand_out_within_limits(*place, found, rounded, out);
-  const bool is_settled = is_proved(place->waits, blocks.life(found.block).freed);
-  if (!is_settled && !prove(found.block, out)) serve_new(rounded, out);
+  const bool is_settled = reuse.is_proved(place->waits, blocks.life(found.block).freed);
+  if (!is_settled && !prove(Store::pools, {blocks, found.block}, out)) serve_new(rounded, out);
 }
 
 // The free block for `rounded` bytes when an option has a say in it.
@@ -89,78 +89,6 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
   out.address = blocks[found.block].address();
   out.rounded = to_bytes(size);
   hand_out(place, pool, found, size, out);
-}
-
-Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only only) noexcept {
-  Outcome out{.status = {Result::invalid, 0}, .address = address};
-  if (only != Only::device && pinned_range.contains(address) &&
-      free_dedicated(Kind::pinned, address, when, out)) {
-    return out;
-  }
-  if (only == Only::pinned) return out;
-  if (dedicated_range.contains(address) && free_dedicated(Kind::device, address, when, out))
-    return out;
-  free(address, when, out);
-  // It may have been set apart between the two steps of the free (note_export).
-  if (out.status.result == Result::invalid && dedicated_range.contains(address)) [[unlikely]] {
-    static_cast<void>(free_dedicated(Kind::device, address, when, out));
-  }
-  if (fault(Fault::double_free) && out.status.result == Result::invalid) out.status = {};
-  return out;
-}
-
-// Ok: what was submitted has finished; at_reuse: that is proved later.
-Reply CachingAllocator::State::wait_at_free(Place where) noexcept {
-  if (reuse == ReuseTime::at_free) [[likely]]
-    return backend.wait(where);
-  return {{backend.may_wait(where) ? Result::ok : Result::forbidden, 0}, 0};
-}
-
-// True: the device may be used now, and `out` tells what came of it.
-bool CachingAllocator::State::wait_for(Place where, Outcome& out) noexcept {
-  const Reply waited = fault(Fault::reuse_without_waiting) ? Reply{} : wait_at_free(where);
-  if (waited.status.result == Result::forbidden) return false;
-  out.wait_ns += waited.ns;
-  out.status = waited.status;
-  return true;
-}
-
-// Two critical sections with the wait between them. Between the two the block stays live; if
-// somebody else freed it meanwhile its serial is gone, even when the address is live again.
-void CachingAllocator::State::free(Address address, Wait when, Outcome& out) noexcept {
-  BlockIndex block = kNoBlock;
-  std::uint64_t serial = 0;
-  std::uint32_t newest_pending = 0;
-  {
-    MutexLock lock(mutex);
-    block = blocks.find(address);
-    if (block == kNoBlock || !blocks[block].is_live()) return;
-    serial = blocks.life(block).serial();
-    const PlaceMemory& place = *places[blocks.life(block).place];
-    newest_pending = place.newest_pending;
-    out.where = place.place;
-  }
-  const bool waited = when == Wait::now && wait_for(out.where, out);
-  if (waited && !out.status.ok()) return;
-  out.status = {Result::invalid, 0};
-  MutexLock lock(mutex);
-  if (!blocks[block].is_live() || blocks.life(block).serial() != serial) return;
-  PlaceMemory& place = *places[blocks.life(block).place];
-  const Block& b = blocks[block];
-  out.status = {};
-  out.rounded = to_bytes(b.size);
-  out.requested = b.requested;
-  out.tag = b.tag;
-  out.serial = last_serial.load(std::memory_order_relaxed);
-  if (waited && held_up_to == 0 && place.first_pending != kNoBlock) {
-    complete_pending(place, newest_pending);
-  }
-  const bool completes = waited && !is_held(serial);
-  if (completes) {
-    release(place, blocks.find_entry(address), serial, place.waits.now());
-  } else {
-    add_pending(place, block, serial);
-  }
 }
 
 void CachingAllocator::join(Tag tag, const Groups& groups) noexcept {
@@ -241,14 +169,14 @@ void CachingAllocator::let_go() noexcept {
 
 std::uint32_t CachingAllocator::begin_wait(Place where) noexcept {
   MutexLock lock(state_->mutex);
-  if (where.kind == Kind::pinned) return state_->pinned_waits.begin();
+  if (where.kind == Kind::pinned) return state_->reuse.pinned_waits().begin();
   PlaceMemory* place = state_->find_place(where);
   return place ? place->waits.begin() : 0;
 }
 
 void CachingAllocator::end_wait(Place where, std::uint32_t number) noexcept {
   MutexLock lock(state_->mutex);
-  if (where.kind == Kind::pinned) return state_->pinned_waits.end(number);
+  if (where.kind == Kind::pinned) return state_->reuse.pinned_waits().end(number);
   if (PlaceMemory* place = state_->find_place(where)) place->waits.end(number);
 }
 

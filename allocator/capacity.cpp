@@ -14,7 +14,7 @@ bool CachingAllocator::promise(Promise promise) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
   if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
-    static_cast<void>(state_->give_up_held(promise.device));
+    static_cast<void>(state_->end_quarantine(promise.device));
     static_cast<void>(state_->release_idle(promise.device, out));
   }
   if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
@@ -34,7 +34,7 @@ bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
   const std::uint64_t held = state_->accounts.held_bytes(device);
   Outcome out;
-  static_cast<void>(state_->give_up_held(device));
+  static_cast<void>(state_->end_quarantine(device));
   static_cast<void>(state_->release_idle(device, out));
   return state_->accounts.held_bytes(device) < held;
 }

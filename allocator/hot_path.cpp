@@ -119,8 +119,8 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
 // A block that may be in use until its number is covered.
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
                                       std::uint64_t serial, Waits::Number freed) {
-  const CountedBlock block = counted(blocks[entry.block]);
-  if (reuse == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
+  const CountedBlock block = blocks[entry.block].counted();
+  if (reuse_time == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
   release(place, entry);
   accounts.ended(place.accounts, block.tag, block.requested, serial);
 }

@@ -65,13 +65,13 @@ void CachingAllocator::State::note_usual_places() {
     several |= place && sole;
     if (place) sole = place.get();
   }
-  const bool is_sole = sole && !several && sole->first_pending == kNoBlock;
-  const bool usable = is_sole && held_up_to == 0 && reuse == ReuseTime::at_free;
+  const bool is_sole = sole && !several && sole->pending.empty();
+  const bool usable = is_sole && !reuse.holds() && reuse_time == ReuseTime::at_free;
   sole_place.store(usable ? sole->place.packed() : kSeveralPlaces, std::memory_order_release);
   sole_memory = usable ? sole : nullptr;
   PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
-  const bool is_plain = last && last->first_pending == kNoBlock && plain_hits;
-  usual_place = is_plain && reuse == ReuseTime::at_free ? last : nullptr;
+  const bool is_plain = last && last->pending.empty() && plain_hits;
+  usual_place = is_plain && reuse_time == ReuseTime::at_free ? last : nullptr;
 }
 
 // Everything is counted out as if the program had freed it, but nobody gave a segment back: they
@@ -89,7 +89,9 @@ void CachingAllocator::State::forget_place(Place where) {
   if (where.kind == Kind::pinned || where.kind == Kind::device) forget_dedicated(where);
   PlaceMemory* place = find_place(where);
   if (!place) return;
-  complete_pending(*place, place->newest_pending);
+  const std::uint32_t newest = place->pending.newest();
+  Outcome unused;
+  static_cast<void>(complete(Store::pools, where, newest, newest, unused));
   for (auto it = segments.begin(); it != segments.end();) {
     const auto next = std::next(it);
     if (it->second.slot == place->slot) {
@@ -113,65 +115,6 @@ void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& s
     }
     i = next;
   }
-}
-
-void CachingAllocator::State::add_pending(PlaceMemory& place, BlockIndex block,
-                                          std::uint64_t serial) {
-  Block& b = blocks[block];
-  BlockLife& life = blocks.life(block);
-  b.set_state(BlockState::active_pending_free);
-  life.left = kNoBlock;
-  life.right = ++place.newest_pending;
-  (place.last_pending == kNoBlock ? place.first_pending : blocks.life(place.last_pending).left) =
-      block;
-  place.last_pending = block;
-  note_usual_places();
-  accounts.given_up(place.place, counted(b), serial);
-}
-
-void CachingAllocator::State::complete_pending(PlaceMemory& place, std::uint32_t newest) {
-  while (place.first_pending != kNoBlock) {
-    const BlockIndex block = place.first_pending;
-    const Block b = blocks[block];
-    const BlockLife life = blocks.life(block);
-    if (static_cast<std::int32_t>(newest - life.right) < 0) break;  // freed after the wait began
-    place.first_pending = life.left;
-    if (life.left == kNoBlock) place.last_pending = kNoBlock;
-    if (reuse == ReuseTime::at_reuse) Pools::number(blocks, block, place.waits.now());
-    const SplitChange split =
-        place.pools.give_back(b.pool(), blocks, blocks.find_entry(b.address()));
-    accounts.reusable(place.place, counted(b), split);
-  }
-  note_usual_places();
-}
-
-void CachingAllocator::State::drain_pending(Place where, Outcome& out) {
-  PlaceMemory* place = find_place(where);
-  if (!place || place->first_pending == kNoBlock || held_up_to != 0) return;
-  const std::uint32_t newest = place->newest_pending;
-  Outcome waited;
-  mutex.unlock();
-  const bool completes = wait_for(where, waited) && waited.status.ok();
-  mutex.lock();
-  out.wait_ns += waited.wait_ns;
-  place = find_place(where);
-  if (place && completes && held_up_to == 0) complete_pending(*place, newest);
-}
-
-void CachingAllocator::State::hold_up_to(std::uint64_t serial) {
-  held_up_to = serial;
-  note_usual_places();
-}
-
-bool CachingAllocator::State::give_up_held(std::uint16_t device) {
-  if (held_up_to == 0) return false;
-  bool kept = false;
-  for (const auto& place : places) {
-    if (!place || place->place.device != device) continue;
-    kept |= place->first_pending != kNoBlock || dedicated.has_pending(place->place);
-  }
-  if (kept) hold_up_to(0);
-  return kept;
 }
 
 }  // namespace vramscope

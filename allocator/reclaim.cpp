@@ -30,7 +30,7 @@ bool CachingAllocator::State::release_idle(std::uint16_t device, Outcome& out) {
     if (!may_release(where)) continue;
     if (!counted) accounts.count(device, &DeviceStatistics::num_sync_all_streams);
     counted = true;
-    drain_pending(where, out);
+    drain(Store::pools, where, out);
     release_where(
         where, [](const Segment&, std::uint32_t) { return true; }, out);
     release_idle_dedicated(where, out);

@@ -1,77 +1,119 @@
-// What the device is asked before a free block goes to the program again.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/state.h"
+#include "allocator/reuse.h"
+
+#include <utility>
 
 namespace vramscope {
 
-// The device is asked without the lock: a wait for what ran in the block, else only for an error
-// that a hit would hide.
-CachingAllocator::State::Answer CachingAllocator::State::ask(Place where, bool must_wait,
-                                                             Outcome& out) {
-  hits_unasked = 0;
+bool AnyBlock::is_live() const {
+  return dedicated_ != nullptr ? dedicated_->is_live() : (*table_)[index_].is_live();
+}
+
+bool AnyBlock::is_exported() const { return dedicated_ != nullptr && dedicated_->exported; }
+
+CountedBlock AnyBlock::counted() const {
+  return dedicated_ != nullptr ? dedicated_->counted() : (*table_)[index_].counted();
+}
+
+std::uint64_t AnyBlock::serial() const {
+  return dedicated_ != nullptr ? dedicated_->serial : table_->life(index_).serial();
+}
+
+Waits::Number AnyBlock::freed() const {
+  return dedicated_ != nullptr ? dedicated_->freed : table_->life(index_).freed;
+}
+
+std::uint32_t AnyBlock::pending() const {
+  return dedicated_ != nullptr ? dedicated_->number : table_->life(index_).right;
+}
+
+bool AnyBlock::is_of(Place where) const {
+  return dedicated_ == nullptr || dedicated_->where == where;
+}
+
+AnyBlock AnyBlock::next() const {
+  return dedicated_ != nullptr ? AnyBlock(dedicated_->next)
+                               : AnyBlock(*table_, table_->life(index_).left);
+}
+
+void AnyBlock::set_next(const AnyBlock& next) const {
+  if (dedicated_ != nullptr) {
+    dedicated_->next = next.dedicated_;
+  } else {
+    table_->life(index_).left = next.index_;
+  }
+}
+
+void PendingFrees::add(const AnyBlock& block) {
+  ++newest_;
+  if (DedicatedBlock* own = block.dedicated()) {
+    own->state = BlockState::active_pending_free;
+    own->number = newest_;
+  } else {
+    (*block.table_)[block.index_].set_state(BlockState::active_pending_free);
+    block.table_->life(block.index_).right = newest_;
+  }
+  block.set_next({});
+  if (last_) {
+    last_.set_next(block);
+  } else {
+    first_ = block;
+  }
+  last_ = block;
+}
+
+bool PendingFrees::has(Place where) const {
+  AnyBlock block = first_;
+  while (block && !block.is_of(where)) block = block.next();
+  return static_cast<bool>(block);
+}
+
+AnyBlock PendingFrees::take(Place where, std::uint32_t newest, std::uint32_t own) {
+  const auto is_wanted = [&](const AnyBlock& block) {
+    const bool is_old = static_cast<std::int32_t>(newest - block.pending()) >= 0;
+    return block.is_of(where) && (is_old || block.pending() == own);
+  };
+  AnyBlock before;
+  AnyBlock block = first_;
+  while (block && !is_wanted(block)) before = std::exchange(block, block.next());
+  if (!block) return block;
+  const AnyBlock next = block.next();
+  if (before) {
+    before.set_next(next);
+  } else {
+    first_ = next;
+  }
+  if (!next) last_ = before;
+  block.set_next({});
+  return block;
+}
+
+bool Reuse::wait_for(Backend& backend, ReuseTime time, Place where, Outcome& out) noexcept {
+  Reply waited;
+  if (fault(Fault::reuse_without_waiting)) {
+    // Nothing is asked.
+  } else if (time == ReuseTime::at_free) {
+    waited = backend.wait(where);
+  } else if (!backend.may_wait(where)) {
+    waited.status.result = Result::forbidden;
+  }
+  if (waited.status.result == Result::forbidden) return false;
+  out.wait_ns += waited.ns;
+  out.status = waited.status;
+  return true;
+}
+
+Reuse::Answer Reuse::ask(Mutex& mutex, Place where, bool must_wait, Outcome& out) {
+  hits_unasked_ = 0;
   mutex.unlock();
-  const bool may_ask = backend.may_wait(where);
+  const bool may_ask = backend_.may_wait(where);
   Reply reply;
-  if (may_ask) reply = must_wait ? backend.wait(where) : backend.probe(where);
+  if (may_ask) reply = must_wait ? backend_.wait(where) : backend_.probe(where);
   mutex.lock();
   if (must_wait) out.wait_ns += reply.ns;
   if (!may_ask) return must_wait ? Answer::not_now : Answer::fine;
   out.status = reply.status;
   return reply.status.ok() ? Answer::fine : Answer::error;
-}
-
-namespace {
-
-void take_back(Outcome& out) {
-  out.address = 0;
-  out.rounded = 0;
-  out.source = Source::none;
-}
-
-}  // namespace
-
-// The block is live already, so nobody else gets it meanwhile, and every total includes it. When it
-// is no longer ours after that, its context has ended: the driver may answer.
-bool CachingAllocator::State::prove(BlockIndex block, Outcome& out) {
-  PlaceMemory& before = *places[blocks.life(block).place];
-  const std::uint64_t serial = blocks.life(block).serial();
-  const Waits::Number freed = blocks.life(block).freed;
-  const bool must_wait = !before.waits.cover(freed);
-  const Waits::Number number = must_wait ? before.waits.begin() : 0;
-  const Answer answer = ask(out.where, must_wait, out);
-  const bool is_ours = blocks[block].is_live() && blocks.life(block).serial() == serial;
-  if (is_ours && answer == Answer::fine) {
-    if (must_wait) places[blocks.life(block).place]->waits.end(number);
-    return true;
-  }
-  if (is_ours)
-    release(*places[blocks.life(block).place], blocks.find_entry(out.address), Accounts::kNoLife,
-            freed);
-  if (!is_ours) out.status = {Result::failed, 0};
-  take_back(out);
-  return !is_ours || answer == Answer::error;
-}
-
-// A place of dedicated blocks stays while it has some, hence its account of waits.
-bool CachingAllocator::State::prove_dedicated(const DedicatedBlock& block, Outcome& out) {
-  const std::uint64_t serial = block.serial;
-  const bool must_wait = !waits_of(out.where).cover(block.freed);
-  const Waits::Number number = must_wait ? waits_of(out.where).begin() : 0;
-  const Answer answer = ask(out.where, must_wait, out);
-  DedicatedBlock* now = dedicated_of(out.where.kind).find(out.address);
-  const bool is_ours = now && now->is_live() && now->serial == serial;
-  if (is_ours && answer == Answer::fine) {
-    if (must_wait) waits_of(out.where).end(number);
-    return true;
-  }
-  if (is_ours) put_back_dedicated(*now);
-  if (!is_ours) out.status = {Result::failed, 0};
-  take_back(out);
-  return !is_ours || answer == Answer::error;
-}
-
-Waits& CachingAllocator::State::waits_of(Place where) {
-  return where.kind == Kind::pinned ? pinned_waits : find_place(where)->waits;
 }
 
 }  // namespace vramscope

@@ -23,7 +23,7 @@ BlockIndex CachingAllocator::State::obtain(Place where, std::uint64_t rounded, O
     out.source = Source::after_trim;
     block = attempt(where, pool, bytes, out);
   }
-  const bool gave_up = is_out_of_memory(out) && give_up_held(where.device);
+  const bool gave_up = is_out_of_memory(out) && end_quarantine(where.device);
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
     accounts.count(where.device, &DeviceStatistics::num_alloc_retries);

@@ -21,6 +21,7 @@
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/pool.h"
 #include "allocator/pool/waits.h"
+#include "allocator/reuse.h"
 
 namespace vramscope {
 
@@ -34,16 +35,10 @@ struct PlaceMemory {
   std::uint16_t slot;  // index into State::places
   PlaceAccounts accounts;
   Pools pools;
-  std::uint64_t total_bytes = 0;        // of the device
-  BlockIndex first_pending = kNoBlock;  // in the order of their frees: `left` is the next one
-  BlockIndex last_pending = kNoBlock;
-  std::uint32_t newest_pending = 0;  // number of the newest; `right` is a block's own
+  std::uint64_t total_bytes = 0;  // of the device
+  PendingFrees pending;
   Waits waits;
 };
-
-[[nodiscard]] inline CountedBlock counted(const Block& block) {
-  return {block.tag, block.pool(), to_bytes(block.size), block.requested};
-}
 
 struct Segment {
   std::uint64_t bytes = 0;
@@ -99,10 +94,11 @@ inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; 
 struct CachingAllocator::State {
   State(Backend& door, Limits settings)
       : backend(door),
-        reuse(settings.reuse),
+        reuse_time(settings.reuse),
         limits(settings),
         plain_hits(settings.has_plain_hits()),
-        accounts(settings.max_split_size) {}
+        accounts(settings.max_split_size),
+        reuse(door, settings.reuse) {}
 
   // hot_path.cpp
   [[nodiscard]] Outcome allocate_usually(const Request& request) noexcept;
@@ -130,30 +126,38 @@ struct CachingAllocator::State {
   void hand_out_within_limits(PlaceMemory& place, const Pools::Found& found, std::uint64_t rounded,
                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void serve_new(std::uint64_t rounded, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void free(Address address, Wait when, Outcome& out) noexcept;
-  [[nodiscard]] Reply wait_at_free(Place where) noexcept;
-  [[nodiscard]] bool wait_for(Place where, Outcome& out) noexcept;
   [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
   }
-  // What a block carries that is freed now: a wait has just finished, or is still to come.
-  [[nodiscard]] Waits::Number number_of_free(const Waits& waits) const VRAMSCOPE_REQUIRES(mutex) {
-    return reuse == ReuseTime::at_free ? waits.settled() : waits.now();
-  }
-  // proof.cpp: what the device is asked before a free block goes out. Those with an Outcome unlock;
-  // false means that nothing may be asked now and the block was put back.
-  [[nodiscard]] bool is_proved(const Waits& waits, Waits::Number freed) VRAMSCOPE_REQUIRES(mutex) {
-    if (fault(Fault::reuse_unproved)) return true;
-    return reuse == ReuseTime::at_free || (waits.cover(freed) && ++hits_unasked < kHitsPerProbe);
-  }
-  [[nodiscard]] bool prove(BlockIndex block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool prove_dedicated(const DedicatedBlock& block, Outcome& out)
+  // frees.cpp. Those that take an Outcome unlock.
+  // False: no block of that store begins there.
+  [[nodiscard]] bool free(Store store, Address address, Wait when, Outcome& out) noexcept;
+  void finish_free(Store store, const AnyBlock& block, const Reuse::Free& known, bool waited,
+                   Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  // A live or pending block is free from now on. `life`: the number of the one that ends here;
+  // kGivenUp: it has ended before; Accounts::kNoLife: the program never saw it.
+  static constexpr std::uint64_t kGivenUp = ~std::uint64_t{0};
+  Status make_reusable(const AnyBlock& block, std::uint64_t life, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
+  Status store_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  // What was pending up to the numbered free is reusable, and that of the free numbered `own`.
+  [[nodiscard]] Status complete(Store store, Place where, std::uint32_t newest, std::uint32_t own,
+                                Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  // Waits and completes, if the device may be waited for.
+  void drain(Store store, Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  // Asks the device before a free block goes out. False: nothing may be asked now, and the block
+  // was put back.
+  [[nodiscard]] bool prove(Store store, const AnyBlock& block, Outcome& out)
+      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] AnyBlock find_block(Store store, Address address) VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] Place place_of(const AnyBlock& block) const VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] PendingFrees* pending_of(Store store, Place where) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(mutex);
-  enum class Answer : std::uint8_t { fine, error, not_now };
-  [[nodiscard]] Answer ask(Place where, bool must_wait, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void hold_up_to(std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex);
+  // False: it kept nothing of the device.
+  [[nodiscard]] bool end_quarantine(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
 
   // places.cpp
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -167,18 +171,6 @@ struct CachingAllocator::State {
   [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(mutex);
   void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
-  [[gnu::noinline]] void add_pending(PlaceMemory& place, BlockIndex block, std::uint64_t serial)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool is_held(std::uint64_t serial) const VRAMSCOPE_REQUIRES(mutex) {
-    return serial <= held_up_to;
-  }
-  void hold_up_to(std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex);
-  // Ends the quarantine. False: it kept nothing of the device.
-  [[nodiscard]] bool give_up_held(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
-  // Completes what was pending up to the numbered free.
-  void complete_pending(PlaceMemory& place, std::uint32_t newest) VRAMSCOPE_REQUIRES(mutex);
-  // Waits and completes, if the device may be waited for. Unlocks.
-  void drain_pending(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
 
   // segments.cpp. The first four unlock.
   [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
@@ -232,14 +224,6 @@ struct CachingAllocator::State {
   // dedicated_memory.cpp. Those that take an Outcome unlock.
   void allocate_dedicated(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void hand_out_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void put_back_dedicated(DedicatedBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool free_dedicated(Kind kind, Address address, Wait when, Outcome& out) noexcept;
-  void begin_free_dedicated(DedicatedBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  void complete_free_dedicated(DedicatedBlock& block) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Status complete_pending_dedicated(Place where, std::uint32_t newest,
-                                                  std::uint32_t own, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  void drain_pending_dedicated(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   Returned release_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void release_idle_dedicated(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void forget_dedicated(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -284,12 +268,8 @@ struct CachingAllocator::State {
   }
   [[nodiscard]] std::size_t direct_count() const VRAMSCOPE_REQUIRES(mutex);
 
-  // Contract, "Errors": a sticky error shows after so many allocations that asked the device
-  // nothing.
-  static constexpr std::uint32_t kHitsPerProbe = 64;
-
   Backend& backend;
-  const ReuseTime reuse;
+  const ReuseTime reuse_time;
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
@@ -307,10 +287,7 @@ struct CachingAllocator::State {
   Accounts accounts VRAMSCOPE_GUARDED_BY(mutex);
   DedicatedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   DedicatedBlocks dedicated VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory
-  Waits pinned_waits VRAMSCOPE_GUARDED_BY(mutex);         // each covers all pinned memory
-  std::uint32_t hits_unasked VRAMSCOPE_GUARDED_BY(mutex) = 0;
-  // Allocations up to this number may be named in a graph of the program; 0: there is none.
-  std::uint64_t held_up_to VRAMSCOPE_GUARDED_BY(mutex) = 0;
+  Reuse reuse VRAMSCOPE_GUARDED_BY(mutex);
 
   // Written under the lock, read without it.
   std::atomic<std::uint64_t> last_serial{0};

@@ -114,35 +114,6 @@ bool DedicatedBlocks::overlaps(Address address, std::uint64_t bytes) const noexc
   return (above != blocks_.end() && above->first < address + bytes) || find_around(address);
 }
 
-void DedicatedBlocks::add_pending(DedicatedBlock& block) noexcept {
-  block.number = ++newest_pending_;
-  block.next = nullptr;
-  (last_pending_ ? last_pending_->next : first_pending_) = &block;
-  last_pending_ = &block;
-}
-
-bool DedicatedBlocks::has_pending(Place where) const noexcept {
-  const DedicatedBlock* block = first_pending_;
-  while (block && block->where != where) block = block->next;
-  return block != nullptr;
-}
-
-DedicatedBlock* DedicatedBlocks::take_pending(Place where, std::uint32_t newest,
-                                              std::uint32_t own) noexcept {
-  const auto is_wanted = [&](const DedicatedBlock& block) {
-    const bool is_old = static_cast<std::int32_t>(newest - block.number) >= 0;
-    return block.where == where && (is_old || block.number == own);
-  };
-  DedicatedBlock* before = nullptr;
-  DedicatedBlock* block = first_pending_;
-  while (block && !is_wanted(*block)) before = std::exchange(block, block->next);
-  if (!block) return nullptr;
-  (before ? before->next : first_pending_) = block->next;
-  if (last_pending_ == block) last_pending_ = before;
-  block->next = nullptr;
-  return block;
-}
-
 // In the order of addresses a granule is shared with the neighbours only.
 std::uint64_t DedicatedBlocks::idle_granules(std::uint16_t device) const noexcept {
   std::uint64_t idle = 0;

@@ -68,17 +68,6 @@ class DedicatedBlocks {
   [[nodiscard]] const DedicatedBlock* find_around(Address address) const noexcept;
   [[nodiscard]] bool overlaps(Address address, std::uint64_t bytes) const noexcept;
 
-  // Frees that nothing has proved complete yet, in their order.
-  void add_pending(DedicatedBlock& block) noexcept;
-  [[nodiscard]] bool has_pending(Place where) const noexcept;
-  // The first of a place that is no newer than the free numbered `newest`, or is the one numbered
-  // `own`, taken out; nullptr: none.
-  [[nodiscard]] DedicatedBlock* take_pending(Place where, std::uint32_t newest,
-                                             std::uint32_t own) noexcept;
-  [[nodiscard]] std::uint32_t newest_pending() const { return newest_pending_; }
-  // A number that is older than every free still pending.
-  [[nodiscard]] std::uint32_t before_all() const { return newest_pending_ + (1U << 31); }
-
   // Bytes of the blocks in buckets.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const { return idle_[device]; }
   // Granules of 2 MiB in which free blocks of a device lie, and no others.
@@ -102,9 +91,6 @@ class DedicatedBlocks {
   std::map<Address, DedicatedBlock> blocks_;
   std::map<Key, Bucket> buckets_;
   std::array<std::uint64_t, kMaxDevices> idle_{};
-  DedicatedBlock* first_pending_ = nullptr;
-  DedicatedBlock* last_pending_ = nullptr;
-  std::uint32_t newest_pending_ = 0;
 };
 
 }  // namespace vramscope

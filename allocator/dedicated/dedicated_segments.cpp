@@ -15,7 +15,7 @@ DedicatedBlock* CachingAllocator::State::obtain_dedicated(Place where, std::uint
   if (reject(where, bytes, out)) return nullptr;
   out.source = Source::new_segment;
   DedicatedBlock* block = attempt_dedicated(where, bytes, out);
-  if (is_out_of_memory(out)) static_cast<void>(give_up_held(where.device));
+  if (is_out_of_memory(out)) static_cast<void>(end_quarantine(where.device));
   if (is_out_of_memory(out) && release_idle(where.device, out)) {
     out.source = Source::after_trim;
     accounts.count(where.device, &DeviceStatistics::num_alloc_retries);
@@ -32,7 +32,7 @@ DedicatedBlock* CachingAllocator::State::obtain_pinned(Place where, std::uint64_
   out.source = Source::new_segment;
   DedicatedBlock* block = attempt_dedicated(where, bytes, out);
   if (!is_out_of_memory(out) || !limits.exact_fallback) return block;
-  if (pinned.has_pending(where)) hold_up_to(0);
+  if (reuse.pending(Kind::pinned).has(where)) hold_up_to(0);
   if (may_release(where)) {
     release_idle_dedicated(where, out);
     out.source = Source::after_trim;

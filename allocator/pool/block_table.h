@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/books/accounts.h"
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
 #include "allocator/pool/waits.h"
@@ -49,6 +50,7 @@ struct Block {
   [[nodiscard]] bool is_free() const { return where & kFree; }
   [[nodiscard]] bool is_live() const { return (where & kStates) == 0; }
   [[nodiscard]] bool is_part() const { return (prev | next) != 0; }  // of a split segment
+  [[nodiscard]] CountedBlock counted() const { return {tag, pool(), to_bytes(size), requested}; }
 
   static constexpr std::uint64_t kFree = static_cast<std::uint64_t>(BlockState::inactive);
 };

@@ -1,0 +1,212 @@
+// The end of a block's life, and the proof before its next one: the same steps for blocks of pools
+// and dedicated ones. Reuse decides; here the blocks move.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/ground/fault.h"
+#include "allocator/reuse.h"
+#include "allocator/state.h"
+
+namespace vramscope {
+namespace {
+
+Kind kind_of(Store store) { return store == Store::pinned ? Kind::pinned : Kind::device; }
+
+void take_back(Outcome& out) {
+  out.address = 0;
+  out.rounded = 0;
+  out.source = Source::none;
+}
+
+}  // namespace
+
+AnyBlock CachingAllocator::State::find_block(Store store, Address address) {
+  if (store == Store::pools) return {blocks, blocks.find(address)};
+  return AnyBlock(dedicated_of(kind_of(store)).find(address));
+}
+
+Place CachingAllocator::State::place_of(const AnyBlock& block) const {
+  const DedicatedBlock* own = block.dedicated();
+  return own ? own->where : places[blocks.life(block.index()).place]->place;
+}
+
+PendingFrees* CachingAllocator::State::pending_of(Store store, Place where) {
+  if (store != Store::pools) return &reuse.pending(kind_of(store));
+  PlaceMemory* place = find_place(where);
+  return place ? &place->pending : nullptr;
+}
+
+Waits& CachingAllocator::State::waits_of(Place where) {
+  return where.kind == Kind::pinned ? reuse.pinned_waits() : find_place(where)->waits;
+}
+
+Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only only) noexcept {
+  Outcome out{.status = {Result::invalid, 0}, .address = address};
+  if (only != Only::device && pinned_range.contains(address) &&
+      free(Store::pinned, address, when, out)) {
+    return out;
+  }
+  if (only == Only::pinned) return out;
+  if (dedicated_range.contains(address) && free(Store::dedicated, address, when, out)) return out;
+  static_cast<void>(free(Store::pools, address, when, out));
+  // It may have been set apart between the two steps of the free (note_export).
+  if (out.status.result == Result::invalid && dedicated_range.contains(address)) [[unlikely]] {
+    static_cast<void>(free(Store::dedicated, address, when, out));
+  }
+  if (fault(Fault::double_free) && out.status.result == Result::invalid) out.status = {};
+  return out;
+}
+
+// Two critical sections with the wait between them. Between the two the block stays live; if
+// somebody else freed it meanwhile its serial is gone, even when the address is live again.
+bool CachingAllocator::State::free(Store store, Address address, Wait when, Outcome& out) noexcept {
+  Reuse::Free known;
+  {
+    MutexLock lock(mutex);
+    const AnyBlock block = find_block(store, address);
+    if (!block) return false;
+    if (!block.is_live()) return true;
+    out.where = place_of(block);
+    known = Reuse::begin_free(block, *pending_of(store, out.where));
+  }
+  const bool skips = store == Store::pinned && fault(Fault::pinned_reuse_without_waiting);
+  const bool waited =
+      skips || (when == Wait::now && Reuse::wait_for(backend, reuse_time, out.where, out));
+  // What will refuse to take it must say so before it is freed.
+  if (waited && known.goes_back && reuse_time == ReuseTime::at_reuse) {
+    out.status = backend.probe(out.where).status;
+  }
+  if (waited && !out.status.ok()) return true;
+  out.status = {Result::invalid, 0};
+  MutexLock lock(mutex);
+  const AnyBlock block = find_block(store, address);
+  if (!block || !block.is_live() || block.serial() != known.serial) return true;
+  finish_free(store, block, known, waited, out);
+  return true;
+}
+
+void CachingAllocator::State::finish_free(Store store, const AnyBlock& block,
+                                          const Reuse::Free& known, bool waited, Outcome& out) {
+  const CountedBlock counted = block.counted();
+  out.status = {};
+  out.rounded = counted.bytes;
+  out.requested = counted.requested;
+  out.tag = counted.tag;
+  out.serial = last_serial.load(std::memory_order_relaxed);
+  PendingFrees& pending = *pending_of(store, out.where);
+  const bool completes = reuse.may_complete(known, waited);
+  if (completes && (reuse.holds() || pending.empty())) {
+    out.status = make_reusable(block, known.serial, out);
+    return;
+  }
+  pending.add(block);
+  note_usual_places();
+  accounts.given_up(out.where, counted, known.serial);
+  if (completes) {
+    out.status = complete(store, out.where, known.newest_pending, block.pending(), out);
+  }
+}
+
+// Tells whether the backend took the block back, if it was exported: the program would have seen
+// it.
+Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64_t life,
+                                              Outcome& out) {
+  const Place where = place_of(block);
+  const CountedBlock counted = block.counted();
+  // One that the program never saw carries on as if it had stayed free.
+  const Waits::Number freed =
+      life == Accounts::kNoLife ? block.freed() : reuse.number_of_free(waits_of(where));
+  if (DedicatedBlock* own = block.dedicated()) {
+    own->state = BlockState::inactive;
+    own->freed = freed;
+    life == kGivenUp ? accounts.reusable(where, counted) : accounts.freed(where, counted, life);
+    return store_dedicated(*own, out);
+  }
+  PlaceMemory& place = *places[blocks.life(block.index()).place];
+  const BlockTable::Entry entry = blocks.find_entry(blocks[block.index()].address());
+  if (life != kGivenUp) {
+    release(place, entry, life, freed);
+    return {};
+  }
+  if (reuse_time == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
+  const SplitChange split = place.pools.give_back(counted.pool, blocks, entry);
+  accounts.reusable(where, counted, split);
+  return {};
+}
+
+// Free again, or back to the backend: what others may reach, and what is too large to keep.
+Status CachingAllocator::State::store_dedicated(DedicatedBlock& block, Outcome& out) {
+  const bool is_too_large =
+      block.where.kind == Kind::pinned && block.bytes > limits.pinned_max_cached_size;
+  if (is_too_large || (block.exported && !fault(Fault::exported_recycled))) {
+    const bool answers = block.exported;
+    const Status released = release_dedicated(block, out).status;
+    return answers ? released : Status{};
+  }
+  dedicated_of(block.where.kind).put(block);
+  return {};
+}
+
+// Tells what became of the free numbered `own`.
+Status CachingAllocator::State::complete(Store store, Place where, std::uint32_t newest,
+                                         std::uint32_t own, Outcome& out) {
+  Status of_own;
+  while (PendingFrees* pending = pending_of(store, where)) {
+    const AnyBlock block = pending->take(where, newest, own);
+    if (!block) break;
+    const bool is_own = block.pending() == own;
+    const Status status = make_reusable(block, kGivenUp, out);
+    if (is_own) of_own = status;
+  }
+  note_usual_places();
+  return of_own;
+}
+
+void CachingAllocator::State::drain(Store store, Place where, Outcome& out) {
+  const PendingFrees* pending = pending_of(store, where);
+  if (!pending || !pending->has(where) || reuse.holds()) return;
+  const std::uint32_t newest = pending->newest();
+  Outcome waited;
+  mutex.unlock();
+  const bool completes = Reuse::wait_for(backend, reuse_time, where, waited) && waited.status.ok();
+  mutex.lock();
+  out.wait_ns += waited.wait_ns;
+  if (completes && !reuse.holds()) static_cast<void>(complete(store, where, newest, newest, out));
+}
+
+// The block is live already, so nobody else gets it meanwhile, and every total includes it. When it
+// is no longer ours after that, its context has ended: the driver may answer.
+bool CachingAllocator::State::prove(Store store, const AnyBlock& block, Outcome& out) {
+  const std::uint64_t serial = block.serial();
+  Waits& waits = waits_of(out.where);
+  const bool must_wait = !waits.cover(block.freed());
+  const Waits::Number number = must_wait ? waits.begin() : 0;
+  const Reuse::Answer answer = reuse.ask(mutex, out.where, must_wait, out);
+  const AnyBlock now = find_block(store, out.address);
+  const bool is_ours = now && now.is_live() && now.serial() == serial;
+  if (is_ours && answer == Reuse::Answer::fine) {
+    if (must_wait) waits_of(out.where).end(number);
+    return true;
+  }
+  Outcome unused;
+  if (is_ours) static_cast<void>(make_reusable(now, Accounts::kNoLife, unused));
+  if (!is_ours) out.status = {Result::failed, 0};
+  take_back(out);
+  return !is_ours || answer == Reuse::Answer::error;
+}
+
+bool CachingAllocator::State::end_quarantine(std::uint16_t device) {
+  if (!reuse.holds()) return false;
+  bool held = false;
+  for (const auto& place : places) {
+    if (!place || place->place.device != device) continue;
+    held |= !place->pending.empty() || reuse.pending(Kind::device).has(place->place);
+  }
+  if (held) hold_up_to(0);
+  return held;
+}
+
+void CachingAllocator::State::hold_up_to(std::uint64_t serial) {
+  reuse.hold_up_to(serial);
+  note_usual_places();
+}
+
+}  // namespace vramscope
