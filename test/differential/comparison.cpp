@@ -10,7 +10,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "test/differential/recount.h"
+#include "test/differential/comparison_known.h"
+#include "test/recount/recount.h"
 
 namespace vramscope::differential {
 namespace {
@@ -196,14 +197,15 @@ class Comparison {
   void check_reports() {
     const bool amid_calls = std::any_of(sequence_.lines.begin(), sequence_.lines.end(),
                                         [](const Line& line) { return line.together; });
-    std::map<int, History> histories;
+    const judge::Taken taken = amid_calls ? judge::Taken::amid_calls : judge::Taken::between_calls;
+    std::map<int, judge::History> histories;
     for (const Written& report : ours_.reports) {
       const std::string name =
           "report " + std::to_string(report.number) +
           (report.pid == ours_.pid ? "" : " of process " + std::to_string(report.pid)) + ": ";
       try {
-        const Json json = Json::parse(report.text);
-        for (const std::string& text : recount(json, amid_calls)) add(name + text);
+        const judge::Json json = judge::Json::parse(report.text);
+        for (const std::string& text : judge::recount(json, taken)) add(name + text);
         for (const std::string& text : histories[report.pid].next(json)) add(name + text);
         compare_with_known(name, report, json);
       } catch (const std::exception& error) {
@@ -213,7 +215,7 @@ class Comparison {
     check_presence();
   }
 
-  void compare_with_known(const std::string& name, const Written& report, const Json& json) {
+  void compare_with_known(const std::string& name, const Written& report, const judge::Json& json) {
     const auto same_process = [&](const Written& known) { return known.pid == report.pid; };
     if (std::none_of(ours_.known.begin(), ours_.known.end(), same_process)) {
       add(name + "nobody who owns a record ends here");

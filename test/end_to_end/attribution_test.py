@@ -204,11 +204,11 @@ class Attribution(harness.Case):
             path.unlink()
 
     def start(self, command, variables):
-        process = subprocess.Popen(
+        process = harness.programs.start(
             [harness.TOOL, "run", "--sim", "--quiet", harness.program(command[0]), *command[1:]],
-            cwd=self.folder, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            variables, self.folder, stdin=subprocess.PIPE, text=True,
         )  # fmt: skip
-        self.addCleanup(self.end_program, process)
+        self.addCleanup(harness.programs.end, process)
         self.assertEqual("ready\n", process.stdout.readline())
         return process
 

@@ -64,15 +64,7 @@ class CommandLine(harness.Case):
         self.assertEqual(7, finished.returncode)
 
     def test_standard_input_reaches_the_program(self):
-        finished = subprocess.run(
-            [str(harness.TOOL), "run", "--sim", "--", "/bin/cat"],
-            cwd=self.folder,
-            env=harness.environment(),
-            input="through",
-            capture_output=True,
-            text=True,
-            timeout=harness.DEADLINE_S,
-        )
+        finished = self.run_tool("run", "--sim", "--", "/bin/cat", stdin="through")
         self.assertEqual(("through", 0), (finished.stdout, finished.returncode))
 
     def test_bad_usage_is_refused(self):

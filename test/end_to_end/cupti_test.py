@@ -1,5 +1,6 @@
 """The option --cupti, with a pretended CUPTI over the simulated driver and without one."""
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import pathlib
 import unittest
@@ -69,7 +70,7 @@ class Cupti(harness.Case):
         (row,) = found["differences"]
         self.assertEqual(("not_recorded", 77777, 0x12340000), (row["what"], row["cupti_bytes"], row["address"]))
         path = pathlib.Path(self.folder, "report.json")
-        path.write_text(harness.json.dumps(report))
+        path.write_text(json.dumps(report))
         text = self.run_tool("report", path).stdout
         self.assertIn("CUPTI", text)
         self.assertIn("not recorded", text)

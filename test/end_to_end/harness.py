@@ -1,10 +1,9 @@
-"""Runs programs on the simulated device, natively or under the library, and reads their reports.
+"""What the tests in Python share: programs on the simulated device, and cases with their names.
 
 Every test file here is a plain unittest; main() prints one TAP line a case, the method's name read
 as a sentence, so that each case is counted and each skip says why.
 """
 # SPDX-License-Identifier: Apache-2.0
-import json
 import os
 import pathlib
 import shutil
@@ -14,13 +13,16 @@ import tempfile
 import time
 import unittest
 
-BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
+import programs
+from programs import MODES, read_reports  # noqa: F401: of the harness, for the tests
+
+INSTALLATION = programs.Installation(sys.argv[1] if len(sys.argv) > 1 else "build")
+BUILD = INSTALLATION.build
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-LIBRARY = BUILD / "interpose/libvramscope.so"
-SIMULATOR = BUILD / "test/simulator"
-PROGRAMS = BUILD / "test/programs"
-TOOL = BUILD / "reporter/view/vramscope"
-MODES = ("cache", "cache at-reuse", "dedicated", "observe", "off")
+LIBRARY = INSTALLATION.library
+SIMULATOR = INSTALLATION.simulator
+PROGRAMS = INSTALLATION.programs
+TOOL = INSTALLATION.tool
 DEADLINE_S = 120  # of one program; two busy cores and unlucky neighbours included
 
 
@@ -50,39 +52,12 @@ def installed(name):
 
 
 def environment(mode=None, simulator="", **variables):
-    """A small environment with the simulated driver in it; `mode` also preloads the library.
-
-    A mode may have a way of reuse behind it: "cache at-reuse".
-    """
+    """A small environment with the simulated driver in it; `mode` also preloads the library."""
     result = {"PATH": os.environ["PATH"], "HOME": "/", "LANG": "C.UTF-8"}
-    result["LD_LIBRARY_PATH"] = str(SIMULATOR)
+    result.update(INSTALLATION.variables(mode))
     if simulator:
         result["VRAMSCOPE_SIM"] = simulator
-    if mode:
-        result["LD_PRELOAD"] = str(LIBRARY)
-        result["VRAMSCOPE_MODE"], *reuse = mode.split()
-        if reuse:
-            result["VRAMSCOPE_REUSE"] = reuse[0]
     return {**result, **variables}
-
-
-class Outcome:
-    """What a program did: exit status (negative: ended by that signal), output and reports."""
-
-    def __init__(self, finished, folder):
-        self.status = finished.returncode
-        self.stdout = finished.stdout
-        self.stderr = finished.stderr
-        self.reports = read_reports(folder)
-
-    def behaviour(self):
-        return self.status, self.stdout
-
-
-def read_reports(folder):
-    """All reports in the folder, in the order of their sequence numbers."""
-    reports = [json.loads(path.read_text()) for path in pathlib.Path(folder).glob("*.json")]
-    return sorted(reports, key=lambda report: (report["process"]["pid"], report["sequence"]))
 
 
 def wait_for_reports(folder, count):
@@ -104,48 +79,26 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="vramscope-test-")
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_program(self, command, mode=None, simulator="", stdin=None, text=True, **variables):
-        folder = tempfile.mkdtemp(dir=self.folder)
-        finished = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment(mode, simulator, **variables),
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
+    def run_program(self, command, mode=None, simulator="", folder=None, stdin=None, text=True,
+                    **variables):  # fmt: skip
+        """The Outcome, in a new folder unless one is given."""
+        folder = folder or tempfile.mkdtemp(dir=self.folder)
+        return programs.run(
+            command, environment(mode, simulator, **variables), folder, DEADLINE_S, stdin=stdin,
             text=text,
-            timeout=DEADLINE_S,
-        )
-        return Outcome(finished, folder)
+        )  # fmt: skip
 
     def start_program(self, command, mode=None, **variables):
         """A running program with pipes; its reports appear in self.folder."""
-        process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=environment(mode, **variables),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        process = programs.start(
+            command, environment(mode, **variables), self.folder, stdin=subprocess.PIPE, text=True
         )
-        self.addCleanup(self.end_program, process)
+        self.addCleanup(programs.end, process)
         return process
 
-    @staticmethod
-    def end_program(process):
-        process.kill()
-        process.communicate()
-
-    def run_tool(self, *arguments, **variables):
-        return subprocess.run(
-            [str(TOOL), *map(str, arguments)],
-            cwd=self.folder,
-            env=environment(**variables),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
+    def run_tool(self, *arguments, stdin=None, **variables):
+        return programs.finish(
+            [TOOL, *arguments], environment(**variables), self.folder, DEADLINE_S, stdin=stdin
         )
 
     def only_report(self, outcome):

@@ -27,12 +27,10 @@ class Trace(harness.Case):
     def traced(self, command, mode="cache", simulator="", folder=None, **variables):
         """Finished process, its reports and its traces."""
         folder = folder or tempfile.mkdtemp(dir=self.folder)
-        variables = harness.environment(mode, simulator, VRAMSCOPE_TRACE=TRACE, **variables)
-        done = subprocess.run(
-            command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=harness.DEADLINE_S,
-        )  # fmt: skip
-        return harness.Outcome(done, folder), traces(folder)
+        outcome = self.run_program(
+            command, mode, simulator, folder=folder, VRAMSCOPE_TRACE=TRACE, **variables
+        )
+        return outcome, traces(folder)
 
     def totals(self, path, *flags):
         done = self.run_tool("trace", "--json", "-n", "0", *flags, path)
@@ -204,15 +202,13 @@ class Trace(harness.Case):
 
     def test_a_file_that_cannot_be_made_is_one_line(self):
         program = [harness.program("linked")]
-        variables = harness.environment("cache", VRAMSCOPE_TRACE="/nowhere/x.trace")
-        done = subprocess.run(program, cwd=self.folder, env=variables, capture_output=True, text=True)
-        self.assertEqual(self.run_program(program).behaviour(), (done.returncode, done.stdout))
+        done = self.run_program(program, "cache", folder=self.folder, VRAMSCOPE_TRACE="/nowhere/x.trace")
+        self.assertEqual(self.run_program(program).behaviour(), done.behaviour())
         self.assertEqual(
             "vramscope: cannot write the trace '/nowhere/x.trace': No such file or directory; there is none\n",
             done.stderr,
         )
-        (report,) = harness.read_reports(self.folder)
-        self.assertEqual("", report["trace"]["path"])
+        self.assertEqual("", self.only_report(done)["trace"]["path"])
 
     def test_of_a_killed_program_what_was_written_can_be_read(self):
         command = [harness.program("many_events"), "2", "100000000"]
@@ -257,10 +253,9 @@ class Trace(harness.Case):
     def test_a_taken_name_is_not_replaced(self):
         taken = pathlib.Path(self.folder, "x.trace")
         taken.write_text("mine")
-        variables = harness.environment("cache", VRAMSCOPE_TRACE="x.trace")
-        subprocess.run([harness.program("linked")], cwd=self.folder, env=variables, capture_output=True)
+        done = self.run_program([harness.program("linked")], "cache", folder=self.folder, VRAMSCOPE_TRACE="x.trace")
         self.assertEqual("mine", taken.read_text())
-        (report,) = harness.read_reports(self.folder)
+        report = self.only_report(done)
         self.assertEqual(str(taken) + "~1", report["trace"]["path"])
         self.compare(report, self.totals(str(taken) + "~1"), "taken")
         self.assertEqual(0o600, os.stat(str(taken) + "~1").st_mode & 0o777)

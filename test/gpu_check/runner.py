@@ -1,33 +1,18 @@
 """Runs programs natively and in each mode, within a budget, and says what is different."""
 # SPDX-License-Identifier: Apache-2.0
-import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-import unittest
-from typing import NamedTuple
 
+import programs  # of test/end_to_end, beside the victims
 from plan import NATIVE, ROOT
 
 MISSING = 77  # a script's status where its package is not installed
 OVER = "the time for the whole run is over"
 KEPT = 2000  # characters of output that the JSON file keeps of a failure
-
-
-class Run(NamedTuple):
-    status: int
-    stdout: str
-    stderr: str
-    seconds: float
-    reports: list
-
-    def first_line(self):
-        lines = (self.stdout + self.stderr).strip().splitlines()
-        return lines[0] if lines else ""
 
 
 class Budget:
@@ -42,61 +27,47 @@ class Budget:
 
 class Runner:
     def __init__(self, build, simulated, budget):
-        self.build = build.resolve()
+        self.installation = programs.Installation(build)
+        self.build = self.installation.build
+        self.library = self.installation.library
         self.simulated = simulated
         self.budget = budget
-        self.library = self.build / "interpose/libvramscope.so"
-        self.programs = self.build / "test/programs"
         self.is_complete = True  # until there was no time for a program
 
     def command(self, words):
         if words[0].endswith(".py"):
             return [sys.executable, str(ROOT / "test/programs" / words[0]), *words[1:]]
-        return [str(self.programs / words[0]), *words[1:]]
+        return [str(self.installation.programs / words[0]), *words[1:]]
 
     def is_built(self, words):
         return pathlib.Path(self.command(words)[0]).exists()
 
     def environment(self, mode, folder, variables=()):
         result = {k: v for k, v in os.environ.items() if not k.startswith("VRAMSCOPE_")}
-        if self.simulated:
-            result["LD_LIBRARY_PATH"] = str(self.build / "test/simulator")
-        result.update(variables)
+        result.update(self.installation.variables(None if mode == NATIVE else mode, self.simulated))
         if mode != NATIVE:
-            result["LD_PRELOAD"] = str(self.library)
-            result["VRAMSCOPE_MODE"], *reuse = mode.split()
             result["VRAMSCOPE_OUTPUT"] = f"{folder}/%e.%p.json"
-            if reuse:
-                result["VRAMSCOPE_REUSE"] = reuse[0]
-        return result
+        return {**result, **dict(variables)}
 
     def run(self, words, mode, limit_s, variables=()):
-        """(Run, "") or (None, the reason in words)."""
+        """(Outcome, "") or (None, the reason in words)."""
         left_s = self.budget.left()
         if left_s <= 1:
             self.is_complete = False
             return None, OVER
         with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
-            start = time.monotonic()
             try:
-                process = subprocess.Popen(
-                    self.command(words), env=self.environment(mode, folder, variables), cwd=folder,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    text=True, errors="replace", start_new_session=True,
-                )  # fmt: skip
+                return programs.run(
+                    self.command(words), self.environment(mode, folder, variables), folder,
+                    min(limit_s, left_s), unreadable, errors="replace",
+                ), ""  # fmt: skip
             except OSError as error:
                 return None, f"cannot run it: {error.strerror}"
-            try:
-                stdout, stderr = process.communicate(timeout=min(limit_s, left_s))
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)  # its children too: a session of its own
-                process.communicate()
                 if limit_s <= left_s:
                     return None, f"did not end within {limit_s:.0f} s"
                 self.is_complete = False
                 return None, OVER
-            seconds = time.monotonic() - start
-            return Run(process.returncode, stdout, stderr, seconds, read_reports(folder)), ""
 
     def modes(self, candidates):
         """Those that the library accepts: it complains about others when CUDA starts."""
@@ -123,8 +94,29 @@ class Runner:
                     memory=said_memory(native))]  # fmt: skip
         for mode in modes:
             profiled, reason = self.run(program.words, mode, program.limit_s, program.variables)
-            rows.append(judge(program, mode, by_design, native, profiled, reason))
+            rows.append(self.judge(program, mode, by_design, native, profiled, reason))
         return rows
+
+    def judge(self, program, mode, by_design, native, profiled, reason):
+        what = program.name
+        if profiled is None:
+            return row(what, mode, verdict_of(reason), reason)
+        numbers = {
+            "status": profiled.status,
+            "seconds": profiled.seconds,
+            "reports": len(profiled.reports),
+            "memory": reported_memory(profiled.reports),
+            "exports": exporting_calls(profiled.reports),
+        }
+        difference = first_difference(native, profiled)
+        victim = (program.words, dict(program.variables).get("VRAMSCOPE_SIM", ""))
+        if difference and by_design(victim, mode):
+            return row(what, mode, "by design", difference, **numbers)
+        difference = difference or implausible(profiled.reports, self.installation.recount)
+        if not difference:
+            return row(what, mode, "same", "", **numbers)
+        kept = {"stdout": profiled.stdout[-KEPT:], "stderr": profiled.stderr[-KEPT:]}
+        return row(what, mode, "FAILED", difference, **numbers, **kept)
 
 
 def row(what, mode, verdict, note="", **numbers):
@@ -136,36 +128,8 @@ def verdict_of(reason):
     return "skipped" if reason == OVER else "FAILED"
 
 
-def read_reports(folder):
-    reports = []
-    for path in sorted(pathlib.Path(folder).glob("*.json")):
-        try:
-            reports.append(json.loads(path.read_text()))
-        except ValueError as error:
-            reports.append({"unreadable": f"{path.name}: {error}"})
-    return reports
-
-
-def judge(program, mode, by_design, native, profiled, reason):
-    what = program.name
-    if profiled is None:
-        return row(what, mode, verdict_of(reason), reason)
-    numbers = {
-        "status": profiled.status,
-        "seconds": profiled.seconds,
-        "reports": len(profiled.reports),
-        "memory": reported_memory(profiled.reports),
-        "exports": exporting_calls(profiled.reports),
-    }
-    difference = first_difference(native, profiled)
-    victim = (program.words, dict(program.variables).get("VRAMSCOPE_SIM", ""))
-    if difference and by_design(victim, mode):
-        return row(what, mode, "by design", difference, **numbers)
-    difference = difference or implausible(profiled.reports)
-    if not difference:
-        return row(what, mode, "same", "", **numbers)
-    kept = {"stdout": profiled.stdout[-KEPT:], "stderr": profiled.stderr[-KEPT:]}
-    return row(what, mode, "FAILED", difference, **numbers, **kept)
+def unreadable(path, error):
+    return {"unreadable": f"{path.name}: {error}"}
 
 
 def first_difference(native, profiled):
@@ -179,17 +143,15 @@ def first_difference(native, profiled):
     return "" if len(before) == len(after) else f"{len(after)} lines instead of {len(before)}"
 
 
-def implausible(reports):
+def implausible(reports, recount_program):
     """What is wrong with the numbers of the reports, "" when they add up."""
     import recount  # of test/end_to_end, beside the victims
 
     for report in reports:
         if "unreadable" in report:
             return f"report {report['unreadable']}"
-        try:
-            recount.check_sums(unittest.TestCase(), report)
-        except AssertionError as error:
-            return f"report: {str(error).splitlines()[0]}"
+        for problem in recount.problems(report, recount_program, amid_calls=True):
+            return f"report: {problem}"
         for device in report["devices"]:
             stats, total = device["memory_stats"], device["total_bytes"]
             held = stats.get("reserved_bytes.all.peak", 0)

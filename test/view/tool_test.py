@@ -1,6 +1,6 @@
 # The command line tool as a person meets it: exit codes, one-line complaints, programs under run.
 # SPDX-License-Identifier: Apache-2.0
-"""tool_test.py VRAMSCOPE WRITE_SAMPLE STAND_IN_LIBRARY"""
+"""tool_test.py BUILD"""
 import json
 import os
 import re
@@ -8,23 +8,24 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import unittest
 
-TOOL, WRITE_SAMPLE, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:4])
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../README.md")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+import harness  # noqa: E402
 
-
-def clean_environment(**more):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("VRAMSCOPE_", "LD_"))}
-    return {**kept, "LC_ALL": "C", "VRAMSCOPE_LIBRARY": LIBRARY, **more}
+TOOL = str(harness.TOOL)
+WRITE_SAMPLE = harness.BUILD / "test/view/view_write_sample"
+LIBRARY = str(harness.BUILD / "test/view/libvramscope.so")  # the stand-in
+README = harness.SOURCE / "README.md"
 
 
-class ToolTest(unittest.TestCase):
+def variables(**more):
+    return {"LC_ALL": "C", "VRAMSCOPE_LIBRARY": LIBRARY, **more}
+
+
+class ToolTest(harness.Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = os.path.realpath(folder.name)
+        super().setUp()
+        self.folder = os.path.realpath(self.folder)
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -39,9 +40,7 @@ class ToolTest(unittest.TestCase):
         return self.path(name)
 
     def call(self, *arguments, **more):
-        environment = clean_environment(**more)
-        return subprocess.run([TOOL, *arguments], capture_output=True, text=True, check=False,
-                              cwd=self.folder, env=environment, timeout=60)
+        return self.run_tool(*arguments, **variables(**more))
 
     def assert_refused(self, arguments, status, part, **more):
         result = self.call(*arguments, **more)
@@ -194,8 +193,8 @@ class Run(ToolTest):
         script = 'echo "$LD_PRELOAD|$LD_LIBRARY_PATH|$VRAMSCOPE_SIM"'
         words = [self.path("bin/vramscope"), "run", "-q", "--sim", "--sim-memory", "1GiB", "sh",
                  "-c", script]
-        environment = clean_environment(VRAMSCOPE_LIBRARY="", VRAMSCOPE_SIM="devices=2",
-                                        LD_LIBRARY_PATH="/x")
+        environment = harness.environment(VRAMSCOPE_LIBRARY="", VRAMSCOPE_SIM="devices=2",
+                                          LD_LIBRARY_PATH="/x")
         shown = subprocess.check_output(words, text=True, env=environment, timeout=60)
         library = self.path("lib/vramscope")
         self.assertEqual(shown, f"{library}/libvramscope.so|{library}/simulator:/x|"
@@ -222,7 +221,7 @@ class Run(ToolTest):
     def test_signals_are_passed_on_or_left_to_the_program(self):
         words = [TOOL, "run", "-q", sys.executable, "-c", TELLING]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,
-                              env=clean_environment()) as child:
+                              env=harness.environment(**variables())) as child:
             self.assertEqual(child.stdout.readline(), "ready\n")
             for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGTERM"):
                 child.send_signal(signal.SIGINT)  # as from the terminal: the program's affair
@@ -233,7 +232,7 @@ class Run(ToolTest):
     def test_ignored_signals_stay_ignored_in_the_program(self):
         result = subprocess.run(
             ["sh", "-c", f"trap '' INT HUP; exec '{TOOL}' run -q sh -c 'kill -INT $$; kill -HUP $$; exit 5'"],
-            env=clean_environment(), check=False, timeout=60)
+            env=harness.environment(**variables()), check=False, timeout=60)
         self.assertEqual(result.returncode, 5)
 
 
@@ -256,10 +255,10 @@ sys.stdin.read()
 
 class Snapshot(ToolTest):
     def start(self, *words, library=True):
-        environment = clean_environment(**({"LD_PRELOAD": LIBRARY} if library else {}))
-        child = subprocess.Popen([sys.executable, *words], stdin=subprocess.PIPE, text=True,
-                                 stdout=subprocess.PIPE, cwd=self.folder, env=environment)
-        self.addCleanup(child.communicate)
+        environment = harness.environment(**({"LD_PRELOAD": LIBRARY} if library else {}))
+        child = harness.programs.start([sys.executable, *words], environment, self.folder,
+                                       stdin=subprocess.PIPE, text=True)
+        self.addCleanup(harness.programs.end, child)
         self.assertEqual(child.stdout.readline(), "ready\n")
         return str(child.pid)
 
@@ -283,4 +282,4 @@ class Snapshot(ToolTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    harness.main()

@@ -1,20 +1,14 @@
-// A report against itself and against those before it.
+// A report against itself.
 // SPDX-License-Identifier: Apache-2.0
-#include "test/differential/recount.h"
+#include "test/recount/recount.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace vramscope::differential {
+namespace vramscope::judge {
 namespace {
 
 using Counts = std::map<std::string, std::int64_t>;
-
-// Rows of the ledger that no call accounts for are what the report measured: they have no past.
-bool is_measured(const Json& row) {
-  const std::string kind = row.at("kind").get<std::string>();
-  return kind == "cached" || kind == "unaccounted" || kind == "others";
-}
 
 std::int64_t number(const Json& value, const char* name) {
   return value.at(name).get<std::int64_t>();
@@ -50,7 +44,7 @@ void check_tiling(Problems& problems, const Json& segments) {
 }
 
 // No two segments of addresses share one: nothing is recorded twice.
-void check_overlaps(Problems& problems, const Json& report, bool amid_calls) {
+void check_overlaps(Problems& problems, const Json& report, Taken taken) {
   std::vector<std::tuple<std::int64_t, std::int64_t, std::string>> ranges;
   const auto add = [&](const Json& segments) {
     for (const Json& segment : segments) {
@@ -70,7 +64,7 @@ void check_overlaps(Problems& problems, const Json& report, bool amid_calls) {
     const auto& [address, more_bytes, other_kind] = ranges[i];
     if (before + bytes <= address) continue;
     const auto is_ours = [](const std::string& one) { return one == "device" || one == "pinned"; };
-    if (amid_calls && !(is_ours(kind) && is_ours(other_kind))) continue;
+    if (taken == Taken::amid_calls && !(is_ours(kind) && is_ours(other_kind))) continue;
     problems.push_back("two segments (" + kind + ", " + other_kind + ") share " +
                        std::to_string(address));
   }
@@ -78,6 +72,13 @@ void check_overlaps(Problems& problems, const Json& report, bool amid_calls) {
 
 Counts device_counts(const Json& segments) {
   Counts counts;
+  for (const char* name :
+       {"allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes",
+        "active_bytes", "inactive_split_bytes", "requested_bytes"}) {
+    for (const char* pool : {".all", ".small_pool", ".large_pool"}) {
+      counts[std::string(name) + pool + ".current"] = 0;
+    }
+  }
   const auto add = [&](const std::string& pool, const char* name, std::int64_t amount) {
     counts[std::string(name) + ".all.current"] += amount;
     counts[std::string(name) + "." + pool + "_pool.current"] += amount;
@@ -107,6 +108,10 @@ Counts device_counts(const Json& segments) {
 
 Counts host_counts(const Json& host) {
   Counts counts;
+  for (const char* name : {"allocated", "allocated_bytes", "active_requests", "active_bytes",
+                           "segment", "reserved_bytes"}) {
+    counts[std::string(name) + ".current"] = 0;
+  }
   for (const char* list : {"segments", "registrations"}) {
     for (const Json& segment : host.at(list)) {
       counts["segment.current"] += 1;
@@ -146,6 +151,13 @@ void check_stats(Problems& problems, const std::string& where, const Json& stats
            number(stats, (stem + "allocated").c_str()) - number(stats, (stem + "freed").c_str()),
            current);
   }
+  if (stats.empty()) {  // a place that was never used
+    for (const auto& [name, value] : counts) expect(problems, where + name, value, 0);
+    return;
+  }
+  for (const auto& [name, value] : counts) {
+    if (!stats.contains(name)) problems.push_back(where + name + " is missing");
+  }
 }
 
 std::int64_t live_bytes(const Json& report) {
@@ -164,11 +176,11 @@ std::int64_t live_bytes(const Json& report) {
 }
 
 void check_sums(Problems& problems, const Json& report) {
-  std::int64_t in_ledger = 0, device_in_ledger = 0, requested = 0, in_sites = 0;
+  std::int64_t in_ledger = 0, device_in_ledger = 0, requested = 0, in_sites = 0, in_kinds = 0;
   for (const Json& row : report.at("ledger")) {
+    if (row.at("kind") == "device") device_in_ledger += number(row, "current_bytes");
     if (number(row, "calls") == 0) continue;  // what no call of ours is behind
     in_ledger += number(row, "current_bytes");
-    if (row.at("kind") == "device") device_in_ledger += number(row, "current_bytes");
     if (number(row, "peak_bytes") < number(row, "current_bytes")) {
       problems.push_back("a ledger's peak is below its current value");
     }
@@ -177,9 +189,11 @@ void check_sums(Problems& problems, const Json& report) {
     const Json& stats = device.at("memory_stats");
     if (!stats.empty()) requested += number(stats, "requested_bytes.all.current");
   }
+  for (const Json& row : report.at("kinds")) in_kinds += number(row, "current_bytes");
   for (const Json& site : report.at("sites")) in_sites += number(site, "live_bytes");
   expect(problems, "the ledger's device bytes", requested, device_in_ledger);
   expect(problems, "the ledger's bytes", live_bytes(report), in_ledger);
+  expect(problems, "the kinds' bytes", live_bytes(report), in_kinds);
   expect(problems, "the sites' live bytes", live_bytes(report), in_sites);
   expect(problems, "unrecorded calls", 0, number(report, "unrecorded_calls"));
 }
@@ -206,9 +220,9 @@ void check_kinds(Problems& problems, const Json& report) {
 
 }  // namespace
 
-Problems recount(const Json& report, bool amid_calls) {
+Problems recount(const Json& report, Taken taken) {
   Problems problems;
-  check_overlaps(problems, report, amid_calls);
+  check_overlaps(problems, report, taken);
   for (const Json& device : report.at("devices")) {
     check_tiling(problems, device.at("segments"));
     check_stats(problems, "device " + std::to_string(number(device, "index")) + " ",
@@ -225,39 +239,4 @@ Problems recount(const Json& report, bool amid_calls) {
   return problems;
 }
 
-Problems History::next(const Json& report) {
-  Problems problems;
-  const auto grow = [&](const std::string& name, std::int64_t value, const char* what) {
-    std::int64_t& least = least_[name];
-    if (value < least) problems.push_back(name + what);
-    least = std::max(least, value);
-  };
-  const auto add = [&](const std::string& where, const Json& stats) {
-    for (const auto& [name, value] : stats.items()) {
-      const auto at = value.get<std::int64_t>();
-      if (name.ends_with(".current")) {
-        std::int64_t& least = least_[where + name.substr(0, name.size() - 7) + "peak"];
-        least = std::max(least, at);
-      }
-      const bool grows = name.ends_with(".peak") || name.ends_with(".allocated") ||
-                         name.ends_with(".freed") || name.starts_with("num_");
-      if (grows) grow(where + name, at, " fell since the report before");
-    }
-  };
-  for (const Json& device : report.at("devices")) {
-    add("device " + std::to_string(number(device, "index")) + " ", device.at("memory_stats"));
-  }
-  add("host ", report.at("host").at("memory_stats"));
-  for (const Json& row : report.at("ledger")) {
-    const std::string name = "ledger " + std::to_string(number(row, "device")) + " " +
-                             row.at("kind").get<std::string>() + " " +
-                             row.at("owner").get<std::string>();
-    if (!is_measured(row)) {
-      grow(name + " peak", number(row, "peak_bytes"), " fell since the report before");
-    }
-    grow(name + " calls", number(row, "calls"), " fell since the report before");
-  }
-  return problems;
-}
-
-}  // namespace vramscope::differential
+}  // namespace vramscope::judge

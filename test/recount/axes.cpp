@@ -1,13 +1,13 @@
-// Whatever tells memory apart, the parts add up: axes, owners, sites and the timeline to their
-// kind. SPDX-License-Identifier: Apache-2.0
+// Whatever tells memory apart, the parts add up to their kind: axes, owners, sites, the timeline.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tuple>
 
-#include "test/differential/recount.h"
+#include "test/recount/recount.h"
 
-namespace vramscope::differential {
+namespace vramscope::judge {
 namespace {
 
 struct Sums {
@@ -119,4 +119,4 @@ Problems recount_axes(const Json& report) {
   return problems;
 }
 
-}  // namespace vramscope::differential
+}  // namespace vramscope::judge

@@ -1,11 +1,15 @@
 // A report against what its program knows.
 // SPDX-License-Identifier: Apache-2.0
-#include "test/differential/recount.h"
+#include "test/differential/comparison_known.h"
 
 #include <cstdint>
 #include <set>
 
 namespace vramscope::differential {
+
+using judge::Json;
+using judge::Problems;
+
 namespace {
 
 // The functions that reports list; those of graphics and the like are never called here.
