@@ -2,12 +2,12 @@
 #include "interpose/driver/unrecorded_use.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
+#include <string>
 
 #include "interpose/driver/cuda_backend.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/loader/real.h"
+#include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
 
 namespace vramscope {
@@ -40,24 +40,14 @@ std::optional<std::uint64_t> UnrecordedUse::measure(std::uint16_t device) noexce
   return outside_[device];
 }
 
-// "GPU-1234...=400000000,GPU-...=0".
 std::optional<std::uint64_t> UnrecordedUse::used_before(CUdevice device) noexcept {
-  std::string_view all = startup().free_before;
+  const std::string& all = startup().free_before;
   if (all.empty()) return std::nullopt;
   try {
-    const std::string key = uuid_of(device) + "=";
-    while (!all.empty()) {
-      const std::string_view entry = all.substr(0, all.find(','));
-      all.remove_prefix(std::min(all.size(), entry.size() + 1));
-      if (!entry.starts_with(key)) continue;
-      std::uint64_t bytes = 0;
-      const char* const end = entry.data() + entry.size();
-      const auto read = std::from_chars(entry.data() + key.size(), end, bytes);
-      std::size_t total = 0;
-      const bool known = read.ec == std::errc{} && read.ptr == end &&
-                         real().cuDeviceTotalMem_v2(&total, device) == CUDA_SUCCESS;
-      if (known && bytes <= total) return total - bytes;
-    }
+    const std::optional<std::uint64_t> bytes = free_before(all, uuid_of(device));
+    std::size_t total = 0;
+    const bool known = bytes && real().cuDeviceTotalMem_v2(&total, device) == CUDA_SUCCESS;
+    if (known && *bytes <= total) return total - *bytes;
   } catch (...) {  // no memory for a name: then nobody knows
   }
   return std::nullopt;

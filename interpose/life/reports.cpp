@@ -16,6 +16,7 @@
 #include "interpose/ground/message.h"
 #include "interpose/loader/bypasses.h"
 #include "interpose/loader/real.h"
+#include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
@@ -27,7 +28,7 @@ namespace {
 constinit std::atomic<Reports*> reports{nullptr};
 constinit std::atomic<pid_t> owner{0};
 
-// Tells `vramscope run` where a report is, or "!" that one could not be written.
+// Tells `vramscope run` where a report is, or that one could not be written.
 void note(const std::string& path) {
   if (startup().note_file.empty()) return;
   const int file = open(startup().note_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -138,7 +139,7 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     const auto written = write_report(assemble(std::move(parts)), path);
     if (const auto* error = std::get_if<FileError>(&written)) {
       say(error->message.c_str());
-      note("!");
+      note(kReportFailed);
     } else {
       sequence_.fetch_add(1, std::memory_order_relaxed);
       note(std::get<std::string>(written));

@@ -4,22 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "interpose/settings/private_variables.h"
+
 namespace vramscope {
 namespace {
 
 constexpr std::string_view kPrefix = "VRAMSCOPE_";
-
-// Variables of the same family that are not settings of the library.
-constexpr std::string_view kOthers[] = {
-    "VRAMSCOPE_SIM",  // the simulated device's own settings
-#ifdef VRAMSCOPE_FAULTS
-    "VRAMSCOPE_FAULT",  // allocator/ground/fault.h
-#endif
-    "VRAMSCOPE_FREE_BEFORE",     // what is free of each device, by run
-    "VRAMSCOPE_NOTE_FILE",       // where the library notes the reports it wrote, for run
-    "VRAMSCOPE_NVTX_INJECTION",  // the user's own library for NVTX
-    "VRAMSCOPE_LIBRARY",         // where run finds the library
-};
 
 template <class T>
 struct Named {
@@ -141,7 +131,8 @@ std::string nearest_variable(std::string_view unknown) {
 }
 
 bool is_for_others(std::string_view name) {
-  return std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);
+  return std::find(std::begin(kPrivateVariables), std::end(kPrivateVariables), name) !=
+         std::end(kPrivateVariables);
 }
 
 std::string bad_value(const Setting& setting, const std::string& wanted, const std::string& kept) {

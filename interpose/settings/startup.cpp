@@ -17,6 +17,7 @@
 
 #include "allocator/ground/fault.h"
 #include "interpose/ground/clock.h"
+#include "interpose/settings/private_variables.h"
 #include "reporter/report/file_name.h"
 
 namespace vramscope {
@@ -62,7 +63,7 @@ std::vector<std::pair<std::string, std::string>> whole_environment() {
 
 #ifdef VRAMSCOPE_FAULTS
 void choose_fault() {
-  const char* chosen = std::getenv("VRAMSCOPE_FAULT");
+  const char* chosen = std::getenv(kFaultVariable);
   constexpr const char* kNames[] = {
       "",
 #define FAULT(name, text) #name,
@@ -94,8 +95,8 @@ Startup take() {
   check_escapes("VRAMSCOPE_TRACE", now.options.trace, now.problems);
   std::array<char, PATH_MAX> folder{};
   if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
-  if (const char* file = std::getenv("VRAMSCOPE_NOTE_FILE")) now.note_file = file;
-  if (const char* bytes = std::getenv("VRAMSCOPE_FREE_BEFORE")) now.free_before = bytes;
+  if (const char* file = std::getenv(kNoteVariable)) now.note_file = file;
+  if (const char* bytes = std::getenv(kFreeBeforeVariable)) now.free_before = bytes;
   now.rank = rank();
   choose_fault();
   for (const std::string& pattern : {now.options.output, now.options.trace}) {

@@ -16,8 +16,8 @@ struct Startup {
   Options options;
   std::vector<std::string> problems;  // of the settings; said only when CUDA is used
   std::string folder;                 // in which the program started; "" when it has no name
-  std::string note_file;              // VRAMSCOPE_NOTE_FILE: where `vramscope run` reads our names
-  std::string free_before;            // VRAMSCOPE_FREE_BEFORE: bytes by device, from the same
+  std::string note_file;              // kNoteVariable: where `vramscope run` reads our names
+  std::string free_before;            // kFreeBeforeVariable: bytes by device, from the same
   std::uint64_t start_time_ns = 0;    // since the epoch
   std::int64_t rank = -1;             // that a launcher gave; -1: none
   std::vector<std::pair<std::string, std::string>> environment;  // kept if the pattern asks for it

@@ -16,6 +16,7 @@
 #include "allocator/ground/kept_errno.h"
 #include "interpose/ground/message.h"
 #include "interpose/loader/loader.h"
+#include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
 
 namespace vramscope {
@@ -286,7 +287,7 @@ struct Table {
 
 // The library that NVTX would have loaded without us.
 bool start_other(NvtxGetExportTableFunc_t get_table) {
-  const char* const path = std::getenv("VRAMSCOPE_NVTX_INJECTION");
+  const char* const path = std::getenv(kNvtxInjectionVariable);
   if (path == nullptr || *path == '\0') return false;
   void* const library = dlopen(path, RTLD_LAZY);
   void* const function =

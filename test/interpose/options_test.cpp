@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "interpose/settings/private_variables.h"
+
 namespace vramscope {
 namespace {
 
@@ -184,6 +186,22 @@ TEST(Options, VariablesOfTheToolAndTheSimulatorAreNotSettings) {
                                "VRAMSCOPE_LIBRARY=/x.so", nullptr};
 
   EXPECT_TRUE(collect_settings(environment).empty());
+}
+
+TEST(PrivateVariables, FreeBytesAreReadAsTheyWereWritten) {
+  const std::string text = free_before_text({{"GPU-12", 400}, {"GPU-1", 0}});
+
+  EXPECT_EQ(text, "GPU-12=400,GPU-1=0");
+  EXPECT_EQ(free_before(text, "GPU-12"), 400u);
+  EXPECT_EQ(free_before(text, "GPU-1"), 0u);
+  EXPECT_EQ(free_before(text, "GPU-2"), std::nullopt);
+  EXPECT_EQ(free_before("", "GPU-1"), std::nullopt);
+}
+
+TEST(PrivateVariables, BytesThatAreNoNumberAreNone) {
+  for (const char* text : {"GPU-1", "GPU-1=", "GPU-1=x", "GPU-1=4x", "GPU-1=-4", "GPU-1= 4,"}) {
+    EXPECT_EQ(free_before(text, "GPU-1"), std::nullopt) << text;
+  }
 }
 
 }  // namespace

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "interpose/settings/private_variables.h"
+
 namespace {
 
 struct NoteWhenLoaded {
   NoteWhenLoaded() {
-    const char* note = std::getenv("VRAMSCOPE_NOTE_FILE");
+    const char* note = std::getenv(vramscope::kNoteVariable);
     const char* report = std::getenv("STAND_IN_REPORT");
     if (note == nullptr || report == nullptr) return;
     const std::string line = std::string(report) + "\n";

@@ -9,6 +9,8 @@
 #include <initializer_list>
 #include <system_error>
 
+#include "interpose/settings/private_variables.h"
+
 namespace vramscope {
 namespace {
 
@@ -32,13 +34,13 @@ Found find(const std::string& what, const char* file, std::initializer_list<cons
 
 Found find_library() {
   constexpr const char* kName = "libvramscope.so";
-  const char* override = std::getenv("VRAMSCOPE_LIBRARY");
+  const char* override = std::getenv(kLibraryVariable);
   if (override != nullptr && *override != '\0') {
     std::error_code error;
     const fs::path path = fs::canonical(override, error);
     if (!error) return {.path = path.string(), .error = ""};
     return {.path = "",
-            .error = "VRAMSCOPE_LIBRARY='" + std::string(override) + "': " + error.message()};
+            .error = std::string(kLibraryVariable) + "='" + override + "': " + error.message()};
   }
   Found found = find(kName, kName, {"../../interpose", "../lib/vramscope"});
   if (found.error.empty()) (found.path += '/') += kName;

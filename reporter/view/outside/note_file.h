@@ -7,12 +7,7 @@
 
 namespace vramscope {
 
-// Its absolute path, to the library of every process of the run. The library opens it for each
-// report with O_WRONLY | O_APPEND, never creating it, and appends the report's path and a newline.
-inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
-
-// Lines of a note, each a path, or "!" for a report that could not be written, or "?" when the
-// simulated device refused a program; the last one without its newline is left out: it is being
+// Lines of a note (kNoteVariable); the last one without its newline is left out: it is being
 // written.
 [[nodiscard]] std::vector<std::string> note_lines(const std::string& path);
 

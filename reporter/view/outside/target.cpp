@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/outside/note_file.h"
+#include "interpose/settings/private_variables.h"
 
 namespace vramscope {
 namespace {

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "interpose/settings/options.h"
+#include "interpose/settings/private_variables.h"
 #include "reporter/report/json.h"
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/launch.h"
@@ -44,19 +45,19 @@ void prepend(const char* variable, const std::string& word) {
 
 // Adds to the settings of the simulated device, a list with commas of which the last one counts.
 void simulate(const std::string& memory) {
-  const char* present = std::getenv("VRAMSCOPE_SIM");
+  const char* present = std::getenv(kSimulatorVariable);
   std::string settings = present != nullptr ? present : "";
   if (Bytes bytes; read(memory, bytes)) {
     settings += (settings.empty() ? "capacity=" : ",capacity=") + std::to_string(bytes.value);
   }
-  setenv("VRAMSCOPE_SIM", settings.c_str(), 1);
+  setenv(kSimulatorVariable, settings.c_str(), 1);
 }
 
 // NVTX loads one injection library: ours, which passes on to the user's own.
 void inject_into_nvtx(const std::string& library) {
   constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
   if (const char* present = std::getenv(kVariable); present != nullptr && library != present) {
-    setenv("VRAMSCOPE_NVTX_INJECTION", present, 1);
+    setenv(kNvtxInjectionVariable, present, 1);
   }
   setenv(kVariable, library.c_str(), 1);
 }
@@ -64,11 +65,10 @@ void inject_into_nvtx(const std::string& library) {
 // What is free of the GPUs before the program has a context on any: with it the library tells what
 // the first one takes. NVML may be missing; then that counts with what others use.
 void tell_what_is_free(const std::string& nvml) {
-  std::string text;
-  for (const GpuUse& gpu : ask_nvml(nvml)) {
-    text += (text.empty() ? "" : ",") + gpu.uuid + "=" + std::to_string(gpu.free_bytes);
-  }
-  if (!text.empty()) setenv("VRAMSCOPE_FREE_BEFORE", text.c_str(), 1);
+  std::vector<FreeBytes> devices;
+  for (const GpuUse& gpu : ask_nvml(nvml)) devices.push_back({gpu.uuid, gpu.free_bytes});
+  if (devices.empty()) return;
+  setenv(kFreeBeforeVariable, free_before_text(devices).c_str(), 1);
 }
 
 // "" or why the program cannot be started.
@@ -154,8 +154,9 @@ void conclude(const Ending& ending, const NoteFile& note) {
   const std::vector<std::string> lines = note_lines(note.path());
   const std::vector<std::string> paths = existing(lines);
   // The simulated device has said why it cannot run this program.
-  if (paths.empty() && !lines.empty() && lines.back() == "?") return;
-  if (paths.empty()) return say(why_no_report(ending, !lines.empty() && lines.back() == "!"));
+  if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
+  if (paths.empty())
+    return say(why_no_report(ending, !lines.empty() && lines.back() == kReportFailed));
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   std::optional<WrittenReport> written = choose(paths, ending.pid);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "interpose/settings/private_variables.h"
 #include "test/simulator/device/shared_use.h"
 #include "test/simulator/device/window.h"
 
@@ -27,7 +28,7 @@ void on_exit() { life = Life::ended; }
 void in_child() { life = Life::forked; }
 
 Configuration read_configuration() {
-  const char* text = std::getenv("VRAMSCOPE_SIM");
+  const char* text = std::getenv(kSimulatorVariable);
   Parsed parsed = parse_configuration(text == nullptr ? "" : text);
   for (const std::string& line : parsed.complaints) {
     std::fprintf(stderr, "vramscope: %s\n", line.c_str());

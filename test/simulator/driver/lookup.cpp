@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/settings/private_variables.h"
 #include "test/simulator/driver/gates.h"
 
 namespace vramscope::simulator {
@@ -71,7 +72,7 @@ void hide(const Entry& entry) {
 // As the library is loaded. Programs that link the driver were bound before; they may choose other
 // settings until cuInit.
 [[gnu::constructor]] void hide_absent_symbols() {
-  const char* const text = std::getenv("VRAMSCOPE_SIM");
+  const char* const text = std::getenv(kSimulatorVariable);
   const Parsed parsed = parse_configuration(text == nullptr ? "" : text);
   for (const Entry& entry : kEntries) {
     if (is_absent(entry, parsed.configuration)) hide(entry);
@@ -151,10 +152,10 @@ namespace {
 
 // Tells `vramscope run` that the line about this program has been said.
 void note_refusal() {
-  const char* note = std::getenv("VRAMSCOPE_NOTE_FILE");
+  const char* note = std::getenv(kNoteVariable);
   const int file = note == nullptr ? -1 : open(note, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = write(file, "?\n", 2);
+  [[maybe_unused]] const ssize_t written = dprintf(file, "%s\n", kProgramRefused);
   close(file);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "interpose/settings/private_variables.h"
 #include "test/simulator/device/configuration.h"
 #include "test/simulator/device/shared_use.h"
 
@@ -38,7 +39,7 @@ int ordinal(Device device) { return static_cast<int>(device) - 1; }
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 EXPORTED int nvmlInit_v2() {
-  const char* settings = std::getenv("VRAMSCOPE_SIM");
+  const char* settings = std::getenv(vramscope::kSimulatorVariable);
   configuration = std::make_unique<Configuration>(
       parse_configuration(settings != nullptr ? settings : "").configuration);
   if (!configuration->shared.empty()) use = std::make_unique<SharedUse>(configuration->shared);

@@ -1,0 +1,51 @@
+// The variables of the environment through which the command line tool, the library and the
+// simulated device talk to each other: their names and the forms of their values. No settings.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramscope {
+
+// Absolute path of a file, from `run` to the library of every process of the run. The library opens
+// it for each report with O_WRONLY | O_APPEND, never creating it, and appends a line: the report's
+// path, or one of the two below.
+inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
+inline constexpr const char* kReportFailed = "!";    // a report could not be written
+inline constexpr const char* kProgramRefused = "?";  // the simulated device said why it cannot run
+// What was free of each device before the program has a context on any, from `run` to the library.
+inline constexpr const char* kFreeBeforeVariable = "VRAMSCOPE_FREE_BEFORE";
+// Path of the library that NVTX would have loaded without ours, from `run` to ours.
+inline constexpr const char* kNvtxInjectionVariable = "VRAMSCOPE_NVTX_INJECTION";
+// Settings of the simulated device, of which the last one counts (test/simulator).
+inline constexpr const char* kSimulatorVariable = "VRAMSCOPE_SIM";
+// Path of the library, for `run` where it is not installed beside it.
+inline constexpr const char* kLibraryVariable = "VRAMSCOPE_LIBRARY";
+// Name of a deliberate fault (allocator/ground/faults.def), in a build that has them.
+inline constexpr const char* kFaultVariable = "VRAMSCOPE_FAULT";
+
+inline constexpr std::string_view kPrivateVariables[] = {
+    kNoteVariable,      kFreeBeforeVariable, kNvtxInjectionVariable,
+    kSimulatorVariable, kLibraryVariable,
+#ifdef VRAMSCOPE_FAULTS
+    kFaultVariable,
+#endif
+};
+
+struct FreeBytes {
+  std::string uuid;  // "GPU-" and 32 digits in groups
+  std::uint64_t bytes = 0;
+};
+
+// The value of kFreeBeforeVariable: "GPU-1234...=400000000,GPU-...=0".
+[[nodiscard]] std::string free_before_text(const std::vector<FreeBytes>& devices);
+
+// What that value says of a device; nothing when it does not name it or is not of that form.
+[[nodiscard]] std::optional<std::uint64_t> free_before(std::string_view text,
+                                                       std::string_view uuid) noexcept;
+
+}  // namespace vramscope
