@@ -35,6 +35,8 @@ struct CallSite {
 // frames are named; the C library's own below main are left out.
 [[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
                                  std::size_t most);
+inline constexpr std::size_t kFramesShown = 3;    // in a row of a text
+inline constexpr std::size_t kFramesInJson = 16;  // in a listing as JSON
 
 // What is written where the innermost caller was, "" unknown.
 [[nodiscard]] std::string source_line(const CallSite& site);

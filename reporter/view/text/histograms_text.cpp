@@ -9,7 +9,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kFramesShown = 3;
 constexpr std::size_t kBarCells = 32;
 
 constexpr std::array<const char*, kLifetimes> kDecades{"< 1 us",  "< 10 us",  "< 100 us", "< 1 ms",

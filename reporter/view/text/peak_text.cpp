@@ -12,8 +12,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kFramesShown = 3;
-constexpr std::size_t kFramesInJson = 16;
 constexpr std::size_t kValuesShown = 3;  // of an axis
 
 std::vector<Share> shares_of(const Report& report, const KindFacts& kind) {

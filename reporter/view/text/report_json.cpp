@@ -7,8 +7,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kFramesInJson = 16;
-
 void process_json(JsonText& json, const Report& report) {
   const ProcessFacts& process = report.process;
   json.key("process").object();

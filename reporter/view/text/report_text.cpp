@@ -11,7 +11,6 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kBarCells = 24;
-constexpr std::size_t kFramesShown = 3;
 constexpr std::size_t kWarningsShown = 3;
 constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
 

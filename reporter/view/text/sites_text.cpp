@@ -13,8 +13,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kFramesShown = 3;
-constexpr std::size_t kFramesInJson = 16;
 constexpr std::array<std::string_view, 7> kOrders{"peak", "live",      "total", "count",
                                                   "time", "temporary", "growth"};
 

@@ -11,9 +11,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kFramesShown = 3;
-constexpr std::size_t kFramesInJson = 16;
-
 // What frames are named by: as much of a report as the trace knows.
 Report report_of(const TraceListing& trace) {
   Report report;
