@@ -8,6 +8,12 @@
 #include "test/model/naive_rules.h"
 
 namespace vramscope {
+namespace {
+
+bool is_on_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
+
+}  // namespace
+
 void NaiveModel::trim() {
   for (auto& [ordinal, device] : devices_) full_release(ordinal);
 }
@@ -157,7 +163,7 @@ Outcome NaiveModel::adopt(Place where, Address address, std::uint64_t bytes, Tag
     device.add_block(block, segment.is_small, +1);
     count_oversize("oversize_allocations", where, bytes, +1);
   }
-  if (is_host(where.kind)) {
+  if (is_on_host(where.kind)) {
     count_host(kHostKeys, block, +1);
     ++num_host_alloc_;
   }
@@ -182,7 +188,7 @@ Outcome NaiveModel::forget(Address address) {
     count_segment(segment, -1);
     ++device.counts["num_device_free"];
   }
-  if (is_host(segment.place.kind)) {
+  if (is_on_host(segment.place.kind)) {
     count_host(kHostKeys, block, -1);
     ++num_host_free_;
   }
