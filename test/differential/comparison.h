@@ -9,7 +9,7 @@
 
 namespace vramscope::differential {
 
-// What a mode changes by design: the only differences that are none. `readme`: the words of README
+// What a mode changes by design: the only differences that are none. `readme`: the words of the page
 // that say so; a test looks for them there.
 struct Rule {
   const char* name;

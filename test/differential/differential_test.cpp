@@ -11,7 +11,8 @@
 //   --until-found        stops at the first difference, prints its seed, does not shrink
 //   --thorough           each fourth new sequence with every option, as kept ones
 //   --quiet              prints only what differs, and at the end how many there were
-//   --readme FILE        looks the rules of comparison up there, and the faults of --faults FILE
+//   --readme FILE        looks the rules of comparison up there, and the faults of --faults FILE;
+//                        given several times, in all of them together
 #include <signal.h>
 #include <unistd.h>
 
@@ -43,7 +44,8 @@ constexpr double kMostShrinkingSeconds = 90;  // a program that hangs takes long
 
 struct Arguments {
   Installation installation;
-  std::string kept, keep, file, readme, faults;
+  std::string kept, keep, file, faults;
+  std::vector<std::string> readmes;
   std::uint64_t first = 1, count = 0;
   std::size_t calls = 200;
   double seconds = 1e9;
@@ -226,20 +228,25 @@ class Session {
   }
 
   void check_readme() {
-    if (arguments_.readme.empty()) return;
-    std::ifstream file(arguments_.readme);
-    std::string text, word;
-    while (file >> word) text += word + " ";
+    if (arguments_.readmes.empty()) return;
+    std::string text;
+    for (const std::string& path : arguments_.readmes) {
+      std::ifstream file(path);
+      for (std::string word; file >> word;) text += word + " ";
+    }
     for (const Rule& rule : kRules) {
       print(text.find(rule.readme) != text.npos, std::string("README says why: ") + rule.name, {});
     }
     std::ifstream faults(arguments_.faults);
+    std::size_t count = 0;
     for (std::string line; std::getline(faults, line);) {
       if (!line.starts_with("FAULT(")) continue;
+      ++count;
       const std::string name = line.substr(6, line.find(',') - 6);
       const bool is_there = text.find("`" + name + "`") != text.npos;
       if (!is_there) print(false, "README's table has the fault " + name, {});
     }
+    if (!arguments_.faults.empty()) print(count > 0, "there are faults to look up", {});
   }
 
   void print(bool ok, const std::string& name, const std::vector<std::string>& notes) {
@@ -288,7 +295,7 @@ int main(int argc, char** argv) {
     if (option == "--kept") arguments.kept = value();
     if (option == "--keep") arguments.keep = value();
     if (option == "--file") arguments.file = value();
-    if (option == "--readme") arguments.readme = value();
+    if (option == "--readme") arguments.readmes.push_back(value());
     if (option == "--calls") arguments.calls = std::stoull(value());
     if (option == "--seconds") arguments.seconds = std::stod(value());
     if (option == "--faults") arguments.faults = value();

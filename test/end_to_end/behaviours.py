@@ -178,7 +178,7 @@ def table(case, runs, victims):
             "|---" * (3 + len(harness.MODES)) + "|",
             *rows,
             "",
-            'By design, as [README](../../README.md), "Modes", says:',
+            'By design, as [interpose](../../interpose/README.md), "Modes in depth", says:',
             "",
             *[f"{number}. {phrase}" for number, phrase in enumerate(notes, 1)],
             "",
