@@ -186,20 +186,28 @@ def check_sizes(root, paths):
                 yield f"{path}: class {name} has over {MAX_METHODS} methods"
 
 
+def complaints(root):
+    paths = set(files(root))
+    return [*check_includes(root, sorted(paths)), *check_sizes(root, sorted(paths))]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: " + __doc__)
     root = sys.argv[1]
-    paths = set(files(root))
-    problems = [*check_includes(root, sorted(paths)), *check_sizes(root, sorted(paths))]
-    known = [problem for problem in problems if any(re.match(each, problem) for each in KNOWN)]
-    for problem in known:
-        print("layering: known:", problem)
-    problems = [problem for problem in problems if problem not in known]
-    for problem in problems:
-        print("layering:", problem)
-    print(f"layering: {len(paths)} files, {len(problems)} problems, {len(known)} known")
-    return 1 if problems or not paths else 0
+    found = complaints(root)
+    known = [one for one in found if any(re.match(each, one) for each in KNOWN)]
+    problems = [one for one in found if one not in known]
+    stale = [each for each in KNOWN if not any(re.match(each, one) for one in found)]
+    for one in known:
+        print("layering: known:", one)
+    for each in stale:
+        print("layering: nothing is left of what KNOWN lists as", each)
+    for one in problems:
+        print("layering:", one)
+    count = len(set(files(root)))
+    print(f"layering: {count} files, {len(problems)} problems, {len(known)} known")
+    return 1 if problems or not count else 0
 
 
 if __name__ == "__main__":
