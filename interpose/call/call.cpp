@@ -7,7 +7,7 @@
 #include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
 #include "interpose/tools/nvtx.h"
-#include "reporter/record/hash.h"
+#include "reporter/record/stack/hash.h"
 #include "reporter/record/stream_table.h"
 
 namespace vramscope {

@@ -10,7 +10,7 @@
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/uncancelled.h"
-#include "reporter/report/write_signals.h"
+#include "reporter/report/files/write_signals.h"
 
 namespace vramscope {
 

@@ -18,7 +18,7 @@
 #include "allocator/ground/fault.h"
 #include "interpose/ground/clock.h"
 #include "interpose/settings/private_variables.h"
-#include "reporter/report/file_name.h"
+#include "reporter/report/files/file_name.h"
 
 namespace vramscope {
 namespace {

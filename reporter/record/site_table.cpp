@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reporter/record/hash.h"
+#include "reporter/record/stack/hash.h"
 
 namespace vramscope {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "reporter/report/output_file.h"
+#include "reporter/report/files/output_file.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {

@@ -1,6 +1,6 @@
 // Report names from patterns.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/report/file_name.h"
+#include "reporter/report/files/file_name.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <atomic>
 
-#include "reporter/record/hash.h"
+#include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/proven_memory.h"
 
 namespace vramscope {

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "allocator/ground/kept_errno.h"
-#include "reporter/record/hash.h"
+#include "reporter/record/stack/hash.h"
 #include "reporter/record/python/stack.h"
 #include "reporter/record/stack/own_text.h"
 #include "reporter/record/stack/tamed_calls.h"

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "reporter/record/hash.h"
+#include "reporter/record/stack/hash.h"
 
 namespace vramscope {
 

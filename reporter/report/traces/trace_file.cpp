@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "allocator/ground/uncancelled.h"
-#include "reporter/report/write_signals.h"
+#include "reporter/report/files/write_signals.h"
 
 namespace vramscope {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-#include "reporter/report/descriptor.h"
+#include "reporter/report/files/descriptor.h"
 
 namespace vramscope {
 

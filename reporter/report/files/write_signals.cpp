@@ -1,6 +1,6 @@
 // Blocks SIGXFSZ and SIGPIPE for the calling thread, and consumes what we caused.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/report/write_signals.h"
+#include "reporter/report/files/write_signals.h"
 
 #include <ctime>
 #include <initializer_list>

@@ -1,6 +1,6 @@
 // Expands the escapes of a file name pattern.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/report/file_name.h"
+#include "reporter/report/files/file_name.h"
 
 #include <algorithm>
 #include <ctime>

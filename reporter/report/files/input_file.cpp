@@ -1,6 +1,6 @@
 // Reads whole files, pipes included, within a limit.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/report/input_file.h"
+#include "reporter/report/files/input_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "reporter/report/descriptor.h"
+#include "reporter/report/files/descriptor.h"
 
 namespace vramscope {
 

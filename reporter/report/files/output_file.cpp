@@ -1,6 +1,6 @@
 // Writes beside the wanted name and publishes without replacing anything.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/report/output_file.h"
+#include "reporter/report/files/output_file.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
