@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "reporter/report/report.h"
+#include "reporter/report/facts.h"
 
 namespace vramscope {
 

@@ -11,7 +11,7 @@
 #include "interpose/driver/cuda_backend.h"
 #include "interpose/driver/unrecorded_use.h"
 #include "reporter/record/recorder.h"
-#include "reporter/report/report.h"
+#include "reporter/report/facts.h"
 
 namespace vramscope {
 

@@ -13,6 +13,7 @@
 #include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"
 #include "reporter/report/memory_stats.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "interpose/driver/profiler.h"
 #include "reporter/record/trace/trace.h"
-#include "reporter/report/report.h"
+#include "reporter/report/facts.h"
 
 namespace vramscope {
 

@@ -20,7 +20,10 @@
 #include "interpose/settings/startup.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
+#include "reporter/report/assemble.h"
 #include "reporter/report/json.h"
+#include "reporter/report/parts.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 namespace {

@@ -9,9 +9,10 @@
 #include "interpose/life/process_trace.h"
 #include "interpose/life/triggers.h"
 #include "interpose/settings/options.h"
-#include "reporter/report/report.h"
 
 namespace vramscope {
+
+struct ReportParts;
 
 // One a process, never destroyed. Threads: any, unless a line says otherwise.
 class Reports {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "interpose/settings/options.h"
-#include "reporter/report/report.h"
+#include "reporter/report/facts.h"
 
 namespace vramscope {
 

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "reporter/record/recorder.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
 

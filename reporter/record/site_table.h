@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
-#include "reporter/record/recorder.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
 

@@ -1,25 +1,16 @@
-// Assembles the report: what the allocator counted by tag, told by site.
+// Puts the parts of a report together.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/report/report.h"
+#include "reporter/report/assemble.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "reporter/report/attribution.h"
+#include "reporter/report/parts.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
-
-SiteTotals& SiteTotals::operator+=(const SiteTotals& more) {
-  live_bytes += more.live_bytes;
-  live_count += more.live_count;
-  peak_bytes += more.peak_bytes;
-  peak_count += more.peak_count;
-  total_bytes += more.total_bytes;
-  total_count += more.total_count;
-  total_ns += more.total_ns;
-  return *this;
-}
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "reporter/report/parts.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {

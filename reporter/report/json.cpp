@@ -13,10 +13,11 @@
 #include "allocator/ground/kept_errno.h"
 #include "reporter/report/fields.h"
 #include "reporter/report/files/input_file.h"
+#include "reporter/report/files/write_signals.h"
 #include "reporter/report/json_reader.h"
 #include "reporter/report/json_writer.h"
 #include "reporter/report/references.h"
-#include "reporter/report/files/write_signals.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 

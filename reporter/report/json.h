@@ -5,9 +5,9 @@
 #include <string>
 #include <variant>
 
-#include "reporter/report/report.h"
-
 namespace vramscope {
+
+struct Report;
 
 // Why a file could not be written or read: one line, no newline, with path, place and reason.
 struct FileError {

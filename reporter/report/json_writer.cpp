@@ -7,6 +7,7 @@
 
 #include "reporter/report/fields.h"
 #include "reporter/report/memory_stats.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 

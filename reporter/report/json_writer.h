@@ -6,9 +6,10 @@
 #include <string_view>
 
 #include "reporter/report/files/output_file.h"
-#include "reporter/report/report.h"
 
 namespace vramscope {
+
+struct Report;
 
 // JSON text for `text`, with quotes; bytes that are no UTF-8 become U+FFFD. May throw bad_alloc.
 // Defined in json.cpp, where the JSON library is.

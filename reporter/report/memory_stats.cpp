@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/memory_stats.h"
 
+#include "reporter/report/report.h"
+
 #include <algorithm>
 
 namespace vramscope {

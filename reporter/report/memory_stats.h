@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/report/report.h"
+#include "allocator/books/statistics.h"
 
 namespace vramscope {
+
+struct DeviceReport;
+struct HostReport;
 
 using FlatStats = std::vector<std::pair<std::string, std::int64_t>>;  // sorted by key
 

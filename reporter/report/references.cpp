@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/references.h"
 
+#include "reporter/report/report.h"
+
 namespace vramscope {
 
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "reporter/report/report.h"
-
 namespace vramscope {
+
+struct Report;
 
 // A field that is not what it has to be.
 struct FieldProblem {

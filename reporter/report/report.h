@@ -1,4 +1,4 @@
-// The report as a value: what FORMAT.md describes, without its text form.
+// Report is one report as a value: what FORMAT.md describes, without its text form.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,46 +9,13 @@
 #include <vector>
 
 #include "allocator/snapshot.h"
-#include "reporter/record/recorder.h"
+#include "reporter/record/facts.h"
 #include "reporter/report/cupti_facts.h"
+#include "reporter/report/facts.h"
 
 namespace vramscope {
 
 inline constexpr int kReportVersion = 1;
-
-struct ProcessFacts {
-  std::int64_t pid = 0;
-  std::int64_t ppid = 0;
-  std::string hostname;
-  std::string executable;
-  std::vector<std::string> arguments;
-  std::int64_t rank = -1;            // from the usual launcher variables; -1 (null in JSON): none
-  std::uint64_t start_time_ns = 0;   // since the epoch: when the library was loaded
-  std::uint64_t report_time_ns = 0;  // since the epoch
-  std::string mode;
-  std::vector<std::pair<std::string, std::string>> options;  // every option and its value
-  std::int32_t cuda_driver_version = 0;                      // 13000 = 13.0; 0: unknown
-  bool simulated = false;                                    // on Vramscope's simulated device
-  std::uint64_t simulated_launches = 0;  // kernels that it accepted without executing them
-};
-
-struct DeviceFacts {
-  std::uint16_t index = 0;
-  std::string name;
-  std::string uuid;
-  std::string pci_bus_id;
-  std::string compute_capability;  // "9.0"
-  std::uint64_t total_bytes = 0;
-  std::uint64_t free_bytes = 0;         // the last sample taken on a thread of the program
-  std::uint64_t free_bytes_age_ns = 0;  // how old that sample is
-  std::uint64_t limit_bytes = 0;        // that it seemed to have for the program; 0: no limit
-  std::uint64_t limit_refusals = 0;     // requests refused because of that
-  // At that sample: used, and not by anything recorded. Of this, what was measured as the
-  // difference that making contexts and loading modules made.
-  std::uint64_t outside_bytes = 0;
-  std::uint64_t context_bytes = 0;
-  std::uint64_t module_bytes = 0;
-};
 
 struct BlockFacts {
   Address address = 0;
@@ -145,7 +112,16 @@ struct SiteTotals {
   std::uint64_t total_count = 0;
   std::uint64_t total_ns = 0;
 
-  SiteTotals& operator+=(const SiteTotals& more);
+  SiteTotals& operator+=(const SiteTotals& more) {
+    live_bytes += more.live_bytes;
+    live_count += more.live_count;
+    peak_bytes += more.peak_bytes;
+    peak_count += more.peak_count;
+    total_bytes += more.total_bytes;
+    total_count += more.total_count;
+    total_ns += more.total_ns;
+    return *this;
+  }
 };
 // estimate: what the totals would be if all calls had a stack and not only samples.
 struct SitePart {
@@ -179,15 +155,6 @@ struct AxisEntry {
 };
 
 // One report. Reading a written report gives an equal value.
-// The file with every event, if the program was asked for one.
-struct TraceReport {
-  std::string path;          // "": there is none
-  std::uint64_t events = 0;  // in it
-  std::uint64_t bytes = 0;   // of it
-  std::uint64_t lost = 0;    // events that are not in it
-  std::string problem;       // why it ended early; "": it did not
-};
-
 struct Report {
   std::string tool_version;
   std::string trigger;  // why it was written: exit, signal or exec; of a newer report any word
@@ -216,22 +183,5 @@ struct Report {
   // "devices[].later" and "kinds[].kind 'later'". Not written.
   std::vector<std::string> unknown = {};
 };
-
-// What a report is made of, each taken at its own instant but for `memory`, which is one instant.
-struct ReportParts {
-  std::string trigger;
-  std::uint64_t sequence = 1;
-  ProcessFacts process;
-  std::vector<DeviceFacts> devices;
-  std::uint64_t sample_bytes = 0;
-  std::optional<CuptiFacts> cupti = {};
-  std::vector<std::string> function_names;  // by row of functions.def
-  Snapshot memory;
-  RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it
-  TraceReport trace;
-};
-
-// May throw bad_alloc.
-[[nodiscard]] Report assemble(ReportParts parts);
 
 }  // namespace vramscope

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/symbols.h"
 
+#include "reporter/report/report.h"
+
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <sys/stat.h>

@@ -9,9 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/report/report.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
+
+struct Report;
 
 struct SourceFrame {
   std::string function;     // demangled; "" when unknown

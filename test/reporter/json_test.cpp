@@ -14,6 +14,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "reporter/report/assemble.h"
+#include "reporter/report/report.h"
 #include "test/reporter/sample.h"
 
 namespace vramscope {

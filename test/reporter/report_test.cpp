@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "reporter/report/assemble.h"
 #include "reporter/report/memory_stats.h"
 #include "test/reporter/sample.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reporter/report/report.h"
+#include "reporter/report/parts.h"
 
 namespace vramscope {
 

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "reporter/record/recorder.h"
+#include "reporter/report/assemble.h"
+#include "reporter/report/parts.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {

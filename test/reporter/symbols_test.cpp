@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "reporter/record/stack/module_table.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 namespace {

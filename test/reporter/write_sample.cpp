@@ -7,8 +7,10 @@
 
 #include "allocator/snapshot.h"
 #include "reporter/record/axes.h"
+#include "reporter/report/assemble.h"
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/json.h"
+#include "reporter/report/report.h"
 #include "test/reporter/sample.h"
 
 namespace {

@@ -98,7 +98,11 @@ TEST(Frames, AFunctionOfTheProgramMayBeginLikeCuda) {
 }
 
 TEST(Frames, OfALongNameTheEndIsShown) {
-  const CallSite site{.entry = "", .callers = {{std::string(90, 'n') + "::make", "a.cpp:1"}}};
+  CallSite site;
+  Caller& caller = site.callers.emplace_back();
+  caller.function.assign(90, 'n');
+  caller.function += "::make";
+  caller.place = "a.cpp:1";
 
   EXPECT_EQ(text(site), ".." + std::string(28, 'n') + "::make (a.cpp:1)");
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "reporter/report/report.h"
 #include "reporter/view/outside/source_lines.h"
 #include "reporter/view/text/frames.h"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
+#include "reporter/record/facts.h"
 #include "reporter/record/python/stack.h"
-#include "reporter/record/recorder.h"
 
 namespace vramscope {
 

@@ -226,6 +226,7 @@ const PythonInterpreter* python() noexcept { return found.load(std::memory_order
 
 void use_python(const PythonInterpreter* interpreter) noexcept {
   found.store(interpreter, std::memory_order_release);
+  capture_python_by(interpreter != nullptr ? &capture_python : nullptr);
 }
 
 void capture_python(Stack& stack, std::size_t max_depth) noexcept {

@@ -6,10 +6,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "allocator/ground/kept_errno.h"
 #include "reporter/record/stack/hash.h"
-#include "reporter/record/python/stack.h"
 #include "reporter/record/stack/own_text.h"
 #include "reporter/record/stack/tamed_calls.h"
 
@@ -32,6 +32,8 @@ struct Stacks {
   TextRange own;
 };
 constinit Stacks stacks;
+
+constinit std::atomic<PythonCapture> python_capture{nullptr};
 
 // Each thread keeps its unwind information apart: no lock, and no signal mask set and restored,
 // at each step. Left alone when the program had libunwind before us: the setting is its own.
@@ -172,22 +174,29 @@ namespace {
 
 }  // namespace
 
+void capture_python_by(PythonCapture capture) noexcept {
+  python_capture.store(capture, std::memory_order_release);
+}
+
 void capture_python_again(Stack& stack) noexcept {
   const KeptErrno kept;
-  capture_python(stack, stacks.max_depth);
+  if (const auto add = python_capture.load(std::memory_order_acquire); add != nullptr) {
+    add(stack, stacks.max_depth);
+  }
 }
 
 __attribute__((noinline)) void capture(Stack& stack, std::size_t most) noexcept {
   stack.depth = 0;
   stack.python_depth = 0;
   const bool with_native = stacks.method != StackMethod::none;
-  const bool with_python = python() != nullptr && most >= stacks.max_depth;
+  const PythonCapture add_python = python_capture.load(std::memory_order_acquire);
+  const bool with_python = add_python != nullptr && most >= stacks.max_depth;
   if (!with_native && !with_python) return;
   const KeptErrno kept;
   if (with_native) {
     capture_native(stack, static_cast<const Frame*>(__builtin_frame_address(0)), most);
   }
-  if (with_python) capture_python(stack, stacks.max_depth);
+  if (with_python) add_python(stack, stacks.max_depth);
 }
 
 }  // namespace vramscope

@@ -50,6 +50,11 @@ using DlsymFunction = void* (*)(void* handle, const char* name);
 StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
                         DlsymFunction real_dlsym) noexcept;
 
+// How the Python frames of the calling thread are added to a stack, at most so many; null: they are
+// not. Threads: any.
+using PythonCapture = void (*)(Stack& stack, std::size_t max_depth) noexcept;
+void capture_python_by(PythonCapture capture) noexcept;
+
 // Adds the Python frames to a stack that was captured on this thread, from the same function or one
 // that it called, before there was an interpreter. Keeps errno.
 void capture_python_again(Stack& stack) noexcept;
@@ -60,7 +65,7 @@ inline constexpr std::size_t kOwnerFrames = 10;
 // code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
 // that is not the thread's own (a coroutine's) frame pointers give none. Code between the caller
 // and here must be compiled with frame pointers for that method. Python frames are taken whatever
-// the method, once open_python() found an interpreter. Threads: any. Takes no lock of ours; keeps
+// the method, once there is a PythonCapture. Threads: any. Takes no lock of ours; keeps
 // errno.
 // most: frames wanted, at most as many as open_stacks() said; with fewer, none of Python.
 void capture(Stack& stack, std::size_t most = kMaxFrames) noexcept;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/record/recorder.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/record/recorder.h"
+#include "reporter/record/facts.h"
 #include "reporter/record/trace/code.h"
 #include "reporter/record/trace/facts.h"
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/outside/nvml.h"
 
+#include "reporter/report/report.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "reporter/report/report.h"
-
 namespace vramscope {
+
+struct Report;
 
 struct GpuProcess {
   std::uint32_t pid = 0;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/report/report.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "reporter/report/report.h"
 #include "reporter/view/outside/perf_map.h"
 #include "reporter/view/outside/source_lines.h"
 #include "reporter/view/text/format.h"

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "reporter/report/report.h"
 #include "reporter/report/symbols.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
+
+struct Report;
+struct Site;
 
 // The functions active at a frame, innermost first: those inlined, then the one that was called.
 // Empty when the module has no symbols here.

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "reporter/report/report.h"
 #include "reporter/view/text/sites_text.h"
 
 namespace vramscope {

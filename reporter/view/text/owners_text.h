@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "reporter/report/report.h"
+#include "reporter/record/axes.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
+
+struct Report;
 
 // "owner", "thread", "stream", "range", "function", "size".
 [[nodiscard]] std::optional<Axis> axis_named(std::string_view name);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reporter/record/axes.h"
+#include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 

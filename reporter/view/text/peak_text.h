@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <string>
 
-#include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 
 namespace vramscope {
+
+struct Report;
 
 // Each text and JSON ends with a newline. most: rows of each kind, 0 for all.
 [[nodiscard]] std::string peak_text(const Report& report, const NameFrame& name, const Page& page,

@@ -1,6 +1,7 @@
 // The screen of a report as JSON: the same selection, exact numbers.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/place.h"
+#include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/report_text.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 
 namespace vramscope {

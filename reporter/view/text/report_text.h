@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <string>
 
-#include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/json_text.h"
 
 namespace vramscope {
+
+struct Report;
 
 // What made the peak is shown for this many sites unless told otherwise; for what is still
 // allocated it is half as many.

@@ -9,11 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 
 namespace vramscope {
+
+struct Report;
+struct Site;
 
 // By what sites are ordered. Names: "peak", "live", "total", "count", "time", "temporary",
 // "growth".

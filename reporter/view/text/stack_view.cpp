@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reporter/record/stack/owners.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 namespace {

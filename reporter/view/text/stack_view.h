@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "reporter/report/report.h"
-
 namespace vramscope {
+
+struct Report;
 
 enum class StackView : std::uint8_t {
   usual,        // of stacks with Python in them its frames, of others the native ones

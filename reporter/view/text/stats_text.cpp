@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reporter/report/memory_stats.h"
+#include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/report_text.h"
 

@@ -6,10 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
+
+struct Report;
 
 // All devices and the host, or one device only.
 struct StatsOf {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 

@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <string>
 
-#include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
+
+struct Report;
 
 // Each text and JSON ends with a newline. most: rows, 0 for all.
 [[nodiscard]] std::string timeline_text(const Report& report, const Page& page, std::size_t most);

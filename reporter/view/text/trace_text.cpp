@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
 
 namespace vramscope {

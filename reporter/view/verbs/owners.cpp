@@ -7,6 +7,7 @@
 #include <memory>
 #include <system_error>
 
+#include "reporter/report/report.h"
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/nvml.h"
 #include "reporter/view/text/owners_text.h"

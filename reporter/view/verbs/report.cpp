@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "reporter/report/report.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/verbs/verb.h"

@@ -16,6 +16,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/json.h"
+#include "reporter/report/report.h"
 #include "reporter/view/outside/note_file.h"
 #include "reporter/view/outside/target.h"
 #include "reporter/view/verbs/verb.h"

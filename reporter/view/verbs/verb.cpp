@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "reporter/report/json.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 namespace {

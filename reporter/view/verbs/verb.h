@@ -10,12 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/stack_view.h"
 #include "reporter/view/verbs/arguments.h"
 
 namespace vramscope {
+
+struct Report;
 
 enum ExitCode : int {
   kFine = 0,

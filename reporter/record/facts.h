@@ -1,0 +1,131 @@
+// RecorderFacts is what the recorder knows, copied for a report: times, functions, stacks, modules,
+// tags. Plain values that every folder of the reporter may use.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/ground/place.h"
+#include "reporter/record/axes.h"
+
+namespace vramscope {
+
+// Log-scale histogram: bucket i counts durations in [2^i, 2^(i+1)) ns; bucket 0 also holds 0 ns,
+// the last bucket everything longer (2^39 ns = 9 minutes).
+inline constexpr std::size_t kHistogramBuckets = 40;
+using Histogram = std::array<std::uint64_t, kHistogramBuckets>;
+
+struct Duration {
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t min_ns = 0;
+  std::uint64_t max_ns = 0;
+  Histogram histogram{};
+};
+
+struct FunctionTotals {
+  std::uint64_t calls = 0;
+  std::uint64_t failures = 0;
+  Duration time;
+};
+
+// Timing of one device (or of the host): allocations and frees, separately for those served from
+// the cache and those that went to the driver; and waits.
+struct Timing {
+  Duration alloc_hit, alloc_driver, free_hit, free_driver, sync;
+
+  template <class Self, class F>
+  static constexpr void visit(Self& self, F&& f) {
+    f("alloc_hit", self.alloc_hit);
+    f("alloc_driver", self.alloc_driver);
+    f("free_hit", self.free_hit);
+    f("free_driver", self.free_driver);
+    f("sync", self.sync);
+  }
+};
+
+struct ModuleFact {  // a mapped object
+  std::string path;
+  std::string build_id;  // hexadecimal, "" when it has none
+  std::uint64_t base = 0;
+};
+
+// A file of Python code, as it was when first seen.
+struct SourceFact {
+  std::string path;               // absolute where there is a file, else as Python has it
+  std::uint64_t bytes = 0;        // 0: there was no file
+  std::uint64_t modified_ns = 0;  // since the epoch
+};
+
+struct CodeFact {  // a Python function, class body or module
+  std::string name;
+  std::uint32_t source = 0;      // index
+  std::uint32_t first_line = 0;  // of its definition, decorators included
+};
+
+inline constexpr std::uint32_t kNoModule = 0xffffffffU;
+inline constexpr std::uint32_t kNoCode = 0xffffffffU;
+
+struct FrameFact {
+  std::uint32_t module = 0;  // index, kNoModule when the address belongs to none
+  std::uint64_t offset = 0;  // of the return address from the module's base (load bias)
+  // Of a Python frame; module and offset are then the evaluation loop's, for the innermost frame
+  // that a loop runs, else kNoModule and 0.
+  std::uint32_t code = kNoCode;  // index
+  std::uint32_t line = 0;        // 0: the instruction has none
+};
+
+struct SiteFact {
+  std::vector<std::uint32_t> frames;  // indices, innermost first
+};
+// Sites that stand for many stacks: of the unknown tag and of stacks that could not be walked; of
+// calls that were not chosen as samples.
+inline constexpr std::uint32_t kUnknownSite = 0;
+inline constexpr std::uint32_t kLeftOutSite = 1;
+
+struct TagFact {
+  std::uint32_t site = 0;       // index into sites
+  Place place;                  // kind and device only
+  AxisValues values{};          // by Axis
+  Groups groups{};              // by Axis: what has that value, kind and device
+  std::uint64_t total_ns = 0;   // time in the allocating calls
+  std::uint64_t temporary = 0;  // freed before the thread allocated again
+  Sampling sampling = Sampling::every;
+};
+
+// Everything the recorder knows, copied for a report.
+struct RecorderFacts {
+  std::vector<FunctionTotals> functions;                  // by row
+  std::vector<std::pair<std::uint16_t, Timing>> devices;  // by ordinal, those used
+  Timing host;
+  std::vector<ModuleFact> modules;
+  std::vector<SourceFact> sources;
+  std::vector<CodeFact> codes;
+  std::vector<FrameFact> frames;
+  std::vector<SiteFact> sites;
+  std::vector<TagFact> tags;        // index = Tag; tags[0] is unknown
+  std::vector<std::string> owners;  // what the values of the axes mean
+  std::vector<ThreadFact> threads;
+  std::vector<StreamFact> streams;
+  std::vector<RangeFact> ranges;  // from the program's own calls: not the recorder's
+  std::uint64_t range_marks = 0;  // marks that it set
+  std::uint64_t unrecorded_calls = 0;
+  std::uint64_t dropped_stacks = 0;  // calls whose stack found no room: they have the unknown tag
+  std::vector<std::string> warnings;
+};
+
+// How much of what tags refer to somebody has already; it only grows.
+struct KnownNames {
+  std::size_t frames = 0;
+  std::size_t sites = 0;
+  std::size_t owners = 0;
+  std::size_t tags = 0;
+  friend bool operator==(const KnownNames&, const KnownNames&) = default;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,32 @@
+// ReportParts is what a report is made of: the allocator's snapshot, what the recorder knows, and
+// what was asked of the system and the driver.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocator/snapshot.h"
+#include "reporter/record/facts.h"
+#include "reporter/report/cupti_facts.h"
+#include "reporter/report/facts.h"
+
+namespace vramscope {
+
+// Each part is taken at its own instant but for `memory`, which is one instant.
+struct ReportParts {
+  std::string trigger;
+  std::uint64_t sequence = 1;
+  ProcessFacts process;
+  std::vector<DeviceFacts> devices;
+  std::uint64_t sample_bytes = 0;
+  std::optional<CuptiFacts> cupti = {};
+  std::vector<std::string> function_names;  // by row of functions.def
+  Snapshot memory;
+  RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it
+  TraceReport trace;
+};
+
+}  // namespace vramscope
