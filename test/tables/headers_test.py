@@ -26,7 +26,9 @@ def compile_flags(root, build):
         words = shlex.split(entry["command"])
         start = next(i for i, word in enumerate(words) if word.startswith("-"))
         kept = [word for word in words[start:] if word.startswith(("-I", "-D", "-isystem", "-std"))]
-        room = os.path.relpath(source, root).split(os.sep)[0]
+        # A source that stands for several of its room (unity builds) lies in the build folder.
+        start_of_rooms = build if source.startswith(build + os.sep) else root
+        room = os.path.relpath(source, start_of_rooms).split(os.sep)[0]
         if len(kept) > len(flags.get(room, ((), ()))[1]):
             flags[room] = (words[start - 1:start], kept)
     return flags
