@@ -13,6 +13,13 @@ namespace {
 constexpr Page kPlain{.width = 40};
 constexpr Page kRich{.width = 40, .unicode = true, .colour = true};
 
+TEST(Format, NamesAreListedWithCommas) {
+  constexpr std::string_view kNames[] = {"peak", "live", "total"};
+
+  EXPECT_EQ(listed(kNames), "peak, live, total");
+  EXPECT_EQ(listed({}), "");
+}
+
 TEST(Format, AListingShowsItsFirstRowsOrAll) {
   EXPECT_EQ(rows_shown(7, 3), 3u);
   EXPECT_EQ(rows_shown(3, 7), 3u);

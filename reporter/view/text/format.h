@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,9 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 
 // Broken at spaces into lines of at most `width` columns where words allow.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
+
+// "peak, live, total".
+[[nodiscard]] std::string listed(std::span<const std::string_view> names);
 
 // As a shell reads it back: quoted only if needed.
 [[nodiscard]] std::string shell_word(std::string_view text);

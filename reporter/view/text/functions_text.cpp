@@ -5,10 +5,16 @@
 #include <iterator>
 #include <string_view>
 
+#include "reporter/record/event.h"
 #include "reporter/view/text/json_text.h"
 
 namespace vramscope {
 namespace {
+
+constexpr bool moves_memory(Effect effect) {
+  using enum Effect;
+  return effect == allocate || effect == release || effect == pin || effect == unpin;
+}
 
 struct Row {
   const char* symbol;
@@ -17,13 +23,13 @@ struct Row {
   const char* stream;
   const char* path;
   const char* effect;
-  const char* kind;
+  std::string_view kind;  // "" where no memory comes or goes
 };
 
 constexpr Row kRows[] = {
 #define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect, \
                         kind, address, bytes)                                                 \
-  {#symbol, #asked_as, since, #stream, #path, #effect, #kind},
+  {#symbol, #asked_as, since, #stream, #path, #effect, moves_memory(Effect::effect) ? #kind : ""},
 #include "interpose/table/functions.def"
 #undef DRIVER_FUNCTION
 };
@@ -31,14 +37,6 @@ constexpr Row kRows[] = {
 // 11020 is 11.2.
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-// The kind says something only where memory comes or goes.
-std::string_view kind_of(const Row& row) {
-  const std::string_view effect = row.effect;
-  const bool moves =
-      effect == "allocate" || effect == "release" || effect == "pin" || effect == "unpin";
-  return moves ? row.kind : "";
 }
 
 }  // namespace
@@ -54,7 +52,7 @@ std::string functions_text(const Page& page, std::size_t most) {
   for (std::size_t i = 0; i < rows_shown(std::size(kRows), most); ++i) {
     const Row& row = kRows[i];
     table.add({row.symbol, row.asked_as, version_text(row.since), row.path, row.effect,
-               std::string(kind_of(row))});
+               std::string(row.kind)});
   }
   return table.text(page);
 }
@@ -66,7 +64,7 @@ std::string functions_json(std::size_t most) {
     const Row& row = kRows[i];
     json.object().field("symbol", row.symbol).field("asked_as", row.asked_as);
     json.field("since", row.since).field("per_thread", *row.stream != '\0');
-    json.field("path", row.path).field("effect", row.effect).field("kind", kind_of(row)).end();
+    json.field("path", row.path).field("effect", row.effect).field("kind", row.kind).end();
   }
   return json.end().text();
 }

@@ -3,7 +3,6 @@
 #include "reporter/view/text/sites_text.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <vector>
 
@@ -13,9 +12,6 @@
 
 namespace vramscope {
 namespace {
-
-constexpr std::array<std::string_view, 7> kOrders{"peak", "live",      "total", "count",
-                                                  "time", "temporary", "growth"};
 
 std::uint64_t rank(const Site& site, SiteOrder order) {
   switch (order) {
@@ -83,9 +79,9 @@ void numbers(JsonText& json, std::string_view key, const List& list) {
 }  // namespace
 
 std::optional<SiteOrder> site_order(std::string_view name) {
-  const auto found = std::find(kOrders.begin(), kOrders.end(), name);
-  if (found == kOrders.end()) return std::nullopt;
-  return static_cast<SiteOrder>(found - kOrders.begin());
+  const auto found = std::find(kSiteOrderNames.begin(), kSiteOrderNames.end(), name);
+  if (found == kSiteOrderNames.end()) return std::nullopt;
+  return static_cast<SiteOrder>(found - kSiteOrderNames.begin());
 }
 
 std::size_t tenths_of_growth(const Site& site) {

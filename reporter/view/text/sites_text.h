@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/ground/named_enum.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 
@@ -17,9 +18,9 @@ namespace vramscope {
 struct Report;
 struct Site;
 
-// By what sites are ordered. Names: "peak", "live", "total", "count", "time", "temporary",
-// "growth".
-enum class SiteOrder : std::uint8_t { peak, live, total, count, time, temporary, growth };
+// By what sites are ordered.
+#define VRAMSCOPE_SITE_ORDERS(X) X(peak) X(live) X(total) X(count) X(time) X(temporary) X(growth)
+VRAMSCOPE_NAMED_ENUM(SiteOrder, std::uint8_t, VRAMSCOPE_SITE_ORDERS);
 [[nodiscard]] std::optional<SiteOrder> site_order(std::string_view name);
 
 // In how many tenths of the run the site allocated bytes that are still there: what leaks did in

@@ -16,8 +16,7 @@ struct Arguments : OneReport {
 };
 
 std::string no_order(const std::string& name) {
-  const std::string all = "peak, live, total, count, time, temporary, growth";
-  return site_order(name) ? "" : "'" + name + "' is none of " + all;
+  return site_order(name) ? "" : "'" + name + "' is none of " + listed(kSiteOrderNames);
 }
 
 int show_sites(const Arguments& given) {
@@ -38,7 +37,7 @@ Verb add_sites(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("sites", "List the places that allocated");
   add_one_report(command, *arguments, kRows);
-  command.option("--by", &arguments->by, "Order: peak, live, total, count, time, temporary, growth",
+  command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),
                  {.value_name = "ORDER", .why_not = no_order, .shows_default = true});
   command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");
   add_view_options(command, arguments->stacks);
