@@ -1,4 +1,4 @@
-// The door to a device: where segments come from.
+// A backend gives the allocator its segments and takes them back: its only door to a device.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

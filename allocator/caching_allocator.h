@@ -1,4 +1,4 @@
-// The caching allocator: policy, the out-of-memory ladder and the one lock.
+// The caching allocator serves requests from segments that it keeps; this is all others call of it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -40,9 +40,9 @@ struct Outcome {
   Place where{};
   Tag tag = 0;  // of the allocation; a free tells whose block it was
   Source source = Source::none;
-  bool by_limit = false;         // out of memory: no room within the device's limit
+  bool by_limit = false;               // out of memory: no room within the device's limit
   std::uint64_t backend_ns = 0;  // in reserve and release
-  std::uint64_t wait_ns = 0;     // in wait: what a free costs by its synchronisation
+  std::uint64_t wait_ns = 0;           // in wait: what a free costs by its synchronisation
   // Of an allocation its number; of the end of one that of the newest allocation before it. So the
   // changes of all threads can be put into their order later.
   std::uint64_t serial = 0;
@@ -192,6 +192,9 @@ class CachingAllocator {
 
  private:
   struct State;
+  class Ladder;
+  class Reclaim;
+  class Reading;
   std::unique_ptr<State> state_;
 };
 

@@ -1,42 +1,39 @@
 // A device that seems smaller than it is: what all memory on it, ours and the program's own, may
 // add up to.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/ladder.h"
 #include "allocator/state.h"
 
 namespace vramscope {
 
 void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.set_capacity(device, bytes);
+  state_->accounts.use(device).limit = bytes;
 }
 
 bool CachingAllocator::promise(Promise promise) noexcept {
   MutexLock lock(state_->mutex);
-  Outcome out;
   if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
-    static_cast<void>(state_->end_quarantine(promise.device));
-    static_cast<void>(state_->release_idle(promise.device, out));
+    Ladder::make_room(*state_, promise.device);
   }
   if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
-    state_->accounts.count_refusal(promise.device);
+    state_->accounts.use(promise.device).refusals++;
     return false;
   }
-  state_->accounts.begin_promise(promise.device, promise.bytes);
+  state_->accounts.use(promise.device).promised += promise.bytes;
   return true;
 }
 
 void CachingAllocator::end_promise(Promise promise) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.end_promise(promise.device, promise.bytes);
+  state_->accounts.use(promise.device).promised -= promise.bytes;
 }
 
 bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
-  const std::uint64_t held = state_->accounts.held_bytes(device);
-  Outcome out;
-  static_cast<void>(state_->end_quarantine(device));
-  static_cast<void>(state_->release_idle(device, out));
-  return state_->accounts.held_bytes(device) < held;
+  const std::uint64_t held = state_->accounts.capacity(device).held;
+  Ladder::make_room(*state_, device);
+  return state_->accounts.capacity(device).held < held;
 }
 
 DeviceCapacity CachingAllocator::capacity(std::uint16_t device) const noexcept {

@@ -2,6 +2,7 @@
 // and dedicated ones. Reuse decides; here the blocks move.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/fault.h"
+#include "allocator/reclaim.h"
 #include "allocator/reuse.h"
 #include "allocator/state.h"
 
@@ -138,7 +139,7 @@ Status CachingAllocator::State::store_dedicated(DedicatedBlock& block, Outcome& 
       block.where.kind == Kind::pinned && block.bytes > limits.pinned_max_cached_size;
   if (is_too_large || (block.exported && !fault(Fault::exported_recycled))) {
     const bool answers = block.exported;
-    const Status released = release_dedicated(block, out).status;
+    const Status released = Reclaim::dedicated_segment(*this, block, out).status;
     return answers ? released : Status{};
   }
   dedicated_of(block.where.kind).put(block);
@@ -191,17 +192,6 @@ bool CachingAllocator::State::prove(Store store, const AnyBlock& block, Outcome&
   if (!is_ours) out.status = {Result::failed, 0};
   take_back(out);
   return !is_ours || answer == Reuse::Answer::error;
-}
-
-bool CachingAllocator::State::end_quarantine(std::uint16_t device) {
-  if (!reuse.holds()) return false;
-  bool held = false;
-  for (const auto& place : places) {
-    if (!place || place->place.device != device) continue;
-    held |= !place->pending.empty() || reuse.pending(Kind::device).has(place->place);
-  }
-  if (held) hold_up_to(0);
-  return held;
 }
 
 void CachingAllocator::State::hold_up_to(std::uint64_t serial) {

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
+#include "allocator/reading.h"
 #include "allocator/size_policy.h"
-#include "allocator/state.h"
 
 namespace vramscope {
 namespace {
@@ -130,32 +130,32 @@ std::string check_ledger(const Snapshot& snapshot) {
 
 }  // namespace
 
-std::string CachingAllocator::State::check_invariants() const {
-  const Snapshot now = snapshot();
+std::string CachingAllocator::Reading::check_invariants(const State& state) {
+  const Snapshot now = snapshot(state);
   for (const SegmentSnapshot& segment : now.segments) {
     if (std::string wrong = check_tiling(now, segment); !wrong.empty()) return wrong;
   }
   std::size_t reachable = 0;
-  for (const auto& [address, segment] : segments) {
-    for (BlockIndex i = segment.first; i != kNoBlock; i = blocks[i].next) {
-      const Block& block = blocks[i];
+  for (const auto& [address, segment] : state.segments) {
+    for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
+      const Block& block = state.blocks[i];
       if (!block.is_free() && !block.is_mapped()) return "a live block is not mapped";
       if (!block.is_mapped()) continue;
       ++reachable;
-      if (blocks.find(block.address()) != i) return "a block cannot be found by its address";
+      if (state.blocks.find(block.address()) != i) return "a block cannot be found by its address";
     }
   }
-  if (reachable != blocks.address_count()) return "addresses are mapped that no block has";
-  const std::size_t of_one_block = direct_count() + pinned.all().size() + dedicated.all().size();
-  if (now.blocks.size() - of_one_block + records_aside != blocks.block_count()) {
+  if (reachable != state.blocks.address_count()) return "addresses are mapped that no block has";
+  const std::size_t of_one_block = count_of_one_block(state);
+  if (now.blocks.size() - of_one_block + state.records_aside != state.blocks.block_count()) {
     return "records are lost";
   }
   std::map<std::uint16_t, std::uint64_t> idle_dedicated;
-  for (const auto& [address, block] : dedicated.all()) {
+  for (const auto& [address, block] : state.dedicated.all()) {
     if (block.state == BlockState::inactive) idle_dedicated[block.where.device] += block.bytes;
   }
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
-    if (dedicated.idle_bytes(i) != idle_dedicated[i]) {
+    if (state.dedicated.idle_bytes(i) != idle_dedicated[i]) {
       return "bytes of idle dedicated segments differ from a recount";
     }
   }
@@ -165,7 +165,7 @@ std::string CachingAllocator::State::check_invariants() const {
       direct[segment.place.device] += segment.total_size;
   }
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
-    if (accounts.direct_bytes(i) != direct[i])
+    if (state.accounts.use(i).direct != direct[i])
       return "direct bytes of a device differ from a recount";
   }
   if (std::string wrong = check_statistics(now); !wrong.empty()) return wrong;

@@ -1,4 +1,4 @@
-// The allocator's settings as plain numbers; parsing them from text is somebody else's work.
+// Limits are the allocator's settings as plain numbers; parsing them from text is done elsewhere.
 // Names, defaults and meanings are PyTorch's (PYTORCH_CUDA_ALLOC_CONF); where versions differ, 2.6
 // decides. Sizes are bytes here, MiB there.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// Places: opening and forgetting them, and their pending frees.
+// Places are opened and found here, and what only one of them needs is told to the hot path.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iterator>
@@ -41,7 +41,7 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
   if (slot == places.size()) places.emplace_back();
   auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot),
                                              accounts.of_place(where));
-  place->total_bytes = std::min(total_bytes, accounts.limit(where.device));
+  place->total_bytes = std::min(total_bytes, accounts.use(where.device).limit);
   if (!place->pools.prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
   note_usual_places();
@@ -74,46 +74,23 @@ void CachingAllocator::State::note_usual_places() {
   usual_place = is_plain && reuse_time == ReuseTime::at_free ? last : nullptr;
 }
 
-// Everything is counted out as if the program had freed it, but nobody gave a segment back: they
-// are there no longer.
-void CachingAllocator::State::forget_place(Place where) {
-  for (Departure* departure = departures; departure; departure = departure->next) {
-    departure->lost |= departure->where == where;
-  }
-  Directs& adopted = directs_of(where.kind);
-  for (auto it = adopted.begin(); it != adopted.end();) {
-    const auto next = std::next(it);
-    if (it->second.where == where) forget_direct(it, Ended::lost);
-    it = next;
-  }
-  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_dedicated(where);
-  PlaceMemory* place = find_place(where);
-  if (!place) return;
-  const std::uint32_t newest = place->pending.newest();
-  Outcome unused;
-  static_cast<void>(complete(Store::pools, where, newest, newest, unused));
-  for (auto it = segments.begin(); it != segments.end();) {
-    const auto next = std::next(it);
-    if (it->second.slot == place->slot) {
-      forget_blocks(*place, it->second);
-      const BlockIndex first = set_aside(it).mapped().first;
-      blocks.destroy(first);  // no call was made: num_device_free stays
-    }
-    it = next;
-  }
-  places[place->slot].reset();
-  note_usual_places();
+bool CachingAllocator::State::is_fresh(Kind kind, Address address, std::uint64_t bytes) const {
+  if (address == 0 || address > ~Address{0} - bytes) return false;
+  if (kind == Kind::pinned) return !pinned.overlaps(address, bytes);
+  if (dedicated.overlaps(address, bytes)) return false;
+  const auto above = segments.lower_bound(address);
+  if (above != segments.end() && above->first < address + bytes) return false;
+  if (above == segments.begin()) return true;
+  const auto below = std::prev(above);
+  return below->first + below->second.bytes <= address;
 }
 
-void CachingAllocator::State::forget_blocks(PlaceMemory& place, const Segment& segment) {
-  for (BlockIndex i = segment.first; i != kNoBlock;) {
-    // Merging takes a free neighbour's record away: the walk continues behind it.
-    BlockIndex next = blocks[i].next;
-    if (blocks[next].is_free()) next = blocks[next].next;
-    if (blocks[i].is_live()) {
-      release(place, blocks.find_entry(blocks[i].address()), Accounts::kNoLife, place.waits.now());
-    }
-    i = next;
+void AddressRange::widen(Address address, std::uint64_t bytes) noexcept {
+  if (address < lowest.load(std::memory_order_relaxed)) {
+    lowest.store(address, std::memory_order_release);
+  }
+  if (address + bytes > end.load(std::memory_order_relaxed)) {
+    end.store(address + bytes, std::memory_order_release);
   }
 }
 

@@ -1,12 +1,11 @@
-// Reading: what is known about an address, and everything at one instant.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/snapshot.h"
+#include "allocator/reading.h"
 
 #include <algorithm>
 #include <iterator>
 #include <tuple>
 
-#include "allocator/state.h"
+#include "allocator/snapshot.h"
 
 namespace vramscope {
 namespace {
@@ -28,7 +27,7 @@ BlockSnapshot describe(const DedicatedBlock& b) {
           .state = b.state};
 }
 
-BlockSnapshot describe(Address address, const DirectMemory& direct) {
+BlockSnapshot describe(Address address, const DirectBlock& direct) {
   return {.address = address,
           .size = direct.bytes,
           .requested_size = direct.bytes,
@@ -62,39 +61,38 @@ bool CachingAllocator::may_own(Address address) const noexcept {
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
   MutexLock lock(state_->mutex);
-  static_cast<void>(state_->find_owned(address, found) || state_->find_dedicated(address, found) ||
-                    state_->find_pinned(address, found) ||
-                    state_->find_direct(Space::memory, address, found));
+  static_cast<void>(Reading::find_ours(*state_, address, found) ||
+                    Reading::find_direct(*state_, Space::memory, address, found));
   return found;
 }
 
 bool CachingAllocator::try_find(Address address, Found& found) const noexcept {
   if (!state_->mutex.try_lock()) return false;
-  static_cast<void>(state_->find_owned(address, found) || state_->find_dedicated(address, found) ||
-                    state_->find_pinned(address, found));
+  static_cast<void>(Reading::find_ours(*state_, address, found));
   state_->mutex.unlock();
   return true;
 }
 
-bool CachingAllocator::State::find_owned(Address address, Found& found) const {
-  const auto above = segments.upper_bound(address);
-  if (above == segments.begin()) return false;
+bool CachingAllocator::Reading::find_in_pools(const State& state, Address address, Found& found) {
+  const auto above = state.segments.upper_bound(address);
+  if (above == state.segments.begin()) return false;
   const auto& [start, segment] = *std::prev(above);
   if (address - start >= segment.bytes) return false;
-  BlockIndex i = blocks.find(address);  // the usual question; else the segment is walked
+  BlockIndex i = state.blocks.find(address);  // the usual question; else the segment is walked
   if (i == kNoBlock) {
     i = segment.first;
-    while (address - blocks[i].address() >= to_bytes(blocks[i].size)) i = blocks[i].next;
+    while (address - state.blocks[i].address() >= to_bytes(state.blocks[i].size))
+      i = state.blocks[i].next;
   }
-  const Block& b = blocks[i];
+  const Block& b = state.blocks[i];
   found.owned = true;
   found.live = b.is_live();
   found.dedicated = !b.is_part();
-  found.where = places[segment.slot]->place;
+  found.where = state.places[segment.slot]->place;
   found.segment = start;
   found.segment_bytes = segment.bytes;
   found.block = describe(b);
-  found.serial = b.is_live() ? blocks.life(i).serial() : 0;
+  found.serial = b.is_live() ? state.blocks.life(i).serial() : 0;
   return true;
 }
 
@@ -116,20 +114,23 @@ bool describe(const DedicatedBlock* block, Found& found) {
 
 }  // namespace
 
-bool CachingAllocator::State::find_dedicated(Address address, Found& found) const {
-  return describe(dedicated.find_around(address), found);
+bool CachingAllocator::Reading::find_dedicated(const State& state, Kind kind, Address address,
+                                               Found& found) {
+  const DedicatedBlocks& blocks = kind == Kind::pinned ? state.pinned : state.dedicated;
+  return describe(blocks.find_around(address), found);
 }
 
-bool CachingAllocator::State::find_pinned(Address address, Found& found) const {
-  return describe(pinned.find_around(address), found);
+bool CachingAllocator::Reading::find_ours(const State& state, Address address, Found& found) {
+  return find_in_pools(state, address, found) ||
+         find_dedicated(state, Kind::device, address, found) ||
+         find_dedicated(state, Kind::pinned, address, found);
 }
 
-bool CachingAllocator::State::find_direct(Space space, Address address, Found& found) const {
-  const Directs& directs = this->directs[static_cast<std::size_t>(space)];
-  const auto above = directs.upper_bound(address);
-  if (above == directs.begin()) return false;
-  const auto& [start, direct] = *std::prev(above);
-  if (has_ranges(space) ? address - start >= direct.bytes : address != start) return false;
+bool CachingAllocator::Reading::find_direct(const State& state, Space space, Address address,
+                                            Found& found) {
+  const DirectBlocks::Entry* entry = state.directs.find_around(space, address);
+  if (!entry) return false;
+  const auto& [start, direct] = *entry;
   found.live = true;
   found.direct = true;
   found.where = direct.where;
@@ -140,9 +141,10 @@ bool CachingAllocator::State::find_direct(Space space, Address address, Found& f
   return true;
 }
 
-std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device) const {
+std::uint64_t CachingAllocator::Reading::idle_bytes_of_pools(const State& state,
+                                                             std::uint16_t device) {
   std::uint64_t bytes = 0;
-  for (const auto& place : places) {
+  for (const auto& place : state.places) {
     if (!place || place->place.device != device) continue;
     bytes += place->pools.idle_bytes();
   }
@@ -151,12 +153,12 @@ std::uint64_t CachingAllocator::State::idle_bytes_of_pools(std::uint16_t device)
 
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  return state_->idle_bytes_of_pools(device) + state_->dedicated.idle_bytes(device);
+  return Reading::idle_bytes_of_pools(*state_, device) + state_->dedicated.idle_bytes(device);
 }
 
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
-  return state_->idle_bytes_of_pools(device) +
+  return Reading::idle_bytes_of_pools(*state_, device) +
          state_->dedicated.idle_granules(device) * kGranularity;
 }
 
@@ -172,46 +174,35 @@ bool CachingAllocator::read_host_statistics(HostStatistics& out) const noexcept 
 
 Snapshot CachingAllocator::snapshot() const {
   MutexLock lock(state_->mutex);
-  return state_->snapshot();
+  return Reading::snapshot(*state_);
 }
 
-std::size_t CachingAllocator::State::direct_count() const {
-  std::size_t count = 0;
-  for (const Directs& adopted : directs) count += adopted.size();
-  return count;
+std::size_t CachingAllocator::Reading::count_of_one_block(const State& state) {
+  return state.pinned.all().size() + state.dedicated.all().size() + state.directs.size();
 }
 
-// Segments of every sort are kept by address; the list is sorted by place after
-// that, and blocks refer to it by position, so they are written last.
-Snapshot CachingAllocator::State::snapshot() const {
-  Snapshot out;
-  accounts.describe(out);
-  const std::size_t of_one_block = direct_count() + pinned.all().size() + dedicated.all().size();
-  out.segments.reserve(segments.size() + of_one_block);
-  out.blocks.reserve(blocks.block_count() + of_one_block);
-  for (const auto& [address, segment] : segments) {
-    out.segments.push_back({.place = places[segment.slot]->place,
+// Segments of every sort are kept by address; the list is sorted by place after that.
+void CachingAllocator::Reading::list_segments(const State& state, Snapshot& out) {
+  out.segments.reserve(state.segments.size() + count_of_one_block(state));
+  for (const auto& [address, segment] : state.segments) {
+    out.segments.push_back({.place = state.places[segment.slot]->place,
                             .address = address,
                             .total_size = segment.bytes,
                             .is_small = segment.pool == PoolClass::small,
                             .first_block = segment.first});
   }
-  for (const auto& [address, block] : pinned.all()) {
-    out.segments.push_back({.place = block.where,
-                            .address = address,
-                            .total_size = block.bytes,
-                            .is_small = pool_class(block.bytes) == PoolClass::small});
+  for (const DedicatedBlocks* blocks : {&state.pinned, &state.dedicated}) {
+    for (const auto& [address, block] : blocks->all()) {
+      out.segments.push_back({.place = block.where,
+                              .address = address,
+                              .total_size = block.bytes,
+                              .is_small = block.pool == PoolClass::small,
+                              .is_dedicated = block.where.kind == Kind::device,
+                              .is_exported = block.exported});
+    }
   }
-  for (const auto& [address, block] : dedicated.all()) {
-    out.segments.push_back({.place = block.where,
-                            .address = address,
-                            .total_size = block.bytes,
-                            .is_small = block.pool == PoolClass::small,
-                            .is_dedicated = true,
-                            .is_exported = block.exported});
-  }
-  for (const Directs& adopted : directs) {
-    for (const auto& [address, direct] : adopted) {
+  for (const DirectBlocks::OfSpace& of_space : state.directs.all()) {
+    for (const auto& [address, direct] : of_space) {
       out.segments.push_back({.place = direct.where,
                               .address = address,
                               .total_size = direct.bytes,
@@ -220,31 +211,33 @@ Snapshot CachingAllocator::State::snapshot() const {
     }
   }
   std::sort(out.segments.begin(), out.segments.end(), comes_before);
+}
+
+// Blocks refer to the list of segments by position, so they are written last.
+Snapshot CachingAllocator::Reading::snapshot(const State& state) {
+  Snapshot out;
+  state.accounts.describe(out);
+  list_segments(state, out);
+  out.blocks.reserve(state.blocks.block_count() + count_of_one_block(state));
+  const auto born_ns = [&](const auto& life, bool is_live) VRAMSCOPE_REQUIRES(state.mutex) {
+    return is_live ? state.accounts.born_ns(life) : 0;
+  };
   for (SegmentSnapshot& segment : out.segments) {
     BlockIndex i = segment.first_block;
     segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
-    if (segment.place.kind == Kind::pinned && !segment.is_direct) {
-      const DedicatedBlock& block = pinned.all().at(segment.address);
-      add_block(out, segment, describe(block),
-                block.is_live() ? accounts.born_ns(block.serial) : 0);
-      continue;
-    }
     if (segment.is_direct) {
-      const Directs& adopted = directs[static_cast<std::size_t>(space_of(segment.place.kind))];
-      const DirectMemory& direct = adopted.at(segment.address);
-      add_block(out, segment, describe(segment.address, direct), accounts.born_ns(direct.serial));
-      continue;
-    }
-    if (segment.is_dedicated) {
-      const DedicatedBlock& block = dedicated.all().at(segment.address);
-      add_block(out, segment, describe(block),
-                block.is_live() ? accounts.born_ns(block.serial) : 0);
-      continue;
-    }
-    for (; i != kNoBlock; i = blocks[i].next) {
-      const Block& b = blocks[i];
-      add_block(out, segment, describe(b),
-                b.is_live() ? accounts.born_ns(blocks.life(i).serial()) : 0);
+      const DirectBlock& direct = state.directs.find(segment.place.kind, segment.address)->second;
+      add_block(out, segment, describe(segment.address, direct), born_ns(direct.serial, true));
+    } else if (segment.is_dedicated || segment.place.kind == Kind::pinned) {
+      const bool is_pinned = segment.place.kind == Kind::pinned;
+      const DedicatedBlock& block =
+          (is_pinned ? state.pinned : state.dedicated).all().at(segment.address);
+      add_block(out, segment, describe(block), born_ns(block.serial, block.is_live()));
+    } else {
+      for (; i != kNoBlock; i = state.blocks[i].next) {
+        const Block& b = state.blocks[i];
+        add_block(out, segment, describe(b), born_ns(state.blocks.life(i).serial(), b.is_live()));
+      }
     }
   }
   return out;

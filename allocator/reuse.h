@@ -1,5 +1,5 @@
-// Decides when a block that was freed may be handed out again: the only place that knows a reason
-// against it. A wait has proved that nothing uses the block, and no graph of the program may.
+// Reuse decides when a block that was freed may be handed out again, and is the only place that
+// knows a reason against it: something may use the block still, or a graph of the program may.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

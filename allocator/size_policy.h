@@ -1,4 +1,4 @@
-// Sizes: how a request is rounded, which pool serves it, how large its segment is.
+// The policy of sizes says how a request is rounded, which pool serves it, how large segments are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// Plain structs that describe everything the allocator knows at one instant; no behaviour.
+// A snapshot describes, in plain structs, everything that the allocator knows at one instant.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

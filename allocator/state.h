@@ -1,4 +1,5 @@
-// What a caching allocator is made of, and the steps its calls share. Private to this room.
+// The state is what a caching allocator is made of, with the steps that its calls share; only files
+// of this folder include it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "allocator/books/accounts.h"
 #include "allocator/caching_allocator.h"
 #include "allocator/dedicated/dedicated_blocks.h"
+#include "allocator/direct_blocks.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
@@ -57,16 +59,6 @@ struct Departure {
   Departure* next = nullptr;
 };
 
-// Memory that the program got from the driver itself.
-struct DirectMemory {
-  std::uint64_t bytes = 0;
-  std::uint64_t serial = 0;
-  Place where;
-  Tag tag = 0;
-};
-
-using Directs = std::map<Address, DirectMemory>;
-
 // A range that only grows, written under the lock and read without it: the answer "not ours" for
 // most foreign addresses.
 struct AddressRange {
@@ -85,9 +77,6 @@ inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
   return out.status.result == Result::out_of_memory;
 }
-
-// A share of bytes, truncated.
-[[nodiscard]] std::uint64_t part_of(std::uint64_t bytes, double share);
 
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
@@ -117,7 +106,7 @@ struct CachingAllocator::State {
   void release(PlaceMemory& place, BlockTable::Entry entry, std::uint64_t serial,
                Waits::Number freed) VRAMSCOPE_REQUIRES(mutex);
 
-  // caching_allocator.cpp
+  // calls.cpp
   [[gnu::noinline]] Outcome allocate_otherwise(const Request& request) noexcept;
   [[gnu::noinline]] Outcome free_otherwise(Address address, Wait when, Only only) noexcept;
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -156,8 +145,6 @@ struct CachingAllocator::State {
   [[nodiscard]] PendingFrees* pending_of(Store store, Place where) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(mutex);
   void hold_up_to(std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex);
-  // False: it kept nothing of the device.
-  [[nodiscard]] bool end_quarantine(std::uint16_t device) VRAMSCOPE_REQUIRES(mutex);
 
   // places.cpp
   [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
@@ -169,104 +156,26 @@ struct CachingAllocator::State {
       VRAMSCOPE_REQUIRES(mutex);
   // Two more records, one more address, and room for all as free blocks. False: out of memory.
   [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(mutex);
-  void forget_place(Place where) VRAMSCOPE_REQUIRES(mutex);
-  void forget_blocks(PlaceMemory& place, const Segment& segment) VRAMSCOPE_REQUIRES(mutex);
 
-  // segments.cpp. The first four unlock.
-  [[nodiscard]] BlockIndex obtain(Place where, std::uint64_t rounded, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] BlockIndex attempt(Place where, PoolClass pool, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Address reserve(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Address ask_backend(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  void count_out_of_memory(Place where, const Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool reject(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool within_limit(const PlaceMemory& place, std::uint64_t bytes) const
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool fits(const PlaceMemory& place, std::uint64_t bytes, double fraction) const
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] BlockIndex add_segment(Place where, PoolClass pool, Address address,
-                                       std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex);
+  // Not null and clear of every segment that we have.
   [[nodiscard]] bool is_fresh(Kind kind, Address address, std::uint64_t bytes) const
       VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Segments::node_type set_aside(Segments::iterator it) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool is_idle(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
-
-  // reclaim.cpp. All but the last two unlock. What the backend refuses to take back stays free.
-  [[nodiscard]] bool may_release(Place where) VRAMSCOPE_REQUIRES(mutex);
-  // False: nothing may be released now.
-  bool release_idle(std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  template <class Wanted>
-  std::uint64_t release_where(Place where, Wanted wanted, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  enum class Fate : std::uint8_t {
-    taken,  // by the backend
-    gone,   // with its place
-    kept,   // the backend has it still, and so have we
-  };
-  struct Returned {
-    Fate fate;
-    Status status;  // what a free of the program's is to answer
-  };
-  [[nodiscard]] Returned give_back(Place where, Address address, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  Fate release_segment(Segments::iterator it, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  // False: there is no room that another attempt could use.
-  [[nodiscard]] bool release_oversize(Place where, PoolClass pool, std::uint64_t rounded,
-                                      Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void collect_garbage(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  template <class Look>
-  void each_idle_large(Place where, Look look) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] std::uint32_t age(const Segment& segment) const VRAMSCOPE_REQUIRES(mutex);
 
   // dedicated_memory.cpp. Those that take an Outcome unlock.
   void allocate_dedicated(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   void hand_out_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  Returned release_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void release_idle_dedicated(Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void forget_dedicated(Place where) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] DedicatedBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
-
-  // dedicated_segments.cpp. All unlock.
-  [[nodiscard]] DedicatedBlock* obtain_dedicated(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] DedicatedBlock* obtain_pinned(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] DedicatedBlock* attempt_dedicated(Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
 
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(mutex);
   // Did somebody give it back, or has it just gone with its context?
   enum class Ended : bool { freed, lost };
-  void forget_direct(Directs::iterator it, Ended how) VRAMSCOPE_REQUIRES(mutex);
-  void forget_overlapping(Space space, Address address, std::uint64_t bytes)
-      VRAMSCOPE_REQUIRES(mutex);
-
-  // snapshot.cpp
-  [[nodiscard]] std::uint64_t idle_bytes_of_pools(std::uint16_t device) const
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_owned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_dedicated(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_pinned(Address address, Found& found) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] bool find_direct(Space space, Address address, Found& found) const
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Snapshot snapshot() const VRAMSCOPE_REQUIRES(mutex);
-
-  // invariants.cpp
-  [[nodiscard]] std::string check_invariants() const VRAMSCOPE_REQUIRES(mutex);
+  void forget_direct(Kind kind, Address address, Ended how) VRAMSCOPE_REQUIRES(mutex);
 
   [[nodiscard]] DedicatedBlocks& dedicated_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
     return kind == Kind::pinned ? pinned : dedicated;
   }
-
-  [[nodiscard]] Directs& directs_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
-    return directs[static_cast<std::size_t>(space_of(kind))];
-  }
-  [[nodiscard]] std::size_t direct_count() const VRAMSCOPE_REQUIRES(mutex);
 
   Backend& backend;
   const ReuseTime reuse_time;
@@ -282,8 +191,7 @@ struct CachingAllocator::State {
   Segments segments VRAMSCOPE_GUARDED_BY(mutex);
   Departure* departures VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
   std::size_t records_aside VRAMSCOPE_GUARDED_BY(mutex) = 0;  // of departing segments of pools
-  std::array<Directs, kSpaces> directs VRAMSCOPE_GUARDED_BY(mutex);  // by Space
-  Directs::node_type spare VRAMSCOPE_GUARDED_BY(mutex);  // of the last one that ended: no malloc
+  DirectBlocks directs VRAMSCOPE_GUARDED_BY(mutex);
   Accounts accounts VRAMSCOPE_GUARDED_BY(mutex);
   DedicatedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
   DedicatedBlocks dedicated VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory

@@ -9,7 +9,10 @@
 namespace vramscope {
 namespace {
 
-std::int64_t to_stat(std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); }
+void change(Stat& count, Stat& bytes, std::uint64_t amount, Stat::Change how) {
+  (count.*how)(1);
+  (bytes.*how)(static_cast<std::int64_t>(amount));
+}
 
 }  // namespace
 
@@ -34,8 +37,8 @@ void Accounts::came(const PlaceAccounts& at, const CountedBlock& block, SplitCha
 
 void Accounts::came(Place where, const CountedBlock& block, std::uint64_t serial) {
   if (where.kind == Kind::device) return came(of_place(where), block, {}, serial);
-  change_host_allocated(block.bytes, &Stat::increase);
-  change_host_active(block.bytes, &Stat::increase);
+  change(host_.allocated, host_.allocated_bytes, block.bytes, &Stat::increase);
+  change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::increase);
   ledger_.count_allocation(ledger_.account_of(where), block.tag, block.requested);
   if (ledger_.keeps_details())
     detail_came(ledger_.account_of(where), block.tag, block.requested, serial);
@@ -44,7 +47,8 @@ void Accounts::came(Place where, const CountedBlock& block, std::uint64_t serial
 void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t serial) {
   end_life(block.tag, serial);
   ledger_.count_call_of_free(where);
-  if (where.kind != Kind::device) return change_host_allocated(block.bytes, &Stat::decrease);
+  if (where.kind != Kind::device)
+    return change(host_.allocated, host_.allocated_bytes, block.bytes, &Stat::decrease);
   DeviceCounters& counters = devices_[where.device]->counters;
   counters.count_release(block.pool, block.bytes);
   if (is_oversize(block.bytes)) counters.rare().oversize_allocations.decrease(1);
@@ -52,7 +56,8 @@ void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t se
 
 void Accounts::reusable(Place where, const CountedBlock& block, SplitChange split) {
   ledger_.count_completion(where, block.tag, block.requested);
-  if (where.kind != Kind::device) return change_host_active(block.bytes, &Stat::decrease);
+  if (where.kind != Kind::device)
+    return change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::decrease);
   devices_[where.device]->counters.count_completion(block.pool, block.bytes, block.requested,
                                                     split);
 }
@@ -93,26 +98,31 @@ void Accounts::end_life(Tag tag, std::uint64_t serial) {
 void Accounts::segment_came(Place where, PoolClass pool, std::uint64_t bytes) {
   if (where.kind != Kind::device) {
     ++host_.num_host_alloc;
-    return change_host_segment(bytes, &Stat::increase);
+    return change(host_.segment, host_.reserved_bytes, bytes, &Stat::increase);
   }
   devices_[where.device]->reserved += bytes;
   change_segments(*devices_[where.device], pool, bytes, &Stat::increase);
 }
 
 void Accounts::segment_went(Place where, PoolClass pool, std::uint64_t bytes) {
-  if (where.kind != Kind::device) return change_host_segment(bytes, &Stat::decrease);
+  if (where.kind != Kind::device)
+    return change(host_.segment, host_.reserved_bytes, bytes, &Stat::decrease);
   devices_[where.device]->reserved -= bytes;
   change_segments(*devices_[where.device], pool, bytes, &Stat::decrease);
 }
 
 void Accounts::segment_kept(Place where, PoolClass pool, std::uint64_t bytes) {
-  if (where.kind != Kind::device) return change_host_segment(bytes, &Stat::take_back);
+  if (where.kind != Kind::device)
+    return change(host_.segment, host_.reserved_bytes, bytes, &Stat::take_back);
   devices_[where.device]->reserved += bytes;
   change_segments(*devices_[where.device], pool, bytes, &Stat::take_back);
 }
 
 void Accounts::segment_given_back(Place where) {
-  if (where.kind == Kind::device) return count(where.device, &DeviceStatistics::num_device_free);
+  if (where.kind == Kind::device) {
+    ++device(where.device).counters.rare().num_device_free;
+    return;
+  }
   ++host_.num_host_free;
 }
 
@@ -124,25 +134,10 @@ void Accounts::change_segments(DeviceAccount& device, PoolClass pool, std::uint6
   if (how == &Stat::increase) ++rare.num_device_alloc;
 }
 
-void Accounts::change_host_segment(std::uint64_t bytes, Stat::Change how) {
-  (host_.segment.*how)(1);
-  (host_.reserved_bytes.*how)(to_stat(bytes));
-}
-
-void Accounts::change_host_allocated(std::uint64_t bytes, Stat::Change how) {
-  (host_.allocated.*how)(1);
-  (host_.allocated_bytes.*how)(to_stat(bytes));
-}
-
-void Accounts::change_host_active(std::uint64_t bytes, Stat::Change how) {
-  (host_.active_requests.*how)(1);
-  (host_.active_bytes.*how)(to_stat(bytes));
-}
-
 // A direct segment counts as one, but not against the limit on segments of ours.
 void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) capacities_[where.device].direct += bytes;
+  if (takes_device_memory(where.kind)) uses_[where.device].direct += bytes;
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::increase);
   } else if (is_host(where.kind)) {
@@ -159,7 +154,7 @@ void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint6
 
 void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) capacities_[where.device].direct -= bytes;
+  if (takes_device_memory(where.kind)) uses_[where.device].direct -= bytes;
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::decrease);
   } else if (is_host(where.kind)) {
@@ -172,46 +167,37 @@ void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint6
   if (serial != kNoLife) segment_given_back(where);
 }
 
-std::uint64_t Accounts::held_bytes(std::uint16_t device) const {
-  const Capacity& capacity = capacities_[device];
+DeviceCapacity Accounts::capacity(std::uint16_t device) const {
+  const CapacityUse& use = uses_[device];
   const DeviceAccount* ours = devices_[device].get();
-  return capacity.direct + capacity.promised + (ours ? ours->reserved + ours->awaited : 0);
+  return {.limit = use.limit,
+          .held = use.direct + use.promised + (ours ? ours->reserved + ours->awaited : 0),
+          .refusals = use.refusals};
 }
 
 bool Accounts::has_capacity(std::uint16_t device, std::uint64_t bytes) const {
-  const std::uint64_t limit = capacities_[device].limit;
-  if (limit == Limits::kUnlimited) return true;
-  const std::uint64_t held = held_bytes(device);
-  return held <= limit && bytes <= limit - held;
+  const DeviceCapacity now = capacity(device);
+  if (now.limit == Limits::kUnlimited) return true;
+  return now.held <= now.limit && bytes <= now.limit - now.held;
 }
 
-DeviceCapacity Accounts::capacity(std::uint16_t device) const {
-  const Capacity& capacity = capacities_[device];
-  return {.limit = capacity.limit, .held = held_bytes(device), .refusals = capacity.refusals};
-}
-
-void Accounts::reset_peaks() {
-  for (auto& device : devices_) {
-    if (device) device->counters.reset_peaks();
+void Accounts::reset_peaks(std::optional<std::uint16_t> device) {
+  if (device) {
+    if (devices_[*device]) devices_[*device]->counters.reset_peaks();
+    return ledger_.reset_peak(Kind::device, *device);
+  }
+  for (auto& each : devices_) {
+    if (each) each->counters.reset_peaks();
   }
   host_.reset_peaks();
   ledger_.reset_peaks();
 }
 
-void Accounts::reset_peaks(std::uint16_t device) {
-  if (devices_[device]) devices_[device]->counters.reset_peaks();
-  ledger_.reset_peak(Kind::device, device);
-}
-
-void Accounts::reset_accumulated() {
-  for (auto& device : devices_) {
-    if (device) device->counters.reset_accumulated();
+void Accounts::reset_accumulated(std::optional<std::uint16_t> device) {
+  for (std::size_t i = 0; i < kMaxDevices; ++i) {
+    if (devices_[i] && i == device.value_or(i)) devices_[i]->counters.reset_accumulated();
   }
-  host_.reset_accumulated();
-}
-
-void Accounts::reset_accumulated(std::uint16_t device) {
-  if (devices_[device]) devices_[device]->counters.reset_accumulated();
+  if (!device) host_.reset_accumulated();
 }
 
 bool Accounts::read(std::uint16_t device, DeviceStatistics& out) const {

@@ -1,5 +1,5 @@
-// Everything that an allocator counts: the counters of each device and of the host, who holds what,
-// when each allocation was made, and what all memory on a device adds up to.
+// The accounts are everything that an allocator counts: the counters of each device and of the
+// host, who holds what, when each allocation was made, and what all memory on a device adds up to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "allocator/books/birth_times.h"
 #include "allocator/books/device_counters.h"
@@ -23,6 +24,14 @@ struct DeviceAccount {
   DeviceCounters counters;
   std::uint64_t reserved = 0;  // bytes of our own segments
   std::uint64_t awaited = 0;   // asked of the backend and not answered yet
+};
+
+// What counts against a device's capacity besides segments of ours.
+struct CapacityUse {
+  std::uint64_t limit = Limits::kUnlimited;  // the capacity
+  std::uint64_t direct = 0;                  // bytes that the program got itself, of every kind
+  std::uint64_t promised = 0;                // that it is about to get
+  std::uint64_t refusals = 0;                // requests that found no room
 };
 
 // Where the blocks of one place are counted. Both stay while places come and go.
@@ -96,53 +105,20 @@ class Accounts {
   void direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
   void direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
 
-  // Something happened that one of the plain counters of a device counts.
-  void count(std::uint16_t device, std::int64_t DeviceStatistics::*counter) {
-    ++(devices_[device]->counters.rare().*counter);
-  }
   void note_host_use() { host_used_ = true; }
 
-  // Bytes of our segments on a device; and with those that the backend is being asked for.
-  [[nodiscard]] std::uint64_t reserved_bytes(std::uint16_t device) const {
-    return devices_[device]->reserved;
-  }
-  [[nodiscard]] std::uint64_t owned_bytes(std::uint16_t device) const {
-    return devices_[device]->reserved + devices_[device]->awaited;
-  }
-  void begin_request(std::uint16_t device, std::uint64_t bytes) {
-    devices_[device]->awaited += bytes;
-  }
-  void end_request(std::uint16_t device, std::uint64_t bytes) {
-    devices_[device]->awaited -= bytes;
-  }
-
+  // Figures of one device for those who compare and promise: after open_device(), and always.
+  [[nodiscard]] DeviceAccount& device(std::uint16_t device) { return *devices_[device]; }
+  [[nodiscard]] CapacityUse& use(std::uint16_t device) { return uses_[device]; }
+  [[nodiscard]] const CapacityUse& use(std::uint16_t device) const { return uses_[device]; }
   // What all memory on a device may add up to, and does: ours, the program's own, and what either
   // is about to get.
-  void set_capacity(std::uint16_t device, std::uint64_t bytes) {
-    capacities_[device].limit = bytes;
-  }
-  [[nodiscard]] std::uint64_t limit(std::uint16_t device) const {
-    return capacities_[device].limit;
-  }
-  [[nodiscard]] std::uint64_t held_bytes(std::uint16_t device) const;
-  [[nodiscard]] bool has_capacity(std::uint16_t device, std::uint64_t bytes) const;
   [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
-  void begin_promise(std::uint16_t device, std::uint64_t bytes) {
-    capacities_[device].promised += bytes;
-  }
-  void end_promise(std::uint16_t device, std::uint64_t bytes) {
-    capacities_[device].promised -= bytes;
-  }
-  void count_refusal(std::uint16_t device) { ++capacities_[device].refusals; }
-  [[nodiscard]] std::uint64_t direct_bytes(std::uint16_t device) const {
-    return capacities_[device].direct;
-  }
+  [[nodiscard]] bool has_capacity(std::uint16_t device, std::uint64_t bytes) const;
 
   // Everything, or what is known of one device's memory of Kind::device, or of the host's.
-  void reset_peaks();
-  void reset_peaks(std::uint16_t device);
-  void reset_accumulated();
-  void reset_accumulated(std::uint16_t device);
+  void reset_peaks(std::optional<std::uint16_t> device = {});
+  void reset_accumulated(std::optional<std::uint16_t> device = {});
   void reset_host_accumulated() { host_.reset_accumulated(); }
 
   // False, and nothing set, before the first use.
@@ -156,20 +132,9 @@ class Accounts {
   }
 
  private:
-  // What counts against a device's limit besides segments of ours.
-  struct Capacity {
-    std::uint64_t limit = Limits::kUnlimited;
-    std::uint64_t direct = 0;    // bytes that the program got itself, of every kind
-    std::uint64_t promised = 0;  // that it is about to get
-    std::uint64_t refusals = 0;
-  };
-
   [[nodiscard]] bool is_oversize(std::uint64_t bytes) const { return bytes >= oversize_from_; }
   void change_segments(DeviceAccount& device, PoolClass pool, std::uint64_t bytes,
                        Stat::Change how);
-  void change_host_segment(std::uint64_t bytes, Stat::Change how);
-  void change_host_allocated(std::uint64_t bytes, Stat::Change how);
-  void change_host_active(std::uint64_t bytes, Stat::Change how);
   // What costs nobody who keeps no details. Numbers, so that no block is laid out in memory for it.
   [[gnu::noinline]] void detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
                                      std::uint64_t serial);
@@ -182,7 +147,7 @@ class Accounts {
   Ledger ledger_;
   BirthTimes birth_times_;
   std::array<std::unique_ptr<DeviceAccount>, kMaxDevices> devices_;
-  std::array<Capacity, kMaxDevices> capacities_;
+  std::array<CapacityUse, kMaxDevices> uses_;
   HostStatistics host_;
   bool host_used_ = false;
 };

@@ -1,6 +1,5 @@
-// When an allocation was made, by its number: in bounded memory, with an error of under 1 % of its
-// age.
-// SPDX-License-Identifier: Apache-2.0
+// Birth times tell when a numbered allocation was made, in bounded memory and with an error of
+// under 1 % of its age. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-// The counters of one device in the form that is cheap to change; DeviceStatistics is how they are
-// read.
-// SPDX-License-Identifier: Apache-2.0
+// Device counters keep the statistics of one device in a form that is cheap to change; they are
+// read as DeviceStatistics. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a quantity was at the end of each interval of the run, in bounded memory.
+// A history tells what a quantity was at the end of each interval of the run, in bounded memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace vramscope {
 
 // Intervals that are over; when there are too many, two become one. All that look at the same time
-// have the same intervals. Zero bytes are a history in which there was nothing.
+// have the same intervals. A History of zero bytes is one of nothing.
 // Times are nanoseconds since a beginning that all share. Threads: one at a time.
 struct History {
   static constexpr std::size_t kIntervals = 8;

@@ -1,4 +1,4 @@
-// Who holds what: totals by tag and by kind of memory, with exact peaks.
+// The ledger knows who holds what: totals by tag and by kind of memory, with exact peaks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

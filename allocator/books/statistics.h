@@ -1,4 +1,4 @@
-// Counters in PyTorch's vocabulary; each is named once, in a visit() function.
+// Statistics are counters in PyTorch's vocabulary; each is named once, in a visit() function.
 // Rules: test/golden and PyTorch's memory_stats (version 2.6) decide what each one counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

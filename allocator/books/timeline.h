@@ -1,4 +1,4 @@
-// How one quantity went over time, in bounded memory: buckets that grow wider as time passes.
+// A timeline tells how one quantity went over time, in buckets that grow wider as time passes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

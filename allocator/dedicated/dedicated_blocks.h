@@ -1,6 +1,5 @@
-// Dedicated blocks, each of which has a segment to itself (pinned host memory, and device memory
-// that others may be given): by address, and
-// the free ones by size.
+// Dedicated blocks are those that have a segment to themselves, pinned host memory and device
+// memory that others may be given; they are found by address, and the free ones by size.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

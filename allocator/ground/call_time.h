@@ -1,4 +1,4 @@
-// When the call began in which this thread is: told by whoever has a clock, read under the lock.
+// The call time is when the call of this thread began; whoever has a clock sets it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// An array in pages of its own: zeroed, paid for when touched, grown without copying.
+// A mapped array has pages of its own: zeroed, paid for when touched, grown without copying.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// The numbers that every room agrees on: addresses, tags, kinds of memory and places.
+// Every room agrees on these numbers: addresses, tags, kinds of memory and places.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

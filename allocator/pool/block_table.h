@@ -1,4 +1,4 @@
-// Every block of every pool: a slab of records, and the way from an address to one that was live.
+// The block table holds a record of every block of every pool, and finds live ones by address.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

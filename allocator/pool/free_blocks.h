@@ -1,5 +1,5 @@
-// The free blocks of one pool by size: best fit, insert, remove.
-// SPDX-License-Identifier: Apache-2.0
+// Free blocks are those of a place that wait for a request; the best fit for a size is found at
+// once. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Ordered sets of blocks by key: where the blocks of a bin are that are not its best.
+// Key trees are ordered sets of blocks: those of a bin that are not among its best four.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

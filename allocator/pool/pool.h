@@ -1,4 +1,4 @@
-// The two pools of a place: their segments and blocks. Best fit, split, merge.
+// The two pools of a place cut segments into blocks, and merge those that are free again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -56,7 +56,6 @@ MAX_METHODS = 40  # of a class; deleted ones and those of nested classes do not 
 
 # Complaints that are known (patterns), and why each still stands.
 KNOWN = {
-    r"allocator/|\d+ units include each other: allocator/": "State is being cut into classes",
 }
 
 

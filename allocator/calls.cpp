@@ -1,10 +1,13 @@
-// Allocating and freeing: the calls that happen a million times.
+// The calls of the face, and the allocation that an option or a pending free has a say in.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/caching_allocator.h"
 
 #include <new>
 
 #include "allocator/ground/fault.h"
+#include "allocator/ladder.h"
+#include "allocator/reading.h"
+#include "allocator/reclaim.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -74,11 +77,17 @@ Pools::Found CachingAllocator::State::find_within_limits(Pools& pools, std::uint
 }
 
 void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
-  const BlockIndex block = obtain(out.where, rounded, out);
-  if (block == kNoBlock) return;
-  PlaceMemory& place = *places[blocks.life(block).place];
+  const AnyBlock block = Ladder::obtain(*this,
+                                        {.store = Store::pools,
+                                         .where = out.where,
+                                         .block = rounded,
+                                         .bytes = segment_bytes(rounded, limits),
+                                         .least = least_segment_bytes(rounded)},
+                                        out);
+  if (!block) return;
+  PlaceMemory& place = *places[blocks.life(block.index()).place];
   const PoolClass pool = pool_class(rounded);
-  hand_out_within_limits(place, Pools::found(pool, blocks, block), rounded, out);
+  hand_out_within_limits(place, Pools::found(pool, blocks, block.index()), rounded, out);
 }
 
 void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const Pools::Found& found,
@@ -107,19 +116,19 @@ void CachingAllocator::trim() noexcept {
   Outcome out;
   for (std::size_t i = 0; i < kMaxDevices; ++i) {
     if (state_->accounts.has_device(static_cast<std::uint16_t>(i)))
-      state_->release_idle(static_cast<std::uint16_t>(i), out);
+      Reclaim::idle(*state_, static_cast<std::uint16_t>(i), out);
   }
 }
 
 void CachingAllocator::trim_pinned(Place where) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  if (state_->may_release(where)) state_->release_idle_dedicated(where, out);
+  if (Reclaim::may_release(*state_, where)) Reclaim::idle_dedicated(*state_, where, out);
 }
 
 std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
   MutexLock lock(state_->mutex);
-  state_->forget_place(where);
+  Reclaim::forget_place(*state_, where);
   return state_->last_serial.load(std::memory_order_relaxed);
 }
 
@@ -182,7 +191,7 @@ void CachingAllocator::end_wait(Place where, std::uint32_t number) noexcept {
 
 std::string CachingAllocator::check_invariants() const {
   MutexLock lock(state_->mutex);
-  return state_->check_invariants();
+  return Reading::check_invariants(*state_);
 }
 
 }  // namespace vramscope

@@ -1,0 +1,70 @@
+// A place has ended: everything there is counted out as if the program had freed it, but nobody
+// gave a segment back: they are there no longer. SPDX-License-Identifier: Apache-2.0
+#include "allocator/reclaim.h"
+
+namespace vramscope {
+
+void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
+  for (Departure* departure = state.departures; departure; departure = departure->next) {
+    departure->lost |= departure->where == where;
+  }
+  Address from = 0;
+  while (const DirectBlocks::Entry* entry = state.directs.find_of(where, from)) {
+    from = entry->first;
+    state.forget_direct(where.kind, from, State::Ended::lost);
+  }
+  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_dedicated(state, where);
+  PlaceMemory* place = state.find_place(where);
+  if (!place) return;
+  const std::uint32_t newest = place->pending.newest();
+  Outcome unused;
+  static_cast<void>(state.complete(Store::pools, where, newest, newest, unused));
+  for (auto it = state.segments.begin(); it != state.segments.end();) {
+    const auto next = std::next(it);
+    if (it->second.slot == place->slot) {
+      forget_blocks(state, *place, it->second);
+      const BlockIndex first = set_aside(state, it).mapped().first;
+      state.blocks.destroy(first);  // no call was made: num_device_free stays
+    }
+    it = next;
+  }
+  state.places[place->slot].reset();
+  state.note_usual_places();
+}
+
+void CachingAllocator::Reclaim::forget_blocks(State& state, PlaceMemory& place,
+                                              const Segment& segment) {
+  for (BlockIndex i = segment.first; i != kNoBlock;) {
+    // Merging takes a free neighbour's record away: the walk continues behind it.
+    BlockIndex next = state.blocks[i].next;
+    if (state.blocks[next].is_free()) next = state.blocks[next].next;
+    if (state.blocks[i].is_live()) {
+      state.release(place, state.blocks.find_entry(state.blocks[i].address()), Accounts::kNoLife,
+                    place.waits.now());
+    }
+    i = next;
+  }
+}
+
+void CachingAllocator::Reclaim::forget_dedicated(State& state, Place where) {
+  DedicatedBlocks& owner = state.dedicated_of(where.kind);
+  for (auto it = owner.all().begin(); it != owner.all().end(); ++it) {
+    if (it->second.where != where || !it->second.is_live()) continue;
+    DedicatedBlock& block = *owner.find(it->first);
+    block.state = BlockState::inactive;
+    state.accounts.freed(where, block.counted(), block.serial);
+    owner.put(block);
+  }
+  PendingFrees& pending = state.reuse.pending(where.kind);
+  while (const AnyBlock block = pending.take(where, pending.newest(), pending.newest())) {
+    block.dedicated()->state = BlockState::inactive;
+    state.accounts.reusable(where, block.counted());
+    owner.put(*block.dedicated());
+  }
+  while (DedicatedBlock* block = owner.take_any(where)) {
+    state.accounts.segment_went(where, block->pool, block->bytes);
+    owner.remove(*block);
+  }
+}
+
+}  // namespace vramscope

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/ladder.h"
+
+#include <cassert>
+#include <new>
+
+#include "allocator/reclaim.h"
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+
+enum class CachingAllocator::Ladder::Step : std::uint8_t {
+  oversize,    // idle oversize segments go back, enough for this request
+  quarantine,  // what graphs hold back is free, as its free did without us
+  idle,        // all idle segments of the device go back
+  least,       // the smallest segment that would do
+};
+
+// PyTorch asks for pinned memory once. What follows a refusal is ours, and part of exact_fallback:
+// pinning is where rounding to a power of two can cost as much again as the program asked for.
+AnyBlock CachingAllocator::Ladder::obtain(State& state, Need need, Outcome& out) {
+  constexpr Step kSteps[] = {Step::oversize, Step::quarantine, Step::idle, Step::least};
+  const bool is_pinned = need.store == Store::pinned;
+  if (!is_pinned && state.limits.collects_garbage()) {
+    Reclaim::collect_garbage(state, need.where, out);
+  }
+  if (!is_pinned && reject(state, need, out)) return {};
+  out.source = Source::new_segment;
+  AnyBlock block = attempt(state, need, out);
+  for (const Step step : kSteps) {
+    if (!is_out_of_memory(out) || (is_pinned && !state.limits.exact_fallback)) break;
+    if (take(state, step, need, out) == Next::attempt) block = attempt(state, need, out);
+  }
+  if (is_out_of_memory(out) && need.store == Store::pools && need.ended_quarantine) {
+    out.status = {};  // what was in quarantine may be enough now
+    state.allocate({.where = need.where, .bytes = out.requested, .tag = out.tag}, out);
+    return {};
+  }
+  if (is_out_of_memory(out) && !is_pinned) {
+    ++state.accounts.device(need.where.device).counters.rare().num_ooms;
+    if (out.by_limit) state.accounts.use(need.where.device).refusals++;
+  }
+  if (!block) out.source = Source::none;
+  return block;
+}
+
+CachingAllocator::Ladder::Next CachingAllocator::Ladder::take(State& state, Step step, Need& need,
+                                                              Outcome& out) {
+  switch (step) {
+    case Step::oversize:
+      if (need.store != Store::pools) return Next::other_step;
+      if (!Reclaim::oversize(state, need.where, need.block, out)) return Next::other_step;
+      break;
+    case Step::quarantine:
+      need.ended_quarantine = end_quarantine(state, need);
+      return Next::other_step;
+    case Step::idle:
+      if (!release_idle(state, need, out)) return Next::other_step;
+      break;
+    case Step::least:
+      if (!state.limits.exact_fallback || need.least >= need.bytes) return Next::other_step;
+      need.bytes = need.least;
+      return Next::attempt;
+  }
+  out.source = Source::after_trim;
+  return Next::attempt;
+}
+
+// False: it kept nothing that could serve.
+bool CachingAllocator::Ladder::end_quarantine(State& state, const Need& need) {
+  if (!state.reuse.holds()) return false;
+  bool held = need.store == Store::pinned && state.reuse.pending(Kind::pinned).has(need.where);
+  for (const auto& place : state.places) {
+    const bool matters =
+        need.store != Store::pinned && place && place->place.device == need.where.device;
+    if (!matters) continue;
+    held |= !place->pending.empty() || state.reuse.pending(Kind::device).has(place->place);
+  }
+  if (held) state.hold_up_to(0);
+  return held;
+}
+
+bool CachingAllocator::Ladder::release_idle(State& state, const Need& need, Outcome& out) {
+  if (need.store == Store::pinned) {
+    if (!Reclaim::may_release(state, need.where)) return false;
+    Reclaim::idle_dedicated(state, need.where, out);
+    return true;
+  }
+  if (!Reclaim::idle(state, need.where.device, out)) return false;
+  ++state.accounts.device(need.where.device).counters.rare().num_alloc_retries;
+  return true;
+}
+
+void CachingAllocator::Ladder::make_room(State& state, std::uint16_t device) {
+  Outcome unused;
+  static_cast<void>(end_quarantine(state, {.where = {.device = device}}));
+  static_cast<void>(Reclaim::idle(state, device, unused));
+}
+
+// throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted
+// apart, because nothing ran out.
+bool CachingAllocator::Ladder::reject(State& state, const Need& need, Outcome& out) {
+  if (!state.limits.throw_on_cudamalloc_oom) return false;
+  const double fraction = state.limits.memory_fraction;
+  const PlaceMemory* place = state.find_place(need.where);
+  if (!place || fits(state, *place, need.bytes, fraction < 0 ? 1.0 : fraction)) return false;
+  out.status = {Result::out_of_memory, 0};
+  out.source = Source::none;
+  ++state.accounts.device(need.where.device).counters.rare().num_oom_rejections;
+  return true;
+}
+
+bool CachingAllocator::Ladder::fits(State& state, const PlaceMemory& place, std::uint64_t bytes,
+                                    double fraction) {
+  const DeviceAccount& ours = state.accounts.device(place.place.device);
+  return ours.reserved + ours.awaited + bytes <= Reclaim::part_of(place.total_bytes, fraction);
+}
+
+AnyBlock CachingAllocator::Ladder::attempt(State& state, const Need& need, Outcome& out) {
+  const Address address =
+      need.store == Store::pinned ? ask_backend(state, need, out) : reserve(state, need, out);
+  if (!out.status.ok()) return {};
+  const AnyBlock block = need.store == Store::pools ? add_segment(state, need, address)
+                                                    : add_dedicated(state, need, address, out.tag);
+  if (!block || !state.accounts.prepare(out.tag)) out.status = {Result::failed, 0};
+  return out.status.ok() ? block : AnyBlock{};
+}
+
+// A refusal of the backend's, if there was one before, stays the code that is answered.
+Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcome& out) {
+  const double fraction = state.limits.memory_fraction;
+  const PlaceMemory* place = state.find_place(need.where);
+  if (place && fraction >= 0 && !fits(state, *place, need.bytes, fraction)) {
+    out.status = {Result::out_of_memory, out.status.code};
+    return 0;
+  }
+  const std::uint16_t device = need.where.device;
+  out.by_limit = !state.accounts.has_capacity(device, need.bytes);
+  if (out.by_limit) {
+    out.status = {Result::out_of_memory, out.status.code};
+    return 0;
+  }
+  state.accounts.device(device).awaited += need.bytes;
+  const Address address = ask_backend(state, need, out);
+  state.accounts.device(device).awaited -= need.bytes;
+  return address;
+}
+
+Address CachingAllocator::Ladder::ask_backend(State& state, const Need& need, Outcome& out) {
+  state.mutex.unlock();
+  const Grant grant = state.backend.reserve(need.where, need.bytes);
+  state.mutex.lock();
+  out.backend_ns += grant.ns;
+  out.status = grant.status;
+  return grant.address;
+}
+
+// Enters a segment, with records prepared for a cut as well. None: it went back, or stays unused
+// where giving it back could free memory that is in use.
+AnyBlock CachingAllocator::Ladder::add_segment(State& state, const Need& need, Address address) {
+  const std::uint64_t bytes = need.bytes;
+  const bool fresh = state.is_fresh(Kind::device, address, bytes);
+  const bool usable = fresh && address % kUnit == 0 && bytes <= kMaxBlockBytes &&
+                      address <= FreeBlocks::kMaxAddress - bytes;
+  assert(usable && "the backend granted an address that is misaligned, too high or in use");
+  try {
+    PlaceMemory* place = usable ? state.open_place(need.where) : nullptr;
+    if (place && state.prepare_blocks()) {
+      const PoolClass pool = pool_class(need.block);
+      Segment& segment = state.segments[address];
+      const BlockIndex first = place->pools.add_segment(pool, state.blocks, address,
+                                                        to_units(bytes), place->waits.settled());
+      segment = {bytes, first, place->slot, pool};
+      state.accounts.segment_came(need.where, pool, bytes);
+      state.device_range.widen(address, bytes);
+      return {state.blocks, first};
+    }
+  } catch (const std::bad_alloc&) {  // the map's; nothing else was changed
+  }
+  if (fresh) give_up(state, need.where, address);
+  return {};
+}
+
+AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, const Need& need, Address address,
+                                                 Tag tag) {
+  const Kind kind = need.where.kind;
+  const bool fresh = state.is_fresh(kind, address, need.bytes);
+  assert(fresh && "the backend granted an address that is in use");
+  DedicatedBlock* block = nullptr;
+  if (fresh && (kind == Kind::pinned || state.open_place(need.where)) &&
+      state.accounts.prepare(tag)) {
+    block = state.dedicated_of(kind).add(need.where, address, need.bytes);
+  }
+  if (block) {
+    block->pool = pool_class(need.bytes);
+    state.accounts.segment_came(need.where, block->pool, need.bytes);
+    (kind == Kind::pinned ? state.pinned_range : state.dedicated_range).widen(address, need.bytes);
+    return AnyBlock(block);
+  }
+  if (fresh) give_up(state, need.where, address);
+  return {};
+}
+
+// A segment that there is no record for.
+void CachingAllocator::Ladder::give_up(State& state, Place where, Address address) {
+  state.mutex.unlock();
+  static_cast<void>(state.backend.release(where, address));
+  state.mutex.lock();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,39 @@
+// Reading answers what is known of an address and takes snapshots; it changes nothing.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "allocator/state.h"
+
+namespace vramscope {
+
+class CachingAllocator::Reading {
+ public:
+  // Of a segment of pools, of a dedicated one, and of direct memory. False: it lies in none.
+  [[nodiscard]] static bool find_in_pools(const State& state, Address address, Found& found)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static bool find_dedicated(const State& state, Kind kind, Address address,
+                                           Found& found) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static bool find_direct(const State& state, Space space, Address address,
+                                        Found& found) VRAMSCOPE_REQUIRES(state.mutex);
+  // Of the first two: memory of ours.
+  [[nodiscard]] static bool find_ours(const State& state, Address address, Found& found)
+      VRAMSCOPE_REQUIRES(state.mutex);
+
+  [[nodiscard]] static std::uint64_t idle_bytes_of_pools(const State& state, std::uint16_t device)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static Snapshot snapshot(const State& state) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static std::string check_invariants(const State& state)
+      VRAMSCOPE_REQUIRES(state.mutex);
+
+ private:
+  // Segments that are one block each.
+  [[nodiscard]] static std::size_t count_of_one_block(const State& state)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  static void list_segments(const State& state, Snapshot& out) VRAMSCOPE_REQUIRES(state.mutex);
+};
+
+}  // namespace vramscope

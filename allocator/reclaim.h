@@ -1,0 +1,71 @@
+// Reclaim gives segments without a live block back to the backend: all of them, the oversize ones,
+// the old ones, or one. What the backend refuses to take back stays what it was.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/state.h"
+
+namespace vramscope {
+
+// All that takes an Outcome unlocks, and so does may_release(). Threads: one at a time.
+class CachingAllocator::Reclaim {
+ public:
+  enum class Fate : std::uint8_t {
+    taken,  // by the backend
+    gone,   // with its place
+    kept,   // the backend has it still, and so have we
+  };
+  struct Returned {
+    Fate fate;
+    Status status;  // what a free of the program's is to answer
+  };
+
+  // False: a capture forbids it.
+  [[nodiscard]] static bool may_release(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex);
+  // All idle segments of a device. False: nothing may be released now.
+  static bool idle(State& state, std::uint16_t device, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  // All idle dedicated segments of a place.
+  static void idle_dedicated(State& state, Place where, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  // Idle oversize segments, enough for a block of so many bytes. False: there is no room that
+  // another attempt could use.
+  [[nodiscard]] static bool oversize(State& state, Place where, std::uint64_t rounded, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  // Old ones, above a share of the limit.
+  static void collect_garbage(State& state, Place where, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  // The segment of a block that is in no bucket; if the backend refuses, the block is free.
+  static Returned dedicated_segment(State& state, DedicatedBlock& block, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  // A place that is there no longer: see CachingAllocator::forget_place().
+  static void forget_place(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex);
+  // A share of bytes, truncated.
+  [[nodiscard]] static std::uint64_t part_of(std::uint64_t bytes, double share);
+
+ private:
+  // An idle segment of a pool leaves our books. The record of its block stays, until it comes back
+  // or is destroyed.
+  [[nodiscard]] static Segments::node_type set_aside(State& state, Segments::iterator it)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  static void forget_blocks(State& state, PlaceMemory& place, const Segment& segment)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  static void forget_dedicated(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex);
+  template <class Wanted>
+  static std::uint64_t where_wanted(State& state, Place where, Wanted wanted, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  template <class Look>
+  static void each_idle_large(State& state, Place where, Look look) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static Returned give_back(State& state, Place where, Address address, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  static Fate pool_segment(State& state, Segments::iterator it, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static bool is_idle(State& state, const Segment& segment)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static std::uint32_t age(State& state, const Segment& segment)
+      VRAMSCOPE_REQUIRES(state.mutex);
+};
+
+}  // namespace vramscope
