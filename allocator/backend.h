@@ -30,6 +30,9 @@ struct Grant {
   Status status;
   Address address = 0;   // set only on success
   std::uint64_t ns = 0;  // time spent in the backend
+  // What the device said of itself after that, when it was asked; total_bytes is 0 else.
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
 };
 
 struct Reply {

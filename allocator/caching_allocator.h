@@ -41,7 +41,9 @@ struct Outcome {
   Tag tag = 0;  // of the allocation; a free tells whose block it was
   Source source = Source::none;
   bool by_limit = false;               // out of memory: no room within the device's limit
-  std::uint64_t backend_ns = 0;  // in reserve and release
+  bool has_sample = false;             // unrecorded_bytes is known: the device was asked (Grant)
+  std::uint64_t unrecorded_bytes = 0;  // of the device, used by nothing that is recorded here
+  std::uint64_t backend_ns = 0;        // in reserve and release
   std::uint64_t wait_ns = 0;           // in wait: what a free costs by its synchronisation
   // Of an allocation its number; of the end of one that of the newest allocation before it. So the
   // changes of all threads can be put into their order later.

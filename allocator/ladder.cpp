@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ladder.h"
 
+#include <algorithm>
 #include <cassert>
 #include <new>
 
@@ -152,6 +153,12 @@ Address CachingAllocator::Ladder::ask_backend(State& state, const Need& need, Ou
   state.mutex.lock();
   out.backend_ns += grant.ns;
   out.status = grant.status;
+  out.has_sample = grant.total_bytes != 0;
+  if (out.has_sample) {  // what it granted is awaited still, and so held
+    const std::uint64_t used = grant.total_bytes - std::min(grant.free_bytes, grant.total_bytes);
+    const std::uint64_t held = state.accounts.capacity(need.where.device).held;
+    out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
+  }
   return grant.address;
 }
 

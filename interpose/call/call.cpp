@@ -115,6 +115,9 @@ void Call::note(const Outcome& outcome) noexcept {
   event_.sync_ns += outcome.wait_ns;
   const bool asked_driver = outcome.backend_ns != 0;
   event_.served = asked_driver ? Served::driver : Served::hit;
+  if (outcome.has_sample) {
+    profiler_->unrecorded_use().note_unrecorded(outcome.where.device, outcome.unrecorded_bytes);
+  }
 }
 
 Place Call::place_of(Kind kind) const noexcept {

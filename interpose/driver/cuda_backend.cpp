@@ -64,9 +64,9 @@ Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
   const std::uint64_t start = now_ns();
   CUdeviceptr segment = 0;
   const CUresult code = real().cuMemAlloc_v2(&segment, bytes);
-  const std::uint64_t took = elapsed_ns(start);
-  if (code == CUDA_SUCCESS) sample_free_memory(where.device);
-  return {to_status(code), segment, took};
+  Grant grant{to_status(code), segment, elapsed_ns(start)};
+  if (code == CUDA_SUCCESS) sample_free_memory(where.device, grant);
+  return grant;
 }
 
 Reply CudaBackend::release(Place where, Address segment) noexcept {
@@ -140,24 +140,33 @@ std::uint64_t CudaBackend::total_bytes(Place where) noexcept {
   return total;
 }
 
-void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
-                                   std::size_t total_bytes) noexcept {
+void CudaBackend::keep_sample(std::uint16_t device, std::size_t free_bytes,
+                              std::size_t total_bytes) noexcept {
   Sample& sample = samples_[device];
   sample.free_bytes.store(free_bytes, std::memory_order_relaxed);
   sample.total_bytes.store(total_bytes, std::memory_order_relaxed);
   sample.taken_ns.store(now_ns(), std::memory_order_release);
+}
+
+void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
+                                   std::size_t total_bytes) noexcept {
+  keep_sample(device, free_bytes, total_bytes);
   if (callback_.function != nullptr) {
     callback_.function(callback_.context, device, free_bytes, total_bytes);
   }
 }
 
-void CudaBackend::sample_free_memory(std::uint16_t device) noexcept {
+// Who uses the rest of the device is told by the allocator, which knows how much is recorded: from
+// here its lock would be taken a second time.
+void CudaBackend::sample_free_memory(std::uint16_t device, Grant& grant) noexcept {
   const std::uint64_t taken = samples_[device].taken_ns.load(std::memory_order_relaxed);
   if (captures_.any() || now_ns() - taken < kSampleEveryNs) return;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
-    note_free_memory(device, free_bytes, total_bytes);
+    keep_sample(device, free_bytes, total_bytes);
+    grant.free_bytes = free_bytes;
+    grant.total_bytes = total_bytes;
   }
 }
 

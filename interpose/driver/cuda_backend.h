@@ -19,7 +19,7 @@ struct FreeMemory {
   std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC; 0: never
 };
 
-// Called with each sample of free memory.
+// Called with each sample of free memory, but for those that go with a segment: see Grant.
 struct FreeMemoryCallback {
   void (*function)(void* context, std::uint16_t device, std::uint64_t free_bytes,
                    std::uint64_t total_bytes) noexcept = nullptr;
@@ -50,7 +50,8 @@ class CudaBackend final : public Backend {
  private:
   [[nodiscard]] CUresult wait_in(CUcontext context) noexcept;
   [[nodiscard]] CUresult wait_in_others(CUcontext own, Place where) noexcept;
-  void sample_free_memory(std::uint16_t device) noexcept;
+  void keep_sample(std::uint16_t device, std::size_t free_bytes, std::size_t total_bytes) noexcept;
+  void sample_free_memory(std::uint16_t device, Grant& grant) noexcept;
 
   struct Sample {
     std::atomic<std::uint64_t> free_bytes{0};

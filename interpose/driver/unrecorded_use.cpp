@@ -31,6 +31,11 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
   outside_[device] = used - std::min(held, used);  // managed pages may lie on the host
 }
 
+void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
+  const SystemLock lock(mutex_);
+  outside_[device] = bytes;
+}
+
 std::optional<std::uint64_t> UnrecordedUse::measure(std::uint16_t device) noexcept {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;

@@ -32,6 +32,8 @@ class UnrecordedUse {
   // The driver told how much of the device is free; the backend passes it on.
   void note_free(std::uint16_t device, std::uint64_t free_bytes,
                  std::uint64_t total_bytes) noexcept;
+  // The allocator knows it already, from a segment that it just got.
+  void note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept;
   // Asks it, for the current context's device. Gives the bytes that nothing recorded accounts for.
   std::optional<std::uint64_t> measure(std::uint16_t device) noexcept;
   // What was outside before this process had a context there, if `vramscope run` knew.

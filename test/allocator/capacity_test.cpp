@@ -130,5 +130,34 @@ TEST_F(ExactFallbackInALimit, TheLastRoomIsGivenExactly) {
   EXPECT_EQ(capacity().held, kLimit);
 }
 
+// Says with each segment how much of the device is free.
+class Sampling final : public Backend {
+ public:
+  Grant reserve(Place, std::size_t) noexcept override {
+    return {.status = {},
+            .address = 0x7f0000000000,
+            .free_bytes = 40 * kMiB,
+            .total_bytes = 100 * kMiB};
+  }
+  Reply release(Place, Address) noexcept override { return {}; }
+  Reply wait(Place) noexcept override { return {}; }
+  Reply probe(Place) noexcept override { return {}; }
+  bool may_wait(Place) noexcept override { return true; }
+  std::uint64_t total_bytes(Place) noexcept override { return 100 * kMiB; }
+};
+
+TEST(Sample, TellsWhatIsUsedByNothingThatIsRecorded) {
+  Sampling backend;
+  CachingAllocator allocator(backend, {});
+  allocator.adopt({.kind = Kind::managed}, kThere, 8 * kMiB, 0);
+
+  const Outcome miss = allocator.allocate({.bytes = kMiB, .tag = 1});
+  const Outcome hit = allocator.allocate({.bytes = kMiB, .tag = 1});
+
+  EXPECT_TRUE(miss.has_sample);
+  EXPECT_EQ(miss.unrecorded_bytes, (100 - 40 - 8 - 2) * kMiB);
+  EXPECT_FALSE(hit.has_sample);
+}
+
 }  // namespace
 }  // namespace vramscope::test
