@@ -20,7 +20,7 @@ Profiler::Profiler(const Options& options, const Limits& limits)
   const auto join = [](void* allocator, Tag tag, const Groups& groups) {
     static_cast<CachingAllocator*>(allocator)->join(tag, groups);
   };
-  if (options_.attribution) recorder_.tell({.told = join, .who = &allocator_});
+  if (options_.attribution) recorder_.call_for_tags({.function = join, .context = &allocator_});
   limit_capacity();
 }
 

@@ -1,4 +1,5 @@
-// By what allocations are told apart besides their call stack and kind of memory.
+// Axis names that by which allocations are told apart besides their call stack and kind of memory;
+// Origin is one value of each.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// Counters that one thread writes and any thread may read: no locked instruction, nothing lost.
+// Counter and DurationCounters are written by one thread and read by any: no locked instruction,
+// nothing lost.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What happened in one intercepted call: plain numbers handed to the recorder.
+// Event is what happened in one intercepted call: plain numbers handed to the recorder.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

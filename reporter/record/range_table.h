@@ -1,4 +1,5 @@
-// The named ranges that the program opened (NVTX), as paths; and which one a thread is in.
+// RangeTable keeps the named ranges that the program opened (NVTX) as paths, and knows which one a
+// thread is in.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -114,7 +114,7 @@ Tag Recorder::State::find(StackKey& key) {
   return stacks.find(key, StackTable::hash(key));
 }
 
-// The stack is not inserted yet: first somebody is told of the tag.
+// The stack is not inserted yet: first the callback gets the tag.
 TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   const std::span caller(&key.origin.caller, key.origin.caller != 0 ? 1 : 0);
   std::vector<FrameFact> frames = modules.resolve(stack.view());
@@ -136,7 +136,7 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
 }
 
 // Whether there is one now and was none. A library that a program loads for itself is visible to it
-// alone, and is found by its name; after the first look only a libpython is looked for. So the
+// alone, and is found by its name; after the first search only a libpython is looked for. So the
 // loader is asked for symbols when there is reason to: who holds its lock may be waiting for this
 // thread.
 bool Recorder::State::look_for_python() {
@@ -219,7 +219,7 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
       state_->dropped.fetch_add(1, std::memory_order_relaxed);
       return 0;
     }
-    if (listener_.told != nullptr) listener_.told(listener_.who, tag.tag, tag.groups);
+    if (callback_.function != nullptr) callback_.function(callback_.context, tag.tag, tag.groups);
     state_->stacks.insert(key, StackTable::hash(key), tag.tag);
     if (is_plain) plain.store(tag.tag, std::memory_order_release);
     return tag.tag;
@@ -235,7 +235,7 @@ void Recorder::record(const Event& event) noexcept {
   try {
     state_->counters.record(event);
     if (event.tag != 0 && is_allocating(event)) state_->tag_times.add(event.tag, event.total_ns);
-    if (listener_.told != nullptr) state_->count_temporary(event);
+    if (callback_.function != nullptr) state_->count_temporary(event);
     if (state_->trace) state_->trace_event(what_of(event), event);
   } catch (...) {
     count_unrecorded();

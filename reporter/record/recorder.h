@@ -29,12 +29,13 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Told of each tag before it is given away: what it counts in. More than once for some.
-  struct Listener {
-    void (*told)(void* who, Tag tag, const Groups& groups) = nullptr;
-    void* who = nullptr;
+  // Called with each tag, and with what it counts in, before the tag is given away; for some tags
+  // more than once. Set before the first tag.
+  struct TagCallback {
+    void (*function)(void* context, Tag tag, const Groups& groups) = nullptr;
+    void* context = nullptr;
   };
-  void tell(Listener listener) noexcept { listener_ = listener; }  // before the first tag
+  void call_for_tags(TagCallback callback) noexcept { callback_ = callback; }
 
   // Python frames become part of stacks: looks for an interpreter now and whenever a stack is new
   // and objects were loaded since, until one is found. Before the first tag.
@@ -81,7 +82,7 @@ class Recorder {
  private:
   struct State;
   std::unique_ptr<State> state_;
-  Listener listener_;
+  TagCallback callback_;
 };
 
 }  // namespace vramscope

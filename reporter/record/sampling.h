@@ -1,4 +1,5 @@
-// Which allocations get their call stack when not all of them do: chosen by bytes, at random.
+// Sampling says which allocations get their call stack when not all of them do: chosen by bytes, at
+// random.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// Every distinct call stack by module and offset, and the tags given to it.
+// SiteTable holds every distinct call stack by module and offset, and the tags given to it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// The streams that memory was asked for in, numbered.
+// StreamTable numbers the streams that memory was asked for in.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// Time spent in allocating calls, and allocations that were freed at once, by tag.
+// TagTimes adds up, by tag, the time spent in allocating calls and the allocations that were freed
+// at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// One set of counters for each thread, added up for a report.
+// ThreadCounters has one set of counters for each thread, and adds them up for a report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// The threads that allocated, numbered.
+// ThreadTable numbers the threads that allocated.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,6 @@
-// Who, where and when: what the allocator counted by tag, told by owner, thread, stream, range,
-// function and size; each kind's peak; the ledger that adds up to the device.
+// The functions here tell what the allocator counted by tag by owner, thread, stream, range,
+// function and size; and make each kind's peak, the timeline and the ledger that adds up to the
+// device.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// What NVIDIA's own interface (CUPTI) saw of the process's memory, beside what we recorded.
+// CuptiFacts is what NVIDIA's own interface for tools (CUPTI) saw of the process's memory, beside
+// what we recorded.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

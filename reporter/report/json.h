@@ -1,4 +1,5 @@
-// Reports as JSON text: the only room for it (json.cpp alone includes the JSON library).
+// read_report() and write_report() are the way between a report and its JSON file (json.cpp alone
+// includes the JSON library).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

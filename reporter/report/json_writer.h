@@ -1,4 +1,4 @@
-// Writes the report's fields as JSON text, element by element.
+// write_json() writes the report's fields as JSON text, element by element.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

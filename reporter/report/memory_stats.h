@@ -1,4 +1,5 @@
-// The flat dictionaries of torch.cuda.memory_stats and torch.cuda.host_memory_stats.
+// memory_stats() makes the flat dictionaries of torch.cuda.memory_stats and
+// torch.cuda.host_memory_stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

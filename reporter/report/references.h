@@ -1,4 +1,4 @@
-// Whether the parts of a report that was read fit together.
+// check_references() sees to it that the parts of a report that was read fit together.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

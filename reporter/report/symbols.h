@@ -1,5 +1,5 @@
-// Functions, files and lines behind a report's frames. For the tool only: the preloaded library
-// neither needs nor links it.
+// Symbols finds functions, files and lines behind a report's frames. It is the tool's alone: the
+// preloaded library neither needs nor links it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -137,7 +137,7 @@ class RecordedThreads : public testing::Test {
     const auto join = [](void* allocator, Tag tag, const Groups& groups) {
       static_cast<CachingAllocator*>(allocator)->join(tag, groups);
     };
-    recorder_.tell({.told = join, .who = &allocator_});
+    recorder_.call_for_tags({.function = join, .context = &allocator_});
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < kThreads; ++i) {
       threads.emplace_back([this, i] {

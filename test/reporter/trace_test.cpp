@@ -114,7 +114,7 @@ TEST(Trace, ThreadsLoseNothingWhileOthersEmptyTheirBuffers) {
   constexpr std::uint32_t kThreads = 8;
   static std::atomic<bool> rung;
   rung = false;
-  Traced traced = new_recorder({.ring = [](void*) { rung = true; }, .who = nullptr});
+  Traced traced = new_recorder({.ring = [](void*) { rung = true; }, .context = nullptr});
   Trace& trace = *traced.recorder->trace();
   std::atomic<bool> done{false};
   std::thread helper([&] {

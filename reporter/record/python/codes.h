@@ -1,5 +1,5 @@
-// What the code objects that were seen are called, and where their lines are: copied from the
-// program when first seen, for they may be gone before the report.
+// PythonCodes keeps what the code objects that were seen are called and where their lines are:
+// copied from the program when first seen, since they may be gone before the report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

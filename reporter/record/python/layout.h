@@ -1,4 +1,4 @@
-// Where CPython keeps a thread's frames, and what a frame runs: by version.
+// PythonLayout says where CPython keeps a thread's frames and what a frame runs, by version.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

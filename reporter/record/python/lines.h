@@ -1,4 +1,4 @@
-// CPython's table of lines: which line an instruction comes from.
+// Functions here read CPython's table of lines: which line an instruction comes from.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

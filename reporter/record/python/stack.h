@@ -1,4 +1,4 @@
-// The Python frames of the calling thread, read from the interpreter's memory.
+// capture_python() reads the Python frames of the calling thread from the interpreter's memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

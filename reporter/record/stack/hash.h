@@ -1,4 +1,4 @@
-// The hash of our tables: short, and the same everywhere.
+// mix() is the hash of the recorder's tables: short, and the same in every run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// The objects mapped into this process, and which of them an address belongs to.
+// ModuleTable knows the objects mapped into this process, and which of them an address belongs to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where the code of our own library lies.
+// TextRange is where the code of an object lies in memory, our own library first of all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

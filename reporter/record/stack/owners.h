@@ -1,4 +1,5 @@
-// Whose code a shared object is: the family of a well-known library, the program, a plug-in.
+// owner_of() says whose code a shared object is: the family of a well-known library, the program, a
+// plug-in.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// Reading memory that may not be there, without a fault and mostly without asking the system.
+// The functions in proven:: read memory that may not be there, without a fault and mostly without
+// asking the system.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// Call stacks of the calling thread: return addresses, and what its Python frames run.
+// Stack is a call stack of the calling thread: return addresses, and what its Python frames run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

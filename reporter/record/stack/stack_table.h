@@ -1,4 +1,4 @@
-// Raw stacks (return addresses) that were seen before, and their tags.
+// StackTable finds the tag of a raw stack (return addresses) that was seen before.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// Keeps a library that we opened out of the program's way.
+// tame_calls_of() keeps the file descriptors and waits of a library that we opened out of the
+// program's way.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

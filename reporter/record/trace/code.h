@@ -1,4 +1,5 @@
-// One event as bytes, and back: both sides keep the same memory of the events before it.
+// TraceState turns one event into bytes, and back: writer and reader keep the same memory of the
+// events before it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the numbers in a trace's events mean, as bytes.
+// TraceFacts turns what the numbers in a trace's events mean into bytes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

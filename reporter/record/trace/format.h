@@ -1,4 +1,5 @@
-// How a trace lies in its file: chunks with checksums, numbers of as many bytes as they need.
+// ChunkHead and its neighbours say how a trace lies in its file: chunks with checksums, numbers of
+// as many bytes as they need.
 // SPDX-License-Identifier: Apache-2.0
 //
 // reporter/report/FORMAT.md describes the whole; writer and reader share what is here.

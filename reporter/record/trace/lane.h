@@ -1,4 +1,4 @@
-// The buffers that one thread fills with its events and others empty.
+// TraceLane is the pair of buffers that one thread fills with its events and others empty.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -52,7 +52,7 @@ void Trace::add(TraceLane*& lane, const TraceEvent& event) noexcept {
   if (!lane->add(event, *sink_, written)) [[likely]]
     return;
   count(written);
-  if (bell_.ring != nullptr) bell_.ring(bell_.who);
+  if (bell_.ring != nullptr) bell_.ring(bell_.context);
 }
 
 void Trace::write_full_halves() noexcept {

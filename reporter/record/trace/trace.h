@@ -1,4 +1,4 @@
-// Every recorded event, into a file: the lanes of all threads and what empties them.
+// Trace writes every recorded event to a file: it has the lanes of all threads and empties them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,8 +18,8 @@ class Trace {
  public:
   // Rung when a half of a lane is full, by the thread that filled it.
   struct Bell {
-    void (*ring)(void* who) = nullptr;
-    void* who = nullptr;
+    void (*ring)(void* context) = nullptr;
+    void* context = nullptr;
   };
   struct Totals {
     std::uint64_t events = 0;  // in the file

@@ -1,4 +1,4 @@
-// A file that is open for reading, and why one is not.
+// Descriptor is a file that is open for reading, or the reason why one is not.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

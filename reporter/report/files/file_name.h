@@ -1,4 +1,4 @@
-// The name of a report, from a pattern.
+// expand_pattern() makes the name of a report from a pattern.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

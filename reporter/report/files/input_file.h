@@ -1,4 +1,4 @@
-// The text of a report file, or why there is none.
+// InputFile is the text of a report file, or the reason why there is none.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

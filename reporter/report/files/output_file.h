@@ -1,4 +1,4 @@
-// A file that appears under its name only when it is complete.
+// OutputFile is a file that appears under its name only when it is complete.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

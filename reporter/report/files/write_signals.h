@@ -1,4 +1,4 @@
-// Keeps a write of ours from killing the program under us.
+// HeldWriteSignals keeps a write of ours from killing the program that we run in.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// The file that a trace grows in, chunk by chunk, from any thread.
+// TraceFile is the file that a trace grows in, chunk by chunk, written by any thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// The bytes of a trace file, compressed or not.
+// TraceInput is the bytes of a trace file, compressed or not.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// Reads a trace: checks its chunks, tells its events in one order.
+// TraceReader checks the chunks of a trace and hands out its events in one order.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// Where the parts of Vramscope lie, relative to the tool: a folder that was moved still works.
+// find_library() and find_simulator() say where the parts of Vramscope lie, relative to the tool: a
+// folder that was moved still works.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// Starts a program as a shell would and stays out of its way until it ends.
+// launch() starts a program as a shell would and stays out of its way until it ends.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

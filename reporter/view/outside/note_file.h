@@ -1,4 +1,4 @@
-// The file in which the library notes the reports that it wrote during a run.
+// NoteFile is the file in which the library notes the reports that it wrote during a run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,5 @@
-// What NVML says of the GPUs' use, all processes together and each. The tool's alone: the program
-// never meets NVML through us.
+// ask_nvml() returns what NVML says of the GPUs' use, all processes together and each. It is the
+// tool's alone: the program never meets NVML through us.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

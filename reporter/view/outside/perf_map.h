@@ -1,4 +1,4 @@
-// Names of generated code, from the map that just-in-time compilers leave for perf.
+// PerfMap has the names of generated code, from the map that just-in-time compilers leave for perf.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// vramscope run --preset: a framework's own variables, set so that each of its allocations is seen.
+// apply_preset() sets a framework's own variables so that each of its allocations is seen:
+// vramscope run --preset.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

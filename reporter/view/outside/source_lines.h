@@ -1,4 +1,4 @@
-// The text of a line of Python, while its file is the one that ran.
+// SourceLines gives the text of a line of Python, while its file is the one that ran.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

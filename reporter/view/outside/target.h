@@ -1,4 +1,4 @@
-// What /proc tells about a process that is asked for a report.
+// Target is a process that is asked for a report, as /proc describes it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

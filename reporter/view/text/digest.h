@@ -1,5 +1,5 @@
-// The questions that views ask of a report, answered as numbers: what made the peak, what is still
-// allocated, what the cache saved.
+// The functions here answer the questions that views ask of a report, as numbers: what made the
+// peak, what is still allocated, what the cache saved.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

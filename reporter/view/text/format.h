@@ -1,4 +1,4 @@
-// Numbers, tables and names as a person reads them.
+// The functions here write numbers, tables and names as a person reads them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

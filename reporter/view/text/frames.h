@@ -1,4 +1,4 @@
-// The call stack of a site as a person reads it: who called into CUDA, and from where.
+// CallSite is the call stack of a site as a person reads it: who called into CUDA, and from where.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// The driver functions that the library intercepts, from interpose/functions.def.
+// functions_text() lists the driver functions that the library intercepts, from
+// interpose/table/functions.def.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

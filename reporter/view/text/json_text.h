@@ -1,4 +1,4 @@
-// JSON of the views' listings: a stream of fields, so that no tree is built.
+// JsonText writes the JSON of listings as a stream of fields, so that no tree is built.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

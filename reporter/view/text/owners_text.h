@@ -1,4 +1,5 @@
-// Whose the memory of each GPU is, and the same bytes by thread, stream, range, function and size.
+// owners_text() shows whose the memory of each GPU is; axis_text() the same bytes by thread,
+// stream, range, function or size.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

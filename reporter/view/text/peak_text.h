@@ -1,4 +1,5 @@
-// What made the peak of each kind of memory: when, who, and what was live then.
+// peak_text() shows what made the peak of each kind of memory: when, by whom, and what was live
+// then.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// One report on one screen, and the same as JSON.
+// report_text() shows one report on one screen, report_json() the same as JSON.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

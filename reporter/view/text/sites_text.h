@@ -1,4 +1,5 @@
-// The places that allocated, as a table, as histograms and as JSON.
+// all_sites_text() lists the places that allocated; the other functions show them as histograms and
+// as JSON.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

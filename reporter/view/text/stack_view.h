@@ -1,4 +1,4 @@
-// Which frames of stacks are looked at: Python's, native ones, or both.
+// StackView says which frames of stacks are shown: Python's, native ones, or both.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// The statistics of a report under PyTorch's names: as lines and as dictionaries.
+// stats_text() lists the statistics of a report under PyTorch's names, stats_json() as
+// dictionaries.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

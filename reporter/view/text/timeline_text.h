@@ -1,4 +1,5 @@
-// How much of each kind of memory was allocated over time, as a curve and as JSON.
+// timeline_text() draws how much of each kind of memory was allocated over time, timeline_json()
+// lists it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

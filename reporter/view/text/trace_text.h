@@ -1,4 +1,4 @@
-// A trace as a person reads it: its totals, or every event as a line.
+// trace_text() shows the totals of a trace, trace_csv() every event as a line.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

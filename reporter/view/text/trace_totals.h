@@ -1,4 +1,4 @@
-// What the events of a trace come to.
+// TraceTotals adds up what the events of a trace come to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// vramscope run: what is said at the end, apart from doing it.
+// The functions here are the parts of vramscope run that a test can call without starting a
+// program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
