@@ -1,5 +1,6 @@
-// A place has ended: everything there is counted out as if the program had freed it, but nobody
-// gave a segment back: they are there no longer. SPDX-License-Identifier: Apache-2.0
+// A place has ended: everything there is counted out as if the program had freed it, but no segment
+// is given back, for they are there no longer.
+// SPDX-License-Identifier: Apache-2.0
 #include "allocator/reclaim.h"
 
 namespace vramscope {

@@ -173,8 +173,8 @@ void CachingAllocator::State::drain(Store store, Place where, Outcome& out) {
   if (completes && !reuse.holds()) static_cast<void>(complete(store, where, newest, newest, out));
 }
 
-// The block is live already, so nobody else gets it meanwhile, and every total includes it. When it
-// is no longer ours after that, its context has ended: the driver may answer.
+// The block is live already, so no other request gets it meanwhile, and every total includes it.
+// When it is no longer ours after that, its context has ended: the driver may answer.
 bool CachingAllocator::State::prove(Store store, const AnyBlock& block, Outcome& out) {
   const std::uint64_t serial = block.serial();
   Waits& waits = waits_of(out.where);

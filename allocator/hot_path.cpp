@@ -100,8 +100,8 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
   return out;
 }
 
-// `size` units of `found` under the tag and for the bytes of the outcome, which is told its number;
-// one record, one address and the tag's total are prepared.
+// `size` units of `found` become a live block with the tag and the bytes of the outcome, which gets
+// its number; one record, one address and the tag's total are prepared.
 void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
                                        const Pools::Found& found, Units size, Outcome& out) {
   const SplitChange split = place.pools.take(pool, blocks, found, size);

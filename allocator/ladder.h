@@ -21,8 +21,8 @@ class CachingAllocator::Ladder {
     std::uint64_t least = 0;  // of the smallest one that would do
     bool ended_quarantine = false;
   };
-  // A block that is free (of a pool) or belongs to nobody yet (a dedicated one); none: the last
-  // refusal is in `out`, or what came of the request when everything was tried once more. Free
+  // A block that is free (of a pool) or has not been handed out yet (a dedicated one); none: the
+  // last refusal is in `out`, or what came of the request when everything was tried once more. Free
   // blocks are not searched on any step but that: what goes back is in no free list.
   [[nodiscard]] static AnyBlock obtain(State& state, Need need, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);

@@ -38,8 +38,8 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
   return counted;
 }
 
-// One call of the backend for a segment that is in nobody's reach: not in our books, so that the
-// backend may grant its address again at once. A capture may have begun since the caller asked.
+// One call of the backend for a segment that no request can find: it is not in our books, so that
+// the backend may grant its address again at once. A capture may have begun since the caller asked.
 CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& state, Place where,
                                                                          Address address,
                                                                          Outcome& out) {

@@ -135,7 +135,7 @@ class Accounts {
   [[nodiscard]] bool is_oversize(std::uint64_t bytes) const { return bytes >= oversize_from_; }
   void change_segments(DeviceAccount& device, PoolClass pool, std::uint64_t bytes,
                        Stat::Change how);
-  // What costs nobody who keeps no details. Numbers, so that no block is laid out in memory for it.
+  // Only when details are kept. Numbers are passed, so that no block is laid out in memory for it.
   [[gnu::noinline]] void detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
                                      std::uint64_t serial);
   [[gnu::noinline]] void detail_freed(Ledger::Account& account, Tag tag, std::uint64_t requested,

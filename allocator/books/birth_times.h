@@ -1,5 +1,6 @@
 // Birth times tell when a numbered allocation was made, in bounded memory and with an error of
-// under 1 % of its age. SPDX-License-Identifier: Apache-2.0
+// under 1 % of its age.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Device counters keep the statistics of one device in a form that is cheap to change; they are
-// read as DeviceStatistics. SPDX-License-Identifier: Apache-2.0
+// read as DeviceStatistics.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

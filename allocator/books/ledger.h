@@ -80,7 +80,7 @@ class Ledger {
   void count_call_of_free(Account& account) noexcept;
   void count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
 
-  // Besides, after the one or the other, when keeps_details().
+  // When keeps_details(), these follow an allocation and a completion: timeline, history, groups.
   void detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
   void detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
 

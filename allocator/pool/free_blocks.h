@@ -1,5 +1,5 @@
-// Free blocks are those of a place that wait for a request; the best fit for a size is found at
-// once. SPDX-License-Identifier: Apache-2.0
+// The free blocks of a place are kept by size, so that the best fit for a request is found at once.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Waits are numbered, so that a freed block tells which of them prove that nothing uses it any
-// more. SPDX-License-Identifier: Apache-2.0
+// Waits are numbered, so that a freed block tells which of them prove that nothing uses it now.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
