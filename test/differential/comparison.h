@@ -9,8 +9,8 @@
 
 namespace vramscope::differential {
 
-// What a mode changes by design: the only differences that are none. `readme`: the words of the page
-// that say so; a test looks for them there.
+// What a mode changes by design: the only differences that are none. `readme`: the words of the
+// page that say so; a test looks for them there.
 struct Rule {
   const char* name;
   const char* readme;
