@@ -30,8 +30,7 @@ void CUmemPoolHandle_st::release_segments(MayGo may_go) {
     const std::uint64_t bytes = segment->second.bytes;
     const auto& free = segment->second.free;
     if (free.empty() || free.begin()->second != bytes || !may_go(bytes)) continue;
-    home().shadow.discard(segment->first, bytes);
-    (void)home().accounts.release(segment->first);
+    end_segment(segment->first, bytes);
     reserved_ -= bytes;
     segments_.erase(segment);
   }
@@ -83,10 +82,20 @@ CUresult CUmemPoolHandle_st::grow(std::uint64_t bytes) {
   const std::uint64_t rounded = round_up(bytes, kGranule);
   const auto grant = home().accounts.allocate(vramscope::simulator::Memory::device, rounded);
   if (!grant.status.ok()) return vramscope::simulator::result_of(grant.status);
+  if (managed && !home().shadow.open_to_host(grant.address, rounded)) {
+    (void)home().accounts.release(grant.address);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   segments_[grant.address] = {rounded, {{grant.address, rounded}}};
   reserved_ += rounded;
   reserved_high_ = std::max(reserved_high_, reserved_);
   return CUDA_SUCCESS;
+}
+
+void CUmemPoolHandle_st::end_segment(Address start, std::uint64_t bytes) {
+  if (managed) home().shadow.close_to_host(start, bytes);
+  home().shadow.discard(start, bytes);
+  (void)home().accounts.release(start);
 }
 
 void CUmemPoolHandle_st::put_back(Address start, std::uint64_t bytes) {

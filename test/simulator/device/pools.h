@@ -37,6 +37,7 @@ struct CUmemPoolHandle_st {
 
   const int device;
   const bool is_default;
+  bool managed = false;  // the host reads and writes its memory too
   CUmemAllocationHandleType handle_types = CU_MEM_HANDLE_TYPE_NONE;
   bool imported = false;        // allocates nothing
   std::uint64_t max_bytes = 0;  // 0: no limit but the device's
@@ -71,6 +72,7 @@ struct CUmemPoolHandle_st {
   vramscope::Address take_pending(std::uint64_t bytes, CUstream stream);
   vramscope::Address take_free(std::uint64_t bytes);
   CUresult grow(std::uint64_t bytes);
+  void end_segment(vramscope::Address start, std::uint64_t bytes);
   void put_back(vramscope::Address start, std::uint64_t bytes);
   template <class MayGo>
   void release_segments(MayGo may_go);

@@ -15,6 +15,7 @@
 #include "test/simulator/device/engine.h"
 #include "test/simulator/device/graph.h"
 #include "test/simulator/device/handles.h"
+#include "test/simulator/device/shared_moments.h"
 #include "test/simulator/device/vendor.h"
 
 namespace vramscope::simulator {
@@ -54,6 +55,8 @@ struct CUstream_st {
 struct CUevent_st {
   CUcontext context = nullptr;
   unsigned flags = 0;
+  // Of an event for several processes: what it stands for, in place of `point`.
+  std::shared_ptr<vramscope::simulator::SharedMoments> shared;
   std::mutex mutex;  // guards everything below
   bool recorded = false;
   vramscope::simulator::Point point;

@@ -11,13 +11,30 @@ namespace {
 constexpr unsigned kEventFlags =
     CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
 
+// What an event stands for: a point of this process, or what any process recorded last.
+struct Moment {
+  Point point;
+  std::shared_ptr<SharedMoments> shared;
+  std::uint64_t number = 0;
+
+  [[nodiscard]] bool exists() const { return point.engine != nullptr || number != 0; }
+  [[nodiscard]] bool reached() const { return shared ? shared->reached(number) : point.reached(); }
+  void wait() const { shared ? shared->wait(number) : point.wait(); }
+};
+
+// The event's mutex is the caller's.
+Moment moment_of(const CUevent_st& event) {
+  if (!event.shared) return {.point = event.point, .shared = {}};
+  return {.point = {}, .shared = event.shared, .number = event.shared->last()};
+}
+
 // An event that was recorded inside a capture is no moment that anybody can wait for.
-CUresult moment_of(CUevent handle, Point* point) {
+CUresult moment_of(CUevent handle, Moment* moment) {
   const auto event = events().find(handle);
   if (!event) return CUDA_ERROR_INVALID_HANDLE;
   const std::lock_guard lock(event->mutex);
   if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
-  *point = event->point;
+  *moment = moment_of(*event);
   return CUDA_SUCCESS;
 }
 
@@ -60,6 +77,9 @@ void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::
   event.capture.reset();
   event.point = std::move(point);
   event.done_ns = std::move(done);
+  if (!event.shared) return;
+  const std::uint64_t number = event.shared->begin();
+  event.point.engine->submit([shared = event.shared, number] { shared->reach(number); }, {});
 }
 
 namespace body {
@@ -72,6 +92,10 @@ CUresult cuEventCreate(CUevent* handle, unsigned flags) {
   auto event = std::make_shared<CUevent_st>();
   event->context = current_context();
   event->flags = flags;
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+    event->shared = std::make_shared<SharedMoments>();
+    if (!event->shared->ok()) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   *handle = events().add(std::move(event));
   return CUDA_SUCCESS;
 }
@@ -91,16 +115,16 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
 
 CUresult cuEventQuery(CUevent event) {
   if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;
-  Point point;
-  if (const CUresult no = moment_of(event, &point); no != CUDA_SUCCESS) return no;
-  return point.reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  Moment moment;
+  if (const CUresult no = moment_of(event, &moment); no != CUDA_SUCCESS) return no;
+  return moment.reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent event) {
   if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;
-  Point point;
-  if (const CUresult no = moment_of(event, &point); no != CUDA_SUCCESS) return no;
-  point.wait();
+  Moment moment;
+  if (const CUresult no = moment_of(event, &moment); no != CUDA_SUCCESS) return no;
+  moment.wait();
   trim_pools();
   return CUDA_SUCCESS;
 }
@@ -132,7 +156,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
   const auto stream = resolve(handle);
   const auto event = events().find(event_handle);
   if (!stream || !event) return CUDA_ERROR_INVALID_HANDLE;
-  Point point;
+  Moment moment;
   {
     const std::lock_guard lock(event->mutex);
     if (flags == CU_EVENT_WAIT_EXTERNAL) {
@@ -141,15 +165,17 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
           *stream, {.parameters = external_node(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_handle)});
     }
     if (event->capture) return join_capture(*stream, *event);
-    point = event->point;
+    moment = moment_of(*event);
   }
   // A moment outside the capture cannot be waited for inside (cuda.h: isolation).
-  if (const auto capture = capture_of(*stream); capture && point.engine) {
+  if (const auto capture = capture_of(*stream); capture && moment.exists()) {
     (void)refuse_while_capturing(*stream);
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
-  if (point.engine) stream->context->streams.submit(*stream, {}, {point});
+  if (!moment.exists()) return CUDA_SUCCESS;
+  if (moment.shared) return submit(*stream, [moment] { moment.wait(); });
+  stream->context->streams.submit(*stream, {}, {moment.point});
   return CUDA_SUCCESS;
 }
 

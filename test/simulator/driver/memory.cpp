@@ -63,10 +63,12 @@ void give_back_on_device(const Allocation& allocation) {
     if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
     return;
   }
+  if (allocation.kind == Kind::managed) {
+    managed_ranges().forget(allocation.start, allocation.bytes);
+  }
   if (allocation.pool != nullptr) return allocation.pool->give(allocation.start, allocation.bytes);
   if (allocation.kind == Kind::managed) {
     device.shadow.close_to_host(allocation.start, allocation.bytes);
-    managed_ranges().forget(allocation.start, allocation.bytes);
   }
   device.shadow.discard(allocation.start, allocation.bytes);
   (void)device.accounts.release(allocation.start);
@@ -131,7 +133,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
   const auto freeable = [](const Allocation& allocation) { return allocation.is_freeable(); };
   const auto found = driver().memory.find(pointer);
   if (!found || found->start != pointer || !freeable(*found)) return CUDA_ERROR_INVALID_VALUE;
-  if (found->kind != Kind::stream_ordered) driver().wait_for_all_work();
+  if (found->pool == nullptr && found->kind != Kind::stream_ordered) driver().wait_for_all_work();
   if (const CUresult broken = check_device_of(*found); broken != CUDA_SUCCESS) return broken;
   sleep_us(configuration().slow_free_us);
   const auto taken = driver().memory.take(pointer, freeable);

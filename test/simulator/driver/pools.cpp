@@ -1,5 +1,8 @@
 // Stream-ordered allocation and its pools.
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "test/simulator/device/managed_ranges.h"
 #include "test/simulator/driver/driver.h"
 
 namespace vramscope::simulator {
@@ -50,20 +53,46 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool handle,
   if (piece.result != CUDA_SUCCESS) return piece.result;
   driver().memory.add({.start = piece.start,
                        .bytes = bytes,
-                       .kind = Kind::stream_ordered,
+                       .kind = pool->managed ? Kind::managed : Kind::stream_ordered,
                        .device = pool->device,
+                       .flags = pool->managed ? unsigned{CU_MEM_ATTACH_GLOBAL} : 0U,
                        .pool = handle});
   *pointer = piece.start;
   return CUDA_SUCCESS;
 }
 
-// Pools live on devices here; on the host there are none.
+// The default pool of managed memory at one preferred location, and the one that is current there.
+struct ManagedPools {
+  std::shared_ptr<CUmemPoolHandle_st> original;
+  CUmemoryPool current = nullptr;
+};
+
+// Guarded by Driver::mutex; by the device, or -1 for the host and nowhere in particular. All
+// managed memory that prefers no device is the first one's.
+ManagedPools& managed_pools(const CUmemLocation& location) {
+  static auto& all = *new std::map<int, ManagedPools>;
+  const bool on_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  ManagedPools& pools = all[on_device ? location.id : -1];
+  if (!pools.original) {
+    pools.original = std::make_shared<CUmemPoolHandle_st>(on_device ? location.id : 0, true);
+    pools.original->managed = true;
+    pools.current = driver().pools.add(pools.original);
+  }
+  return pools;
+}
+
+// Pinned pools live on devices here, on the host there are none; managed ones may prefer a place.
 CUresult check(const CUmemLocation* location, CUmemAllocationType type) {
   if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED) {
-    return CUDA_ERROR_NOT_SUPPORTED;
+  const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+  if (!managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_NOT_SUPPORTED;
+  if (location->type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    return driver().device(location->id) == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
   }
-  return driver().device(location->id) == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+  if (!managed) return CUDA_ERROR_NOT_SUPPORTED;
+  return location->type == CU_MEM_LOCATION_TYPE_NONE || location->type == CU_MEM_LOCATION_TYPE_HOST
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace
@@ -90,13 +119,15 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   if (capture_of(*stream)) return free_in_capture(pointer, *stream);
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
   const auto taken = driver().memory.take(pointer, [](const Allocation& allocation) {
-    return allocation.kind == Kind::stream_ordered || allocation.is_plain();
+    return allocation.kind == Kind::stream_ordered || allocation.is_plain() ||
+           allocation.pool != nullptr;
   });
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
   if (const auto unmapped = unmap_graph_allocation(pointer)) {
     return submit(*stream, [unmapped] { remove_user(*unmapped); });
   }
   if (taken->pool != nullptr) {
+    if (taken->pool->managed) managed_ranges().forget(taken->start, taken->bytes);
     auto pending = taken->pool->give_later(taken->start, taken->bytes, stream.get());
     return submit(*stream, [pool = taken->pool, pending] { pool->finish(*pending); });
   }
@@ -106,11 +137,16 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
 CUresult cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* properties) {
   constexpr unsigned kShareable = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   if (handle == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool managed = properties->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
+  if (!managed && properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if ((properties->handleTypes & ~kShareable) != 0) return CUDA_ERROR_NOT_SUPPORTED;
-  if (driver().device(properties->location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  auto pool = std::make_shared<CUmemPoolHandle_st>(properties->location.id, false);
+  const CUresult no = check(&properties->location, properties->allocType);
+  if (no != CUDA_SUCCESS) return no;
+  const bool on_device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  auto pool = std::make_shared<CUmemPoolHandle_st>(on_device ? properties->location.id : 0, false);
+  pool->managed = managed;
   pool->max_bytes = properties->maxSize;
   pool->handle_types = properties->handleTypes;
   *handle = driver().pools.add(std::move(pool));
@@ -192,7 +228,9 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
   Device* device = driver().device(ordinal);
   const auto pool = driver().pools.find(handle);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (!pool || pool->device != ordinal || pool->imported) return CUDA_ERROR_INVALID_VALUE;
+  if (!pool || pool->device != ordinal || pool->imported || pool->managed) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   const std::lock_guard lock(driver().mutex);
   device->current_pool = handle;
   return CUDA_SUCCESS;
@@ -200,18 +238,35 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
                                 CUmemAllocationType type) {
-  const CUresult result = check(location, type);
-  return result == CUDA_SUCCESS ? body::cuDeviceGetDefaultMemPool(pool, location->id) : result;
+  if (const CUresult no = check(location, type); no != CUDA_SUCCESS) return no;
+  if (type != CU_MEM_ALLOCATION_TYPE_MANAGED) {
+    return body::cuDeviceGetDefaultMemPool(pool, location->id);
+  }
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(driver().mutex);
+  *pool = managed_pools(*location).original.get();
+  return CUDA_SUCCESS;
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  const CUresult result = check(location, type);
-  return result == CUDA_SUCCESS ? body::cuDeviceGetMemPool(pool, location->id) : result;
+  if (const CUresult no = check(location, type); no != CUDA_SUCCESS) return no;
+  if (type != CU_MEM_ALLOCATION_TYPE_MANAGED) return body::cuDeviceGetMemPool(pool, location->id);
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(driver().mutex);
+  ManagedPools& pools = managed_pools(*location);
+  if (!driver().pools.find(pools.current)) pools.current = pools.original.get();  // was destroyed
+  *pool = pools.current;
+  return CUDA_SUCCESS;
 }
 
-CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
-  const CUresult result = check(location, type);
-  return result == CUDA_SUCCESS ? body::cuDeviceSetMemPool(location->id, pool) : result;
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool handle) {
+  if (const CUresult no = check(location, type); no != CUDA_SUCCESS) return no;
+  if (type != CU_MEM_ALLOCATION_TYPE_MANAGED) return body::cuDeviceSetMemPool(location->id, handle);
+  const auto pool = driver().pools.find(handle);
+  if (!pool || !pool->managed || pool->imported) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(driver().mutex);
+  managed_pools(*location).current = handle;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace body

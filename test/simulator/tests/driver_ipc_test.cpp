@@ -1,4 +1,4 @@
-// Memory of one process opened in another by cuIpc*MemHandle.
+// Memory and events of one process opened in another by cuIpc*Handle.
 // SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
 #include <sys/syscall.h>
@@ -248,6 +248,79 @@ TEST(DriverIpc, EndsImportsWithTheirContext) {
     exporter.signal();
     return 0;
   });
+}
+
+CUevent make_event(unsigned flags) {
+  CUevent event = nullptr;
+  CALL(cuEventCreate)(&event, flags);
+  return event;
+}
+
+constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+
+TEST(DriverIpcEvents, TellTheOtherProcessWhenAStreamGotThere) {
+  expect_success(
+      [](const Peer& importer) {
+        CUstream stream = nullptr;
+        CUipcEventHandle handle = {};
+        Gate gate;
+        const CUevent event = make_event(kShared);
+        REQUIRE(CALL(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+        REQUIRE(CALL(cuIpcGetEventHandle)(&handle, event) == CUDA_SUCCESS);
+        importer.send(handle);
+        importer.await();  // has opened it
+        gate.hold(stream);
+        REQUIRE(CALL(cuEventRecord)(event, stream) == CUDA_SUCCESS);
+        REQUIRE(CALL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY);
+        importer.signal();
+        importer.await();  // saw that it is not reached
+        gate.open();
+        REQUIRE(CALL(cuEventSynchronize)(event) == CUDA_SUCCESS);
+        importer.await();  // waited for it
+        return 0;
+      },
+      [](const Peer& exporter) {
+        CUevent event = nullptr;
+        const auto handle = exporter.receive<CUipcEventHandle>();
+        REQUIRE(CALL(cuIpcOpenEventHandle)(&event, handle) == CUDA_SUCCESS);
+        REQUIRE(CALL(cuEventQuery)(event) == CUDA_SUCCESS);  // nothing recorded
+        exporter.signal();
+        exporter.await();
+        REQUIRE(CALL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY);
+        REQUIRE(CALL(cuStreamWaitEvent)(nullptr, event, 0) == CUDA_SUCCESS);
+        REQUIRE(CALL(cuStreamQuery)(nullptr) == CUDA_ERROR_NOT_READY);
+        exporter.signal();
+        REQUIRE(CALL(cuStreamSynchronize)(nullptr) == CUDA_SUCCESS);
+        REQUIRE(CALL(cuEventSynchronize)(event) == CUDA_SUCCESS);
+        REQUIRE(CALL(cuEventDestroy_v2)(event) == CUDA_SUCCESS);
+        exporter.signal();
+        return 0;
+      });
+}
+
+TEST(DriverIpcEvents, AreMadeForItAndOpenedElsewhere) {
+  expect_success(
+      [](const Peer& importer) {
+        CUipcEventHandle handle = {};
+        CUevent opened = nullptr;
+        REQUIRE(CALL(cuIpcGetEventHandle)(&handle, make_event(CU_EVENT_DISABLE_TIMING)) ==
+                CUDA_ERROR_INVALID_HANDLE);
+        REQUIRE(CALL(cuIpcOpenEventHandle)(&opened, handle) == CUDA_ERROR_INVALID_VALUE);
+        const CUevent event = make_event(kShared);
+        REQUIRE(CALL(cuIpcGetEventHandle)(&handle, event) == CUDA_SUCCESS);
+        REQUIRE(CALL(cuIpcOpenEventHandle)(&opened, handle) == CUDA_ERROR_INVALID_CONTEXT);
+        REQUIRE(CALL(cuEventDestroy_v2)(event) == CUDA_SUCCESS);
+        importer.send(handle);
+        importer.await();
+        return 0;
+      },
+      [](const Peer& exporter) {
+        CUevent event = nullptr;
+        const auto handle = exporter.receive<CUipcEventHandle>();
+        REQUIRE(CALL(cuIpcOpenEventHandle)(&event, handle) == CUDA_ERROR_MAP_FAILED);
+        exporter.signal();
+        return 0;
+      });
 }
 
 }  // namespace

@@ -192,5 +192,53 @@ TEST_F(DriverPools, AreExportedWhenTheyWereMadeForIt) {
   close(file);
 }
 
+TEST_F(DriverPools, OfManagedMemoryServeTheHostToo) {
+  CUmemLocation anywhere = {CU_MEM_LOCATION_TYPE_NONE, {0}};
+  CUmemoryPool managed = nullptr;
+  CUdeviceptr pointer = 0;
+  ASSERT_EQ(CALL(cuMemGetDefaultMemPool)(&managed, &anywhere, CU_MEM_ALLOCATION_TYPE_MANAGED),
+            CUDA_SUCCESS);
+
+  ASSERT_EQ(CALL(cuMemAllocFromPoolAsync)(&pointer, kMiB, managed, work_), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuStreamSynchronize)(work_), CUDA_SUCCESS);
+  *reinterpret_cast<int*>(pointer) = 42;
+  int back = 0;
+  EXPECT_EQ(CALL(cuMemcpyDtoH_v2)(&back, pointer, sizeof back), CUDA_SUCCESS);
+  EXPECT_EQ(back, 42);
+  int is_managed = 0;
+  EXPECT_EQ(CALL(cuPointerGetAttribute)(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer),
+            CUDA_SUCCESS);
+  EXPECT_EQ(is_managed, 1);
+  EXPECT_EQ(CALL(cuMemFreeAsync)(pointer, work_), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemFreeAsync)(pointer, work_), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(DriverPools, OfManagedMemoryAreNoDevicesPools) {
+  CUmemLocation device = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  CUmemoryPool managed = nullptr, current = nullptr;
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
+  properties.location = device;
+  ASSERT_EQ(CALL(cuMemPoolCreate)(&managed, &properties), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuDeviceSetMemPool)(0, managed), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuMemSetMemPool)(&device, CU_MEM_ALLOCATION_TYPE_MANAGED, managed), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemGetMemPool)(&current, &device, CU_MEM_ALLOCATION_TYPE_MANAGED), CUDA_SUCCESS);
+  EXPECT_EQ(current, managed);
+  EXPECT_EQ(CALL(cuMemPoolDestroy)(managed), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemGetMemPool)(&current, &device, CU_MEM_ALLOCATION_TYPE_MANAGED), CUDA_SUCCESS);
+  EXPECT_NE(current, managed);
+}
+
+TEST_F(DriverPools, SayWhichHandlesTheyShare) {
+  int types = 0;
+
+  EXPECT_EQ(
+      CALL(cuDeviceGetAttribute)(&types, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0),
+      CUDA_SUCCESS);
+
+  EXPECT_EQ(types, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+}
+
 }  // namespace
 }  // namespace vramscope::simulator
