@@ -1,4 +1,4 @@
-// The exported symbols: each is a jump through a slot to a gate that admits the call and runs the
+// The exported symbols: each goes through a slot to a gate that admits the call and runs the
 // body. Derived from the table; nothing is typed twice.
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/driver/gates.h"
@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "allocator/ground/uncancelled.h"
+#include "test/simulator/device/entry.h"
 
 namespace vramscope::simulator {
 
@@ -48,25 +49,13 @@ CUresult unsupported() {
 }  // namespace
 
 // One exported symbol, its hidden twin (the address that cuGetProcAddress gives out, which no
-// preloaded library can change), and the jump.
-#define EXPORT(symbol)                                        \
-  asm(".text\n"                                               \
-      ".p2align 4\n"                                          \
-      ".globl " #symbol                                       \
-      "\n"                                                    \
-      ".type " #symbol                                        \
-      ", @function\n"                                         \
-      ".globl vramscope_gate_" #symbol                        \
-      "\n"                                                    \
-      ".hidden vramscope_gate_" #symbol                       \
-      "\n"                                                    \
-      ".type vramscope_gate_" #symbol ", @function\n" #symbol \
-      ":\n"                                                   \
-      "vramscope_gate_" #symbol                               \
-      ":\n"                                                   \
-      "jmp *vramscope_slot_" #symbol                          \
-      "(%rip)\n"                                              \
-      ".size " #symbol ", . - " #symbol "\n");
+// preloaded library can change), and the way to the gate.
+#define EXPORT(symbol)                                                                         \
+  VRAMSCOPE_ENTRY(symbol, ".globl " #symbol "\n.type " #symbol                                 \
+                          ", @function\n"                                                      \
+                          ".globl vramscope_gate_" #symbol "\n.hidden vramscope_gate_" #symbol \
+                          "\n.type vramscope_gate_" #symbol ", @function\n" #symbol            \
+                          ":\nvramscope_gate_" #symbol ":\n")
 
 #define SLOT(symbol, body, flavour, needs)                \
   extern "C" {                                            \

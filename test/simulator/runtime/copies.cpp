@@ -1,6 +1,8 @@
 // The small runtime: copies and sets. Directions come from the addresses (unified addressing); the
 // kind that a program states is checked to be one.
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "test/simulator/runtime/runtime.h"
 
 namespace cudart::runtime {
@@ -45,6 +47,34 @@ bool box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
   copy.Height = from.extent.height;
   copy.Depth = from.extent.depth;
   return true;
+}
+
+// The same between two devices' contexts, which a runtime retains as it names them.
+cudaError_t box(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER& copy) {
+  if (from.srcArray != nullptr || from.dstArray != nullptr) return cudaErrorNotSupported;
+  copy = {};
+  for (const auto& [device, context] :
+       {std::pair{from.srcDevice, &copy.srcContext}, std::pair{from.dstDevice, &copy.dstContext}}) {
+    const CUresult result = the_driver().cuDevicePrimaryCtxRetain(context, device);
+    if (result != CUDA_SUCCESS) return error_of(result);
+  }
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = device_pointer(from.srcPtr.ptr);
+  copy.srcPitch = from.srcPtr.pitch;
+  copy.srcHeight = from.srcPtr.ysize;
+  copy.srcXInBytes = from.srcPos.x;
+  copy.srcY = from.srcPos.y;
+  copy.srcZ = from.srcPos.z;
+  copy.dstDevice = device_pointer(from.dstPtr.ptr);
+  copy.dstPitch = from.dstPtr.pitch;
+  copy.dstHeight = from.dstPtr.ysize;
+  copy.dstXInBytes = from.dstPos.x;
+  copy.dstY = from.dstPos.y;
+  copy.dstZ = from.dstPos.z;
+  copy.WidthInBytes = from.extent.width;
+  copy.Height = from.extent.height;
+  copy.Depth = from.extent.depth;
+  return cudaSuccess;
 }
 
 unsigned char low_byte(int value) { return static_cast<unsigned char>(value); }
@@ -103,6 +133,20 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t 
   if (parameters == nullptr) return cudaErrorInvalidValue;
   if (!box(*parameters, copy)) return cudaErrorNotSupported;
   return error_of(the_driver().cuMemcpy3DAsync(&copy, stream));
+}
+
+cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
+  CUDA_MEMCPY3D_PEER copy;
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = box(*parameters, copy)) return error;
+  return error_of(the_driver().cuMemcpy3DPeer(&copy));
+}
+
+cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  CUDA_MEMCPY3D_PEER copy;
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = box(*parameters, copy)) return error;
+  return error_of(the_driver().cuMemcpy3DPeerAsync(&copy, stream));
 }
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {

@@ -1,8 +1,10 @@
 // The small runtime: errors, versions and devices.
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "test/simulator/runtime/properties.h"
 #include "test/simulator/runtime/runtime.h"
 
 namespace cudart::runtime {
@@ -12,31 +14,29 @@ cudaError_t cudaPeekAtLastError() { return last_error(); }
 
 namespace {
 
-using TextFunction = CUresult (*DriverFunctions::*)(CUresult, const char**);
+struct Text {
+  cudaError_t error;
+  const char* name;
+  const char* text;
+};
 
-// The driver's text; without a driver, the number's name is all that is known.
-const char* text_of(cudaError_t error, TextFunction function, const char* otherwise) {
-  const char* text = nullptr;
-  if (prepare(RuntimeNeeds::driver) != cudaSuccess) return otherwise;
-  (the_driver().*function)(static_cast<CUresult>(error), &text);
-  return text != nullptr ? text : otherwise;
+constexpr Text kTexts[] = {
+#define ERROR(name, text) {name, #name, text},
+#include "test/simulator/runtime/errors.def"
+#undef ERROR
+};
+
+constexpr Text kUnknown = {cudaErrorUnknown, "unrecognized error code", "unrecognized error code"};
+
+const Text& text_of(cudaError_t error) {
+  const auto* const found = std::ranges::find(kTexts, error, &Text::error);
+  return found == std::end(kTexts) ? kUnknown : *found;
 }
 
 }  // namespace
 
-const char* cudaGetErrorName(cudaError_t error) {
-  if (error == cudaSuccess) return "cudaSuccess";
-  if (error == cudaErrorInsufficientDriver) return "cudaErrorInsufficientDriver";
-  return text_of(error, &DriverFunctions::cuGetErrorName, "unrecognized error code");
-}
-
-const char* cudaGetErrorString(cudaError_t error) {
-  if (error == cudaSuccess) return "no error";
-  if (error == cudaErrorInsufficientDriver) {
-    return "CUDA driver version is insufficient for CUDA runtime version";
-  }
-  return text_of(error, &DriverFunctions::cuGetErrorString, "unrecognized error code");
-}
+const char* cudaGetErrorName(cudaError_t error) { return text_of(error).name; }
+const char* cudaGetErrorString(cudaError_t error) { return text_of(error).text; }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
   if (version == nullptr) return cudaErrorInvalidValue;
@@ -70,39 +70,25 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       the_driver().cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device));
 }
 
+#if VRAMSCOPE_CUDART_VERSION >= 13000
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (properties == nullptr) return cudaErrorInvalidValue;
-  const DriverFunctions& driver = the_driver();
-  const auto attribute = [&](CUdevice_attribute which) {
-    int value = 0;
-    driver.cuDeviceGetAttribute(&value, which, device);
-    return value;
-  };
-  std::memset(properties, 0, sizeof(*properties));
-  if (const CUresult result =
-          driver.cuDeviceGetName(properties->name, sizeof(properties->name), device);
-      result != CUDA_SUCCESS) {
-    return error_of(result);
-  }
-  driver.cuDeviceTotalMem(&properties->totalGlobalMem, device);
-  driver.cuDeviceGetUuid(&properties->uuid, device);
-  properties->major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-  properties->minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  properties->multiProcessorCount = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  properties->maxThreadsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  properties->warpSize = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
-  properties->textureAlignment =
-      static_cast<std::size_t>(attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT));
-  properties->unifiedAddressing = attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
-  properties->managedMemory = attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
-  properties->canMapHostMemory = attribute(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
-  properties->asyncEngineCount = attribute(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
-  properties->concurrentKernels = attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS);
-  properties->pciBusID = attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
-  properties->pciDeviceID = attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
-  properties->pciDomainID = attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+  cudaDeviceProp all = {};
+  if (const cudaError_t error = describe(all, device); error != cudaSuccess) return error;
+  (void)runtime::cudaDeviceGetAttribute(&all.hostRegisterSupported,
+                                        cudaDevAttrHostRegisterSupported, device);
+  (void)runtime::cudaDeviceGetAttribute(&all.hostRegisterReadOnlySupported,
+                                        cudaDevAttrHostRegisterReadOnlySupported, device);
+  (void)runtime::cudaDeviceGetAttribute(&all.memoryPoolsSupported, cudaDevAttrMemoryPoolsSupported,
+                                        device);
+  int types = 0;
+  (void)runtime::cudaDeviceGetAttribute(&types, cudaDevAttrMemoryPoolSupportedHandleTypes, device);
+  all.memoryPoolSupportedHandleTypes = static_cast<unsigned>(types);
+  (void)runtime::cudaDeviceGetAttribute(&all.ipcEventSupported, cudaDevAttrIpcEventSupport, device);
+  *properties = all;
   return cudaSuccess;
 }
+#endif
 
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   return error_of(the_driver().cuDeviceGetPCIBusId(id, length, device));
@@ -206,6 +192,10 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) {
+  return {x, y, z, w, f};
+}
 
 namespace {
 

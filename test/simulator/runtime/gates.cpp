@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
 
+#include "test/simulator/device/entry.h"
+#include "test/simulator/runtime/older.h"
 #include "test/simulator/runtime/runtime.h"
 
 namespace cudart {
@@ -50,20 +52,26 @@ constexpr auto gate(Result (*)(Parameters...)) {
   constinit auto vramscope_slot_##symbol [[gnu::used]] =   \
       gate<per_thread, RuntimeNeeds::needs, &body>(&body); \
   }                                                        \
-  asm(".text\n"                                            \
-      ".p2align 4\n"                                       \
-      ".globl " #symbol                                    \
-      "\n"                                                 \
-      ".type " #symbol ", @function\n" #symbol             \
-      ":\n"                                                \
-      "jmp *vramscope_slot_" #symbol                       \
-      "(%rip)\n"                                           \
-      ".size " #symbol ", . - " #symbol "\n");
+  VRAMSCOPE_ENTRY(symbol, ".globl " #symbol "\n.type " #symbol ", @function\n" #symbol ":\n")
 
+#define OLDER(symbol, body, needs) EXPORT(symbol, older::body, false, needs)
+#define OLDER_STREAMED(symbol, suffix, body, needs) \
+  EXPORT(symbol, older::body, false, needs)         \
+  EXPORT(symbol##suffix, older::body, true, needs)
 #define RUNTIME(symbol, needs) EXPORT(symbol, runtime::symbol, false, needs)
 #define RUNTIME_STREAMED(symbol, suffix, needs) \
   EXPORT(symbol, runtime::symbol, false, needs) \
   EXPORT(symbol##suffix, runtime::symbol, true, needs)
 #include "test/simulator/runtime/functions.def"
+
+cudaError_t unsupported() { return keep(cudaErrorNotSupported); }
+
+#define UNSUPPORTED(symbol)                                            \
+  extern "C" {                                                         \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] = &unsupported; \
+  }                                                                    \
+  VRAMSCOPE_ENTRY(symbol, ".globl " #symbol "\n.type " #symbol ", @function\n" #symbol ":\n")
+#define UNSUPPORTED_STREAMED(symbol, suffix) UNSUPPORTED(symbol) UNSUPPORTED(symbol##suffix)
+#include "test/simulator/runtime/unsupported.def"
 
 }  // namespace cudart

@@ -1,10 +1,12 @@
 // The small runtime: kernels, as nvcc's programs announce and launch them. The simulated device
 // accepts and counts a launch; it executes none.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "test/simulator/runtime/runtime.h"
@@ -102,9 +104,28 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ho
   CUfunction function = nullptr;
   if (attributes == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = function_of(host, &function)) return error;
-  *attributes = {};
-  return error_of(the_driver().cuFuncGetAttribute(
-      &attributes->maxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+  // CUDA 11.7 and older know the first members only.
+  constexpr std::size_t kCommon = offsetof(cudaFuncAttributes, clusterDimMustBeSet);
+  cudaFuncAttributes all = {};
+  CUresult result = CUDA_SUCCESS;
+  const auto ask = [&](auto& member, CUfunction_attribute which) {
+    int value = 0;
+    const CUresult answer = the_driver().cuFuncGetAttribute(&value, which, function);
+    if (answer != CUDA_SUCCESS) result = answer;
+    member = static_cast<std::remove_reference_t<decltype(member)>>(value);
+  };
+  ask(all.sharedSizeBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  ask(all.constSizeBytes, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+  ask(all.localSizeBytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  ask(all.maxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  ask(all.numRegs, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  ask(all.ptxVersion, CU_FUNC_ATTRIBUTE_PTX_VERSION);
+  ask(all.binaryVersion, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+  ask(all.cacheModeCA, CU_FUNC_ATTRIBUTE_CACHE_MODE_CA);
+  ask(all.maxDynamicSharedSizeBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  ask(all.preferredShmemCarveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  if (result == CUDA_SUCCESS) std::memcpy(attributes, &all, kCommon);
+  return error_of(result);
 }
 
 cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, int value) {

@@ -138,10 +138,31 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
       the_driver().cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), value));
 }
 
-// A hint about pages, of which the simulated device has one place only.
-cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, cudaMemLocation location,
-                                 unsigned, cudaStream_t stream) {
-  return error_of(the_driver().cuMemPrefetchAsync(device_pointer(pointer), 0, location.id, stream));
+namespace {
+
+// The driver's first generation of these calls, which all drivers have, knows devices and the host.
+bool number_of(cudaMemLocation location, CUdevice* number) {
+  const bool on_device = location.type == cudaMemLocationTypeDevice;
+  *number = on_device ? location.id : CU_DEVICE_CPU;
+  return on_device || location.type == cudaMemLocationTypeHost;
+}
+
+}  // namespace
+
+cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, cudaMemLocation location,
+                                 unsigned flags, cudaStream_t stream) {
+  CUdevice number = 0;
+  if (flags != 0) return cudaErrorInvalidValue;
+  if (!number_of(location, &number)) return cudaErrorNotSupported;
+  return error_of(the_driver().cuMemPrefetchAsync(device_pointer(pointer), bytes, number, stream));
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
+                          cudaMemLocation location) {
+  CUdevice number = 0;
+  if (!number_of(location, &number)) return cudaErrorNotSupported;
+  return error_of(the_driver().cuMemAdvise(device_pointer(pointer), bytes,
+                                           static_cast<CUmem_advise>(advice), number));
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
@@ -190,6 +211,18 @@ cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsi
 
 cudaError_t cudaIpcCloseMemHandle(void* pointer) {
   return error_of(the_driver().cuIpcCloseMemHandle(device_pointer(pointer)));
+}
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event) {
+  static_assert(sizeof(CUipcEventHandle) == sizeof(cudaIpcEventHandle_t));
+  return error_of(
+      the_driver().cuIpcGetEventHandle(reinterpret_cast<CUipcEventHandle*>(handle), event));
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
+  CUipcEventHandle driver_handle;
+  std::memcpy(&driver_handle, &handle, sizeof(handle));
+  return error_of(the_driver().cuIpcOpenEventHandle(event, driver_handle));
 }
 
 }  // namespace cudart::runtime

@@ -10,14 +10,14 @@
 
 #include "test/simulator/device/vendor.h"
 
+#ifndef VRAMSCOPE_CUDART_VERSION
+#define VRAMSCOPE_CUDART_VERSION CUDART_VERSION
+#endif
+
 namespace cudart {
 
 // Of the runtime that we stand for: one build for each soname.
-#ifdef VRAMSCOPE_CUDART_VERSION
 inline constexpr int kVersion = VRAMSCOPE_CUDART_VERSION;
-#else
-inline constexpr int kVersion = CUDART_VERSION;
-#endif
 
 // The driver's functions, as asked for; `per_thread` holds the twins where there are any.
 struct DriverFunctions {
@@ -80,7 +80,21 @@ void __cudaRegisterManagedVar(void** binary, void** host, char* device, const ch
 namespace cudart::runtime {
 #define RUNTIME(symbol, needs) decltype(::symbol) symbol;
 #define RUNTIME_STREAMED(symbol, suffix, needs) RUNTIME(symbol, needs)
+#define OLDER(symbol, body, needs)
+#define OLDER_STREAMED(symbol, suffix, body, needs)
 #include "test/simulator/runtime/functions.def"
 #undef RUNTIME
 #undef RUNTIME_STREAMED
+#undef OLDER
+#undef OLDER_STREAMED
+
+// What older runtimes have under other names or parameters.
+#if VRAMSCOPE_CUDART_VERSION < 12000
+decltype(::cudaGetDriverEntryPoint) cudaGetDriverEntryPoint;
+decltype(::cudaGraphExecUpdate) cudaGraphExecUpdate;
+#endif
+#if VRAMSCOPE_CUDART_VERSION < 13000
+decltype(::cudaMemAdvise) cudaMemAdvise;
+decltype(::cudaMemPrefetchAsync) cudaMemPrefetchAsync;
+#endif
 }  // namespace cudart::runtime

@@ -100,6 +100,22 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   return error_of(the_driver().cuGraphInstantiateWithFlags(executable, graph, flags));
 }
 
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                          unsigned long long flags) {
+  return error_of(the_driver().cuGraphInstantiateWithFlags(executable, graph, flags));
+}
+
+// By the driver's first generation of this call, which all drivers have and which names one node.
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* info) {
+  if (info == nullptr) return cudaErrorInvalidValue;
+  CUgraphNode wrong = nullptr;
+  CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+  const CUresult updated = the_driver().cuGraphExecUpdate(executable, graph, &wrong, &result);
+  *info = {static_cast<cudaGraphExecUpdateResult>(result), wrong, nullptr};
+  return error_of(updated);
+}
+
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   return error_of(the_driver().cuGraphLaunch(executable, stream));
 }

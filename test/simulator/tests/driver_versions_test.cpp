@@ -3,10 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 
 #include "test/simulator/tests/driver_fixture.h"
+#include "test/simulator/tests/plain_bytes.h"
 
 namespace vramscope::simulator {
 namespace {
@@ -91,6 +93,31 @@ TEST(DriverLacks, EvenTheLookup) {
   EXPECT_EQ(
       in_process("lacks=cuGetProcAddress", [] { return !has("cuGetProcAddress_v2") && works(); }),
       0);
+}
+
+// UCX and others write a jump over the first bytes and run what stood there elsewhere.
+TEST(DriverEntries, BeginWithCodeThatPatchersCanMove) {
+  constexpr const char* kSymbols[] = {
+#define DRIVER(symbol, asked, since, needs) #symbol,
+#define STREAMED(symbol, asked, since, suffix, needs) #symbol, #symbol #suffix,
+#define UNSUPPORTED(symbol, asked, since) #symbol,
+#define UNSUPPORTED_STREAMED(symbol, asked, since, suffix) #symbol, #symbol #suffix,
+#include "test/simulator/driver/functions.def"
+#include "test/simulator/driver/unsupported.def"
+#undef DRIVER
+#undef STREAMED
+#undef UNSUPPORTED
+#undef UNSUPPORTED_STREAMED
+  };
+  const auto body = [&kSymbols] {
+    return std::ranges::all_of(kSymbols, [](const char* symbol) {
+      const void* const entry = dlsym(library(), symbol);
+      return entry == nullptr ||
+             plain_bytes(entry) >= kPatchBytes;  // null: younger than the driver
+    });
+  };
+
+  EXPECT_EQ(in_process("", body), 0);
 }
 
 }  // namespace

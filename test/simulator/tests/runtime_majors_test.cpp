@@ -4,8 +4,14 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <tuple>
+#include <vector>
+
+#include "test/simulator/tests/plain_bytes.h"
 
 namespace {
 
@@ -60,6 +66,72 @@ TEST_P(RuntimeMajors, ServesMemory) {
 
   EXPECT_STREQ(back, "through");
   EXPECT_EQ(runtime.free(device), cudaSuccess);
+}
+
+TEST_P(RuntimeMajors, BeginsWithCodeThatPatchersCanMove) {
+  const Runtime runtime(std::get<0>(GetParam()));
+  ASSERT_NE(runtime.library, nullptr) << dlerror();
+
+  for (const char* symbol :
+       {"cudaMalloc", "cudaFree", "cudaMemcpyAsync_ptsz", "cudaGraphAddNode"}) {
+    const void* const entry = dlsym(runtime.library, symbol);
+    ASSERT_NE(entry, nullptr) << symbol;
+    EXPECT_GE(vramscope::simulator::plain_bytes(entry), vramscope::simulator::kPatchBytes)
+        << symbol;
+  }
+}
+
+// A program of that major has no room for more than its own structure.
+TEST_P(RuntimeMajors, DescribesADeviceInItsOwnLayout) {
+  const auto [soname, version] = GetParam();
+  struct Layout {
+    const char* symbol;
+    std::size_t bytes, multiprocessors;  // size; where multiProcessorCount is
+  };
+  std::vector<Layout> layouts = {{"cudaGetDeviceProperties", 728, 388}};
+  if (version >= 12000) layouts.push_back({"cudaGetDeviceProperties_v2", 1032, 388});
+  if (version >= 13000)
+    layouts = {{"cudaGetDeviceProperties", sizeof(cudaDeviceProp),
+                offsetof(cudaDeviceProp, multiProcessorCount)}};
+  const Runtime runtime(soname);
+  ASSERT_NE(runtime.library, nullptr) << dlerror();
+
+  for (const auto& [symbol, bytes, multiprocessors] : layouts) {
+    std::vector<unsigned char> room(2048, 0xa5);
+    const auto describe = runtime.call<cudaError_t (*)(void*, int)>(symbol);
+    ASSERT_NE(describe, nullptr) << symbol;
+    ASSERT_EQ(describe(room.data(), 0), cudaSuccess);
+
+    int count = 0;
+    std::memcpy(&count, room.data() + multiprocessors, sizeof count);
+    EXPECT_EQ(count, 16) << symbol;
+    EXPECT_NE(room[bytes - 1], 0xa5) << symbol;
+    EXPECT_EQ(std::count(room.begin() + static_cast<std::ptrdiff_t>(bytes), room.end(), 0xa5),
+              static_cast<std::ptrdiff_t>(room.size() - bytes))
+        << symbol;
+  }
+}
+
+// Until 12 these took a device's number where 13 takes a location.
+TEST_P(RuntimeMajors, PrefetchesWithItsOwnParameters) {
+  const auto [soname, version] = GetParam();
+  const Runtime runtime(soname);
+  ASSERT_NE(runtime.library, nullptr) << dlerror();
+  void* managed = nullptr;
+  ASSERT_EQ(runtime.call<cudaError_t (*)(void**, std::size_t, unsigned)>("cudaMallocManaged")(
+                &managed, 4096, cudaMemAttachGlobal),
+            cudaSuccess);
+
+  if (version < 13000) {
+    using Older = cudaError_t (*)(const void*, std::size_t, int, cudaStream_t);
+    const auto prefetch = runtime.call<Older>("cudaMemPrefetchAsync");
+    EXPECT_EQ(prefetch(managed, 4096, -1, nullptr), cudaSuccess);
+    EXPECT_EQ(prefetch(managed, 4096, 99, nullptr), cudaErrorInvalidDevice);
+  } else {
+    const auto prefetch = runtime.call<decltype(&::cudaMemPrefetchAsync)>("cudaMemPrefetchAsync");
+    EXPECT_EQ(prefetch(managed, 4096, {cudaMemLocationTypeHost, 0}, 0, nullptr), cudaSuccess);
+  }
+  runtime.free(managed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, RuntimeMajors,

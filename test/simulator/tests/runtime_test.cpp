@@ -85,4 +85,115 @@ TEST(Runtime, FindsDriverFunctions) {
   EXPECT_NE(function, nullptr);
 }
 
+TEST(Runtime, SpeaksOfErrorsByItsOwnNames) {
+  EXPECT_STREQ(cudaGetErrorName(cudaErrorMemoryAllocation), "cudaErrorMemoryAllocation");
+  EXPECT_STREQ(cudaGetErrorName(cudaErrorInvalidMemcpyDirection),
+               "cudaErrorInvalidMemcpyDirection");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidMemcpyDirection),
+               "invalid copy direction for memcpy");
+  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(5000)), "unrecognized error code");
+}
+
+TEST(Runtime, PrefetchesAndAdvisesTheBytesThatWereNamed) {
+  void* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 8192, cudaMemAttachGlobal), cudaSuccess);
+  const cudaMemLocation device = {cudaMemLocationTypeDevice, 0};
+  const cudaMemLocation host = {cudaMemLocationTypeHost, 0};
+
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 8192, device, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 4096, host, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 16384, device, 0, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemAdvise(managed, 8192, cudaMemAdviseSetPreferredLocation, host), cudaSuccess);
+  EXPECT_EQ(cudaMemAdvise(managed, 16384, cudaMemAdviseSetPreferredLocation, host),
+            cudaErrorInvalidValue);
+
+  cudaFree(managed);
+  (void)cudaGetLastError();
+}
+
+extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*,
+                                       dim3*, dim3*, int*);
+
+TEST(Runtime, DescribesAKernel) {
+  static const char kernel = 0;  // its address is what a program launches
+  __cudaRegisterFunction(nullptr, &kernel, nullptr, "kernel", -1, nullptr, nullptr, nullptr,
+                         nullptr, nullptr);
+  cudaFuncAttributes attributes = {};
+
+  ASSERT_EQ(cudaFuncGetAttributes(&attributes, &kernel), cudaSuccess);
+
+  EXPECT_EQ(attributes.ptxVersion, 90);
+  EXPECT_EQ(attributes.binaryVersion, 90);
+  EXPECT_EQ(attributes.maxThreadsPerBlock, 1024);
+  EXPECT_EQ(attributes.numRegs, 32);
+}
+
+TEST(Runtime, DescribesTheDevice) {
+  cudaDeviceProp properties = {};
+
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
+
+  EXPECT_STREQ(properties.name, "Vramscope simulated device");
+  EXPECT_EQ(properties.major, 9);
+  EXPECT_EQ(properties.sharedMemPerBlock, 49152u);
+  EXPECT_EQ(properties.maxGridSize[0], 2147483647);
+  EXPECT_EQ(properties.memoryPoolSupportedHandleTypes,
+            unsigned{cudaMemHandleTypePosixFileDescriptor});
+  EXPECT_EQ(properties.ipcEventSupported, 1);
+}
+
+TEST(Runtime, UpdatesAnExecutableGraph) {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  void* device = nullptr;
+  cudaMalloc(&device, 64);
+  cudaStreamCreate(&stream);
+  const auto capture = [&](int sets) {
+    EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    for (int i = 0; i < sets; ++i) cudaMemsetAsync(device, i, 64, stream);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  };
+  cudaGraphExecUpdateResultInfo info = {};
+
+  capture(1);
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphExecUpdate(executable, graph, &info), cudaSuccess);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateSuccess);
+  capture(2);
+  EXPECT_EQ(cudaGraphExecUpdate(executable, graph, &info), cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+
+  cudaStreamDestroy(stream);
+  cudaFree(device);
+  (void)cudaGetLastError();
+}
+
+TEST(Runtime, CopiesBoxesBetweenDevices) {
+  void *from = nullptr, *to = nullptr;
+  char back[8] = {};
+  cudaMalloc(&from, 64);
+  cudaMalloc(&to, 64);
+  cudaMemcpy(from, "through", 8, cudaMemcpyHostToDevice);
+  cudaMemcpy3DPeerParms parameters = {};
+  parameters.srcPtr = {from, 64, 8, 1};
+  parameters.dstPtr = {to, 64, 8, 1};
+  parameters.extent = {8, 1, 1};
+
+  EXPECT_EQ(cudaMemcpy3DPeerAsync(&parameters, nullptr), cudaSuccess);
+  cudaMemcpy(back, to, 8, cudaMemcpyDeviceToHost);
+
+  EXPECT_STREQ(back, "through");
+  cudaFree(from);
+  cudaFree(to);
+}
+
+TEST(Runtime, RefusesWhatItDoesNotModel) {
+  int value = 0;
+
+  EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrPerformanceRank, 0, 0),
+            cudaErrorNotSupported);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+}
+
 }  // namespace

@@ -1,0 +1,28 @@
+// What an exported symbol of the pretended libraries begins with: plain code that tools which patch
+// functions (UCX, Detours' kind) can move elsewhere, then a jump through a slot.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Defines `symbol` at the label lines given, as a jump to what vramscope_slot_<symbol> holds. A
+// jump on rip cannot be moved by a patcher that knows no addressing by rip, so 14 bytes stand
+// before it, as a compiler writes them: they save two registers, take room and leave all as it was.
+// Arguments, on the stack too, are where the caller put them.
+#define VRAMSCOPE_ENTRY(symbol, labels)         \
+  asm(".text\n"                                 \
+      ".p2align 4\n" labels                     \
+      ".cfi_startproc\n"                        \
+      "push %rbp\n"                             \
+      ".cfi_def_cfa_offset 16\n"                \
+      ".cfi_offset rbp, -16\n"                  \
+      "mov %rsp, %rbp\n"                        \
+      ".cfi_def_cfa_register rbp\n"             \
+      "push %r12\n"                             \
+      "push %rbx\n"                             \
+      ".byte 0x48, 0x81, 0xec, 0x10, 0, 0, 0\n" \
+      "leave\n"                                 \
+      ".cfi_def_cfa rsp, 8\n"                   \
+      ".cfi_restore rbp\n"                      \
+      "jmp *vramscope_slot_" #symbol            \
+      "(%rip)\n"                                \
+      ".cfi_endproc\n"                          \
+      ".size " #symbol ", . - " #symbol "\n");

@@ -1,0 +1,31 @@
+// Entry points whose parameters changed between the majors of the runtime, as the older ones have
+// them. Names as in functions.def.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "test/simulator/runtime/runtime.h"
+
+namespace cudart::older {
+
+// The same under other names.
+using runtime::cudaDeviceReset;
+using runtime::cudaDeviceSynchronize;
+using runtime::cudaMemAdvise;
+using runtime::cudaMemPrefetchAsync;
+
+// Until 12, cudaGetDeviceProperties; and cudaGetDeviceProperties_v2 of 12.
+cudaError_t properties_11(void* properties, int device);
+cudaError_t properties_12(void* properties, int device);
+
+// Until 12: a device by its number, cudaCpuDeviceId (-1) for the host.
+cudaError_t prefetch_12(const void* pointer, std::size_t bytes, int device, cudaStream_t stream);
+cudaError_t advise_12(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, int device);
+
+// Of 11.
+cudaError_t instantiate_11(cudaGraphExec_t* executable, cudaGraph_t graph, cudaGraphNode_t* wrong,
+                           char* log, std::size_t bytes);
+cudaError_t update_11(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphNode_t* wrong,
+                      cudaGraphExecUpdateResult* result);
+cudaError_t entry_point_11(const char* symbol, void** function, unsigned long long flags);
+
+}  // namespace cudart::older
