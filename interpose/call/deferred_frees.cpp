@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "allocator/ground/thread_room.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
@@ -23,7 +24,12 @@ struct Deferred {
 
 // A signal handler interrupts its own thread only: a slot that it took is filled when it returns.
 constexpr std::size_t kMost = 64;
-constinit thread_local std::array<Deferred, kMost> frees{};
+using Frees = std::array<Deferred, kMost>;
+
+// Null: this thread has no room.
+Frees* own_frees() {
+  return thread_room::part_of<Frees>(thread_room::get(), &thread_room::Parts::deferred_frees);
+}
 
 // Sections under the allocator's lock are short, but for snapshots: who does not get it after so
 // many tries holds it himself.
@@ -41,7 +47,7 @@ bool is_of_kind(Function function, const Found& found) {
   return is_pinned_free(function) == (found.where.kind == Kind::pinned);
 }
 
-bool is_deferred(Address address) {
+bool is_deferred(const Frees& frees, Address address) {
   for (std::size_t i = 0; i < count.load(std::memory_order_relaxed); ++i) {
     if (frees[i].address == address) return true;
   }
@@ -88,23 +94,26 @@ Answer defer(Profiler& profiler, Function function, Address address) noexcept {
   if (is_known && !found.owned) return Answer::foreign;
   const bool is_live_block = found.live && found.block.address == address;
   if (is_known && !(is_live_block && is_of_kind(function, found))) return Answer::invalid;
-  if (is_deferred(address)) return Answer::invalid;
-  const std::size_t slot = count.fetch_add(1, std::memory_order_relaxed);
-  if (slot >= kMost) {  // the block stays live for ever: better than a wrong answer
-    count.fetch_sub(1, std::memory_order_relaxed);
-    profiler.recorder().count_unrecorded();
+  Frees* const frees = own_frees();
+  if (frees != nullptr && is_deferred(*frees, address)) return Answer::invalid;
+  const std::size_t slot = frees != nullptr ? count.fetch_add(1, std::memory_order_relaxed) : kMost;
+  if (slot < kMost) {
+    (*frees)[slot] = {function, address};
     return Answer::deferred;
   }
-  frees[slot] = {function, address};
+  // The block stays live for ever: better than a wrong answer.
+  if (frees != nullptr) count.fetch_sub(1, std::memory_order_relaxed);
+  profiler.recorder().count_unrecorded();
   return Answer::deferred;
 }
 
 void complete(Profiler& profiler, CachingAllocator::Wait when) noexcept {
   if (profiler.waits_at_reuse()) when = CachingAllocator::Wait::now;  // which does not wait then
+  Frees* const frees = own_frees();  // there, since something was deferred
   std::size_t done = 0;
   for (std::size_t deferred = count.load(); done < deferred; deferred = count.load()) {
-    complete_one(profiler, frees[done], when);
-    frees[done++].address = 0;
+    complete_one(profiler, (*frees)[done], when);
+    (*frees)[done++].address = 0;
     // Empty when everything is done, unless a handler has just added to it.
     if (done == deferred && count.compare_exchange_strong(deferred, 0)) return;
   }

@@ -57,6 +57,20 @@ class Preload(harness.Case):
         for outcome in list(self.beside(other, [harness.program("linked")]))[2:]:
             self.assertIn("overrides dlsym", self.only_report(outcome)["warnings"][0])
 
+    def test_a_program_may_be_audited(self):
+        audit = harness.program("libaudit.so")
+        commands = (["/bin/true"], [harness.program("no_cuda")], [harness.program("linked")])
+        for command in commands:
+            native = self.run_program(command, LD_AUDIT=audit)
+            for mode in harness.MODES:
+                profiled = self.run_program(command, mode, LD_AUDIT=audit)
+                self.assertEqual(native.behaviour(), profiled.behaviour(), profiled.stderr)
+                self.assertEqual("", profiled.stderr)
+                uses_cuda = command == commands[-1] and mode != "off"
+                self.assertEqual(int(uses_cuda), len(profiled.reports))
+                for report in profiled.reports:
+                    recount.check(self, report)
+
     def test_a_program_under_a_sanitizer_runs_with_its_runtime_first(self):
         program = harness.program("linked_sanitized")
         runtime = library("libasan.so")

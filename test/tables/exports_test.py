@@ -16,6 +16,8 @@ OPTIONAL = {"InitializeInjectionNvtx2"}
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 NEWEST_GLIBC = (2, 34)
 AIMED_GLIBC = (2, 28)
+# More, and the loader finds no room for it beside LD_AUDIT, and small threads none on their stacks.
+MOST_THREAD_LOCAL_BYTES = 1024
 
 
 def readelf(tool, option, library):
@@ -67,6 +69,14 @@ def check_stack(text):
         yield "asks for an executable stack"
 
 
+def check_thread_local(text):
+    found = re.search(r"^\s*TLS(?:\s+0x\w+){4}\s+0x(\w+)", text, flags=re.M)
+    taken = int(found.group(1), 16) if found else 0
+    if taken > MOST_THREAD_LOCAL_BYTES:
+        yield (f"takes {taken} bytes of each thread for its variables, at most "
+               f"{MOST_THREAD_LOCAL_BYTES} are allowed: use allocator/ground/thread_room.h")
+
+
 def main():
     if len(sys.argv) not in (4, 5):
         sys.exit("usage: " + __doc__)
@@ -82,7 +92,9 @@ def main():
                                            readelf(tool, "--version-info", library))})
     problems = list(check_exports(exported, rows, face))
     problems += check_dynamic(readelf(tool, "--dynamic", library))
-    problems += check_stack(readelf(tool, "--program-headers", library))
+    segments = readelf(tool, "--program-headers", library)
+    problems += check_stack(segments)
+    problems += check_thread_local(segments)
     newest = versions[-1] if versions else (0,)
     if newest > NEWEST_GLIBC:
         late = sorted(n for n in imported if "@GLIBC_" + ".".join(map(str, newest)) in n)

@@ -9,12 +9,23 @@
 #include <cerrno>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/thread_room.h"
 
 namespace vramscope::proven {
 
-thread_local constinit Pages pages;
+constinit const Pages no_pages;
+thread_local constinit const Pages* pages = &no_pages;
+thread_local constinit std::uint32_t walks = 0;
 
 namespace {
+
+// Null: this thread has no room, and the system is asked each time.
+Pages* own_pages() {
+  auto* const own =
+      thread_room::part_of<Pages>(thread_room::get(), &thread_room::Parts::proven_pages);
+  if (own != nullptr) pages = own;
+  return own;
+}
 
 constexpr std::uintptr_t kPage = std::uintptr_t{1} << kPageShift;
 // Addresses of programs on x86-64 with four or five levels of tables; below is the null page.
@@ -33,14 +44,21 @@ bool system_can_read(std::uintptr_t address) {
 bool confirm_page(std::uintptr_t address) {
   if (knows(address)) return true;
   if (address < kPage || address >= kHighest || !system_can_read(address)) return false;
+  Pages* const own = own_pages();
+  if (own == nullptr) return true;
   const std::uintptr_t number = address >> kPageShift;
-  Pages::Set& set = set_of(number);
+  Pages::Set& set = own->sets[set_of(number)];
   for (std::size_t i = kPlaces - 1; i > 0; --i) set.inverted[i] = set.inverted[i - 1];
   set.inverted[0] = ~number;
   return true;
 }
 
 }  // namespace
+
+void forget_all() noexcept {
+  if (pages == &no_pages) return;
+  for (Pages::Set& set : own_pages()->sets) set = {};
+}
 
 bool confirm(std::uintptr_t address, std::size_t bytes) noexcept {
   const KeptErrno kept;

@@ -28,29 +28,31 @@ struct Pages {
   struct Set {
     std::uintptr_t inverted[kPlaces] = {};
   } sets[std::size_t{1} << kSetBits];
-  std::uint32_t walks = 0;
 };
-__attribute__((tls_model("initial-exec"))) extern thread_local constinit Pages pages;
+extern constinit const Pages no_pages;
+// In the thread's room from the first confirmation on; before, no_pages.
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit const Pages* pages;
+__attribute__((tls_model("initial-exec"))) extern thread_local constinit std::uint32_t walks;
 
 // Fibonacci hashing: neighbours are spread.
-[[nodiscard]] inline Pages::Set& set_of(std::uintptr_t number) noexcept {
-  return pages.sets[number * 0x9e3779b97f4a7c15U >> (64 - kSetBits)];
+[[nodiscard]] inline std::size_t set_of(std::uintptr_t number) noexcept {
+  return number * 0x9e3779b97f4a7c15U >> (64 - kSetBits);
 }
 
 [[nodiscard]] inline bool knows(std::uintptr_t address) noexcept {
   const std::uintptr_t number = address >> kPageShift;
-  const Pages::Set& set = set_of(number);
+  const Pages::Set& set = pages->sets[set_of(number)];
   for (const std::uintptr_t inverted : set.inverted) {
     if (inverted == ~number) return true;
   }
   return false;
 }
 
+void forget_all() noexcept;
+
 // Once a walk: pages may have gone since they were confirmed.
 inline void begin_walk() noexcept {
-  if (++pages.walks % kWalksBetweenChecks == 0) {
-    for (Pages::Set& set : pages.sets) set = {};
-  }
+  if (++walks % kWalksBetweenChecks == 0) forget_all();
 }
 
 // Whether `bytes` (1 to a page) at `address` can be read.

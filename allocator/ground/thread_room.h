@@ -1,0 +1,30 @@
+// The thread's room is memory of ours for what is too large for a thread's own stack and its
+// thread-local variables, both of which the program has measured for itself.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace vramscope::thread_room {
+
+// One part for each that needs one, all zero bytes when a thread gets its room. What a part holds
+// is known to its owner alone, who takes it by part_of().
+struct Parts {
+  alignas(64) std::byte proven_pages[8192];    // reporter/record/stack/proven_memory
+  alignas(64) std::byte deferred_frees[1024];  // interpose/call/deferred_frees
+};
+
+// The calling thread's parts, the same until it ends: then a later thread takes the room over.
+// Nothing of ours runs as the thread ends, so destructors of the program may still call us.
+// Null when the system refuses memory, and in a signal handler that interrupted the first call.
+// Keeps errno. Threads: any, also in a signal handler.
+[[nodiscard]] Parts* get() noexcept;
+
+// A part as what its owner keeps there: a T of zero bytes is a valid one.
+template <class T, std::size_t bytes>
+[[nodiscard]] T* part_of(Parts* parts, std::byte (Parts::*part)[bytes]) noexcept {
+  static_assert(sizeof(T) <= bytes && alignof(T) <= 64);
+  return parts == nullptr ? nullptr : reinterpret_cast<T*>(&(parts->*part)[0]);
+}
+
+}  // namespace vramscope::thread_room
