@@ -9,17 +9,25 @@ namespace vramscope::simulator {
 namespace {
 
 // Without a destructor: the main thread's exit handlers, which run after its thread-local objects
-// are gone, still have a current context.
+// are gone, still have a current context. The few that are usual lie in the thread's own memory, of
+// which a small thread has little; of the others nobody takes the room back.
 class Stack {
  public:
   [[nodiscard]] bool empty() const { return depth_ == 0; }
-  [[nodiscard]] bool full() const { return depth_ == contexts_.size(); }
-  [[nodiscard]] CUcontext& back() { return contexts_[depth_ - 1]; }
-  void push_back(CUcontext context) { contexts_[depth_++] = context; }
+  [[nodiscard]] bool full() const { return depth_ == kMost; }
+  [[nodiscard]] CUcontext& back() { return at(depth_ - 1); }
+  void push_back(CUcontext context) {
+    if (depth_ == few_.size() && others_ == nullptr) others_ = new CUcontext[kMost];
+    at(depth_++) = context;
+  }
   void pop_back() { --depth_; }
 
  private:
-  std::array<CUcontext, 1024> contexts_{};
+  static constexpr std::size_t kMost = 1024;
+  [[nodiscard]] CUcontext& at(std::size_t i) { return i < few_.size() ? few_[i] : others_[i]; }
+
+  std::array<CUcontext, 16> few_{};
+  CUcontext* others_ = nullptr;
   std::size_t depth_ = 0;
 };
 
