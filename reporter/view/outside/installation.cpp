@@ -39,8 +39,9 @@ Found find_library() {
     std::error_code error;
     const fs::path path = fs::canonical(override, error);
     if (!error) return {.path = path.string(), .error = ""};
-    return {.path = "",
-            .error = std::string(kLibraryVariable) + "='" + override + "': " + error.message()};
+    std::string what = kLibraryVariable;
+    ((what += "='") += override) += "': ";
+    return {.path = "", .error = what + error.message()};
   }
   Found found = find(kName, kName, {"../../interpose", "../lib/vramscope"});
   if (found.error.empty()) (found.path += '/') += kName;
