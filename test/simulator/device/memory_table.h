@@ -18,6 +18,7 @@ enum class Origin : std::uint8_t {
   allocated,  // by this process
   imported,   // from another one, by cuIpcOpenMemHandle
   mapped,     // virtual memory, by cuMemMap
+  variable,   // of a module, which ends it
 };
 
 struct Allocation {

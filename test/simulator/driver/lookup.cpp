@@ -5,6 +5,7 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -161,8 +162,40 @@ void note_refusal() {
 
 }  // namespace
 
-// Only NVIDIA's own runtime asks, for a self-test of the driver that is not ours to answer.
+namespace {
+
+// NVIDIA's libraries that carry a runtime, or parts of one, of their own.
+bool carries_a_runtime(std::string_view file) {
+  constexpr std::string_view kNames[] = {"libcublas",   "libcudnn",     "libcufft",    "libcurand",
+                                         "libcusolver", "libcusparse",  "libcutensor", "libnccl",
+                                         "libnpp",      "libnvJitLink", "libnvjpeg",   "libnvrtc"};
+  return std::ranges::any_of(kNames, [file](auto name) { return file.starts_with(name); });
+}
+
+// The file whose code called in: the first one up the stack that is neither ours nor the preloaded
+// library's.
+_Unwind_Reason_Code look_at(_Unwind_Context* frame, void* found) {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(_Unwind_GetIP(frame)), &info) == 0) return _URC_END_OF_STACK;
+  const std::string_view path = info.dli_fname;
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  if (file.starts_with("libcuda.so") || file.starts_with("libvramscope")) return _URC_NO_REASON;
+  *static_cast<std::string_view*>(found) = file;
+  return _URC_END_OF_STACK;
+}
+
+std::string_view calling_file() {
+  std::string_view found;
+  _Unwind_Backtrace(&look_at, &found);
+  return found;
+}
+
+}  // namespace
+
+// NVIDIA's runtime asks, for a self-test of the driver that is not ours to answer. Inside one of
+// its libraries only that library fails; a program's own runtime would fail in each call.
 CUresult cuGetExportTable(const void**, const CUuuid*) {
+  if (carries_a_runtime(calling_file())) return CUDA_ERROR_NOT_SUPPORTED;
   std::fprintf(stderr,
                "vramscope: %s: a program with NVIDIA's runtime linked statically (or its own "
                "libcudart) cannot run on the simulated device; link with -cudart shared\n",

@@ -1,14 +1,20 @@
 // Modules, functions and launches: accepted and counted, never executed.
 // SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "test/simulator/driver/driver.h"
+#include "test/simulator/driver/module_image.h"
 
-// A name is all that is known about code.
+// Names and variables are all that is known about code.
 struct CUmod_st {
-  std::mutex mutex;             // guards functions
+  std::mutex mutex;             // guards what follows the context
   CUcontext context = nullptr;  // that it was loaded into; null: none
   std::map<std::string, std::shared_ptr<CUfunc_st>> functions;
+  vramscope::simulator::Variables variables;
+  std::map<std::string, CUdeviceptr> placed;  // those that were asked for
 };
 struct CUfunc_st {
   std::string name;
@@ -34,15 +40,51 @@ Handles<CUfunc_st>& functions() {
   return all;
 }
 
-CUresult load(CUmodule* module, const void* image) {
-  if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult load(CUmodule* module, Variables variables) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto made = std::make_shared<CUmod_st>();
+  made->variables = std::move(variables);
   made->context = current_context();
   if (made->context != nullptr && !keep_for(made->context, driver().configuration.module_bytes)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   *module = modules().add(made);
   return CUDA_SUCCESS;
+}
+
+CUresult load_image(CUmodule* module, const void* image) {
+  if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return load(module, variables_of({static_cast<const char*>(image), image_bytes(image)}));
+}
+
+CUresult load_file(CUmodule* module, const char* path) {
+  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::ifstream file(path, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  return load(module, variables_of(content));
+}
+
+// Memory of the context that the module lives in, or, of a library, of the one that asks.
+CUresult place(const std::shared_ptr<CUmod_st>& module, std::uint64_t bytes, CUdeviceptr* pointer) {
+  CUcontext context = module->context != nullptr ? module->context : current_context();
+  const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
+  if (!grant.status.ok()) return result_of(grant.status);
+  driver().device_of(context).shadow.settle(grant.address, bytes);
+  driver().memory.add({.start = grant.address,
+                       .bytes = bytes,
+                       .kind = Kind::device,
+                       .origin = Origin::variable,
+                       .context = context,
+                       .device = context->device});
+  *pointer = grant.address;
+  return CUDA_SUCCESS;
+}
+
+void end_variables_of(const CUmod_st& module) {
+  const auto is_variable = [](const Allocation& a) { return a.origin == Origin::variable; };
+  for (const auto& [name, address] : module.placed) {
+    if (const auto taken = driver().memory.take(address, is_variable)) driver().give_back(*taken);
+  }
 }
 
 CUresult find(CUfunction* function, CUmodule handle, const char* name) {
@@ -117,12 +159,16 @@ bool is_function(CUfunction function) { return functions().find(function) != nul
 
 namespace body {
 
-CUresult cuModuleLoad(CUmodule* module, const char* path) { return load(module, path); }
-CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load(module, image); }
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
-  return load(module, image);
+CUresult cuModuleLoad(CUmodule* module, const char* path) { return load_file(module, path); }
+CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_image(module, image); }
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
+                            CUjit_option* options, void** values) {
+  leave_logs_empty(count, options, values);
+  return load_image(module, image);
 }
-CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load(module, image); }
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+  return load_image(module, image);
+}
 
 CUresult cuModuleUnload(CUmodule module) {
   const auto leaving = modules().find(module);
@@ -132,6 +178,7 @@ CUresult cuModuleUnload(CUmodule module) {
   if (leaving->context != nullptr && leaving->context->kept >= bytes) {
     keep_less_for(leaving->context, bytes);
   }
+  end_variables_of(*leaving);
   functions().remove_if([module](const CUfunc_st& f) { return f.module == module; });
   return CUDA_SUCCESS;
 }
@@ -140,10 +187,28 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   return find(function, module, name);
 }
 
-// What a module holds is not looked at: it has no variables.
-CUresult cuModuleGetGlobal_v2(CUdeviceptr*, std::size_t*, CUmodule module, const char* name) {
+// A variable has memory from when it is first asked for.
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, std::size_t* bytes, CUmodule handle,
+                              const char* name) {
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return modules().find(module) ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
+  const auto module = modules().find(handle);
+  if (!module) return CUDA_ERROR_INVALID_HANDLE;
+  const std::lock_guard lock(module->mutex);
+  const auto variable = module->variables.find(name);
+  if (variable == module->variables.end()) return CUDA_ERROR_NOT_FOUND;
+  CUdeviceptr& address = module->placed[name];
+  if (!driver().memory.find(address)) {
+    const CUresult no = place(module, variable->second, &address);
+    if (no != CUDA_SUCCESS) return no;
+  }
+  if (pointer != nullptr) *pointer = address;
+  if (bytes != nullptr) *bytes = variable->second;
+  return CUDA_SUCCESS;
+}
+
+// Pointers had 32 bits then, and no address here fits.
+CUresult cuModuleGetGlobal(unsigned*, unsigned*, CUmodule, const char*) {
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
@@ -154,12 +219,12 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned,
                            CUlibraryOption*, void**, unsigned) {
-  return load(reinterpret_cast<CUmodule*>(library), code);
+  return load_image(reinterpret_cast<CUmodule*>(library), code);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**,
                                unsigned, CUlibraryOption*, void**, unsigned) {
-  return load(reinterpret_cast<CUmodule*>(library), path);
+  return load_file(reinterpret_cast<CUmodule*>(library), path);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) { return body::cuModuleUnload(module_of(library)); }

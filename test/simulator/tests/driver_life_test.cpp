@@ -141,5 +141,18 @@ TEST(DriverLife, EndsAProgramThatAsksForExportTables) {
             125);
 }
 
+// Its own calls fail then; the program may do without it.
+TEST(DriverLife, LetsALibraryThatAsksForExportTablesFailAlone) {
+  EXPECT_EQ(in_process("",
+                       [] {
+                         void* const asking = dlopen(ASKING_LIBRARY, RTLD_NOW);
+                         if (asking == nullptr) return 1;
+                         using Ask = int (*)(decltype(&::cuGetExportTable));
+                         const auto ask = reinterpret_cast<Ask>(dlsym(asking, "ask_for_a_table"));
+                         return ask(CALL(cuGetExportTable)) == CUDA_ERROR_NOT_SUPPORTED ? 42 : 2;
+                       }),
+            42);
+}
+
 }  // namespace
 }  // namespace vramscope::simulator
