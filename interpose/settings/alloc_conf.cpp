@@ -14,6 +14,7 @@
 #include <string>
 
 #include "interpose/settings/options.h"
+#include "interpose/settings/problems.h"
 
 namespace vramscope {
 namespace {
@@ -262,22 +263,33 @@ std::string nearest(std::string_view unknown) {
   return std::string(best);
 }
 
-std::string quoted(const Item& item) {
-  return std::string(item.name) + ":" + std::string(item.value);
-}
+std::string quoted(const Item& item) { return shown(item.name) + ":" + shown(item.value); }
 
-void note(const Item& item, const Idle& idle, AllocConf& conf) {
+struct Found {
+  Problems problems;
+  Problems notes;
+};
+
+void note(const Item& item, const Idle& idle, AllocConf& conf, Found& found) {
   if (item.name == "expandable_segments") {
     static_cast<void>(read(item.value, conf.expandable_segments));
     if (!conf.expandable_segments) return;  // exactly what we do
   }
-  conf.notes.push_back("allocator setting " + quoted(item) + " has no effect here: " + idle.why);
+  found.notes.add(
+      [&] { return "allocator setting " + quoted(item) + " has no effect here: " + idle.why; });
 }
 
-void apply(const Item& item, AllocConf& conf) {
+std::string unknown(std::string_view name) {
+  const std::string line = "unknown allocator setting '" + shown(name) + "' ignored";
+  return name.size() > kLongestMisspelt ? line : line + "; nearest is " + nearest(name);
+}
+
+void apply(const Item& item, AllocConf& conf, Found& found) {
   const auto refuse = [&](const char* range) {
-    conf.problems.push_back("allocator setting " + quoted(item) + " is not " + range +
-                            "; keeping what was set before");
+    found.problems.add([&] {
+      return "allocator setting " + quoted(item) + " is not " + range +
+             "; keeping what was set before";
+    });
   };
   for (const Row& row : kRows) {
     if (row.name != item.name) continue;
@@ -286,10 +298,9 @@ void apply(const Item& item, AllocConf& conf) {
   }
   for (const Idle& idle : kIdle) {
     if (idle.name != item.name) continue;
-    return idle.accepts(item.value) ? note(item, idle, conf) : refuse(idle.range);
+    return idle.accepts(item.value) ? note(item, idle, conf, found) : refuse(idle.range);
   }
-  conf.problems.push_back("unknown allocator setting '" + std::string(item.name) +
-                          "' ignored; nearest is " + nearest(item.name));
+  found.problems.add([&] { return unknown(item.name); });
 }
 
 }  // namespace
@@ -314,7 +325,10 @@ AllocConf parse_alloc_conf(std::string_view text, const Limits& before) {
   // The size of a large segment bounds max_split_size_mb, so it comes first.
   std::stable_partition(items.begin(), items.end(),
                         [](const Item& i) { return i.name == "large_segment_size_mb"; });
-  for (const Item& item : items) apply(item, conf);
+  Found found;
+  for (const Item& item : items) apply(item, conf, found);
+  conf.problems = std::move(found.problems).lines();
+  conf.notes = std::move(found.notes).lines();
   return conf;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interpose/settings/private_variables.h"
+#include "interpose/settings/problems.h"
 
 namespace vramscope {
 namespace {
@@ -136,22 +137,25 @@ bool is_for_others(std::string_view name) {
 }
 
 std::string bad_value(const Setting& setting, const std::string& wanted, const std::string& kept) {
-  return std::string(setting.name) + "='" + std::string(setting.value) + "' is not " + wanted +
+  return std::string(setting.name) + "='" + shown(setting.value) + "' is not " + wanted +
          "; using " + kept;
 }
 
-void apply(const Setting& setting, ParseResult& result) {
+std::string unknown(std::string_view name) {
+  const std::string line = "unknown setting " + shown(name) + " ignored";
+  return name.size() > kLongestMisspelt ? line : line + "; nearest is " + nearest_variable(name);
+}
+
+void apply(const Setting& setting, Options& options, Problems& problems) {
   bool known = false;
-  visit(result.options, [&](std::string_view name, auto& value, const char*) {
+  visit(options, [&](std::string_view name, auto& value, const char*) {
     if (known || setting.name != variable_of(name)) return;
     known = true;
     if (!setting.value.empty() && !read(setting.value, value)) {
-      result.problems.push_back(bad_value(setting, accepted(value), text(value)));
+      problems.add([&] { return bad_value(setting, accepted(value), text(value)); });
     }
   });
-  if (known) return;
-  result.problems.push_back("unknown setting " + std::string(setting.name) +
-                            " ignored; nearest is " + nearest_variable(setting.name));
+  if (!known) problems.add([&] { return unknown(setting.name); });
 }
 
 }  // namespace
@@ -226,7 +230,9 @@ std::vector<Setting> collect_settings(const char* const* environment) {
 
 ParseResult parse_options(std::span<const Setting> settings) {
   ParseResult result;
-  for (const Setting& setting : settings) apply(setting, result);
+  Problems problems;
+  for (const Setting& setting : settings) apply(setting, result.options, problems);
+  result.problems = std::move(problems).lines();
   return result;
 }
 

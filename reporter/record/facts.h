@@ -49,6 +49,11 @@ struct Timing {
   }
 };
 
+// Bytes of a path or name that many frames refer to, at most: a reader refuses longer ones. Paths
+// have up to 4096, Python's names 4096 characters; a build id of SHA-1 has 40 digits.
+inline constexpr std::size_t kLongestText = std::size_t{32} << 10;
+inline constexpr std::size_t kMostBuildIdDigits = 128;
+
 struct ModuleFact {  // a mapped object
   std::string path;
   std::string build_id;  // hexadecimal, "" when it has none

@@ -215,7 +215,7 @@ std::string json_string(std::string_view text) {
 
 std::variant<Report, FileError> read_report(const std::string& path) noexcept {
   try {
-    const InputFile file = read_file(path);
+    const InputFile file = read_file(path, wanted_report());
     if (!file.problem.empty()) return failure(path, file.problem);
     return parse(file.text);
   } catch (const FieldProblem& problem) {

@@ -20,6 +20,27 @@ void check_index(std::uint64_t index, std::size_t size, const std::string& field
                                 list + ", found " + std::to_string(index)};
 }
 
+void check_length(std::size_t bytes, std::size_t most, const std::string& field) {
+  if (bytes <= most) return;
+  throw FieldProblem{
+      field, "expected at most " + std::to_string(most) + " bytes, found " + std::to_string(bytes)};
+}
+
+// What is shown for each frame that refers to it.
+void check_lengths(const Report& report) {
+  for (std::size_t i = 0; i < report.modules.size(); ++i) {
+    const std::string module = element("modules", i);
+    check_length(report.modules[i].path.size(), kLongestText, module + ".path");
+    check_length(report.modules[i].build_id.size(), kMostBuildIdDigits, module + ".build_id");
+  }
+  for (std::size_t i = 0; i < report.sources.size(); ++i) {
+    check_length(report.sources[i].path.size(), kLongestText, element("sources", i) + ".path");
+  }
+  for (std::size_t i = 0; i < report.codes.size(); ++i) {
+    check_length(report.codes[i].name.size(), kLongestText, element("codes", i) + ".name");
+  }
+}
+
 void check_blocks(const SegmentFacts& segment, const std::string& field, std::size_t sites) {
   std::uint64_t left = segment.total_size;
   Address next = segment.address;
@@ -53,6 +74,11 @@ void check_segments(const std::vector<SegmentFacts>& segments, const std::string
 }  // namespace
 
 void check_references(const Report& report) {
+  if (report.devices.size() > kMaxDevices) {
+    throw FieldProblem{"devices", "expected at most " + std::to_string(kMaxDevices) + ", found " +
+                                      std::to_string(report.devices.size())};
+  }
+  check_lengths(report);
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     check_segments(report.devices[i].segments, element("devices", i) + ".segments",
                    report.sites.size());

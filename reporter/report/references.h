@@ -14,8 +14,8 @@ struct FieldProblem {
   std::string what;
 };
 
-// Throws FieldProblem when an index points nowhere or the blocks of a segment do not tile it: who
-// gets a report need not check again.
+// Throws FieldProblem when an index points nowhere the blocks of a segment do not tile it, or a
+// name that many others refer to is longer than any: who gets a report need not check again.
 void check_references(const Report& report);
 
 }  // namespace vramscope

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/symbols.h"
 
+#include "reporter/report/elf_input.h"
 #include "reporter/report/report.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <new>
 #include <unordered_map>
@@ -19,7 +20,8 @@ namespace vramscope {
 
 namespace {
 
-constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;  // kept per module
+constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;      // kept per module
+constexpr std::size_t kMostUnitsAsked = std::size_t{1} << 20;  // of a module, all in vain
 
 struct CloseDwfl {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
@@ -28,11 +30,19 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// The path comes from a report, which may be anybody's: no device or pipe is opened, and nothing in
-// the folder that the tool happens to run in.
-bool may_open(const std::string& path) {
-  struct stat status {};
-  return path.starts_with('/') && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+// Longer ones open nothing, and each frame would look for them.
+std::string_view may_be_path(std::string_view path) {
+  return path.size() < PATH_MAX ? path : std::string_view();
+}
+
+// As libdwfl finds it; but what it finds beside a module may be anybody's, as that is.
+int find_debug_file(Dwfl_Module* module, void** user, const char* name, Dwarf_Addr base,
+                    const char* file, const char* link, GElf_Word checksum, char** found) {
+  const int descriptor =
+      dwfl_standard_find_debuginfo(module, user, name, base, file, link, checksum, found);
+  if (descriptor < 0 || look_at_elf(descriptor) == ElfFile::fine) return descriptor;
+  close(descriptor);
+  return -1;
 }
 
 // "0aff" as bytes; empty when it is something else.
@@ -104,6 +114,8 @@ std::string_view describe(SymbolState state) {
       return "unresolved, file not found";
     case SymbolState::replaced:
       return "unresolved, replaced";
+    case SymbolState::too_large:
+      return "unresolved, file unpacks to too much";
     case SymbolState::no_module:
       return "unresolved, generated code";
   }
@@ -125,16 +137,15 @@ class Symbols::Module {
  private:
   // Where it was when the program ran, else wherever its build id is known.
   SymbolState open(const ModuleFact& fact) {
-    const SymbolState there = may_open(fact.path) ? open_file(fact, -1) : SymbolState::no_file;
+    const SymbolState there = open_file(fact, open_regular(fact.path));
     if (there == SymbolState::resolved) return there;
     const int file = find_by_build_id(fact.build_id);
-    return file >= 0 && open_file(fact, file) == SymbolState::resolved ? SymbolState::resolved
-                                                                       : there;
+    return open_file(fact, file) == SymbolState::resolved ? SymbolState::resolved : there;
   }
 
   void begin() {
     static const Dwfl_Callbacks callbacks{.find_elf = dwfl_build_id_find_elf,
-                                          .find_debuginfo = dwfl_standard_find_debuginfo,
+                                          .find_debuginfo = find_debug_file,
                                           .section_address = dwfl_offline_section_address,
                                           .debuginfo_path = nullptr};
     dwfl_.reset(dwfl_begin(&callbacks));
@@ -160,12 +171,17 @@ class Symbols::Module {
     return file;
   }
 
-  // file: a descriptor that becomes the module's, or -1: the path.
+  // file: a descriptor that becomes the module's, or -1: there is none.
   SymbolState open_file(const ModuleFact& fact, int file) {
+    if (file < 0) return SymbolState::no_file;
+    if (const ElfFile found = look_at_elf(file); found != ElfFile::fine) {
+      close(file);
+      return found == ElfFile::none ? SymbolState::no_file : SymbolState::too_large;
+    }
     begin();
     constexpr bool kAddOwnAddresses = true;
     module_ = dwfl_report_elf(dwfl_.get(), "", fact.path.c_str(), file, 0, kAddOwnAddresses);
-    if (module_ == nullptr && file >= 0) close(file);
+    if (module_ == nullptr) close(file);
     dwfl_report_end(dwfl_.get(), nullptr, nullptr);
     if (module_ == nullptr) return SymbolState::no_file;
     const bool same = fact.build_id.empty() || build_id_of(module_) == fact.build_id;
@@ -235,8 +251,12 @@ class Symbols::Module {
   Dwarf_Die* unit_at(Dwarf_Addr address, Dwarf_Addr& bias) {
     if (Dwarf_Die* const unit = dwfl_module_addrdie(module_, address, &bias)) return unit;
     Dwarf_Die* unit = nullptr;
-    while ((unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr) {
-      if (dwarf_haspc(unit, address - bias) == 1) return unit;
+    while (units_asked_ < kMostUnitsAsked &&
+           (unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr) {
+      ++units_asked_;
+      if (dwarf_haspc(unit, address - bias) != 1) continue;
+      units_asked_ = 0;
+      return unit;
     }
     return nullptr;
   }
@@ -244,6 +264,7 @@ class Symbols::Module {
   std::unique_ptr<Dwfl, CloseDwfl> dwfl_;
   Dwfl_Module* module_ = nullptr;
   SymbolState state_;
+  std::size_t units_asked_ = 0;  // since one had the address
   std::unordered_map<std::uint64_t, ResolvedFrame> answers_;
 };
 
@@ -256,7 +277,8 @@ Symbols::Symbols() : state_(std::make_unique<State>()) {}
 Symbols::~Symbols() = default;
 
 const ResolvedFrame& Symbols::resolve(const ModuleFact& module, std::uint64_t offset) {
-  const std::string key = module.path + '\0' + module.build_id;
+  std::string key(may_be_path(module.path));
+  key.append(1, '\0').append(module.build_id);
   return state_->modules.try_emplace(key, module).first->second.resolve(offset);
 }
 

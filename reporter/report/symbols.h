@@ -29,6 +29,7 @@ enum class SymbolState : std::uint8_t {
   resolved,
   no_symbols,  // the file has none for this address
   no_file,     // it cannot be opened here, or is no ELF file
+  too_large,   // what is compressed in it would take far more memory than the file
   replaced,    // the file is there, but it is not the one that ran: another build id
   no_module,   // the address belonged to no file: generated code
 };

@@ -4,6 +4,7 @@
 #include <clocale>
 #include <exception>
 #include <iterator>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,9 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");
   try {
     return vramscope::main_of_tool({argv + std::min(argc, 1), argv + argc});
+  } catch (const std::bad_alloc&) {
+    vramscope::say("out of memory");
+    return vramscope::kBadInput;
   } catch (const std::exception& error) {
     vramscope::say(error.what());
     return vramscope::kBadInput;

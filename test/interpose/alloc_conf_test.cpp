@@ -167,5 +167,17 @@ TEST(AllocConf, SaysWhetherExpandableSegmentsAreWanted) {
   EXPECT_TRUE(parse_alloc_conf("expandable_segments:False", {}).notes.empty());
 }
 
+TEST(AllocConf, FewShortLinesSayWhatIsWrongWithMuch) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "unknown:1,backend:native,";
+  text += std::string(1'000'000, 'x') + ":1,max_split_size_mb:" + std::string(1'000'000, 'x');
+
+  const AllocConf conf = parse_alloc_conf(text, Limits{});
+
+  EXPECT_EQ(conf.problems.size(), 21U);
+  EXPECT_EQ(conf.notes.size(), 21U);
+  for (const std::string& line : conf.problems) EXPECT_LT(line.size(), 400U);
+}
+
 }  // namespace
 }  // namespace vramscope

@@ -56,6 +56,22 @@ TEST(Options, EachOneCanBeSet) {
   EXPECT_FALSE(parsed("VRAMSCOPE_REPORT_AT_EXIT", "0").report_at_exit);
 }
 
+// An environment may have two megabytes.
+TEST(Options, FewShortLinesSayWhatIsWrongWithMuch) {
+  const std::string name = "VRAMSCOPE_" + std::string(1'000'000, 'X');
+  std::vector<Setting> settings(10'000, {name, "y"});
+  settings.push_back({"VRAMSCOPE_STACK_DEPTH", name});
+  settings.push_back({"VRAMSCOPE_MODE", "observe"});
+
+  const ParseResult result = parse(settings);
+
+  EXPECT_EQ(result.options.mode, Mode::observe);
+  ASSERT_EQ(result.problems.size(), 21U);
+  EXPECT_EQ(result.problems.back(), "9981 more settings ignored");
+  for (const std::string& line : result.problems) EXPECT_LT(line.size(), 400U);
+  EXPECT_LT(problem("VRAMSCOPE_STACK_DEPTH", name).size(), 400U);
+}
+
 TEST(Options, TheLastSettingOfANameWins) {
   const Options options = parse({{"VRAMSCOPE_MODE", "off"}, {"VRAMSCOPE_MODE", "observe"}}).options;
 

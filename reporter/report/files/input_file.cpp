@@ -16,7 +16,6 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 16;
-constexpr std::size_t kLargest = std::size_t{4} << 30;  // 30 million blocks
 
 // -1: errno tells. 0: end of file. Waits for a pipe's writer; without one there is nothing to wait
 // for and the file ends.
@@ -32,38 +31,72 @@ ssize_t append_chunk(int descriptor, std::string& text) {
   return count;
 }
 
-// Looked at before more is read: the file may be /dev/zero, or a disk image.
-std::string wrong_beginning(const std::string& text) {
+std::string too_large(const Wanted& wanted) {
+  return "byte " + std::to_string(wanted.most_bytes) + ": expected a smaller file";
+}
+
+std::string not_an_object(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (first != std::string::npos && text[first] == '{') return {};
+  const std::size_t zero = text.find('\0');  // a file with holes
+  if (first != std::string_view::npos && text[first] == '{' && zero != std::string_view::npos) {
+    return "byte " + std::to_string(zero + 1) + ": expected a report, found a zero byte";
+  }
+  if (first != std::string_view::npos && text[first] == '{') return {};
   return "byte " + std::to_string(std::min(first, text.size()) + 1) +
          ": expected a report, which begins with '{'";
 }
 
+// After `count` more bytes; -1: errno tells, 0: that was the end.
+std::string problem_of(const std::string& text, ssize_t count, const Wanted& wanted, bool is_pipe) {
+  if (count < 0) return reason_of_errno();
+  if (text.size() > wanted.most_bytes) return too_large(wanted);
+  if (count == 0 && text.empty() && is_pipe) {
+    return "byte 1: expected " + std::string(wanted.noun) +
+           ", but this is a pipe to which nobody writes";
+  }
+  if (count == 0 || text.size() <= kChunk) return wanted.wrong_beginning(text);
+  return {};
+}
+
 }  // namespace
 
-InputFile read_file(const std::string& path) {
-  const Descriptor file(path, O_NONBLOCK);  // nobody may be at the other end of a FIFO
+Wanted wanted_report() {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 30;  // 30 million blocks
+  return {.noun = "a report", .most_bytes = kMostBytes, .wrong_beginning = not_an_object};
+}
+
+InputFile read_file(int descriptor, const Wanted& wanted) {
   InputFile result;
-  if (file.number() < 0) return {.text = {}, .problem = reason_of_errno()};
   struct stat status {};
-  const bool known = fstat(file.number(), &status) == 0;
-  if (known && S_ISREG(status.st_mode)) {
-    result.text.reserve(std::min(static_cast<std::size_t>(status.st_size) + kChunk, kLargest));
-  }
+  const bool known = fstat(descriptor, &status) == 0;
+  const bool is_pipe = known && S_ISFIFO(status.st_mode);
+  const std::size_t bytes =
+      known && S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
   for (ssize_t count = 1; count > 0 && result.problem.empty();) {
-    count = append_chunk(file.number(), result.text);
-    if (count < 0) {
-      result.problem = reason_of_errno();
-    } else if (result.text.size() > kLargest) {
-      result.problem = "byte " + std::to_string(kLargest) + ": expected a smaller file";
-    } else if (count == 0 && result.text.empty() && known && S_ISFIFO(status.st_mode)) {
-      result.problem = "byte 1: expected a report, but this is a pipe to which nobody writes";
-    } else if (count == 0 || result.text.size() <= kChunk) {
-      result.problem = wrong_beginning(result.text);
-    }
+    count = append_chunk(descriptor, result.text);
+    result.problem = problem_of(result.text, count, wanted, is_pipe);
+    if (!result.problem.empty()) break;
+    if (bytes > wanted.most_bytes) result.problem = too_large(wanted);
+    if (bytes > result.text.capacity()) result.text.reserve(bytes + kChunk);
   }
   return result;
+}
+
+InputFile read_file(const std::string& path, const Wanted& wanted) {
+  const Descriptor file(path, O_NONBLOCK);  // nobody may be at the other end of a FIFO
+  if (file.number() < 0) return {.text = {}, .problem = reason_of_errno()};
+  return read_file(file.number(), wanted);
+}
+
+std::string beginning_of(const std::string& path, std::size_t most_bytes) {
+  const Descriptor file(path, O_NONBLOCK | O_NOCTTY);
+  struct stat status {};
+  std::string text;
+  if (fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return text;
+  while (text.size() < most_bytes && append_chunk(file.number(), text) > 0) {
+  }
+  text.resize(std::min(text.size(), most_bytes));
+  return text;
 }
 
 }  // namespace vramscope

@@ -1,8 +1,10 @@
-// InputFile is the text of a report file, or the reason why there is none.
+// read_file() gives the whole of a file that may be anybody's: a pipe, a device, a disk image.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace vramscope {
 
@@ -11,7 +13,22 @@ struct InputFile {
   std::string problem;  // "" when text is the whole file
 };
 
-// Reads all of `path` if it may be a JSON object, up to 4 GiB. May throw bad_alloc.
-[[nodiscard]] InputFile read_file(const std::string& path);
+// What is wanted. Its beginning is looked at before more is read than 64 KiB.
+struct Wanted {
+  std::string_view noun;                             // "a report"
+  std::size_t most_bytes;                            // a larger file is refused
+  std::string (*wrong_beginning)(std::string_view);  // "", or "byte 1: expected ..."
+};
+
+// A JSON object of at most 4 GiB.
+[[nodiscard]] Wanted wanted_report();
+
+// Reads all of `path`. A FIFO is waited for only while somebody writes to it. May throw bad_alloc.
+[[nodiscard]] InputFile read_file(const std::string& path, const Wanted& wanted);
+// The same for what is open already, without waiting (O_NONBLOCK).
+[[nodiscard]] InputFile read_file(int descriptor, const Wanted& wanted);
+
+// The first `most_bytes` of a regular file; "" when it is none or cannot be read.
+[[nodiscard]] std::string beginning_of(const std::string& path, std::size_t most_bytes);
 
 }  // namespace vramscope

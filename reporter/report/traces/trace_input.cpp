@@ -8,25 +8,62 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
+#include "reporter/record/trace/format.h"
 #include "reporter/report/files/descriptor.h"
+#include "reporter/report/files/input_file.h"
 
 namespace vramscope {
 
 namespace {
 
-constexpr std::size_t kLargest = std::size_t{32}
-                                 << 30;  // of what is not mapped: 3,000,000,000 events
+constexpr std::size_t kLargest = std::size_t{32} << 30;           // unmapped: 3,000,000,000 events
 constexpr unsigned char kZstdMagic[] = {0x28, 0xb5, 0x2f, 0xfd};  // RFC 8878, 3.1.1
+// Traces shrink to two thirds. What grows by more than this, on the disk or unpacked, is no trace.
+constexpr std::size_t kMostTimes = 64;
+constexpr std::size_t kAlwaysBearable = std::size_t{64} << 20;
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-std::string too_large() { return "expected less than " + std::to_string(kLargest) + " bytes"; }
+bool begins_with(std::string_view text, std::string_view magic) {
+  const std::size_t known = std::min(text.size(), magic.size());
+  return known != 0 && text.substr(0, known) == magic.substr(0, known);
+}
+
+std::string not_a_trace(std::string_view text) {
+  const std::string_view zstd(reinterpret_cast<const char*>(kZstdMagic), sizeof kZstdMagic);
+  if (begins_with(text, kTraceMagic) || begins_with(text, zstd)) return {};
+  return "byte 1: expected a trace, which begins with 'VRAMSCOPE TRACE'";
+}
+
+// Bytes that a file really has: the holes of a sparse one take no disk and no time to make.
+std::size_t bytes_on_disk(int descriptor, std::size_t bytes) {
+  std::size_t found = 0;
+  for (off_t at = 0; at < static_cast<off_t>(bytes) && found < bytes / kMostTimes;) {
+    const off_t begin = lseek(descriptor, at, SEEK_DATA);
+    if (begin < 0) return errno == ENXIO ? found : bytes;  // nothing more; or it does not tell
+    at = lseek(descriptor, begin, SEEK_HOLE);
+    if (at <= begin) return bytes;
+    found += static_cast<std::size_t>(at - begin);
+  }
+  return found;
+}
+
+std::string mostly_hole(int descriptor, std::size_t bytes) {
+  if (bytes <= kAlwaysBearable) return {};
+  const std::size_t found = bytes_on_disk(descriptor, bytes);
+  if (found >= bytes / kMostTimes) return {};
+  return "byte " + std::to_string(found + 1) +
+         ": expected a trace, found a file with holes: " + std::to_string(bytes) +
+         " bytes, of which " + std::to_string(found) + " are on the disk";
+}
 
 }  // namespace
 
@@ -43,40 +80,31 @@ TraceInput::~TraceInput() {
 }
 
 void TraceInput::open(const std::string& path) {
-  const Descriptor file(path);
+  const Descriptor file(path, O_NONBLOCK);  // nobody may be at the other end of a FIFO
   struct stat status {};
   if (file.number() < 0 || fstat(file.number(), &status) != 0) {
     problem_ = reason_of_errno();
     return;
   }
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
-    mapped_bytes_ = static_cast<std::size_t>(status.st_size);
-    void* const mapped = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_PRIVATE, file.number(), 0);
-    if (mapped != MAP_FAILED) {
-      mapped_ = mapped;
-      bytes_ = {static_cast<const std::byte*>(mapped), mapped_bytes_};
-      return;
-    }
+    const auto bytes = static_cast<std::size_t>(status.st_size);
+    problem_ = mostly_hole(file.number(), bytes);
+    if (!problem_.empty() || map(file.number(), bytes)) return;
   }
-  read_all(file.number());
+  InputFile all = read_file(
+      file.number(), {.noun = "a trace", .most_bytes = kLargest, .wrong_beginning = not_a_trace});
+  problem_ = std::move(all.problem);
+  read_ = std::move(all.text);
+  bytes_ = bytes_of(read_);
 }
 
-void TraceInput::read_all(int descriptor) {
-  constexpr std::size_t kStep = std::size_t{1} << 20;
-  for (;;) {
-    const std::size_t used = read_.size();
-    if (used > kLargest) {
-      problem_ = too_large();
-      return;
-    }
-    read_.resize(used + kStep);
-    const ssize_t count = ::read(descriptor, read_.data() + used, kStep);
-    read_.resize(used + static_cast<std::size_t>(count > 0 ? count : 0));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) problem_ = reason_of_errno();
-    if (count <= 0) break;
-  }
-  bytes_ = bytes_of(read_);
+bool TraceInput::map(int descriptor, std::size_t bytes) {
+  void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (mapped == MAP_FAILED) return false;
+  mapped_ = mapped;
+  mapped_bytes_ = bytes;
+  bytes_ = {static_cast<const std::byte*>(mapped), bytes};
+  return true;
 }
 
 void TraceInput::unpack() {
@@ -87,7 +115,9 @@ void TraceInput::unpack() {
   std::string part(ZSTD_DStreamOutSize(), '\0');
   ZSTD_inBuffer in{bytes_.data(), bytes_.size(), 0};
   std::size_t left = 1;  // 0 at the end of a frame
-  bool full = false;     // there may be more although everything was taken in
+  const std::size_t most =
+      std::min(kLargest, std::max(kAlwaysBearable, kMostTimes * bytes_.size()));
+  bool full = false;  // there may be more although everything was taken in
   while (in.pos < in.size || full) {
     ZSTD_outBuffer out{part.data(), part.size(), 0};
     left = ZSTD_decompressStream(context.get(), &out, &in);
@@ -98,10 +128,11 @@ void TraceInput::unpack() {
     }
     unpacked_.append(part, 0, out.pos);
     full = out.pos == out.size;
-    if (unpacked_.size() > kLargest) {
-      problem_ = too_large();
-      return;
-    }
+    if (unpacked_.size() <= most) continue;
+    problem_ = "byte " + std::to_string(in.pos) + " of the compressed file: expected at most " +
+               std::to_string(most) + " bytes of a file of " + std::to_string(bytes_.size());
+    bytes_ = {};
+    return;
   }
   if (left != 0) {
     problem_ = "byte " + std::to_string(in.size) +

@@ -8,7 +8,8 @@
 
 namespace vramscope {
 
-// A file as memory; one that zstd compressed is unpacked. Threads: one.
+// A file as memory; one that zstd compressed is unpacked, to at most 64 MiB or 64 times its size,
+// whichever is more. A pipe is waited for while somebody writes to it. Threads: one.
 class TraceInput {
  public:
   // May throw bad_alloc.
@@ -24,7 +25,7 @@ class TraceInput {
 
  private:
   void open(const std::string& path);
-  void read_all(int descriptor);
+  [[nodiscard]] bool map(int descriptor, std::size_t bytes);
   void unpack();
 
   std::string problem_;

@@ -13,9 +13,15 @@ constexpr std::uint64_t kMostFacts = std::uint64_t{1} << 24;  // of one type: mo
 constexpr std::uint64_t kAny32 = std::uint64_t{1} << 32;
 
 void get(TraceBytes& bytes, std::string& text) { text = bytes.text(); }
+// What many frames refer to.
+void get_short(TraceBytes& bytes, std::string& text, std::size_t most_bytes = kLongestText) {
+  const std::string_view found = bytes.text();
+  if (found.size() > most_bytes) bytes.fail();
+  text = found;
+}
 void get(TraceBytes& bytes, ModuleFact& module) {
-  module.path = bytes.text();
-  module.build_id = bytes.text();
+  get_short(bytes, module.path);
+  get_short(bytes, module.build_id, kMostBuildIdDigits);
   module.base = bytes.number();
 }
 void get(TraceBytes& bytes, FrameFact& frame) {
@@ -27,12 +33,12 @@ void get(TraceBytes& bytes, FrameFact& frame) {
   frame.line = bytes.below(kAny32);
 }
 void get(TraceBytes& bytes, SourceFact& source) {
-  source.path = bytes.text();
+  get_short(bytes, source.path);
   source.bytes = bytes.number();
   source.modified_ns = bytes.number();
 }
 void get(TraceBytes& bytes, CodeFact& code) {
-  code.name = bytes.text();
+  get_short(bytes, code.name);
   code.source = bytes.below(kAny32);
   code.first_line = bytes.below(kAny32);
 }
@@ -66,8 +72,9 @@ void get(TraceBytes& bytes, TraceProcess& process) {
 }
 
 template <class Fact>
-void get_into(TraceBytes& bytes, std::vector<Fact>& facts) {
-  const std::uint32_t index = bytes.below(kMostFacts);
+void get_into(TraceBytes& bytes, std::size_t most_missing, std::vector<Fact>& facts) {
+  const std::uint32_t index =
+      bytes.below(std::min<std::uint64_t>(kMostFacts, facts.size() + most_missing + 1));
   Fact fact;
   get(bytes, fact);
   if (bytes.bad()) return;
@@ -77,7 +84,8 @@ void get_into(TraceBytes& bytes, std::vector<Fact>& facts) {
 
 }  // namespace
 
-bool read_trace_facts(std::span<const std::byte> content, TraceNames& names) {
+bool read_trace_facts(std::span<const std::byte> content, std::size_t most_missing,
+                      TraceNames& names) {
   TraceBytes bytes(content);
   while (!bytes.empty()) {
     switch (static_cast<FactType>(bytes.byte())) {
@@ -86,37 +94,37 @@ bool read_trace_facts(std::span<const std::byte> content, TraceNames& names) {
         get(bytes, names.process);
         break;
       case FactType::function:
-        get_into(bytes, names.functions);
+        get_into(bytes, most_missing, names.functions);
         break;
       case FactType::module:
-        get_into(bytes, names.facts.modules);
+        get_into(bytes, most_missing, names.facts.modules);
         break;
       case FactType::frame:
-        get_into(bytes, names.facts.frames);
+        get_into(bytes, most_missing, names.facts.frames);
         break;
       case FactType::site:
-        get_into(bytes, names.facts.sites);
+        get_into(bytes, most_missing, names.facts.sites);
         break;
       case FactType::owner:
-        get_into(bytes, names.facts.owners);
+        get_into(bytes, most_missing, names.facts.owners);
         break;
       case FactType::tag:
-        get_into(bytes, names.facts.tags);
+        get_into(bytes, most_missing, names.facts.tags);
         break;
       case FactType::thread:
-        get_into(bytes, names.facts.threads);
+        get_into(bytes, most_missing, names.facts.threads);
         break;
       case FactType::stream:
-        get_into(bytes, names.facts.streams);
+        get_into(bytes, most_missing, names.facts.streams);
         break;
       case FactType::range:
-        get_into(bytes, names.facts.ranges);
+        get_into(bytes, most_missing, names.facts.ranges);
         break;
       case FactType::source:
-        get_into(bytes, names.facts.sources);
+        get_into(bytes, most_missing, names.facts.sources);
         break;
       case FactType::code:
-        get_into(bytes, names.facts.codes);
+        get_into(bytes, most_missing, names.facts.codes);
         break;
       default:
         bytes.fail();

@@ -64,6 +64,7 @@ class TraceReader {
   [[nodiscard]] std::string take(const ChunkHead& head, std::span<const std::byte> bytes,
                                  std::size_t at);
   [[nodiscard]] bool skip_damage(std::size_t& at);
+  [[nodiscard]] std::size_t most_missing() const;
   [[nodiscard]] bool check_lanes();
   void leave_out_gaps(std::vector<Slice>& slices);
   bool fail(std::uint64_t byte, const std::string& expected);
@@ -78,11 +79,16 @@ class TraceReader {
   std::uint64_t lost_ = 0;
   std::uint64_t chunks_ = 0;
   std::uint64_t damaged_ = 0;
+  std::size_t skipped_bytes_ = 0;   // of damage
+  std::size_t searched_bytes_ = 0;  // contents of damaged chunks in which a chunk was looked for
   bool complete_ = false;
 };
 
-// Adds what a chunk of facts says. False: it is damaged.
-[[nodiscard]] bool read_trace_facts(std::span<const std::byte> bytes, TraceNames& names);
+// Adds what a chunk of facts says. Facts of a type come in the order of their numbers, and numbers
+// may be repeated; `most_missing` of them may be left out between two, as damage does. False: it is
+// damaged.
+[[nodiscard]] bool read_trace_facts(std::span<const std::byte> bytes, std::size_t most_missing,
+                                    TraceNames& names);
 // After the last one: what names something that is not there names nothing.
 void close_trace_names(TraceNames& names);
 

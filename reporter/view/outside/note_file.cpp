@@ -9,8 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <string_view>
 #include <system_error>
+
+#include "reporter/report/files/input_file.h"
 
 namespace vramscope {
 namespace {
@@ -21,11 +23,10 @@ constexpr std::size_t kMostBytes = 64 << 20;  // of a note: a million paths
 
 std::vector<std::string> note_lines(const std::string& path) {
   std::vector<std::string> result;
-  std::ifstream file(path, std::ios::binary);
-  std::size_t bytes = 0;
-  for (std::string line; bytes < kMostBytes && std::getline(file, line) && !file.eof();) {
-    bytes += line.size() + 1;
-    if (!line.empty()) result.push_back(line);
+  const std::string text = beginning_of(path, kMostBytes);
+  std::string_view rest = text;
+  for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+    if (end != 0) result.emplace_back(rest.substr(0, end));
   }
   return result;
 }

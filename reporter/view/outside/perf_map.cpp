@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/outside/perf_map.h"
 
-#include <sys/stat.h>
-
+#include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <string_view>
+
+#include "reporter/report/files/input_file.h"
 
 namespace vramscope {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostName = 1024;
 
 bool take_number(std::string_view& line, std::uint64_t& number) {
@@ -27,13 +27,11 @@ bool take_number(std::string_view& line, std::uint64_t& number) {
 
 PerfMap::PerfMap(std::int64_t pid) {
   const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  std::ifstream file(path);
-  std::uint64_t read = 0;
-  for (std::string text; read < kMostBytes && std::getline(file, text);) {
-    read += text.size() + 1;
-    std::string_view line = text;
+  const std::string text = beginning_of(path, kMostBytes);
+  std::string_view rest = text;
+  for (std::size_t end; !rest.empty(); rest.remove_prefix(std::min(end + 1, rest.size()))) {
+    end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
     std::uint64_t start = 0;
     std::uint64_t bytes = 0;
     if (!take_number(line, start) || !take_number(line, bytes) || line.empty()) continue;

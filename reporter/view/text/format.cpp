@@ -41,11 +41,6 @@ constexpr std::string_view escape_of(Colour colour) {
   return "";
 }
 
-bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
-
-// Invisible characters that turn the direction of text around, so that a name reads as another.
-bool turns_text(char32_t c) { return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069); }
-
 std::string padded(std::string text, std::size_t width, Table::Align align) {
   const std::size_t has = columns(text);
   const std::string fill(width > has ? width - has : 0, ' ');
@@ -157,13 +152,23 @@ char32_t take_code_point(std::string_view& text) {
   return valid ? value : kNoCodePoint;
 }
 
+bool misleads(char32_t c) {
+  const bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+  // Invisible characters that turn the direction of text around, so that a name reads as another.
+  const bool turns_text = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+  return is_control || turns_text || c == kNoCodePoint;
+}
+
+std::string harmless(std::string_view text) {
+  return printable(text, {.width = 0, .unicode = true, .colour = false});
+}
+
 std::string printable(std::string_view text, const Page& page) {
   std::string result;
   while (!text.empty()) {
     std::string_view rest = text;
     const char32_t c = take_code_point(rest);
-    const bool plain = c != kNoCodePoint && !is_control(c) && !turns_text(c);
-    if (plain && (c < 0x80 || page.unicode)) {
+    if (!misleads(c) && (c < 0x80 || page.unicode)) {
       result += text.substr(0, text.size() - rest.size());
     } else {
       result += '?';

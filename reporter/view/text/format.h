@@ -49,6 +49,13 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // everything beyond ASCII) become '?'.
 [[nodiscard]] std::string printable(std::string_view text, const Page& page);
 
+// Text for a line of stderr, where names must stay what they are: only control characters, those
+// that turn the direction of text, and broken UTF-8 become '?'.
+[[nodiscard]] std::string harmless(std::string_view text);
+
+// Whether a terminal may take the code point for an order, or a person for another text.
+[[nodiscard]] bool misleads(char32_t code_point);
+
 // The code point that `text` begins with, removed from it; kNoCodePoint where it is not valid
 // UTF-8 (one byte is removed). `text` must not be empty.
 inline constexpr char32_t kNoCodePoint = 0xffffffff;

@@ -21,7 +21,7 @@ std::string quoted(std::string_view text) {
       result += "\\ufffd";
     } else if (c == '"' || c == '\\') {
       (result += '\\') += bytes;
-    } else if (c < 0x20) {
+    } else if (misleads(c)) {
       std::array<char, 16> escape{};
       std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
       result += escape.data();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "allocator/ground/place.h"
+#include "reporter/view/text/format.h"
 #include "reporter/view/text/trace_text.h"
 
 namespace vramscope {
@@ -22,6 +23,14 @@ class Line {
     first_ = false;
     text_ += word;
     return *this;
+  }
+  // One that a file has made.
+  Line& add_name(std::string_view name) {
+    const std::string safe = harmless(name);
+    if (safe.find_first_of(",\"") == std::string::npos) return add(safe);
+    std::string quoted = "\"";
+    for (const char c : safe) quoted.append(c == '"' ? 2 : 1, c);
+    return add(quoted + "\"");
   }
   Line& add(std::uint64_t number) { return add(std::to_string(number)); }
 
@@ -48,7 +57,7 @@ void add_trace_csv(std::string& text, const TraceEvent& one, const TraceNames& n
   line.add(event.total_ns).add(event.driver_ns).add(event.sync_ns).add(thread);
   line.add(kWhats[static_cast<std::size_t>(one.what)]);
   const bool has_name = is_call && event.function < names.functions.size();
-  line.add(has_name ? std::string_view(names.functions[event.function]) : "");
+  line.add_name(has_name ? std::string_view(names.functions[event.function]) : "");
   line.add(std::string_view(event.failed ? "yes" : "no"));
   line.add(is_call ? kServed[static_cast<std::size_t>(event.served)] : "");
   line.add(kKindNames[static_cast<std::size_t>(event.place.kind)]);
