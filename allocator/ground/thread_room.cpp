@@ -15,22 +15,22 @@
 
 namespace vramscope::thread_room {
 
+constinit thread_local Parts* known = nullptr;
+
 namespace {
+
+// While the thread looks for a room, so that a signal handler of its own does not take another.
+constinit thread_local volatile bool taking = false;
 
 // Its owner: the number of a thread in the lower half; above it how often it changed hands.
 using Owner = std::uint64_t;
 
 struct Room {
+  Parts parts;  // at the end of the stack
   std::atomic<Owner> owner;
   pid_t process;  // a forked child has the rooms of its parent's threads, and leaves them alone
   Room* older;
-  Parts parts;
 };
-
-// The room of a thread; `being_taken` while it looks for one, so that a signal handler of its own
-// does not take another.
-constinit thread_local Room* own = nullptr;
-Room* being_taken() { return reinterpret_cast<Room*>(alignof(Room)); }
 
 constinit std::atomic<Room*> newest{nullptr};     // and by `older` all others; none ever leaves
 constinit std::atomic<Room*> looked_at{nullptr};  // where the last search ended
@@ -70,11 +70,24 @@ Room* find_left(pid_t process, pid_t self) {
   return nullptr;
 }
 
-Room* make(pid_t process, pid_t self) {
-  void* const pages = mmap(nullptr, sizeof(Room), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+// A page that faults, the stack, the room.
+Room* map_room() {
+  constexpr std::size_t kGuardBytes = 4096;
+  constexpr std::size_t kBytes = kGuardBytes + kStackBytes + sizeof(Room);
+  void* const pages = mmap(nullptr, kBytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
-  auto* const room = static_cast<Room*>(pages);
+  auto* const stack = static_cast<std::byte*>(pages) + kGuardBytes;
+  if (mprotect(stack, kBytes - kGuardBytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(pages, kBytes);
+    return nullptr;
+  }
+  return reinterpret_cast<Room*>(stack + kStackBytes);
+}
+
+Room* make(pid_t process, pid_t self) {
+  Room* const room = map_room();
+  if (room == nullptr) return nullptr;
   room->owner.store(owned_by(0, self), std::memory_order_relaxed);
   room->process = process;
   room->older = newest.load(std::memory_order_relaxed);
@@ -83,24 +96,19 @@ Room* make(pid_t process, pid_t self) {
   return room;
 }
 
-__attribute__((noinline)) Parts* take() noexcept {
+}  // namespace
+
+Parts* take() noexcept {
+  if (taking) return nullptr;
   const KeptErrno kept;
-  own = being_taken();
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  taking = true;
   const pid_t process = getpid();
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));
   Room* const left = find_left(process, self);
   Room* const room = left != nullptr ? left : make(process, self);
-  own = room;
-  return room != nullptr ? &room->parts : nullptr;
-}
-
-}  // namespace
-
-Parts* get() noexcept {
-  Room* const room = own;
-  if (room == nullptr) return take();
-  return room != being_taken() ? &room->parts : nullptr;
+  if (room != nullptr) known = &room->parts;
+  taking = false;
+  return known;
 }
 
 }  // namespace vramscope::thread_room

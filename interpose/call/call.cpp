@@ -3,6 +3,7 @@
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
+#include "allocator/ground/own_stack.h"
 #include "interpose/call/deferred_frees.h"
 #include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
@@ -93,19 +94,26 @@ Origin Call::capture_stack(Place place, std::size_t bytes, Stack& stack) const n
 }
 
 Tag Call::tag(Place place, std::size_t bytes) noexcept {
-  Stack stack;
-  const Origin asked = capture_stack(place, bytes, stack);
-  return profiler_->recorder().intern(stack, asked);
+  Tag tag = 0;
+  own_stack::run([&] {
+    Stack stack;
+    const Origin asked = capture_stack(place, bytes, stack);
+    tag = profiler_->recorder().intern(stack, asked);
+  });
+  return tag;
 }
 
 Request Call::request(Place place, std::size_t bytes) noexcept {
-  Stack stack;
-  const Origin asked = capture_stack(place, bytes, stack);
-  const Tag tag = profiler_->recorder().intern(stack, asked);
-  // The tag of those that are left out stands for many stacks.
-  const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : tag;
-  const bool dedicated = profiler_->exporters().wants_dedicated(stack, key, to_address(caller_));
-  return {.where = place, .bytes = bytes, .tag = tag, .dedicated = dedicated};
+  Request request{.where = place, .bytes = bytes};
+  own_stack::run([&] {
+    Stack stack;
+    const Origin asked = capture_stack(place, bytes, stack);
+    request.tag = profiler_->recorder().intern(stack, asked);
+    // The tag of those that are left out stands for many stacks.
+    const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : request.tag;
+    request.dedicated = profiler_->exporters().wants_dedicated(stack, key, to_address(caller_));
+  });
+  return request;
 }
 
 void Call::note(const Outcome& outcome) noexcept {

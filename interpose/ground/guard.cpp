@@ -11,6 +11,7 @@
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/own_stack.h"
 #include "allocator/ground/uncancelled.h"
 
 namespace vramscope {
@@ -28,7 +29,7 @@ class Mappings {
     const int file = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
     bool together = false;
-    std::array<char, 4096> part{};
+    std::array<char, 1024> part{};  // the stack may be small
     for (ssize_t got; !together && (got = ::read(file, part.data(), part.size())) > 0;) {
       for (ssize_t i = 0; i < got && !together; ++i) {
         together = take(part[static_cast<std::size_t>(i)]) && has(one) && has(other);
@@ -86,6 +87,7 @@ constinit thread_local bool holds_allocator = false;  // for ever: nothing unloc
 }  // namespace
 
 bool was_abandoned(const void* entering) noexcept {
+  if (own_stack::holds(entering)) return false;  // what runs there is a part of the marked call
   const KeptErrno kept;
   const Uncancelled uncancelled;
   const std::uintptr_t mark = guard_mark;
@@ -93,6 +95,7 @@ bool was_abandoned(const void* entering) noexcept {
   if (!Mappings().hold_both(mark, stack_address(entering))) return false;
   holds_allocator = !allocator_is_open();
   if (holds_allocator) return false;
+  own_stack::abandon();
   guard_mark = 0;
   return true;
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "allocator/ground/fault.h"
+#include "allocator/ground/own_stack.h"
 #include "allocator/ground/uncancelled.h"
 #include "interpose/call/deferred_frees.h"
 #include "interpose/driver/profiler.h"
@@ -105,35 +106,38 @@ void handle_forks(Profiler& profiler) noexcept {
   }
 }
 
-}  // namespace
-
-void start_profiler() noexcept {
-  if (switched_off() || starting.test_and_set()) return;
+void start() noexcept {
   const Uncancelled uncancelled;
   if (!driver_is_complete()) {
     say("this driver lacks functions of CUDA 11.8; the program runs unrecorded");
     return;
   }
   start_counter_clock();
-  const Startup& start = startup();
+  const Startup& settings = startup();
   int driver_version = 0;
   real().cuDriverGetVersion(&driver_version);
-  Parts* const parts = make_parts(start.options, driver_version);
+  Parts* const parts = make_parts(settings.options, driver_version);
   if (parts == nullptr) {
     say("not enough memory to start; the program runs unrecorded");
     return;
   }
-  for (const std::string& problem : start.problems) say(problem.c_str());
+  for (const std::string& problem : settings.problems) say(problem.c_str());
   Recorder& recorder = parts->profiler.recorder();
-  open_stacks_of(start.options, recorder);
+  open_stacks_of(settings.options, recorder);
   warn_of_other_dlsym(recorder);
   warn_of_missing_functions(recorder, driver_version);
   deferred_frees::register_with_guard();
   parts->reports.begin();
   parts->profiler.activate();
   handle_forks(parts->profiler);
-  if (start.options.cupti) cupti::start(recorder, parts->profiler.allocator(), driver_version);
+  if (settings.options.cupti) cupti::start(recorder, parts->profiler.allocator(), driver_version);
   parts->reports.listen();
+}
+
+}  // namespace
+
+void start_profiler() noexcept {
+  if (!switched_off() && !starting.test_and_set()) own_stack::run([] { start(); });
 }
 
 }  // namespace vramscope

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "allocator/ground/own_stack.h"
 #include "allocator/ground/uncancelled.h"
 #include "interpose/ground/message.h"
 #include "interpose/life/signals.h"
@@ -58,7 +59,7 @@ void Triggers::start(int signal) noexcept {
 void Triggers::report_and_wait(const char* trigger) noexcept {
   if (!has_thread_ || helper_.load(std::memory_order_relaxed) == gettid()) {
     const Uncancelled uncancelled;
-    callbacks_.write_report(callbacks_.context, trigger, writing_);
+    own_stack::run([&] { callbacks_.write_report(callbacks_.context, trigger, writing_); });
     return;
   }
   const std::unique_lock only(one_waiter_, std::chrono::nanoseconds(kLockLimitNs));

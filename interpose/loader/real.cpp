@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "allocator/ground/own_stack.h"
 #include "interpose/loader/loader.h"
 
 namespace vramscope {
@@ -79,11 +80,15 @@ void load_real(void* handle) noexcept {
 // The driver stays mapped from then on (NODELETE): our pointers into it must not dangle when the
 // program closes it, as ffmpeg does.
 bool find_mapped_driver(const char* file) noexcept {
-  void* handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
-  if (handle == nullptr) return false;
-  load_real(handle);
-  dlclose(handle);
-  return true;
+  bool found = false;
+  own_stack::run([&] {
+    void* handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+    if (handle == nullptr) return;
+    load_real(handle);
+    dlclose(handle);
+    found = true;
+  });
+  return found;
 }
 
 }  // namespace vramscope

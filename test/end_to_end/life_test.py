@@ -166,8 +166,10 @@ class Life(harness.Case):
     def test_a_program_without_cuda_prints_nothing_and_writes_nothing(self):
         outcome = self.run_program(["/bin/true"], "cache")
         self.assertEqual((0, "", "", []), (*outcome.behaviour(), outcome.stderr, outcome.reports))
+        native = self.run_program([harness.program("no_cuda")])
         outcome = self.run_program([harness.program("no_cuda")], "cache")
-        self.assertEqual((4, "default handler: 1\nthreads: 1\n"), outcome.behaviour())
+        self.assertEqual((4, native.stdout, ""), (*outcome.behaviour(), outcome.stderr))
+        self.assertIn("default handler: 1\nthreads: 1\n", native.stdout)
         self.assertEqual([], outcome.reports)
 
     def test_reports_are_for_the_owner_only_and_leave_nothing_else(self):

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/reporter/stack_library.h"
 
+#include "allocator/ground/own_stack.h"
+
 namespace vramscope {
 
 StackMethod open_library_stacks(StackMethod wanted, std::size_t max_depth, DlsymFunction lookup) {
@@ -9,5 +11,9 @@ StackMethod open_library_stacks(StackMethod wanted, std::size_t max_depth, Dlsym
 }
 
 void library_capture(Stack& stack) { capture(stack); }
+
+void library_capture_elsewhere(Stack& stack) {
+  own_stack::run([&stack] { capture(stack); });
+}
 
 }  // namespace vramscope

@@ -10,5 +10,7 @@ namespace vramscope {
                                                                std::size_t max_depth,
                                                                DlsymFunction lookup);
 [[gnu::visibility("default")]] void library_capture(Stack& stack);
+// The same from the thread's stack of ours.
+[[gnu::visibility("default")]] void library_capture_elsewhere(Stack& stack);
 
 }  // namespace vramscope

@@ -82,6 +82,17 @@ TEST_P(Capture, GivesEqualStacksForEqualCalls) {
   EXPECT_TRUE(std::ranges::equal(stacks[0].view(), stacks[1].view()));
 }
 
+TEST_P(Capture, IsTheSameFromAStackOfOurs) {
+  Stack stack;
+  library_capture(stack);
+  Stack elsewhere;
+  library_capture_elsewhere(elsewhere);
+
+  EXPECT_GT(stack.depth, 1U);
+  EXPECT_NE(stack.frames[0], elsewhere.frames[0]);  // two calls in this very function
+  EXPECT_TRUE(std::ranges::equal(stack.view().subspan(1), elsewhere.view().subspan(1)));
+}
+
 TEST_P(Capture, WorksInEveryThread) {
   std::vector<Stack> stacks(8);
   std::vector<std::thread> threads;

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/own_stack.h"
 #include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/own_text.h"
 #include "reporter/record/stack/tamed_calls.h"
@@ -19,7 +20,7 @@ namespace {
 
 // Room for our own frames, which are walked first and dropped.
 constexpr std::size_t kOwnFrames = 16;
-constexpr std::size_t kUsualOwnFrames = 6;  // for those who want little and pay by the frame
+constexpr std::size_t kUsualOwnFrames = 9;  // for those who want little and pay by the frame
 using Addresses = std::array<std::uintptr_t, kMaxFrames + kOwnFrames>;
 
 using Backtrace = int (*)(void** addresses, int size);
@@ -194,7 +195,8 @@ __attribute__((noinline)) void capture(Stack& stack, std::size_t most) noexcept 
   if (!with_native && !with_python) return;
   const KeptErrno kept;
   if (with_native) {
-    capture_native(stack, static_cast<const Frame*>(__builtin_frame_address(0)), most);
+    const void* const frame = own_stack::program_frame(__builtin_frame_address(0));
+    capture_native(stack, static_cast<const Frame*>(frame), most);
   }
   if (with_python) add_python(stack, stacks.max_depth);
 }
