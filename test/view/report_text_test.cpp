@@ -89,8 +89,11 @@ TEST(ReportText, MeasuresALimitedDeviceByItsLimit) {
 
 TEST(ReportText, OfManyDevicesHasALineForEach) {
   Report report = sample_report();
-  report.devices[1] = report.devices[0];
-  report.devices.push_back(report.devices[0]);
+  for (std::uint16_t index : {1, 2}) {
+    report.devices.resize(std::max<std::size_t>(report.devices.size(), index + 1));
+    report.devices[index] = report.devices[0];
+    report.devices[index].facts.index = index;
+  }
 
   const std::string text = screen(report);
 
@@ -100,6 +103,54 @@ TEST(ReportText, OfManyDevicesHasALineForEach) {
 
 TEST(ReportText, OfAProgramWithoutAllocationsIsShort) {
   EXPECT_TRUE(has(screen(Report{}), "No device memory was allocated."));
+}
+
+// 1 GiB of cuMemCreate, and pools: no counter of memory_stats knows of them.
+Report of_other_kinds() {
+  Report report = sample_report();
+  report.devices[0].used = false;
+  report.kinds = {{.kind = Kind::physical,
+                   .device = 0,
+                   .current_bytes = 0,
+                   .peak_bytes = std::uint64_t{1} << 30,
+                   .allocations = 1,
+                   .frees = 1},
+                  {.kind = Kind::stream_ordered,
+                   .device = 0,
+                   .current_bytes = std::uint64_t{32} << 20,
+                   .peak_bytes = std::uint64_t{2} << 30,
+                   .allocations = 5,
+                   .frees = 4}};
+  return report;
+}
+
+TEST(ReportText, CountsMemoryThatComesPastTheCacheToItsGpu) {
+  const std::string text = screen(of_other_kinds());
+
+  EXPECT_TRUE(has(text, R"(
+GPU 0  NVIDIA H200
+  async      peak  2.00 GiB  [#.......................]  1.6 % of 128 GiB, now 32.0 MiB, 5 calls
+  physical   peak  1.00 GiB  [#.......................]  0.8 % of 128 GiB, now 0 B, 1 call
+)")) << text;
+  EXPECT_FALSE(has(text, "No device memory"));
+  EXPECT_FALSE(has(text, "reserved "));
+}
+
+TEST(ReportText, CountsItWhereThereArePlainAllocationsToo) {
+  Report report = of_other_kinds();
+  report.devices[0].used = true;
+  EXPECT_TRUE(has(screen(report), "\n  physical   peak  1.00 GiB  ["));
+
+  report.devices[1] = report.devices[0];
+  report.devices[1].facts.index = 1;
+  EXPECT_TRUE(has(screen(report), "\n  GPU 0  physical   peak  1.00 GiB  ["));
+}
+
+TEST(ReportText, CountsItOnAGpuOfWhichNothingElseIsKnown) {
+  Report report = of_other_kinds();
+  report.devices.clear();
+
+  EXPECT_TRUE(has(screen(report), "\nGPU 0\n  async      peak  2.00 GiB, now 32.0 MiB, 5 calls\n"));
 }
 
 TEST(ReportText, TellsWhatCachedPinnedMemorySaved) {
@@ -118,6 +169,7 @@ TEST(ReportText, TellsWhatCachedPinnedMemorySaved) {
 TEST(ReportText, FitsOneScreen) {
   Report report = sample_report();
   report.devices[1] = report.devices[0];
+  report.devices[1].facts.index = 1;
   for (int i = 0; i < 40; ++i) {
     report.sites.push_back(report.sites[1]);
     report.warnings.emplace_back(300, 'w');

@@ -64,6 +64,23 @@ TEST(Run, TheSummaryNamesTheNextCommand) {
                           "next: vramscope report 'my report.json'"}));
 }
 
+TEST(Run, TheSummaryCountsMemoryOfEachKind) {
+  Report report = sample_report();
+  report.kinds.push_back({.kind = Kind::physical,
+                          .device = 0,
+                          .peak_bytes = std::uint64_t{1} << 30,
+                          .allocations = 1});
+  EXPECT_EQ(summary({"r.json", report}, 0)[0],
+            "GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB), 1 physical allocation, "
+            "peak 1.00 GiB");
+
+  report.devices[0].used = false;
+  EXPECT_EQ(summary({"r.json", report}, 0)[0], "GPU 0: 1 physical allocation, peak 1.00 GiB");
+
+  report.kinds.clear();
+  EXPECT_EQ(summary({"r.json", report}, 0)[0], "no device memory was allocated");
+}
+
 TEST(Run, TheSummaryNamesTheTrace) {
   Report report = sample_report();
   report.trace.path = "my.trace";

@@ -6,18 +6,13 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
 
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kBarCells = 24;
 constexpr std::size_t kWarningsShown = 3;
-constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
-
-std::uint64_t positive(std::int64_t value) {
-  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
-}
 
 std::string title(std::string_view text, const Page& page) {
   return "\n" + coloured(fitted(text, page.width), Colour::bold, page) + "\n";
@@ -66,98 +61,6 @@ std::string what_ran(const Report& report, const Page& page) {
   }
   return coloured(fitted(command_line(report, page), page.width), Colour::bold, page) + "\n" +
          line(who, page) + line(when, page);
-}
-
-std::string savings_text(const DeviceReport& device) {
-  const Savings saved = savings(device.timing);
-  if (saved.allocations == 0) return "no allocation succeeded";
-  std::string result = counted(saved.allocations, "allocation") + ", " +
-                       percent_text(saved.hits, saved.allocations) + " from the cache";
-  if (saved.driver_calls == 0) return result;
-  result += ": " + counted(saved.driver_calls, "driver call") + " saved";
-  if (saved.saved_ns != 0) result += ", about " + duration_text(saved.saved_ns) + " (estimated)";
-  return result;
-}
-
-// "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
-std::string level_line(const std::string& name, const Stat& stat, std::uint64_t whole,
-                       const Page& page) {
-  const std::uint64_t peak = positive(stat.peak);
-  std::string bytes = bytes_text(stat.peak);
-  bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
-  std::string result = name + "  peak " + bytes;
-  if (whole != 0) {
-    result += "  [" + bar(peak, whole, kBarCells, page) + "]  " + percent_text(peak, whole) +
-              " of " + bytes_text(whole);
-  }
-  return line(result + ", now " + bytes_text(stat.current), page);
-}
-
-// As the program saw it.
-std::uint64_t capacity(const DeviceReport& device) {
-  const DeviceFacts& facts = device.facts;
-  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
-  return is_limited ? facts.limit_bytes : facts.total_bytes;
-}
-
-std::string device_in_full(const DeviceReport& device, const Page& page) {
-  const DeviceStatistics& stats = device.statistics;
-  std::string result =
-      title("GPU " + std::to_string(device.facts.index) + "  " + printable(device.facts.name, page),
-            page);
-  const std::uint64_t size = capacity(device);
-  result += level_line("reserved ", stats.reserved_bytes.all, size, page);
-  result += level_line("allocated", stats.allocated_bytes.all, size, page);
-  if (device.facts.limit_bytes != 0) {
-    result += line("limited to " + bytes_text(device.facts.limit_bytes) + " of " +
-                       bytes_text(device.facts.total_bytes) + ": " +
-                       counted(device.facts.limit_refusals, "request") + " refused",
-                   page);
-  }
-  result += line(savings_text(device), page);
-  if (stats.num_ooms != 0 || stats.num_alloc_retries != 0) {
-    const std::string trouble =
-        "out of memory " + counted(static_cast<std::uint64_t>(stats.num_ooms), "time") +
-        "; cache emptied to retry " +
-        counted(static_cast<std::uint64_t>(stats.num_alloc_retries), "time");
-    result += "  " + coloured(trouble, Colour::red, page) + "\n";
-  }
-  return result;
-}
-
-std::string devices_in_brief(const std::vector<const DeviceReport*>& devices, const Page& page) {
-  using enum Table::Align;
-  Table table({{"GPU", right},
-               {"RESERVED PEAK", right},
-               {"OF CAPACITY", right},
-               {"", left},
-               {"ALLOCATED PEAK", right},
-               {"ALLOCATIONS", right},
-               {"HITS", right},
-               {"OOM", right}});
-  for (const DeviceReport* device : devices) {
-    const DeviceStatistics& stats = device->statistics;
-    const Savings saved = savings(device->timing);
-    const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
-    table.add({std::to_string(device->facts.index), bytes_text(peak),
-               percent_text(peak, capacity(*device)),
-               bar(peak, capacity(*device), kBarCells / 2, page),
-               bytes_text(stats.allocated_bytes.all.peak), count_text(saved.allocations),
-               percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
-  }
-  return title(std::to_string(devices.size()) + " GPUs", page) + table.text(page);
-}
-
-std::string devices_text(const Report& report, const Page& page) {
-  std::vector<const DeviceReport*> used;
-  for (const DeviceReport& device : report.devices) {
-    if (device.used) used.push_back(&device);
-  }
-  if (used.empty()) return "\n  No device memory was allocated.\n";
-  if (used.size() > kDevicesInFull) return devices_in_brief(used, page);
-  std::string result;
-  for (const DeviceReport* device : used) result += device_in_full(*device, page);
-  return result;
 }
 
 std::string sites_text(const std::string& heading, const std::vector<Share>& shares,
@@ -230,7 +133,7 @@ std::string time_of_calls(const std::string& name, const Duration& time) {
 std::string other_memory(const Report& report, const Page& page) {
   std::string result;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    if (static_cast<Kind>(kind) == Kind::device) continue;  // it has a section of its own
+    if (takes_device_memory(static_cast<Kind>(kind))) continue;  // with its device
     result += kind_line(report, static_cast<Kind>(kind), page);
   }
   if (result.empty()) return "";

@@ -20,6 +20,7 @@
 #include "reporter/view/outside/note_file.h"
 #include "reporter/view/outside/nvml.h"
 #include "reporter/view/outside/preset.h"
+#include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -259,15 +260,7 @@ std::string seen_from(const std::string& folder, const std::string& path) {
 }
 
 std::vector<std::string> summary(const WrittenReport& written, std::size_t others) {
-  std::string recorded;
-  for (const DeviceReport& device : written.report.devices) {
-    if (!device.used) continue;
-    recorded += (recorded.empty() ? "GPU " : "; GPU ") + std::to_string(device.facts.index) + ": " +
-                counted(static_cast<std::uint64_t>(device.statistics.allocation.all.allocated),
-                        "allocation") +
-                ", peak " + bytes_text(device.statistics.allocated_bytes.all.peak) + " (reserved " +
-                bytes_text(device.statistics.reserved_bytes.all.peak) + ")";
-  }
+  std::string recorded = devices_line(written.report);
   if (recorded.empty()) recorded = "no device memory was allocated";
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";

@@ -1,0 +1,212 @@
+// What each GPU held, as the screen of a report shows it.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/device_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kBarCells = 24;
+constexpr std::size_t kNameCells = 9;      // of a level's name: "allocated"
+constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
+
+std::uint64_t positive(std::int64_t value) {
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+std::string title(std::string_view text, const Page& page) {
+  return "\n" + coloured(fitted(text, page.width), Colour::bold, page) + "\n";
+}
+
+std::string line(const std::string& text, const Page& page) {
+  return fitted("  " + text, page.width) + "\n";
+}
+
+// A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
+struct UsedDevice {
+  std::uint16_t index = 0;
+  const DeviceReport* report = nullptr;  // nullptr: nothing else is known of it
+  std::vector<KindFacts> others = {};    // the highest peak first
+};
+
+UsedDevice& device_of(std::vector<UsedDevice>& devices, std::uint16_t index) {
+  for (UsedDevice& device : devices) {
+    if (device.index == index) return device;
+  }
+  return devices.emplace_back(UsedDevice{.index = index});
+}
+
+std::vector<UsedDevice> used_devices(const Report& report) {
+  std::vector<UsedDevice> result;
+  for (const DeviceReport& device : report.devices) {
+    device_of(result, device.facts.index).report = &device;
+  }
+  for (const KindFacts& kind : report.kinds) {
+    const bool counts = takes_device_memory(kind.kind) && kind.kind != Kind::device &&
+                        (kind.allocations != 0 || kind.peak_bytes != 0);
+    if (counts) device_of(result, kind.device).others.push_back(kind);
+  }
+  std::erase_if(result, [](const UsedDevice& device) {
+    return device.others.empty() && !device.report->used;
+  });
+  for (UsedDevice& device : result) {
+    std::stable_sort(device.others.begin(), device.others.end(),
+                     [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
+  }
+  return result;
+}
+
+std::string savings_text(const DeviceReport& device) {
+  const Savings saved = savings(device.timing);
+  if (saved.allocations == 0) return "no allocation succeeded";
+  std::string result = counted(saved.allocations, "allocation") + ", " +
+                       percent_text(saved.hits, saved.allocations) + " from the cache";
+  if (saved.driver_calls == 0) return result;
+  result += ": " + counted(saved.driver_calls, "driver call") + " saved";
+  if (saved.saved_ns != 0) result += ", about " + duration_text(saved.saved_ns) + " (estimated)";
+  return result;
+}
+
+// "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
+std::string level_text(std::string name, std::uint64_t peak, std::int64_t now, std::uint64_t whole,
+                       const Page& page) {
+  name.resize(std::max(name.size(), kNameCells), ' ');
+  std::string bytes = bytes_text(static_cast<std::int64_t>(peak));
+  bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
+  std::string result = name + "  peak " + bytes;
+  if (whole != 0) {
+    result += "  [" + bar(peak, whole, kBarCells, page) + "]  " + percent_text(peak, whole) +
+              " of " + bytes_text(static_cast<std::int64_t>(whole));
+  }
+  return result + ", now " + bytes_text(now);
+}
+
+// As the program saw it; 0: unknown.
+std::uint64_t capacity(const UsedDevice& device) {
+  if (device.report == nullptr) return 0;
+  const DeviceFacts& facts = device.report->facts;
+  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
+  return is_limited ? facts.limit_bytes : facts.total_bytes;
+}
+
+std::string other_kinds(const UsedDevice& device, const Page& page) {
+  std::string result;
+  for (const KindFacts& kind : device.others) {
+    result +=
+        line(level_text(kind_text(kind.kind), kind.peak_bytes,
+                        static_cast<std::int64_t>(kind.current_bytes), capacity(device), page) +
+                 ", " + counted(kind.allocations, "call"),
+             page);
+  }
+  return result;
+}
+
+std::string plain_memory(const DeviceReport& device, std::uint64_t size, const Page& page) {
+  const DeviceStatistics& stats = device.statistics;
+  const auto level = [&](const char* name, const Stat& stat) {
+    return line(level_text(name, positive(stat.peak), stat.current, size, page), page);
+  };
+  std::string result = level("reserved", stats.reserved_bytes.all);
+  result += level("allocated", stats.allocated_bytes.all);
+  result += line(savings_text(device), page);
+  if (stats.num_ooms != 0 || stats.num_alloc_retries != 0) {
+    const std::string trouble =
+        "out of memory " + counted(static_cast<std::uint64_t>(stats.num_ooms), "time") +
+        "; cache emptied to retry " +
+        counted(static_cast<std::uint64_t>(stats.num_alloc_retries), "time");
+    result += "  " + coloured(trouble, Colour::red, page) + "\n";
+  }
+  return result;
+}
+
+std::string limit_text(const DeviceFacts& facts, const Page& page) {
+  if (facts.limit_bytes == 0) return "";
+  return line("limited to " + bytes_text(facts.limit_bytes) + " of " +
+                  bytes_text(facts.total_bytes) + ": " + counted(facts.limit_refusals, "request") +
+                  " refused",
+              page);
+}
+
+std::string device_in_full(const UsedDevice& device, const Page& page) {
+  const DeviceReport* const report = device.report;
+  std::string heading = "GPU " + std::to_string(device.index);
+  if (report != nullptr) heading += "  " + printable(report->facts.name, page);
+  std::string result = title(heading, page);
+  if (report != nullptr && report->used) result += plain_memory(*report, capacity(device), page);
+  result += other_kinds(device, page);
+  if (report != nullptr) result += limit_text(report->facts, page);
+  return result;
+}
+
+std::string devices_in_brief(const std::vector<UsedDevice>& devices, const Page& page) {
+  using enum Table::Align;
+  Table table({{"GPU", right},
+               {"RESERVED PEAK", right},
+               {"OF CAPACITY", right},
+               {"", left},
+               {"ALLOCATED PEAK", right},
+               {"ALLOCATIONS", right},
+               {"HITS", right},
+               {"OOM", right}});
+  std::string others;
+  for (const UsedDevice& device : devices) {
+    for (const KindFacts& kind : device.others) {
+      others += line(
+          "GPU " + std::to_string(device.index) + "  " +
+              level_text(kind_text(kind.kind), kind.peak_bytes,
+                         static_cast<std::int64_t>(kind.current_bytes), capacity(device), page),
+          page);
+    }
+    if (device.report == nullptr || !device.report->used) continue;
+    const DeviceStatistics& stats = device.report->statistics;
+    const Savings saved = savings(device.report->timing);
+    const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
+    table.add({std::to_string(device.index), bytes_text(peak), percent_text(peak, capacity(device)),
+               bar(peak, capacity(device), kBarCells / 2, page),
+               bytes_text(stats.allocated_bytes.all.peak), count_text(saved.allocations),
+               percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
+  }
+  std::string result = title(std::to_string(devices.size()) + " GPUs", page);
+  return result + (table.empty() ? "" : table.text(page)) + others;
+}
+
+// "34 allocations, peak 183 MiB (reserved 190 MiB)".
+std::string plain_line(const DeviceReport& device) {
+  const DeviceStatistics& stats = device.statistics;
+  const auto count = static_cast<std::uint64_t>(stats.allocation.all.allocated);
+  return counted(count, "allocation") + ", peak " + bytes_text(stats.allocated_bytes.all.peak) +
+         " (reserved " + bytes_text(stats.reserved_bytes.all.peak) + ")";
+}
+
+}  // namespace
+
+std::string devices_text(const Report& report, const Page& page) {
+  const std::vector<UsedDevice> used = used_devices(report);
+  if (used.empty()) return "\n  No device memory was allocated.\n";
+  if (used.size() > kDevicesInFull) return devices_in_brief(used, page);
+  std::string result;
+  for (const UsedDevice& device : used) result += device_in_full(device, page);
+  return result;
+}
+
+std::string devices_line(const Report& report) {
+  std::string result;
+  for (const UsedDevice& device : used_devices(report)) {
+    std::string held;
+    if (device.report != nullptr && device.report->used) held = plain_line(*device.report);
+    for (const KindFacts& kind : device.others) {
+      held += (held.empty() ? "" : ", ") +
+              counted(kind.allocations, kind_text(kind.kind) + " allocation") + ", peak " +
+              bytes_text(static_cast<std::int64_t>(kind.peak_bytes));
+    }
+    result += (result.empty() ? "GPU " : "; GPU ") + std::to_string(device.index) + ": " + held;
+  }
+  return result;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,22 @@
+// What each GPU held, as the screen of a report shows it: levels beside the capacity, what the
+// cache served, and the memory that comes past the cache (managed, stream-ordered, virtual, arrays,
+// graphs). SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+
+struct Report;
+
+// One section for each GPU that held memory, or a table when there are several; ends with a
+// newline.
+[[nodiscard]] std::string devices_text(const Report& report, const Page& page);
+
+// The same on one line: "GPU 0: 34 allocations, peak 183 MiB (reserved 190 MiB), physical peak 1.00
+// GiB; GPU 1: ...".
+[[nodiscard]] std::string devices_line(const Report& report);
+
+}  // namespace vramscope
