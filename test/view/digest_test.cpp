@@ -22,6 +22,20 @@ TEST(Digest, SharesOfThePeakAreLargestFirst) {
   EXPECT_EQ(shares[2].whole, 64 * kMiB);
 }
 
+TEST(Digest, WhatIsAliveIsAShareOfEverything) {
+  Report report = sample_report();
+  SitePart pinned = report.sites[2].parts[0];
+  pinned.totals.live_bytes = 12 * kMiB;
+  pinned.totals.live_count = 1;
+  report.sites[2].parts[0] = pinned;
+
+  const std::vector<Share> shares = shares_alive(report);
+
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares[0].whole, 16 * kMiB);
+  EXPECT_EQ(shares[1].whole, 16 * kMiB);
+}
+
 TEST(Digest, OnlyWhatIsAllocatedIsAlive) {
   const std::vector<Share> shares = shares_alive(sample_report());
 

@@ -31,6 +31,8 @@ DeviceReport used_device() {
   device.statistics.allocation.all = {.current = 2, .peak = 30, .allocated = 1000, .freed = 998};
   device.statistics.allocated_bytes.all = {
       .current = 4 << 20, .peak = 768 << 20, .allocated = 1LL << 40, .freed = 1LL << 40};
+  device.statistics.requested_bytes.all = {
+      .current = 4 << 20, .peak = 760 << 20, .allocated = 1LL << 40, .freed = 1LL << 40};
   device.statistics.reserved_bytes.all = {
       .current = 1 << 30, .peak = 1 << 30, .allocated = 1 << 30, .freed = 0};
   device.timing.alloc_hit = duration(990, 990 * 100, 400);

@@ -12,11 +12,19 @@
 namespace vramscope {
 namespace {
 
-// The largest first, each with the whole that it is a share of.
-void order(std::vector<Share>& shares) {
+void set_whole_of_each_memory(std::vector<Share>& shares) {
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
   for (const Share& share : shares) whole[{share.kind, share.device}] += share.bytes;
   for (Share& share : shares) share.whole = whole[{share.kind, share.device}];
+}
+
+void set_whole_of_all(std::vector<Share>& shares) {
+  std::uint64_t whole = 0;
+  for (const Share& share : shares) whole += share.bytes;
+  for (Share& share : shares) share.whole = whole;
+}
+
+void put_largest_first(std::vector<Share>& shares) {
   std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
     return std::tie(b.bytes, b.count, a.site, a.kind, a.device) <
            std::tie(a.bytes, a.count, b.site, b.kind, b.device);
@@ -34,7 +42,6 @@ std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes
       result.push_back({i, part.kind, part.device, totals.*bytes, totals.*count, /*whole=*/0});
     }
   }
-  order(result);
   return result;
 }
 
@@ -80,7 +87,10 @@ std::string sampling_text(const Report& report) {
 }
 
 std::vector<Share> shares_of_peak(const Report& report) {
-  return shares(report, &SiteTotals::peak_bytes, &SiteTotals::peak_count);
+  std::vector<Share> peak = shares(report, &SiteTotals::peak_bytes, &SiteTotals::peak_count);
+  set_whole_of_each_memory(peak);
+  put_largest_first(peak);
+  return peak;
 }
 
 // What the program freed stays with its site until it can be handed out again, which after the last
@@ -90,7 +100,6 @@ std::vector<Share> shares_alive(const Report& report) {
   PendingShares pending;
   for (const DeviceReport& device : report.devices) add_pending(device.segments, pending);
   add_pending(report.host.segments, pending);
-  if (pending.empty()) return alive;
   for (Share& share : alive) {
     const PendingShare freed = pending[{share.site, share.kind, share.device}];
     const SitePart* const part = part_of(report, share);
@@ -99,7 +108,8 @@ std::vector<Share> shares_alive(const Report& report) {
     share.count -= std::min(share.count, scaled(freed.count, all.live_count, share.count));
   }
   std::erase_if(alive, [](const Share& share) { return share.bytes == 0 && share.count == 0; });
-  order(alive);
+  set_whole_of_all(alive);
+  put_largest_first(alive);
   return alive;
 }
 
@@ -126,7 +136,7 @@ std::string kind_text(Kind kind) {
     case Kind::stream_ordered:
       return "async";
     case Kind::address_range:
-      return "reserved";
+      return "addresses";
     default:
       return std::string(kKindNames[static_cast<std::size_t>(kind)]);
   }
@@ -136,7 +146,8 @@ Savings savings(const Timing& timing) {
   Savings result;
   result.hits = timing.alloc_hit.count;
   result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
-  result.driver_calls = timing.alloc_hit.count + timing.free_hit.count;
+  result.kept_frees = timing.free_hit.count;
+  result.driver_calls = result.hits + result.kept_frees;
   result.estimated = timing.alloc_driver.count != 0;
   if (!result.estimated) return result;
   const double mean_ns = static_cast<double>(timing.alloc_driver.total_ns) /

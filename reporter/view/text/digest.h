@@ -19,7 +19,7 @@ struct Share {
   std::uint16_t device = 0;
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
-  std::uint64_t whole = 0;  // of all sites, same kind and device
+  std::uint64_t whole = 0;  // that it is a share of
 };
 
 // What a part or a site holds; where stacks were sampled, the estimate.
@@ -32,14 +32,16 @@ struct Share {
 // "estimates from one stack in 512 KiB"; "" when all stacks were taken.
 [[nodiscard]] std::string sampling_text(const Report& report);
 
-// By bytes, the largest first; empty shares are left out.
+// By bytes, the largest first; empty shares are left out. The peaks of two kinds or devices are of
+// different instants: a share of the peak is one of its own kind and device's; what is alive is of
+// one instant, and a share of it one of everything.
 [[nodiscard]] std::vector<Share> shares_of_peak(const Report& report);
 [[nodiscard]] std::vector<Share> shares_alive(const Report& report);
 
 // Kinds that hold memory, the highest peak first.
 [[nodiscard]] std::vector<KindFacts> kinds_by_peak(const Report& report);
 
-// "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "registered".
+// "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "addresses" (an address range).
 [[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);
 [[nodiscard]] std::string kind_text(Kind kind);
 
@@ -48,6 +50,7 @@ struct Share {
 struct Savings {
   std::uint64_t allocations = 0;
   std::uint64_t hits = 0;
+  std::uint64_t kept_frees = 0;    // which gave nothing back to the driver
   std::uint64_t driver_calls = 0;  // not made: allocations and frees
   std::uint64_t saved_ns = 0;
   bool estimated = false;  // false: no allocation went to the driver, so nothing to compare with

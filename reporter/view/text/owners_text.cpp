@@ -83,7 +83,7 @@ std::string requests_text(const Report& report, const Page& page, std::size_t mo
                printable(entry.owner, page)});
   }
   if (table.empty()) return "Nothing was allocated.\n";
-  std::string result = heading("Who asked", page) + table.text(page);
+  std::string result = heading("Who asked, requested bytes", page) + table.text(page);
   if (shown < entries.size()) {
     result += "  and " + std::to_string(entries.size() - shown) + " more\n";
   }
@@ -176,7 +176,7 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, std::si
   if (shown < entries.size()) {
     result += "  and " + std::to_string(entries.size() - shown) + " more\n";
   }
-  return result;
+  return result + "\n  Requested bytes. AT PEAK: when that memory held most.\n";
 }
 
 std::string axis_json(const Report& report, Axis axis, std::size_t most) {

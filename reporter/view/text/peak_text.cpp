@@ -54,6 +54,16 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis, co
   return fitted("  " + std::string(title) + result, page.width) + "\n";
 }
 
+// What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved)".
+std::string rounded(const Report& report, const KindFacts& kind) {
+  for (const DeviceReport& device : report.devices) {
+    if (kind.kind != Kind::device || device.facts.index != kind.device || !device.used) continue;
+    return " (" + bytes_text(device.statistics.allocated_bytes.all.peak) + " allocated, " +
+           bytes_text(device.statistics.reserved_bytes.all.peak) + " reserved)";
+  }
+  return "";
+}
+
 std::string who_made_it(const Report& report, const KindFacts& kind, const NameFrame& name,
                         const Page& page) {
   std::string result = "reached after " + duration_text(kind.peak_ns);
@@ -72,7 +82,8 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
                          const Page& page, std::size_t most) {
   using enum Table::Align;
   const std::string title = memory_text(kind.kind, kind.device) + ": peak " +
-                            bytes_text(kind.peak_bytes) + ", now " + bytes_text(kind.current_bytes);
+                            bytes_text(kind.peak_bytes) + " requested" + rounded(report, kind) +
+                            ", now " + bytes_text(kind.current_bytes);
   std::string result = coloured(fitted(title, page.width), Colour::bold, page) + "\n";
   result += who_made_it(report, kind, name, page);
   result += axis_line(report, kind, Axis::owner, "owners   ", page);
@@ -80,7 +91,7 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
   result += axis_line(report, kind, Axis::stream, "streams  ", page);
   result += axis_line(report, kind, Axis::range, "ranges   ", page);
   const std::vector<Share> shares = shares_of(report, kind);
-  Table table({{"BYTES", right}, {"SHARE", right}, {"COUNT", right}, {"LIVE THEN", left}});
+  Table table({{"REQUESTED", right}, {"SHARE", right}, {"COUNT", right}, {"LIVE THEN", left}});
   std::string written;  // last
   const std::size_t shown = rows_shown(shares.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {

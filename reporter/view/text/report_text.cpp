@@ -3,6 +3,7 @@
 #include "reporter/view/text/report_text.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -63,34 +64,80 @@ std::string what_ran(const Report& report, const Page& page) {
          line(who, page) + line(when, page);
 }
 
-std::string sites_text(const std::string& heading, const std::vector<Share>& shares,
+// "GPU 0, 183 MiB", above the rows that are shares of it.
+std::string whole_text(const Share& share) {
+  return memory_text(share.kind, share.device) + ", " + bytes_text(share.whole);
+}
+
+// Shares of one memory one after the other, in the order of their largest.
+std::vector<Share> by_memory(std::vector<Share> shares) {
+  std::map<std::pair<Kind, std::uint16_t>, std::size_t> first;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    first.try_emplace({shares[i].kind, shares[i].device}, i);
+  }
+  std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
+    return first.at({a.kind, a.device}) < first.at({b.kind, b.device});
+  });
+  return shares;
+}
+
+std::string with_note(const std::string& heading, const Report& report) {
+  const std::string estimates = sampling_text(report);
+  return estimates.empty() ? heading : heading + " (" + estimates + ")";
+}
+
+std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const Page& page) {
+  if (shown >= shares.size()) return "";
+  std::uint64_t rest = 0;
+  for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
+  return line("and " + count_text(shares.size() - shown) + " more, " + bytes_text(rest), page);
+}
+
+// The shares of each memory add up to its own peak: they stand below its name.
+std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const Report& report,
+                       const NameFrame& name, const Page& page) {
+  if (shares.empty()) return "";
+  using enum Table::Align;
+  Table table({{"REQUESTED", right}, {"SHARE", right}, {"COUNT", right}, {"WHERE", left}});
+  const std::size_t shown = rows_shown(shares.size(), most);
+  std::string written;  // last
+  const std::string first = whole_text(shares.front());
+  std::string whole = first;
+  for (const Share& share :
+       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)})) {
+    if (whole != whole_text(share)) table.add_below(whole_text(share));
+    whole = whole_text(share);
+    CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
+    table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
+               count_text(share.count), printable(text(site), page)});
+    add_source_line(table, site, page, written);
+  }
+  return title(with_note("What made the peak: " + first, report), page) + table.text(page) +
+         rest_text(shares, shown, page);
+}
+
+std::string live_sites(const std::string& heading, const std::vector<Share>& shares,
                        std::size_t most, const Report& report, const NameFrame& name,
                        const Page& page) {
   if (shares.empty()) return "";
   using enum Table::Align;
-  Table table(
-      {{"BYTES", right}, {"SHARE", right}, {"COUNT", right}, {"MEMORY", left}, {"WHERE", left}});
+  Table table({{"REQUESTED", right},
+               {"SHARE", right},
+               {"COUNT", right},
+               {"MEMORY", left},
+               {"WHERE", left}});
   const std::size_t shown = rows_shown(shares.size(), most);
   std::string written;  // last
-  std::uint64_t rest = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
+  for (std::size_t i = 0; i < shown; ++i) {
     const Share& share = shares[i];
-    if (i >= shown) {
-      rest += share.bytes;
-      continue;
-    }
     const CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
     table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
                count_text(share.count), memory_text(share.kind, share.device),
                printable(text(site), page)});
     add_source_line(table, site, page, written);
   }
-  const std::string estimates = sampling_text(report);
-  const std::string note = estimates.empty() ? "" : " (" + estimates + ")";
-  std::string result = title(heading + note, page) + table.text(page);
-  if (shown == shares.size()) return result;
-  return result +
-         line("and " + count_text(shares.size() - shown) + " more, " + bytes_text(rest), page);
+  return title(with_note(heading, report), page) + table.text(page) +
+         rest_text(shares, shown, page);
 }
 
 std::string alive_heading(const Report& report, const std::vector<Share>& alive) {
@@ -119,8 +166,9 @@ std::string kind_line(const Report& report, Kind kind, const Page& page) {
   if (bytes.calls == 0) return "";
   std::string name = kind_text(kind);
   name.resize(std::max<std::size_t>(name.size(), 10), ' ');
+  const std::string no_memory = kind == Kind::address_range ? ": address space, not memory" : "";
   return line(name + "  peak " + bytes_text(bytes.peak) + ", now " + bytes_text(bytes.current) +
-                  ", " + counted(bytes.calls, "call"),
+                  ", " + counted(bytes.calls, "call") + no_memory,
               page);
 }
 
@@ -232,8 +280,8 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   const std::vector<Share> peak = shares_of_peak(report);
   const std::vector<Share> alive = shares_alive(report);
   return what_ran(report, page) + devices_text(report, page) +
-         sites_text("What made the peak", peak, most, report, name, page) +
-         sites_text(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
+         peak_sites(peak, most, report, name, page) +
+         live_sites(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +
          (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
          cupti_text(report, page) + warnings_text(report, page) + "\nNext: vramscope stats " +

@@ -144,7 +144,8 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
               " came from call sites beyond those that fit, and are not listed.\n";
   }
   return result +
-         "\n  TEMP: freed before the thread allocated again. LIFE: half of what was freed lived "
+         "\n  AT PEAK, NOW, TOTAL: requested bytes.\n"
+         "  TEMP: freed before the thread allocated again. LIFE: half of what was freed lived "
          "less.\n"
          "  GREW: intervals of the run over which its live bytes rose, since they last fell.\n";
 }
