@@ -156,7 +156,8 @@ Address CachingAllocator::Ladder::ask_backend(State& state, const Need& need, Ou
   out.has_sample = grant.total_bytes != 0;
   if (out.has_sample) {  // what it granted is awaited still, and so held
     const std::uint64_t used = grant.total_bytes - std::min(grant.free_bytes, grant.total_bytes);
-    const std::uint64_t held = state.accounts.capacity(need.where.device).held;
+    const DeviceCapacity now = state.accounts.capacity(need.where.device);
+    const std::uint64_t held = now.held + now.rounding + rest_of_pages(need.bytes);
     out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
   }
   return grant.address;

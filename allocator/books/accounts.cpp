@@ -101,6 +101,7 @@ void Accounts::segment_came(Place where, PoolClass pool, std::uint64_t bytes) {
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::increase);
   }
   devices_[where.device]->reserved += bytes;
+  uses_[where.device].rounding.add(where.kind, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::increase);
 }
 
@@ -108,6 +109,7 @@ void Accounts::segment_went(Place where, PoolClass pool, std::uint64_t bytes) {
   if (where.kind != Kind::device)
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::decrease);
   devices_[where.device]->reserved -= bytes;
+  uses_[where.device].rounding.remove(where.kind, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::decrease);
 }
 
@@ -115,6 +117,7 @@ void Accounts::segment_kept(Place where, PoolClass pool, std::uint64_t bytes) {
   if (where.kind != Kind::device)
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::take_back);
   devices_[where.device]->reserved += bytes;
+  uses_[where.device].rounding.add(where.kind, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::take_back);
 }
 
@@ -137,7 +140,10 @@ void Accounts::change_segments(DeviceAccount& device, PoolClass pool, std::uint6
 // A direct segment counts as one, but not against the limit on segments of ours.
 void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) uses_[where.device].direct += bytes;
+  if (takes_device_memory(where.kind)) {
+    uses_[where.device].direct += bytes;
+    uses_[where.device].rounding.add(where.kind, bytes);
+  }
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::increase);
   } else if (is_host(where.kind)) {
@@ -154,7 +160,10 @@ void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint6
 
 void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) uses_[where.device].direct -= bytes;
+  if (takes_device_memory(where.kind)) {
+    uses_[where.device].direct -= bytes;
+    uses_[where.device].rounding.remove(where.kind, bytes);
+  }
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::decrease);
   } else if (is_host(where.kind)) {
@@ -172,7 +181,8 @@ DeviceCapacity Accounts::capacity(std::uint16_t device) const {
   const DeviceAccount* ours = devices_[device].get();
   return {.limit = use.limit,
           .held = use.direct + use.promised + (ours ? ours->reserved + ours->awaited : 0),
-          .refusals = use.refusals};
+          .refusals = use.refusals,
+          .rounding = use.rounding.bytes()};
 }
 
 bool Accounts::has_capacity(std::uint16_t device, std::uint64_t bytes) const {

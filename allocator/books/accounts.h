@@ -13,6 +13,7 @@
 #include "allocator/books/device_counters.h"
 #include "allocator/books/ledger.h"
 #include "allocator/books/statistics.h"
+#include "allocator/ground/driver_pages.h"
 #include "allocator/ground/place.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
@@ -32,6 +33,7 @@ struct CapacityUse {
   std::uint64_t direct = 0;                  // bytes that the program got itself, of every kind
   std::uint64_t promised = 0;                // that it is about to get
   std::uint64_t refusals = 0;                // requests that found no room
+  PageRounding rounding;                     // of segments and of direct memory; not in the limit
 };
 
 // Where the blocks of one place are counted. Both stay while places come and go.

@@ -188,6 +188,18 @@ void Call::note_gone(const Outcome& gone) noexcept {
   note_outcome(event_, MemoryChange::went, gone);
 }
 
+// Memory came from the driver or went there: how much of the device is free is asked anew, now and
+// then, so that what others use is known as of about the last such call.
+void Call::renew_sample() noexcept {
+  const Place& place = event_.place;
+  const bool changed = event_.change != MemoryChange::none && event_.served != Served::hit;
+  if (!changed || !takes_device_memory(place.kind)) return;
+  if (!profiler_->backend().is_sample_old(place.device)) return;
+  const Contexts::Current current = profiler_->contexts().current();
+  const bool can_ask = current.code == CUDA_SUCCESS && current.place.device == place.device;
+  if (can_ask) profiler_->backend().renew_sample(place.device);
+}
+
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
@@ -195,6 +207,7 @@ CUresult Call::finish(CUresult code) noexcept {
   event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
   profiler_->recorder().record(event_);
   if (fault(Fault::double_record)) profiler_->recorder().record(event_);
+  renew_sample();
   return code;
 }
 

@@ -145,6 +145,8 @@ void CudaBackend::keep_sample(std::uint16_t device, std::size_t free_bytes,
   Sample& sample = samples_[device];
   sample.free_bytes.store(free_bytes, std::memory_order_relaxed);
   sample.total_bytes.store(total_bytes, std::memory_order_relaxed);
+  const bool is_first = sample.taken_ns.load(std::memory_order_relaxed) == 0;
+  sample.is_first.store(is_first, std::memory_order_relaxed);
   sample.taken_ns.store(now_ns(), std::memory_order_release);
 }
 
@@ -156,11 +158,24 @@ void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
   }
 }
 
+bool CudaBackend::is_sample_old(std::uint16_t device) const noexcept {
+  const Sample& sample = samples_[device];
+  return sample.is_first.load(std::memory_order_relaxed) ||
+         now_ns() - sample.taken_ns.load(std::memory_order_relaxed) >= kSampleEveryNs;
+}
+
+void CudaBackend::renew_sample(std::uint16_t device) noexcept {
+  if (captures_.any()) return;
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS) return;
+  note_free_memory(device, free_bytes, total_bytes);
+}
+
 // Who uses the rest of the device is told by the allocator, which knows how much is recorded: from
 // here its lock would be taken a second time.
 void CudaBackend::sample_free_memory(std::uint16_t device, Grant& grant) noexcept {
-  const std::uint64_t taken = samples_[device].taken_ns.load(std::memory_order_relaxed);
-  if (captures_.any() || now_ns() - taken < kSampleEveryNs) return;
+  if (captures_.any() || !is_sample_old(device)) return;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {

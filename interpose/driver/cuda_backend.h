@@ -45,6 +45,10 @@ class CudaBackend final : public Backend {
   // cuMemGetInfo answered this for the current context of `device`.
   void note_free_memory(std::uint16_t device, std::size_t free_bytes,
                         std::size_t total_bytes) noexcept;
+  // Asks the driver again, at most every 10 ms. On a thread of the program, in its own call that
+  // changed what is used, in a context of `device`; not while a stream is captured.
+  void renew_sample(std::uint16_t device) noexcept;
+  [[nodiscard]] bool is_sample_old(std::uint16_t device) const noexcept;
   [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
 
  private:
@@ -57,6 +61,7 @@ class CudaBackend final : public Backend {
     std::atomic<std::uint64_t> free_bytes{0};
     std::atomic<std::uint64_t> total_bytes{0};
     std::atomic<std::uint64_t> taken_ns{0};
+    std::atomic<bool> is_first{false};  // amid a call, whose memory may be there and not recorded
   };
   Contexts& contexts_;
   Captures& captures_;

@@ -26,7 +26,8 @@ std::int64_t difference(std::uint64_t before, std::uint64_t after) {
 void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
                               std::uint64_t total_bytes) noexcept {
   const std::uint64_t used = total_bytes - std::min(free_bytes, total_bytes);
-  const std::uint64_t held = allocator_.capacity(device).held;
+  const DeviceCapacity now = allocator_.capacity(device);
+  const std::uint64_t held = now.held + now.rounding;
   const SystemLock lock(mutex_);
   outside_[device] = used - std::min(held, used);  // managed pages may lie on the host
 }

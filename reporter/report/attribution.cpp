@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "allocator/ground/driver_pages.h"
 #include "reporter/report/fields.h"
 
 namespace vramscope {
@@ -169,8 +170,77 @@ namespace {
 
 std::string kind_name(Kind kind) { return std::string(kKindNames[static_cast<std::size_t>(kind)]); }
 
+using OwnerKey = std::tuple<std::uint16_t, Kind, std::string>;
+
+std::string owner_of(const ReportParts& parts, Tag tag) {
+  const auto& tags = parts.recorder.tags;
+  if (tag == 0 || tag >= tags.size()) return "unknown";
+  return value_text(parts, Axis::owner, tags[tag].values[static_cast<std::size_t>(Axis::owner)]);
+}
+
+// What the driver rounded up, by who asked for the memory: whoever has pages to himself has their
+// rest, that of shared ones goes to each by its bytes. Of our idle segments it is nobody's.
+class Rounding {
+ public:
+  explicit Rounding(const ReportParts& parts) {
+    for (const SegmentSnapshot& segment : parts.memory.segments) add(parts, segment);
+    share_out();
+  }
+  [[nodiscard]] std::uint64_t of(const LedgerEntry& entry, Kind kind) const {
+    const auto found = of_owner_.find({entry.device, kind, entry.owner});
+    return found == of_owner_.end() ? 0 : found->second;
+  }
+  [[nodiscard]] std::uint64_t idle(std::uint16_t device) const {
+    const auto found = idle_.find(device);
+    return found == idle_.end() ? 0 : found->second;
+  }
+
+ private:
+  void add(const ReportParts& parts, const SegmentSnapshot& segment) {
+    const Pages pages = pages_of(segment.place.kind, segment.total_size);
+    if (pages == Pages::unknown) return;
+    const std::uint64_t rest = rest_of_pages(segment.total_size);
+    if (pages == Pages::own && rest == 0) return;
+    const bool has_owner = segment.is_direct || segment.is_dedicated;
+    const bool is_live = has_owner && segment.active_size != 0;
+    if (!is_live && pages == Pages::own) {
+      idle_[segment.place.device] += rest;
+      return;
+    }
+    const Tag tag = is_live ? parts.memory.blocks[segment.first_block].tag : 0;
+    const OwnerKey key{segment.place.device, segment.place.kind,
+                       is_live ? owner_of(parts, tag) : std::string()};
+    (pages == Pages::own ? of_owner_ : shared_)[key] +=
+        pages == Pages::own ? rest : segment.total_size;
+  }
+
+  void share_out() {
+    std::map<std::pair<std::uint16_t, Kind>, std::uint64_t> whole;
+    for (const auto& [key, bytes] : shared_) whole[{std::get<0>(key), std::get<1>(key)}] += bytes;
+    for (const auto& [place, all] : whole) share_out(place.first, place.second, all);
+  }
+  void share_out(std::uint16_t device, Kind kind, std::uint64_t all) {
+    std::uint64_t rest = rest_of_pages(all);
+    std::uint64_t left = all;
+    for (const auto& [key, bytes] : shared_) {
+      if (std::get<0>(key) != device || std::get<1>(key) != kind || left == 0) continue;
+      const auto part = static_cast<std::uint64_t>(
+          static_cast<double>(rest) * static_cast<double>(bytes) / static_cast<double>(left));
+      const std::uint64_t given = bytes == left ? rest : std::min(part, rest);
+      (std::get<2>(key).empty() ? idle_[device] : of_owner_[key]) += given;
+      rest -= given;
+      left -= bytes;
+    }
+  }
+
+  std::map<OwnerKey, std::uint64_t> of_owner_;
+  std::map<OwnerKey, std::uint64_t> shared_;  // bytes; of our idle segments without an owner
+  std::map<std::uint16_t, std::uint64_t> idle_;
+};
+
 // What is on the device besides the blocks that the program holds.
-void add_rest(const DeviceFacts& facts, const Snapshot& memory, std::vector<LedgerEntry>& ledger) {
+void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& rounding,
+              std::vector<LedgerEntry>& ledger) {
   std::uint64_t reserved = 0;
   for (const SegmentSnapshot& segment : memory.segments) {
     const bool counts = segment.place.kind == Kind::device && segment.place.device == facts.index;
@@ -190,7 +260,7 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, std::vector<Ledg
                       .calls = 0,
                       .device_bytes = bytes});
   };
-  add("cached", "vramscope", reserved - std::min(live, reserved));
+  add("cached", "vramscope", reserved - std::min(live, reserved) + rounding.idle(facts.index));
   std::uint64_t outside = facts.outside_bytes;
   const std::uint64_t contexts = std::min(facts.context_bytes, outside);
   add("unaccounted", "contexts", contexts);
@@ -205,6 +275,7 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, std::vector<Ledg
 // What the tags do not tell: memory whose origin is unknown, and what nobody asked for by a call.
 std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector<AxisEntry>& axes) {
   std::vector<LedgerEntry> ledger;
+  const Rounding rounding(parts);
   for (const KindTotals& totals : parts.memory.kinds) {
     LedgerEntry unknown{.device = totals.device,
                         .kind = kind_name(totals.kind),
@@ -225,17 +296,19 @@ std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector
                         .peak_bytes = entry.own_peak_bytes,
                         .calls = sum.total_count,
                         .device_bytes = on_device ? sum.live_bytes : 0});
+      ledger.back().device_bytes += rounding.of(ledger.back(), totals.kind);
       unknown.current_bytes -= std::min(unknown.current_bytes, sum.live_bytes);
       unknown.peak_bytes -= std::min(unknown.peak_bytes, sum.peak_bytes);
       unknown.calls -= std::min(unknown.calls, sum.total_count);
     }
     if (unknown.calls == 0) continue;
     unknown.device_bytes = on_device ? unknown.current_bytes : 0;
+    unknown.device_bytes += rounding.of(unknown, totals.kind);
     ledger.push_back(unknown);
   }
   std::stable_sort(ledger.begin(), ledger.end(),
                    [](const LedgerEntry& a, const LedgerEntry& b) { return a.device < b.device; });
-  for (const DeviceFacts& facts : parts.devices) add_rest(facts, parts.memory, ledger);
+  for (const DeviceFacts& facts : parts.devices) add_rest(facts, parts.memory, rounding, ledger);
   std::stable_sort(ledger.begin(), ledger.end(),
                    [](const LedgerEntry& a, const LedgerEntry& b) { return a.device < b.device; });
   return ledger;

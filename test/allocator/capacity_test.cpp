@@ -62,6 +62,22 @@ TEST_F(CapacityTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
   EXPECT_TRUE(allocate(40 * kMiB).status.ok());
 }
 
+// The driver gives memory out in pages of 2 MiB, shared by allocations below 1 MiB.
+TEST_F(CapacityTest, KnowsWhatTheDriverRoundsUp) {
+  adopt(Kind::device, 1'150'000);
+  EXPECT_EQ(capacity().rounding, 2 * kMiB - 1'150'000);
+  adopt(Kind::device, 1000, {}, 0x90000000);
+  adopt(Kind::device, 1000, {}, 0xa0000000);
+  EXPECT_EQ(capacity().rounding, 4 * kMiB - 1'152'000);
+  EXPECT_EQ(capacity().held, 1'152'000u);  // the limit compares what was asked for
+
+  ASSERT_TRUE(allocator_.forget(kThere).status.ok());
+  ASSERT_TRUE(allocator_.forget(0x90000000).status.ok());
+  EXPECT_EQ(capacity().rounding, 2 * kMiB - 1000);
+  ASSERT_TRUE(allocator_.forget(0xa0000000).status.ok());
+  EXPECT_EQ(capacity().rounding, 0u);
+}
+
 TEST_F(CapacityTest, APromiseKeepsRoomUntilItsMemoryIsThere) {
   const Promise promise{.device = 0, .bytes = 90 * kMiB};
   ASSERT_TRUE(allocator_.promise(promise));

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 
 import harness
 import recount
@@ -216,6 +217,34 @@ class Attribution(harness.Case):
         out, _ = process.communicate("\n", timeout=harness.DEADLINE_S)
         self.assertEqual(0, process.returncode)
         return out
+
+    def parts(self, report):
+        return {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"] if row["device_bytes"]}
+
+    def test_what_the_driver_rounds_up_is_the_owners(self):
+        # 500 allocations of 1,150,000 bytes take 1,000 MiB: 452 MiB of these were "others".
+        for mode in ("dedicated", "observe"):
+            report = self.report(["odd_amounts", "500", "1150000", "keep"], mode)
+            self.assertEqual({("device", "program"): 1000 * MIB}, self.parts(report), mode)
+        # Small ones share pages; here there are 49 of 1,000 bytes and one page.
+        report = self.report(["odd_amounts", "49", "1000", "keep"], "observe")
+        self.assertEqual({("device", "program"): 2 * MIB}, self.parts(report))
+
+    def test_what_the_driver_rounded_up_goes_with_the_memory(self):
+        self.assertEqual({}, self.parts(self.report(["odd_amounts", "500", "1150000", "free"], "observe")))
+        idle = self.report(["odd_amounts", "500", "1150000", "free"], "dedicated")
+        self.assertEqual({("cached", "vramscope"): 1000 * MIB}, self.parts(idle))
+
+    def test_what_others_use_is_measured_again(self):
+        with tempfile.TemporaryDirectory() as place:
+            variables = {**harness.environment(simulator=f"shared={place}/device"), "VRAMSCOPE_MODE": "observe"}
+            first = self.start(["odd_amounts", "2", "1150000", "again"], variables)
+            second = self.start(["beside", "100"], variables)
+            time.sleep(0.02)  # samples are at least 10 ms apart
+            self.finish(first)
+            (report,) = [r for r in harness.read_reports(self.folder) if "again" in r["process"]["arguments"]]
+            self.assertEqual({("device", "program"): 2 * MIB, ("others", "others"): 104 * MIB}, self.parts(report))
+            self.finish(second)
 
     def test_other_processes_are_named_while_they_run(self):
         with tempfile.TemporaryDirectory() as place:
