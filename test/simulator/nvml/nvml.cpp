@@ -14,7 +14,8 @@ using namespace vramscope::simulator;
 namespace {
 
 // As in NVML's header, which is not needed here.
-constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6, kUninitialized = 1;
+constexpr int kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6;
+constexpr int kUninitialized = 1;
 struct MemoryInfo {
   unsigned long long total, free, used;
 };
@@ -38,6 +39,12 @@ int ordinal(Device device) { return static_cast<int>(device) - 1; }
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+extern "C" {  // declared by the header of programs, not here
+int nvmlInit_v2();
+int nvmlDeviceGetCount_v2(unsigned int* count);
+int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device);
+}
+
 EXPORTED int nvmlInit_v2() {
   const char* settings = std::getenv(vramscope::kSimulatorVariable);
   configuration = std::make_unique<Configuration>(
@@ -45,6 +52,26 @@ EXPORTED int nvmlInit_v2() {
   if (!configuration->shared.empty()) use = std::make_unique<SharedUse>(configuration->shared);
   if (use && !use->ok()) use.reset();
   return kSuccess;
+}
+
+EXPORTED int nvmlInit() { return nvmlInit_v2(); }
+EXPORTED int nvmlInitWithFlags(unsigned int) { return nvmlInit_v2(); }
+
+EXPORTED const char* nvmlErrorString(int result) {
+  switch (result) {
+    case kSuccess:
+      return "Success";
+    case kUninitialized:
+      return "Uninitialized";
+    case kInvalidArgument:
+      return "Invalid Argument";
+    case kNotSupported:
+      return "Not Supported";
+    case kNotFound:
+      return "Not Found";
+    default:
+      return "Unknown Error";
+  }
 }
 
 EXPORTED int nvmlShutdown() {
@@ -62,6 +89,24 @@ EXPORTED int nvmlDeviceGetCount_v2(unsigned int* count) {
 EXPORTED int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
   *device = index + 1;
   return is_device(*device) ? kSuccess : kNotFound;
+}
+
+EXPORTED int nvmlDeviceGetCount(unsigned int* count) { return nvmlDeviceGetCount_v2(count); }
+
+EXPORTED int nvmlDeviceGetHandleByIndex(unsigned int index, Device* device) {
+  return nvmlDeviceGetHandleByIndex_v2(index, device);
+}
+
+EXPORTED int nvmlDeviceGetIndex(Device device, unsigned int* index) {
+  if (!is_device(device)) return kInvalidArgument;
+  *index = static_cast<unsigned int>(ordinal(device));
+  return kSuccess;
+}
+
+EXPORTED int nvmlDeviceGetName(Device device, char* text, unsigned int size) {
+  if (!is_device(device)) return kInvalidArgument;
+  std::snprintf(text, size, "Vramscope simulated device");
+  return kSuccess;
 }
 
 // What the simulated driver's cuDeviceGetUuid gives: "vramscope-sim", zeroes, the ordinal.
@@ -90,3 +135,7 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned int
   *count = found;
   return kSuccess;
 }
+
+#define UNSUPPORTED(symbol) \
+  EXPORTED int symbol() { return configuration ? kNotSupported : kUninitialized; }
+#include "test/simulator/nvml/unsupported.def"

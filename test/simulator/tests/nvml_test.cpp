@@ -1,0 +1,48 @@
+// The small NVML, as tools that open it by name find it.
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+// Values of nvml.h.
+constexpr int kSuccess = 0, kUninitialized = 1, kNotSupported = 3;
+
+template <class... Parameters>
+int call(const char* symbol, Parameters... parameters) {
+  static void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+  const auto function = reinterpret_cast<int (*)(Parameters...)>(dlsym(library, symbol));
+  return function == nullptr ? -1 : function(parameters...);
+}
+
+TEST(Nvml, DescribesItsDevices) {
+  void* device = nullptr;
+  unsigned count = 0, index = 9;
+  char name[64] = {};
+
+  EXPECT_EQ(call("nvmlDeviceGetCount", &count), kUninitialized);
+  ASSERT_EQ(call("nvmlInitWithFlags", 0U), kSuccess);
+  EXPECT_EQ(call("nvmlDeviceGetCount", &count), kSuccess);
+  EXPECT_EQ(count, 1u);
+  ASSERT_EQ(call("nvmlDeviceGetHandleByIndex", 0U, &device), kSuccess);
+  EXPECT_EQ(call("nvmlDeviceGetIndex", device, &index), kSuccess);
+  EXPECT_EQ(index, 0u);
+  EXPECT_EQ(call("nvmlDeviceGetName", device, name, 64U), kSuccess);
+  EXPECT_STREQ(name, "Vramscope simulated device");
+  EXPECT_EQ(call("nvmlShutdown"), kSuccess);
+}
+
+TEST(Nvml, RefusesWhatItDoesNotModel) {
+  unsigned value = 0;
+
+  EXPECT_EQ(call("nvmlDeviceGetTemperature", nullptr, 0, &value), kUninitialized);
+  ASSERT_EQ(call("nvmlInit_v2"), kSuccess);
+  for (const char* symbol :
+       {"nvmlDeviceGetTemperature", "nvmlDeviceGetFanSpeed", "nvmlDeviceGetUtilizationRates",
+        "nvmlDeviceGetPowerUsage", "nvmlDeviceGetCurrentClocksThrottleReasons"}) {
+    EXPECT_EQ(call(symbol, nullptr, 0, &value), kNotSupported) << symbol;
+  }
+  EXPECT_EQ(call("nvmlShutdown"), kSuccess);
+}
+
+}  // namespace
