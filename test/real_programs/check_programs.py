@@ -77,7 +77,8 @@ def compile_one(source, library, version):
 class Bench:
     """Where the programs run: a folder of their own, in which they keep what they keep."""
 
-    def __init__(self, build, folder):
+    def __init__(self, build, folder, end):
+        self.end = end  # on the monotonic clock: no run lasts longer
         self.installation = programs.Installation(build)
         self.folder = folder
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="home-", dir=folder))
@@ -100,9 +101,10 @@ class Bench:
             command = [self.installation.tool, "run", "--sim", "--mode", mode, "--output", "%p.json",
                        "--trace", "%p.trace", "--", *command]  # fmt: skip
         try:
-            outcome = programs.run(command, environment, work, LIMIT_S)
+            limit = max(1, min(LIMIT_S, self.end - time.monotonic()))
+            outcome = programs.run(command, environment, work, limit)
         except subprocess.TimeoutExpired:
-            return Run(-1, [], [f"did not end within {LIMIT_S} s"])
+            return Run(-1, [], [f"did not end within {limit:.0f} s"])
         finally:
             traces = [self.sizes(path) for path in sorted(work.glob("*.trace"))]
             shutil.rmtree(work)
@@ -202,6 +204,13 @@ def write(path, rows):
     path.write_text(before + BEGIN + "\n" + table(list(kept.values())) + "\n" + END + after)
 
 
+def why_not(program, end):
+    """The reason for which a program is skipped, or nothing."""
+    if not shutil.which(program.tool):
+        return f"{program.tool} is not installed"
+    return program.why_not() or ("the time is over" if time.monotonic() > end else "")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
@@ -214,14 +223,12 @@ def main():
     sys.argv[1:] = [str(build)]  # for the harness that the judge shares
     folder = build / "real_programs"
     make_stand_ins(folder)
-    bench = Bench(build, folder)
+    bench = Bench(build, folder, end)
     rows, failed, skipped = [], 0, 0
     for program in cases.programs(folder, folder / "node_modules"):
         if arguments.only.lower() not in program.name.lower():
             continue
-        reason = f"{program.tool} is not installed" if not shutil.which(program.tool) else program.why_not()
-        if not reason and time.monotonic() > end:
-            reason = f"{arguments.seconds} s are over"
+        reason = why_not(program, end)
         if reason:
             print(f"SKIPPED {program.name}: {reason}")
             skipped += 1
