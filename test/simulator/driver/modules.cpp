@@ -14,7 +14,11 @@ struct CUmod_st {
   CUcontext context = nullptr;  // that it was loaded into; null: none
   std::map<std::string, std::shared_ptr<CUfunc_st>> functions;
   vramscope::simulator::Variables variables;
-  std::map<std::string, CUdeviceptr> placed;  // those that were asked for
+  struct Placed {
+    CUdeviceptr address = 0;
+    std::uint64_t buffer_id = 0;  // an address may be another's once the context has ended
+  };
+  std::map<std::string, Placed> placed;  // those that were asked for
 };
 struct CUfunc_st {
   std::string name;
@@ -65,8 +69,8 @@ CUresult load_file(CUmodule* module, const char* path) {
 }
 
 // Memory of the context that the module lives in, or, of a library, of the one that asks.
-CUresult place(const std::shared_ptr<CUmod_st>& module, std::uint64_t bytes, CUdeviceptr* pointer) {
-  CUcontext context = module->context != nullptr ? module->context : current_context();
+CUresult place(const CUmod_st& module, std::uint64_t bytes, CUmod_st::Placed& placed) {
+  CUcontext context = module.context != nullptr ? module.context : current_context();
   const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
   if (!grant.status.ok()) return result_of(grant.status);
   driver().device_of(context).shadow.settle(grant.address, bytes);
@@ -76,14 +80,20 @@ CUresult place(const std::shared_ptr<CUmod_st>& module, std::uint64_t bytes, CUd
                        .origin = Origin::variable,
                        .context = context,
                        .device = context->device});
-  *pointer = grant.address;
+  const auto added = driver().memory.find(grant.address);
+  placed = {grant.address, added ? added->buffer_id : 0};
   return CUDA_SUCCESS;
 }
 
+bool is_there(const CUmod_st::Placed& placed) {
+  const auto found = driver().memory.find(placed.address);
+  return found && found->buffer_id == placed.buffer_id;
+}
+
 void end_variables_of(const CUmod_st& module) {
-  const auto is_variable = [](const Allocation& a) { return a.origin == Origin::variable; };
-  for (const auto& [name, address] : module.placed) {
-    if (const auto taken = driver().memory.take(address, is_variable)) driver().give_back(*taken);
+  for (const auto& [name, placed] : module.placed) {
+    const auto same = [&](const Allocation& a) { return a.buffer_id == placed.buffer_id; };
+    if (const auto taken = driver().memory.take(placed.address, same)) driver().give_back(*taken);
   }
 }
 
@@ -196,12 +206,12 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, std::size_t* bytes, CUmodule
   const std::lock_guard lock(module->mutex);
   const auto variable = module->variables.find(name);
   if (variable == module->variables.end()) return CUDA_ERROR_NOT_FOUND;
-  CUdeviceptr& address = module->placed[name];
-  if (!driver().memory.find(address)) {
-    const CUresult no = place(module, variable->second, &address);
+  CUmod_st::Placed& placed = module->placed[name];
+  if (!is_there(placed)) {
+    const CUresult no = place(*module, variable->second, placed);
     if (no != CUDA_SUCCESS) return no;
   }
-  if (pointer != nullptr) *pointer = address;
+  if (pointer != nullptr) *pointer = placed.address;
   if (bytes != nullptr) *bytes = variable->second;
   return CUDA_SUCCESS;
 }

@@ -66,6 +66,21 @@ TEST_F(DriverModules, HoldTheBytesOfAVariableUntilTheyAreUnloaded) {
   EXPECT_EQ(CALL(cuMemcpyHtoD_v2)(pointer_, &value, 4), CUDA_ERROR_INVALID_VALUE);
 }
 
+// The context took the variable with it, and its address is a later allocation's.
+TEST_F(DriverModules, LeaveMemoryOfOthersAloneOnceTheirContextEnded) {
+  const CUmodule module = load(kText);
+  ASSERT_EQ(ask(module, "parameters"), CUDA_SUCCESS);
+  CALL(cuDevicePrimaryCtxReset_v2)(0);
+  SetUp();
+  const CUdeviceptr other = allocate(4096);
+  ASSERT_EQ(other, pointer_);
+  int value = 42;
+
+  CALL(cuModuleUnload)(module);
+
+  EXPECT_EQ(CALL(cuMemcpyHtoD_v2)(other, &value, 4), CUDA_SUCCESS);
+}
+
 TEST_F(DriverModules, HaveTheObjectsOfAnElfFile) {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   const std::string image{std::istreambuf_iterator<char>(file), {}};
