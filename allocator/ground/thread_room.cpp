@@ -6,6 +6,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(begin, end)
+#endif
+
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -82,6 +88,7 @@ Room* map_room() {
     munmap(pages, kBytes);
     return nullptr;
   }
+  VALGRIND_STACK_REGISTER(stack, stack + kStackBytes - 1);
   return reinterpret_cast<Room*>(stack + kStackBytes);
 }
 

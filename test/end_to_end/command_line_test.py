@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 import harness
+import programs
 import recount
 
 
@@ -150,6 +151,53 @@ class CommandLine(harness.Case):
         finished = self.launch("--", "/bin/sh", "-c", "exit 125")
         self.assertEqual(125, finished.returncode)
         self.assertIn("used no CUDA", finished.stderr)
+
+    def changed(self, name, old, new, at=None):
+        """A copy of a program of the system's with other bytes at one place."""
+        code = pathlib.Path("/bin/true").read_bytes()
+        at = code.index(old) if at is None else at
+        self.assertEqual(old, code[at : at + len(old)])
+        copy = pathlib.Path(self.folder) / name
+        copy.write_bytes(code[:at] + new + code[at + len(old) :])
+        copy.chmod(0o755)
+        return str(copy)
+
+    def test_run_says_why_a_program_was_not_one_to_record(self):
+        machine = 18  # where an ELF file tells the processor; 62 is x86-64, 183 ARM's
+        loader = b"/lib64/ld-linux-x86-64.so.2"
+        cases = [
+            (self.changed("lacking", b"libc.so.6", b"libq.so.6"), 127,
+             "no report: the loader refused the program: libq.so.6: "),
+            (self.changed("foreign", b"\x3e", b"\xb7", machine), None,
+             "no report: the program is not for x86-64"),
+            (self.changed("orphan", loader, loader.replace(b"lib64", b"lib63")), 127,
+             "its loader '/lib63/ld-linux-x86-64.so.2' is not there"),
+            ("/bin/true", 0, "no report: the program used no CUDA"),
+        ]  # fmt: skip
+        for program, status, text in cases:
+            finished = self.run_tool("run", "--", program)
+            self.assertIn(text, finished.stderr)
+            if status is not None:
+                self.assertEqual(status, finished.returncode)
+        finished = self.run_tool("run", "--", "/bin/sh", "-c", "exit 127")
+        self.assertIn("used no CUDA", finished.stderr)
+
+    def test_run_says_that_nothing_can_be_executed_where_a_file_is(self):
+        place = pathlib.Path(self.folder) / "mounted"
+        place.mkdir()
+        mount = f"mount -t tmpfs -o noexec none '{place}'"
+
+        def run(script):
+            command = ["unshare", "-m", "/bin/sh", "-c", f"{mount} && {script}"]
+            return programs.finish(command, harness.environment(), self.folder, harness.DEADLINE_S)
+
+        if run("true").returncode != 0:
+            self.skipTest("this user cannot mount a file system")
+        finished = run(f"cp /bin/true '{place}' && '{harness.TOOL}' run -- '{place}/true'")
+        self.refused(finished, 126, "true': its file system is mounted noexec")
+        copy = f"cp '{harness.LIBRARY}' '{place}' && VRAMSCOPE_LIBRARY='{place}/libvramscope.so'"
+        finished = run(f"{copy} '{harness.TOOL}' run -- /bin/true")
+        self.refused(finished, 125, "cannot preload '", "mounted noexec")
 
     def test_a_running_program_gives_a_snapshot(self):
         process = self.start_program([harness.program("hold")], "cache")

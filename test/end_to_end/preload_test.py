@@ -82,6 +82,29 @@ class Preload(harness.Case):
             if mode != "off":
                 recount.check(self, self.only_report(profiled))
 
+    def test_a_program_under_a_sanitizer_needs_no_setting(self):
+        program = harness.program("linked_sanitized")
+        native = self.run_program([program])
+        for mode in harness.MODES[:4]:
+            finished = self.run_tool("run", "--sim", "--mode", mode.split()[0], "--", program)
+            self.assertEqual((0, native.stdout), (finished.returncode, finished.stdout))
+            self.assertIn("next: vramscope report", finished.stderr)
+        shown = self.run_tool("run", "-q", "--", "/bin/sh", "-c", "echo $ASAN_OPTIONS",
+                              ASAN_OPTIONS="exitcode=42")  # fmt: skip
+        self.assertEqual("verify_asan_link_order=0:exitcode=42\n", shown.stdout)
+
+    def test_a_checker_of_memory_reports_nothing_of_ours(self):
+        checker = [harness.installed("valgrind"), "--leak-check=no", "--error-exitcode=9"]
+        command = [*checker, harness.program("linked")]
+        native = self.run_program(command)
+        if native.status != 0:
+            self.skipTest(f"valgrind does not run the simulated device: {native.first_line()}")
+        for stacks in ("unwind", "frame-pointers"):
+            profiled = self.run_program(command, "cache", VRAMSCOPE_STACKS=stacks)
+            self.assertEqual(native.behaviour(), profiled.behaviour(), profiled.stderr)
+            self.assertNotIn("switching stacks", profiled.stderr)
+            self.only_report(profiled)
+
     def test_a_program_may_set_and_unset_the_variable_itself(self):
         linked, other = harness.program("linked"), harness.program("libdlsym_override.so")
         ways = {f"unset LD_PRELOAD; exec '{linked}'": 0, f"exec env -i '{linked}'": None,

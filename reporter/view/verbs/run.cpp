@@ -15,6 +15,7 @@
 #include "interpose/settings/options.h"
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/json.h"
+#include "reporter/view/outside/executable.h"
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/launch.h"
 #include "reporter/view/outside/note_file.h"
@@ -72,6 +73,16 @@ void tell_what_is_free(const std::string& nvml) {
   setenv(kFreeBeforeVariable, free_before_text(devices).c_str(), 1);
 }
 
+// The runtime of g++'s address sanitizer refuses to start behind another library, which could keep
+// calls from it. Ours does not: what both define, ours passes on to the next. What the user has set
+// stands behind, and counts.
+void allow_before_sanitizer() {
+  constexpr const char* kVariable = "ASAN_OPTIONS";
+  const char* const present = std::getenv(kVariable);
+  const std::string rest = present != nullptr && *present != '\0' ? std::string(":") + present : "";
+  setenv(kVariable, ("verify_asan_link_order=0" + rest).c_str(), 1);
+}
+
 // "" or why the program cannot be started.
 std::string set_environment(const Arguments& arguments) {
   const Found library = find_library();
@@ -80,7 +91,11 @@ std::string set_environment(const Arguments& arguments) {
   if (library.path.find_first_of(" :") != std::string::npos) {
     return "cannot preload '" + library.path + "': the path has a space or a colon";
   }
+  if (is_on_noexec(library.path)) {
+    return "cannot preload '" + library.path + "': its file system is mounted noexec";
+  }
   prepend("LD_PRELOAD", preload_name(library.path));
+  allow_before_sanitizer();
   inject_into_nvtx(library.path);
   for (const auto& [row, value] : arguments.options) {
     if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
@@ -98,8 +113,8 @@ std::string set_environment(const Arguments& arguments) {
 }
 
 int start_failure(const Ending& ending, const std::string& program) {
-  const std::string reason = std::strerror(ending.error);
-  say("cannot run '" + program + "': " + reason);
+  const std::string reason = ending.own ? "" : why_not_started(program);
+  say("cannot run '" + program + "': " + (reason.empty() ? std::strerror(ending.error) : reason));
   if (ending.own) return kOwnFailure;
   return ending.error == ENOENT ? kNotFound : kNotExecutable;
 }
@@ -138,7 +153,7 @@ constexpr const char* kFooter =
     "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
     "126 when it cannot be executed, 125 when vramscope itself failed.";
 
-std::string why_no_report(const Ending& ending, bool failed) {
+std::string why_no_report(const std::string& program, const Ending& ending, bool failed) {
   if (failed) return "no report: it could not be written";
   const std::vector<Setting> settings = collect_settings(environ);
   const Options options = parse_options(settings).options;
@@ -148,16 +163,17 @@ std::string why_no_report(const Ending& ending, bool failed) {
     const char* name = sigabbrev_np(ending.signal);
     return "no report: SIG" + std::string(name != nullptr ? name : "?") + " ended the program";
   }
-  return "no report: the program used no CUDA";
+  const std::string reason = why_not_loaded(program, ending.status);
+  return "no report: " + (reason.empty() ? "the program used no CUDA" : reason);
 }
 
-void conclude(const Ending& ending, const NoteFile& note) {
+void conclude(const std::string& program, const Ending& ending, const NoteFile& note) {
   const std::vector<std::string> lines = note_lines(note.path());
   const std::vector<std::string> paths = existing(lines);
   // The simulated device has said why it cannot run this program.
   if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
   if (paths.empty())
-    return say(why_no_report(ending, !lines.empty() && lines.back() == kReportFailed));
+    return say(why_no_report(program, ending, !lines.empty() && lines.back() == kReportFailed));
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   std::optional<WrittenReport> written = choose(paths, ending.pid);
@@ -193,7 +209,7 @@ int run(const Arguments& arguments) {
   }
   const Ending ending = launch(arguments.program);
   if (ending.error != 0) return start_failure(ending, arguments.program[0]);
-  if (!arguments.quiet && note.error().empty()) conclude(ending, note);
+  if (!arguments.quiet && note.error().empty()) conclude(arguments.program[0], ending, note);
   return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
 }
 
