@@ -7,7 +7,7 @@ import time
 import types
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real_programs"))
 import cases  # noqa: E402
 import check_programs as check  # noqa: E402
 
