@@ -1,0 +1,58 @@
+// Reports that a fuzzer makes, shown in every way.
+// SPDX-License-Identifier: Apache-2.0
+#include <variant>
+
+#include "reporter/report/json.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/json_text.h"
+#include "reporter/view/text/owners_text.h"
+#include "reporter/view/text/peak_text.h"
+#include "reporter/view/text/report_text.h"
+#include "reporter/view/text/sites_text.h"
+#include "reporter/view/text/stack_view.h"
+#include "reporter/view/text/stats_text.h"
+#include "reporter/view/text/timeline_text.h"
+#include "test/fuzz/fuzzed_file.h"
+
+namespace vramscope {
+namespace {
+
+// Not by symbols: the files that a report names are those of this machine.
+std::vector<SourceFrame> unnamed(const Report&, const FrameFact&) { return {}; }
+
+void show(Report report) {
+  constexpr std::size_t kRows = 3;
+  const Page page{.width = 80, .unicode = true};
+  choose_frames(report, {});
+  JsonText json;
+  report_json(json, report, "r.json", unnamed, kRows);
+  demand_harmless(json.text());
+  demand_harmless(report_text(report, "r.json", unnamed, page, kRows));
+  demand_harmless(owners_text(report, page, kRows));
+  demand_harmless(owners_json(report, kRows));
+  for (const Axis axis : {Axis::range, Axis::thread}) {
+    demand_harmless(axis_text(report, axis, page, kRows));
+    demand_harmless(axis_json(report, axis, kRows));
+  }
+  for (const SiteOrder order : {SiteOrder::growth, SiteOrder::peak}) {
+    demand_harmless(all_sites_text(report, order, unnamed, page, kRows));
+    demand_harmless(histograms_text(report, order, unnamed, page, kRows));
+    demand_harmless(all_sites_json(report, order, unnamed, kRows));
+  }
+  demand_harmless(stats_text(report, {}, page).value_or(""));
+  demand_harmless(timeline_text(report, page, kRows));
+  demand_harmless(timeline_json(report, kRows));
+  demand_harmless(peak_text(report, unnamed, page, kRows));
+  demand_harmless(peak_json(report, unnamed, kRows));
+}
+
+}  // namespace
+}  // namespace vramscope
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace vramscope;
+  const FuzzedFile file({bytes, size});
+  auto result = read_report(file.path());
+  if (Report* const report = std::get_if<Report>(&result)) show(std::move(*report));
+  return 0;
+}
