@@ -63,6 +63,25 @@ TEST(FileName, AddsNoFolderAndNoControlCharacter) {
   EXPECT_EQ(expand("%e", odd), std::string(100, 'x'));
 }
 
+char* dots(const char* name) {
+  static char one[] = ".";
+  static char two[] = "..";
+  static char none[] = "";
+  return *name == '1' ? one : *name == '2' ? two : none;
+}
+
+TEST(FileName, WhatIsFilledInStaysInTheFolder) {
+  const auto expand = [](std::string_view pattern) {
+    return expand_pattern(pattern, facts(), dots);
+  };
+  EXPECT_EQ(expand("%{2}/x.json"), "__/x.json");
+  EXPECT_EQ(expand("a/%{1}%{1}/%{1}/x"), "a/__/_/x");
+  EXPECT_EQ(expand("%{0}/x.json"), "_/x.json");
+  EXPECT_EQ(expand("logs/%{2}"), "logs/__");
+  EXPECT_EQ(expand("../.%{1}.x/%{2}x"), "../...x/..x");
+  EXPECT_EQ(expand("/./%p"), "/./4711");
+}
+
 TEST(FileName, CountsAProcessWithoutRankAsTheFirst) {
   NameFacts single = facts();
   single.rank = -1;

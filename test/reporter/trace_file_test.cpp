@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +14,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+namespace {
+void (*before_room_is_asked)(int descriptor) = nullptr;
+}  // namespace
+
+// In place of the system's.
+extern "C" int fstatvfs(int descriptor, struct statvfs* system) noexcept {
+  if (before_room_is_asked != nullptr) before_room_is_asked(descriptor);
+  *system = {};
+  return 0;
+}
 
 namespace vramscope {
 namespace {
@@ -61,6 +73,41 @@ TEST_F(TraceFileTest, ReplacesNothingAndIsForItsOwnerOnly) {
   struct stat status {};
   ASSERT_EQ(stat(file.path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+// The names grew: ~1, ~1~2, ~1~2~3, until they were too long for a file.
+TEST_F(TraceFileTest, EachOfManyWithOneNameHasItsOwn) {
+  constexpr int kFiles = 200;
+  for (int i = 0; i < kFiles; ++i) {
+    const TraceFile file(path());
+    ASSERT_EQ(file.error(), 0) << i;
+    EXPECT_EQ(file.path(), i == 0 ? path() : path() + "~" + std::to_string(i));
+  }
+}
+
+TEST_F(TraceFileTest, ADeviceOrAPipeIsNotWrittenTo) {
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+
+  EXPECT_EQ(TraceFile(path()).error(), ENOTSUP);
+  EXPECT_EQ(TraceFile(folder_).error(), EISDIR);
+  EXPECT_EQ(TraceFile("/dev/full").error(), ENOTSUP);
+  EXPECT_FALSE(std::filesystem::exists(path() + "~1"));
+}
+
+// What another thread does between the look at the descriptor and the write.
+TEST_F(TraceFileTest, NeverWritesIntoWhatTookItsNumberLast) {
+  TraceFile file(path());
+  const std::string other = folder_ + "/other";
+  static int theirs = -1;
+  theirs = open(other.c_str(), O_RDWR | O_CREAT, 0600);
+  before_room_is_asked = [](int descriptor) { dup2(theirs, descriptor); };
+
+  const bool written = file.write(bytes_of("one"), {});
+  before_room_is_asked = nullptr;
+
+  EXPECT_TRUE(written);
+  EXPECT_EQ(content(path()).substr(kTraceHeadBytes), "one");
+  EXPECT_EQ(content(other), "");
 }
 
 TEST_F(TraceFileTest, AFolderThatIsNotThereIsAnError) {

@@ -210,8 +210,38 @@ class Run(ToolTest):
         self.assertEqual(self.run_shell("", "-q", STAND_IN_REPORT=self.sample("s.json")).stderr, "")
 
     def test_a_report_that_went_away_is_none(self):
-        result = self.run_shell("", STAND_IN_REPORT=self.path("gone.json"))
+        gone = {"STAND_IN_REPORT": self.path("gone.json")}
+        result = self.run_shell("", LD_LIBRARY_PATH="", **gone)
+        self.assertEqual(result.stderr, "vramscope: no report: there is no libcuda.so.1 here; try --sim\n")
+        shutil.copy(LIBRARY, self.path("libcuda.so.1"))
+        result = self.run_shell("", LD_LIBRARY_PATH=self.folder, **gone)
         self.assertEqual(result.stderr, "vramscope: no report: the program used no CUDA\n")
+
+    def test_what_cannot_be_written_is_told_before_the_program_starts(self):
+        os.mkfifo(self.path("pipe"))
+        os.mkdir(self.path("taken"))
+        for option in ("--output", "--trace"):
+            noun = "report" if option == "--output" else "trace"
+            for pattern, part in (("no/%p.json", "in 'no/': No such file"),
+                                  ("/proc/%p.json", "in '/proc/': "),
+                                  ("/dev/full", "to '/dev/full': Operation not supported"),
+                                  ("pipe", "to 'pipe': Operation not supported"),
+                                  ("taken", "to 'taken': Is a directory")):  # fmt: skip
+                self.assert_refused(["run", option, pattern, "echo", "started"], 2,
+                                    f"cannot write a {noun} {part}")
+        self.assertEqual(["pipe", "taken"], sorted(os.listdir(self.folder)))
+        self.assertFalse(os.path.exists("/dev/full~1"))
+        words = ("run", "-q", "-o", "no/%p.json", "--mode", "off", "echo", "started")
+        self.assertEqual(self.call(*words).stdout, "started\n")
+        self.assertEqual(self.call("run", "-q", "-o", "%{X}/r%r/x", "echo", "started").stdout, "started\n")
+
+    def test_a_taken_name_is_told(self):
+        self.sample("r.json~1")
+        result = self.run_shell("", STAND_IN_REPORT=self.path("r.json~1"))
+        self.assertIn("report in r.json~1\n", result.stderr)
+        self.sample("r.json")
+        result = self.run_shell("", STAND_IN_REPORT=self.path("r.json~1"))
+        self.assertIn("report in r.json~1 (r.json was taken)\n", result.stderr)
 
     def test_nothing_is_left_in_the_folder_for_temporary_files(self):
         os.mkdir(self.path("tmp"))

@@ -40,15 +40,20 @@ class Expansion {
       : facts_(facts), environment_(environment) {}
 
   std::string expand(std::string_view pattern) {
-    std::string name;
     while (!pattern.empty()) {
       const std::size_t percent = std::min(pattern.find('%'), pattern.size());
-      name += pattern.substr(0, percent);
+      for (const char c : pattern.substr(0, percent)) {
+        if (c == '/') end_part();
+        name_ += c;
+        if (c == '/') part_ = name_.size();
+      }
       pattern.remove_prefix(percent);
-      name += escape(pattern);
+      filled_in_ = filled_in_ || !pattern.empty();
+      name_ += escape(pattern);
     }
-    if (!numbered_ && facts_.sequence > 1) number(name);
-    return name;
+    end_part();
+    if (!numbered_ && facts_.sequence > 1) number(name_);
+    return std::move(name_);
   }
 
  private:
@@ -87,6 +92,15 @@ class Expansion {
     return value == nullptr ? std::string() : safe(value);
   }
 
+  // A part between slashes that values made leads nowhere else: not up, and not to the root.
+  void end_part() {
+    const std::string_view part = std::string_view(name_).substr(part_);
+    if (filled_in_ && (part.empty() || part == "." || part == "..")) {
+      name_.replace(part_, part.size(), std::max<std::size_t>(part.size(), 1), '_');
+    }
+    filled_in_ = false;
+  }
+
   void number(std::string& name) const {
     constexpr std::string_view kExtension = ".json";
     const std::size_t at =
@@ -96,6 +110,9 @@ class Expansion {
 
   const NameFacts& facts_;
   const EnvironmentLookup environment_;
+  std::string name_;
+  std::size_t part_ = 0;    // where the part begins that is being made
+  bool filled_in_ = false;  // by a value, or some of it
   bool numbered_ = false;
 };
 

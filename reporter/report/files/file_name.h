@@ -24,8 +24,10 @@ using EnvironmentLookup = char* (*)(const char* name);
 // Replaces in `pattern`: %p process id, %h host, %e program, %r rank, %n sequence, %t start time
 // (UTC, 20231114T221320), %{VAR} an environment variable (nothing when it is not set), %% a percent
 // sign. Slashes and control characters in what is filled in become '_', and each is cut at 100
-// bytes. Anything else behind a percent sign stays as it is. When the pattern has no %n, the second
-// and later reports get ".2", ".3" before a final ".json", else at the end. May throw bad_alloc.
+// bytes. A part between slashes that they leave empty, "." or ".." becomes underscores: a value
+// leads to no other folder. Anything else behind a percent sign stays as it is. When the pattern
+// has no %n, the second and later reports get ".2", ".3" before a final ".json", else at the end.
+// May throw bad_alloc.
 [[nodiscard]] std::string expand_pattern(std::string_view pattern, const NameFacts& facts,
                                          EnvironmentLookup environment);
 

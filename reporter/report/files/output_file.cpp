@@ -8,11 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <utility>
+
+#include "reporter/report/files/standard_files.h"
 
 namespace vramscope {
 
@@ -38,29 +39,6 @@ std::string temporary_name(const std::string& path, int attempt) {
 bool rename_is_missing(int error) {
   return error == EINVAL || error == ENOSYS || error == ENOTSUP || error == EPERM;
 }
-
-// A program may have closed its standard files and still print, from any thread: not into our file.
-// While this lives those numbers are taken by descriptors that nobody can write to, so that
-// printing fails as it does without us.
-class StandardFilesTaken {
- public:
-  StandardFilesTaken() noexcept {
-    for (int& descriptor : taken_) {
-      descriptor = ::open("/", O_PATH | O_CLOEXEC);
-      if (descriptor > STDERR_FILENO || descriptor < 0) break;
-    }
-  }
-  ~StandardFilesTaken() {
-    for (const int descriptor : taken_) {
-      if (descriptor >= 0) close(descriptor);
-    }
-  }
-  StandardFilesTaken(const StandardFilesTaken&) = delete;
-  StandardFilesTaken& operator=(const StandardFilesTaken&) = delete;
-
- private:
-  std::array<int, STDERR_FILENO + 2> taken_{-1, -1, -1, -1};
-};
 
 // 0 when `name` was ours to create and is now `temporary`, else errno.
 int rename_over_own_claim(const char* temporary, const char* name) noexcept {
@@ -96,6 +74,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::open() {
+  if (const int error = why_not_beside(path_.c_str()); error != 0) return fail(error);
   const StandardFilesTaken above_them;
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts && descriptor_ < 0; ++attempt) {

@@ -20,7 +20,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Opens a temporary name beside the path: mode 0600, links not followed, no folder made.
+  // Opens a temporary name beside the path: mode 0600, links not followed, no folder made. A
+  // folder, device or pipe of that name is an error: nothing is made beside it.
   void open();
 
   void write(std::string_view text) noexcept {

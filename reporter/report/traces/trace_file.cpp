@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "allocator/ground/uncancelled.h"
+#include "reporter/report/files/standard_files.h"
 #include "reporter/report/files/write_signals.h"
 
 namespace vramscope {
@@ -63,7 +64,7 @@ bool has_room(int descriptor) noexcept {
 }  // namespace
 
 TraceFile::TraceFile(std::string path) : path_(std::move(path)) {
-  const int error = make(path_);
+  const int error = make();
   if (error != 0) {
     fail(error);
     return;
@@ -81,7 +82,10 @@ TraceFile::~TraceFile() {
   if (descriptor >= 0 && is_ours(descriptor)) close(descriptor);
 }
 
-int TraceFile::make(const std::string& wanted) {
+int TraceFile::make() {
+  const std::string wanted = path_;
+  if (const int error = why_not_beside(wanted.c_str()); error != 0) return error;
+  const StandardFilesTaken above_them;
   for (int number = 0; number < kMaxNames; ++number) {
     if (number != 0) path_ = wanted + "~" + std::to_string(number);
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -125,12 +129,14 @@ void TraceFile::fail(int error) noexcept {
 // 0, or why it is not there in whole.
 int TraceFile::write_at(std::uint64_t offset, std::span<const std::byte> head,
                         std::span<const std::byte> bytes) noexcept {
-  const int file = descriptor();
-  if (file < 0) return errno;
-  if (!has_room(file)) return ENOSPC;
+  const int asked = descriptor();
+  if (asked < 0) return errno;
+  if (!has_room(asked)) return ENOSPC;
   while (!head.empty() || !bytes.empty()) {
     const std::array<iovec, 2> parts = {{{const_cast<std::byte*>(head.data()), head.size()},
                                          {const_cast<std::byte*>(bytes.data()), bytes.size()}}};
+    const int file = descriptor();  // looked at last: any thread may close it at any moment
+    if (file < 0) return errno;
     const ssize_t count = pwritev(file, parts.data(), parts.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return count == 0 ? ENOSPC : errno;

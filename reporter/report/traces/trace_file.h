@@ -38,7 +38,7 @@ class TraceFile final : public ChunkSink {
   }
 
  private:
-  [[nodiscard]] int make(const std::string& wanted);
+  [[nodiscard]] int make();
   [[nodiscard]] bool is_ours(int descriptor) const noexcept;
   [[nodiscard]] int descriptor() noexcept;
   [[nodiscard]] int write_at(std::uint64_t offset, std::span<const std::byte> head,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/run.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "reporter/view/outside/launch.h"
 #include "reporter/view/outside/note_file.h"
 #include "reporter/view/outside/nvml.h"
+#include "reporter/view/outside/output_check.h"
 #include "reporter/view/outside/preset.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
@@ -153,7 +155,15 @@ constexpr const char* kFooter =
     "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
     "126 when it cannot be executed, 125 when vramscope itself failed.";
 
-std::string why_no_report(const std::string& program, const Ending& ending, bool failed) {
+// The loader looks where it would look for the program.
+bool has_driver() {
+  constexpr const char* kDriver = "libcuda.so.1";
+  void* const driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
+  if (driver != nullptr) dlclose(driver);
+  return driver != nullptr;
+}
+
+std::string why_no_report(const Arguments& arguments, const Ending& ending, bool failed) {
   if (failed) return "no report: it could not be written";
   const std::vector<Setting> settings = collect_settings(environ);
   const Options options = parse_options(settings).options;
@@ -163,28 +173,44 @@ std::string why_no_report(const std::string& program, const Ending& ending, bool
     const char* name = sigabbrev_np(ending.signal);
     return "no report: SIG" + std::string(name != nullptr ? name : "?") + " ended the program";
   }
-  const std::string reason = why_not_loaded(program, ending.status);
-  return "no report: " + (reason.empty() ? "the program used no CUDA" : reason);
+  const std::string reason = why_not_loaded(arguments.program[0], ending.status);
+  if (!reason.empty()) return "no report: " + reason;
+  const bool no_driver = !arguments.simulate && !has_driver();
+  return no_driver ? "no report: there is no libcuda.so.1 here; try --sim"
+                   : "no report: the program used no CUDA";
 }
 
-void conclude(const std::string& program, const Ending& ending, const NoteFile& note) {
+void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note) {
   const std::vector<std::string> lines = note_lines(note.path());
   const std::vector<std::string> paths = existing(lines);
   // The simulated device has said why it cannot run this program.
   if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
-  if (paths.empty())
-    return say(why_no_report(program, ending, !lines.empty() && lines.back() == kReportFailed));
+  if (paths.empty()) {
+    const bool failed = !lines.empty() && lines.back() == kReportFailed;
+    return say(why_no_report(arguments, ending, failed));
+  }
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   std::optional<WrittenReport> written = choose(paths, ending.pid);
   if (!written) {
     const std::string path = seen_from(folder, paths.back());
-    say("report in " + path);
+    say("report in " + path + taken_name(path));
     return say("next: vramscope report " + shell_word(path));
   }
   written->path = seen_from(folder, written->path);
   written->report.trace.path = seen_from(folder, written->report.trace.path);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
+}
+
+// "" or which file could not be written in the end.
+std::string why_no_output(const std::string& program) {
+  const Options options = parse_options(collect_settings(environ)).options;
+  if (options.mode == Mode::off) return "";
+  std::string problem = why_not_writable("report", options.output, program);
+  if (problem.empty() && !options.trace.empty()) {
+    problem = why_not_writable("trace", options.trace, program);
+  }
+  return problem;
 }
 
 int run(const Arguments& arguments) {
@@ -207,9 +233,13 @@ int run(const Arguments& arguments) {
     say(error);
     return kOwnFailure;
   }
+  if (const std::string problem = why_no_output(arguments.program[0]); !problem.empty()) {
+    say(problem);
+    return kBadInput;
+  }
   const Ending ending = launch(arguments.program);
   if (ending.error != 0) return start_failure(ending, arguments.program[0]);
-  if (!arguments.quiet && note.error().empty()) conclude(arguments.program[0], ending, note);
+  if (!arguments.quiet && note.error().empty()) conclude(arguments, ending, note);
   return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
 }
 
@@ -281,9 +311,10 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
-  std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
+  std::string more = taken_name(written.path);
+  if (others != 0) more += " and " + std::to_string(others) + " more";
   if (const TraceReport& trace = written.report.trace; !trace.path.empty()) {
-    more += ", " + counted(trace.events, "event") + " in " + trace.path;
+    more += ", " + counted(trace.events, "event") + " in " + trace.path + taken_name(trace.path);
     if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
   }
   return {recorded, "report in " + written.path + more,

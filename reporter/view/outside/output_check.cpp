@@ -1,0 +1,80 @@
+// Tries to write where a pattern points.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/outside/output_check.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "reporter/report/files/descriptor.h"
+#include "reporter/report/files/file_name.h"
+#include "reporter/report/files/standard_files.h"
+#include "reporter/report/files/write_signals.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kTriedBytes = 4096;
+
+bool differs_by_process(std::string_view pattern) {
+  for (const std::string_view escape : {"%p", "%e", "%r", "%n", "%t"}) {
+    if (pattern.find(escape) != pattern.npos) return true;
+  }
+  return false;
+}
+
+std::string host() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// errno of making and filling a file in the folder, which is gone again.
+int try_folder(const std::string& folder) {
+  const HeldWriteSignals held;
+  std::string name = folder + ".vramscope-XXXXXX";
+  const int file = mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) return errno;
+  const std::string bytes(kTriedBytes, ' ');
+  const ssize_t written = ::write(file, bytes.data(), bytes.size());
+  const int error = written < 0 ? errno : written < static_cast<ssize_t>(kTriedBytes) ? ENOSPC : 0;
+  unlink(name.c_str());
+  return ::close(file) != 0 && error == 0 ? errno : error;
+}
+
+}  // namespace
+
+std::string why_not_writable(std::string_view noun, const std::string& pattern,
+                             const std::string& program) {
+  const std::string folder_pattern = pattern.substr(0, pattern.rfind('/') + 1);
+  if (differs_by_process(folder_pattern)) return "";
+  const NameFacts facts{.hostname = host(), .executable = program};
+  const auto variable = [](const char* name) { return std::getenv(name); };
+  const std::string path = expand_pattern(pattern, facts, variable);
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const auto line = [&](const std::string& where, int error) {
+    return "cannot write a " + std::string(noun) + " " + where + ": " +
+           std::generic_category().message(error);
+  };
+  const int beside = differs_by_process(pattern) ? 0 : why_not_beside(path.c_str());
+  if (beside != 0) return line("to '" + path + "'", beside);
+  const int error = try_folder(folder);
+  return error == 0 ? "" : line("in '" + (folder.empty() ? "." : folder) + "'", error);
+}
+
+std::string taken_name(const std::string& path) {
+  const std::size_t mark = path.rfind('~');
+  if (mark == path.npos || mark + 1 == path.size()) return "";
+  if (path.find_first_not_of("0123456789", mark + 1) != path.npos) return "";
+  const std::string wanted = path.substr(0, mark);
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(wanted, error))) return "";
+  return " (" + wanted.substr(wanted.rfind('/') + 1) + " was taken)";
+}
+
+}  // namespace vramscope
