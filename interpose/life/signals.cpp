@@ -26,6 +26,7 @@ constinit std::atomic<pid_t> owner{0};
 constinit std::atomic<bool> interrupts{false};  // what the program told siginterrupt
 using Poke = void (*)();
 constinit Poke wake = nullptr;
+constinit Poke tell_change = nullptr;
 
 // The program's action. The handler may run on another thread while it changes, so each change goes
 // to the next slot and the number of the valid one is switched last.
@@ -165,6 +166,7 @@ int change_action(int signal, const Action* action, Action* old) noexcept {
     sigdelset(&kept.sa_mask, SIGSTOP);
     keep_program_action(kept);
     install_over(*action);
+    if (tell_change != nullptr) tell_change();
   }
   if (old != nullptr) *old = before;
   return 0;
@@ -215,15 +217,21 @@ void note_interrupts(bool interrupt) noexcept {
 
 }  // namespace
 
-void take_signal(int signal, void (*poke)()) noexcept {
+void take_signal(int signal, void (*poke)(), void (*changed)()) noexcept {
   const Change change;
   Action program{};
   if (real_sigaction(signal, nullptr, &program) != 0) return;
   wake = poke;
+  tell_change = changed;
   owner.store(getpid(), std::memory_order_relaxed);
   keep_program_action(program);
   taken.store(signal, std::memory_order_release);
   install_over(program);
+  changed();
+}
+
+bool program_handles_signal() noexcept {
+  return taken.load(std::memory_order_acquire) != 0 && is_function(program_action());
 }
 
 void return_signal() noexcept {

@@ -6,9 +6,13 @@
 
 namespace vramscope {
 
-// Installs our handler for `signal`; `poke` runs in it and must be async-signal-safe. The program's
-// present action is kept and chained. Call once.
-void take_signal(int signal, void (*poke)()) noexcept;
+// Installs our handler for `signal`; `poke` runs in it, `changed` where the program changes its own
+// action: both must be async-signal-safe. The program's present action is kept and chained. Call
+// once.
+void take_signal(int signal, void (*poke)(), void (*changed)()) noexcept;
+
+// Whether the program has a handler of its own for it, which runs too. Threads: any.
+[[nodiscard]] bool program_handles_signal() noexcept;
 
 // In a forked child: the program's own action is installed again and ours is gone.
 void return_signal() noexcept;

@@ -13,6 +13,7 @@
 #include "allocator/ground/uncancelled.h"
 #include "interpose/ground/message.h"
 #include "interpose/life/signals.h"
+#include "interpose/settings/private_variables.h"
 
 namespace vramscope {
 namespace {
@@ -29,6 +30,8 @@ void on_report_signal() {
   signal_count->fetch_add(1, std::memory_order_release);
   signal_requests->raise();
 }
+
+void on_changed_handler() { signal_requests->raise(); }
 
 }  // namespace
 
@@ -53,7 +56,7 @@ void Triggers::start(int signal) noexcept {
   if (signal == 0) return;
   signal_count = &signals_;
   signal_requests = &requests_;
-  take_signal(signal, on_report_signal);
+  take_signal(signal, on_report_signal, on_changed_handler);
 }
 
 void Triggers::report_and_wait(const char* trigger) noexcept {
@@ -84,7 +87,7 @@ void Triggers::main_thread_ended() noexcept {
 }
 
 void* Triggers::run(void* self) noexcept {
-  pthread_setname_np(pthread_self(), "vramscope");
+  pthread_setname_np(pthread_self(), kHelperName);
   static_cast<Triggers*>(self)->serve();
 }
 
@@ -119,7 +122,16 @@ void Triggers::serve() noexcept {
   }
 }
 
+// `vramscope snapshot` reads it.
+void Triggers::tell_handler() noexcept {
+  const bool handles = program_handles_signal();
+  if (handles == tells_handler_) return;
+  tells_handler_ = handles;
+  pthread_setname_np(pthread_self(), handles ? kHelperBesideHandler : kHelperName);
+}
+
 void Triggers::serve_requests() noexcept {
+  tell_handler();
   callbacks_.write_trace(callbacks_.context);
   const std::uint32_t signals = signals_.load(std::memory_order_acquire);
   if (signals != served_signals_) {  // a storm gives one report for all that came before it began

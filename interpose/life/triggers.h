@@ -49,6 +49,7 @@ class Triggers {
   static void* run(void* self) noexcept;
   [[noreturn]] void serve() noexcept;
   void serve_requests() noexcept;
+  void tell_handler() noexcept;
 
   const TriggerCallbacks callbacks_;
   bool has_thread_ = false;
@@ -56,6 +57,7 @@ class Triggers {
   std::atomic<bool> writing_{false};  // the numbers of a report are taken, the file is not complete
   Counter written_;                   // raised when a report that was waited for is on disk
   std::uint32_t served_signals_ = 0;  // the helper's own
+  bool tells_handler_ = false;        // by its name; the helper's own
   std::atomic<bool> main_ended_{false};
   std::atomic<pid_t> helper_{0};
   std::atomic<std::uint32_t> signals_{0};

@@ -175,7 +175,9 @@ std::vector<std::string> find_bypasses() {
     lines.push_back(path + " was loaded with RTLD_DEEPBIND: its CUDA calls are not recorded");
   }
   for (const Object& driver : search.drivers) {
-    if (driver.contains(reinterpret_cast<std::uintptr_t>(real().cuInit))) continue;
+    const auto* const init = reinterpret_cast<const void*>(real().cuInit);
+    if (driver.contains(reinterpret_cast<std::uintptr_t>(init))) continue;
+    if (symbol_of_mapped(driver.path.c_str(), "cuInit") == init) continue;  // it stands before ours
     lines.push_back(driver.path + " is a second driver: calls into it are not recorded");
   }
   if (has_foreign_driver(read_maps(), search.drivers)) {

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "allocator/ground/own_stack.h"
+
 using DlsymPointer = void* (*)(void*, const char*);
 
 extern "C" {
@@ -43,6 +45,19 @@ void find_real_dlsym() noexcept { static_cast<void>(next_dlsym()); }
 const void* dlsym_of_c_library() noexcept {
   find_real_dlsym();
   return c_library_dlsym.load(std::memory_order_relaxed);
+}
+
+void* symbol_of_mapped(const char* file, const char* name) noexcept {
+  void* found = nullptr;
+  own_stack::run([&] {
+    void* const handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle != nullptr) {
+      found = real_dlsym(handle, name);
+      dlclose(handle);
+    }
+    dlerror();
+  });
+  return found;
 }
 
 bool is_driver_file(const char* file) noexcept {

@@ -23,6 +23,10 @@ void find_real_dlsym() noexcept;
 // Is `file` a CUDA driver: libcuda.so, libcuda.so.1, libcuda.so.580.65.06 ... False for null.
 [[nodiscard]] bool is_driver_file(const char* file) noexcept;
 
+// What a library that is mapped already under the name `file` gives for `name`, itself or one that
+// it needs; null: it is not mapped, or has no such name. Leaves no error for dlerror().
+[[nodiscard]] void* symbol_of_mapped(const char* file, const char* name) noexcept;
+
 // The definition of `name` behind ours in search order (RTLD_NEXT seen from this library), or null.
 template <class F>
 [[nodiscard]] F* next_definition(F*, const char* name) noexcept {

@@ -82,6 +82,13 @@ struct Answer {
   std::uintptr_t answered;  // 0: ask the C library
 };
 
+constexpr const char* kDriver = "libcuda.so.1";
+
+// A libcuda.so.1 may only stand in front of a driver that has another file name.
+bool is_behind_driver(const char* name, const void* address) noexcept {
+  return symbol_of_mapped(kDriver, name) == address;
+}
+
 // dlsym(handle, name) for a name of the table; `caller` asked.
 Answer answer(void* handle, const char* name, int found_row, const void* caller) noexcept {
   if (handle == RTLD_NEXT) return {nullptr, 0};
@@ -93,16 +100,16 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
   if (address == nullptr) return {nullptr, 1};  // dlerror() tells why
   Dl_info real_home{};
   Dl_info asking{};
-  if (dladdr(address, &real_home) == 0 || !is_driver_file(real_home.dli_fname)) {
-    return {address, 1};
-  }
+  if (dladdr(address, &real_home) == 0) return {address, 1};
+  const bool in_front = is_driver_file(real_home.dli_fname);
+  if (!in_front && !is_behind_driver(name, address)) return {address, 1};
   if (dladdr(caller, &asking) != 0 && asking.dli_fbase == real_home.dli_fbase) {
     return {address, 1};  // the driver asks itself (seen on WSL2)
   }
-  load_real_if_mapped(real_home.dli_fname);
+  load_real_if_mapped(in_front ? real_home.dli_fname : kDriver);
   Dl_info ours{};  // of two drivers only the first one seen is ours
   if (dladdr(reinterpret_cast<void*>(real().cuInit), &ours) != 0 &&
-      ours.dli_fbase != real_home.dli_fbase) {
+      ours.dli_fbase != real_home.dli_fbase && !is_behind_driver(name, address)) {
     return {address, 1};
   }
   return {wrappers()[found_row], 1};

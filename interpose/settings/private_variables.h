@@ -17,6 +17,9 @@ namespace vramscope {
 inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
 inline constexpr const char* kReportFailed = "!";    // a report could not be written
 inline constexpr const char* kProgramRefused = "?";  // the simulated device said why it cannot run
+// Names of the library's thread, by which `snapshot` knows that the program handles the signal too.
+inline constexpr const char* kHelperName = "vramscope";
+inline constexpr const char* kHelperBesideHandler = "vramscope+own";  // 15 characters at most
 // What was free of each device before the program has a context on any, from `run` to the library.
 inline constexpr const char* kFreeBeforeVariable = "VRAMSCOPE_FREE_BEFORE";
 // Path of the library that NVTX would have loaded without ours, from `run` to ours.

@@ -1,5 +1,6 @@
 """Drivers that lack functions: the program sees what it would see without us, and we say so."""
 # SPDX-License-Identifier: Apache-2.0
+import subprocess
 import sys
 
 import harness
@@ -43,6 +44,25 @@ class OddDrivers(harness.Case):
             said[mode] = (profiled.reports, profiled.stderr)
         self.assertEqual(([], ""), said["off"])
         return native, said
+
+    def test_a_driver_of_another_file_name_behind_libcuda_is_recorded(self):
+        folder = harness.pathlib.Path(self.folder)
+        driver = folder / "libdriver.so"
+        empty = [harness.installed("gcc"), "-shared", "-x", "c", "/dev/null", "-x", "none"]
+        subprocess.run([*empty, "-o", driver, "-Wl,-soname,libdriver.so"], check=True)
+        subprocess.run(
+            [*empty, "-o", folder / "libcuda.so.1", "-Wl,-soname,libcuda.so.1", "-Wl,--no-as-needed", driver],
+            check=True,
+        )
+        driver.write_bytes((harness.SIMULATOR / "libcuda.so.1").read_bytes())
+        variables = {"LD_LIBRARY_PATH": f"{folder}:{harness.SIMULATOR}"}
+        for program in ("driver_api", "linked"):
+            native, said = self.compare([harness.program(program)], variables)
+            self.assertNotEqual("", native.stdout)
+            for mode in ("cache", "observe"):
+                (report,), stderr = said[mode]
+                self.assertEqual(("", []), (stderr, report["warnings"]), program)
+                self.assertIn("cuMemAlloc_v2", {row["name"] for row in report["functions"]})
 
     def test_functions_that_a_driver_lacks_are_named_in_the_report(self):
         variables = self.driver_without("cuMemCreate", "cuMemPoolCreate")

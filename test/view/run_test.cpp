@@ -130,6 +130,16 @@ TEST(Snapshot, TheEnvironmentTellsSignalAndPlaces) {
   EXPECT_EQ(target.note_file, "/tmp/n");
 }
 
+TEST(Snapshot, AHandlerOfTheProgramsOwnIsTold) {
+  TargetFiles with_handler = files({});
+  with_handler.has_own_handler = true;
+
+  EXPECT_EQ(inspect(5, 0, files({})).hint, "");
+  EXPECT_EQ(inspect(5, 0, with_handler).hint.find("process 5 has a handler of its own for SIGUSR1"),
+            0U);
+  EXPECT_EQ(inspect(5, SIGUSR2, with_handler).hint, "");
+}
+
 TEST(Snapshot, AFolderThatThePatternVariesIsNotWatched) {
   EXPECT_EQ(inspect(5, 0, files({"VRAMSCOPE_OUTPUT=/logs/%h/%p.json"})).folder, "");
   EXPECT_EQ(inspect(5, 0, files({"VRAMSCOPE_OUTPUT=/logs/%p.json"})).folder, "/logs/");

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "interpose/settings/options.h"
 #include "interpose/settings/private_variables.h"
@@ -83,6 +85,15 @@ std::string folder_of(const std::string& pattern, const std::string& start) {
   return folder.starts_with('/') ? folder : start + "/" + folder;
 }
 
+bool has_own_handler(const std::string& folder) {
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator(folder + "task", error)) {
+    const std::optional<std::string> name = read_file(thread.path().string() + "/comm");
+    if (name && *name == std::string(kHelperBesideHandler) + "\n") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Target inspect(pid_t pid, int signal, const TargetFiles& files) {
@@ -95,6 +106,10 @@ Target inspect(pid_t pid, int signal, const TargetFiles& files) {
   target.note_file = value_of(variables, kNoteVariable);
   target.folder = folder_of(options.output, files.folder);
   const std::string process = "process " + std::to_string(pid);
+  if (files.has_own_handler && target.signal == options.signal.number) {
+    target.hint = process + " has a handler of its own for " + text(Signal{target.signal}) +
+                  ", which runs too; to leave it alone, start it with run --signal SIGUSR2";
+  }
   if (!has_library(files.maps)) {
     target.error = process + " runs without vramscope; start it with vramscope run";
   } else if (target.signal == 0) {
@@ -118,7 +133,7 @@ std::optional<TargetFiles> read_target(pid_t pid) {
   std::optional<std::string> environment = read_file(folder + "environ");
   if (!environment) return std::nullopt;
   return TargetFiles{std::move(*maps), std::move(*status), std::move(*environment),
-                     read_link(folder + "cwd")};
+                     read_link(folder + "cwd"), has_own_handler(folder)};
 }
 
 }  // namespace vramscope

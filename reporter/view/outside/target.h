@@ -17,6 +17,7 @@ struct TargetFiles {
   std::string status;
   std::string environment;
   std::string folder;
+  bool has_own_handler = false;  // for the signal that the library takes; its thread says so
 };
 
 // Which process, which signal, and where its reports appear.
@@ -25,6 +26,7 @@ struct Target {
   int signal = 0;
   std::string note_file;  // where it notes its reports; "" when nobody asked it to
   std::string folder;     // where its reports appear; "" when the name pattern varies the folder
+  std::string hint;       // one line on what else the signal does; "" nothing
   std::string error;      // one line on why it cannot be asked; "" when it can
 };
 

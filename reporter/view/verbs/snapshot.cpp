@@ -80,6 +80,7 @@ int ask(const Arguments& arguments) {
   if (!arguments.signal.empty()) (void)read(arguments.signal, signal);  // checked when parsed
   const Target target = inspect(arguments.pid, signal.number, *files);
   if (!target.error.empty()) return complain(target.error);
+  if (!target.hint.empty()) say(target.hint);
 
   const std::set<std::string> known = candidates(target);
   if (kill(target.pid, target.signal) != 0) return complain(process + ": " + std::strerror(errno));
