@@ -10,7 +10,13 @@ namespace vramscope {
 void say(const char* text) noexcept;
 
 // Lines that are said at most once in a process.
-enum class Once : std::uint8_t { export_of_part, no_helper_thread, count };
+enum class Once : std::uint8_t {
+  export_of_part,
+  no_helper_thread,
+  reports_in_a_second,
+  reports_in_all,
+  count
+};
 void say_once(Once which, const char* text) noexcept;
 
 }  // namespace vramscope

@@ -34,8 +34,9 @@ constinit std::atomic<pid_t> owner{0};
 // Tells `vramscope run` where a report is, or that one could not be written.
 void note(const std::string& path) {
   if (startup().note_file.empty()) return;
-  const int file = open(startup().note_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file < 0) return;  // the tool has gone: nobody reads it
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const int file = open(startup().note_file.c_str(), kFlags);
+  if (file < 0) return;  // the tool has gone: nobody reads it. Or a pipe, for which nobody waits.
   const std::string line = path + "\n";
   [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
   close(file);
@@ -127,8 +128,27 @@ bool Reports::wants_report(const char* trigger) const noexcept {
   return options_.report_at_exit || (why != "exit" && why != "exec");
 }
 
+// Says once why not.
+bool Reports::is_within_quota(const char* trigger) noexcept {
+  if (std::string_view(trigger) != "signal") return true;
+  switch (quota_.ask(now_ns())) {
+    case ReportQuota::Answer::yes:
+      return true;
+    case ReportQuota::Answer::too_many_in_a_second:
+      say_once(Once::reports_in_a_second,
+               "more than 10 signals in a second ask for a report; the further ones get none");
+      return false;
+    case ReportQuota::Answer::too_many_in_all:
+      say_once(Once::reports_in_all,
+               "1,000 signals have had a report; further ones get none, the exit does");
+      return false;
+  }
+  return false;
+}
+
 void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
   const CallGuard guard(CallGuard::Ends::without_waiting);
+  if (!is_within_quota(trigger)) return;
   if (!wants_report(trigger)) {
     writing.store(true, std::memory_order_release);
     static_cast<void>(trace_.finish(trigger));

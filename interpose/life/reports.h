@@ -7,6 +7,7 @@
 
 #include "interpose/driver/profiler.h"
 #include "interpose/life/process_trace.h"
+#include "interpose/life/report_quota.h"
 #include "interpose/life/triggers.h"
 #include "interpose/settings/options.h"
 
@@ -46,12 +47,14 @@ class Reports {
     return options_.report_at_exit || trace_.exists();
   }
   [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
+  [[nodiscard]] bool is_within_quota(const char* trigger) noexcept;
 
   Profiler& profiler_;
   const Options& options_;
   const std::int32_t driver_version_;
   ProcessTrace trace_;
   Triggers triggers_;
+  ReportQuota quota_;  // the helper thread's
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   CUcontext last_context_ = nullptr;  // of the main thread when it left by pthread_exit

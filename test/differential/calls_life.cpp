@@ -34,6 +34,7 @@ void handler(Turn& turn) {
 // report: asked for by signal; with the program's own handler, which runs in any case
 void report(Turn& turn) {
   if (!turn.world.initialised) return turn.skip("too early");
+  if (!may_ask_for_report()) return turn.skip("often enough");
   if (turn.world.profiled) {
     ask_for_report(turn.world);
   } else if (turn.world.has_handler) {

@@ -161,7 +161,8 @@ void run_group(World& world, const Sequence& sequence, std::size_t first, std::s
                         end_by(line.words.at(0));
                       }});
     } else if (line.verb == "report") {
-      if (reports || !world.initialised) continue;  // several at once may give one report
+      if (reports || !world.initialised || !may_ask_for_report())
+        continue;  // several at once may give one report
       reports = true;
       jobs.push_back({line.thread, [&world] { ask_for_report_soon(world); }});
     } else {

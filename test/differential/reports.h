@@ -6,6 +6,9 @@
 
 namespace vramscope::differential {
 
+// Whether the program may ask once more, which it is taken to do. The same natively.
+[[nodiscard]] bool may_ask_for_report();
+
 // Asks by signal on the calling thread and waits until the report is there. What the program knows
 // goes to a file of the same number, "PID.2.known".
 void ask_for_report(World& world);

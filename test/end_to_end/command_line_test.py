@@ -95,9 +95,15 @@ class CommandLine(harness.Case):
 
     def test_an_output_that_cannot_be_written_does_not_stop_the_program(self):
         native = self.run_program([harness.program("linked")])
-        finished = self.launch("--output", "/nonexistent/r.json", "--", harness.program("linked"))
-        self.assertEqual((0, native.stdout), (finished.returncode, finished.stdout))
-        self.assertIn("/nonexistent/r.json", finished.stderr)
+        profiled = self.run_program([harness.program("linked")], "cache", VRAMSCOPE_OUTPUT="/nonexistent/r.json")
+        self.assertEqual((0, native.stdout), profiled.behaviour())
+        self.assertIn("/nonexistent/r.json", profiled.stderr)
+
+    def test_run_starts_no_program_whose_output_cannot_be_written(self):
+        for option in ("--output", "--trace"):
+            finished = self.launch(option, "/nonexistent/%p.x", "--", harness.program("linked"))
+            self.assertEqual((2, ""), (finished.returncode, finished.stdout))
+            self.assertIn("in '/nonexistent/': No such file or directory", finished.stderr)
 
     def test_a_truncated_report_is_refused_wherever_it_is_cut(self):
         whole = self.make_report().read_bytes()
