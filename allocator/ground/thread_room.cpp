@@ -6,18 +6,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#else
-#define VALGRIND_STACK_REGISTER(begin, end)
-#endif
-
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/on_valgrind.h"
 
 namespace vramscope::thread_room {
 
@@ -88,7 +83,7 @@ Room* map_room() {
     munmap(pages, kBytes);
     return nullptr;
   }
-  VALGRIND_STACK_REGISTER(stack, stack + kStackBytes - 1);
+  tell_valgrind_of_stack(stack, stack + kStackBytes - 1);
   return reinterpret_cast<Room*>(stack + kStackBytes);
 }
 

@@ -6,15 +6,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 #include <cerrno>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/on_valgrind.h"
 #include "allocator/ground/thread_room.h"
 
 namespace vramscope::proven {
@@ -40,7 +35,7 @@ constexpr std::uintptr_t kHighest = std::uintptr_t{1} << 56;
 // The system copies the set before it looks at what to do with it, which is nothing valid: EFAULT
 // for memory that cannot be read, else EINVAL. Allowed wherever signals are.
 bool system_can_read(std::uintptr_t address) {
-  if (RUNNING_ON_VALGRIND != 0) {  // which takes the set for one of the program's, and reports it
+  if (is_on_valgrind()) {  // which takes the set for one of the program's, and reports it
     char byte = 0;
     const iovec local{&byte, 1};
     const iovec remote{reinterpret_cast<void*>(address), 1};
