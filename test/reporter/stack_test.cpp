@@ -138,6 +138,51 @@ TEST(FramePointers, ReadNothingOutsideTheThreadsOwnStack) {
   EXPECT_EQ(foreign.depth, 0U);
 }
 
+// As a runtime that was compiled without frame pointers: the register holds something else.
+extern "C" void call_without_frame_pointer(void (*function)(Stack&), Stack& stack);
+asm(R"(
+  .text
+  .type call_without_frame_pointer, @function
+call_without_frame_pointer:
+  .cfi_startproc
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  mov $4711, %ebp
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  call *%rax
+  pop %rbp
+  .cfi_restore %rbp
+  .cfi_def_cfa_offset 8
+  ret
+  .cfi_endproc
+  .size call_without_frame_pointer, . - call_without_frame_pointer
+)");
+
+[[gnu::noinline]] int descend_to_runtime(int depth, Stack& stack) {
+  if (depth == 0) {
+    call_without_frame_pointer(library_capture, stack);
+    return 0;
+  }
+  const int below = descend_to_runtime(depth - 1, stack);
+  asm volatile("" ::: "memory");  // no tail call
+  return below + 1;
+}
+
+TEST(FramePointers, GoOnBehindARuntimeThatHasNone) {
+  if (open_library_stacks(StackMethod::unwind_tables, kMaxFrames, dlsym) !=
+      StackMethod::unwind_tables) {
+    GTEST_SKIP() << "libunwind is not installed";
+  }
+  open_library_stacks(StackMethod::frame_pointers, kMaxFrames, dlsym);
+  Stack stack;
+
+  descend_to_runtime(5, stack);
+
+  EXPECT_EQ(recursions(stack), 5U);
+}
+
 TEST(Stacks, FallBackToFramePointersWithoutLibunwind) {
   const DlsymFunction finds_nothing = [](void*, const char*) -> void* { return nullptr; };
 

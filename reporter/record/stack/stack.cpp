@@ -1,4 +1,4 @@
-// Captures stacks: by unwind tables through libunwind, else along frame pointers; and Python's.
+// Captures stacks: by unwind tables through libunwind, or along frame pointers; and Python's.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/stack.h"
 
@@ -124,10 +124,7 @@ __attribute__((no_sanitize("address"))) std::size_t walk_frame_pointers(const Fr
   return depth;
 }
 
-std::size_t walk(const Frame* frame, Addresses& addresses, std::size_t size) {
-  if (stacks.method == StackMethod::frame_pointers) {
-    return walk_frame_pointers(frame, addresses, size);
-  }
+std::size_t walk_tables(Addresses& addresses, std::size_t size) {
   const int depth =
       stacks.backtrace(reinterpret_cast<void**>(addresses.data()), static_cast<int>(size));
   return depth < 0 ? 0 : std::min(static_cast<std::size_t>(depth), size);
@@ -141,9 +138,9 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
   stacks.method = wanted;
   stacks.max_depth = std::min(max_depth, kMaxFrames);
   stacks.own = text_range_of(reinterpret_cast<const void*>(&open_stacks));
-  if (wanted == StackMethod::unwind_tables) {
-    stacks.backtrace = open_libunwind(real_dlsym);
-    if (stacks.backtrace == nullptr) stacks.method = StackMethod::frame_pointers;
+  stacks.backtrace = wanted == StackMethod::none ? nullptr : open_libunwind(real_dlsym);
+  if (wanted == StackMethod::unwind_tables && stacks.backtrace == nullptr) {
+    stacks.method = StackMethod::frame_pointers;
   }
   return stacks.method;
 }
@@ -158,19 +155,29 @@ void Stack::add(const PythonFrame& frame) {
 
 namespace {
 
+// Libunwind ends some walks with a zero; our own code is nobody's reason to allocate.
+void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size_t wanted) {
+  stack.depth = 0;
+  for (std::size_t i = 0; i < depth && stack.depth < wanted; ++i) {
+    const std::uintptr_t address = addresses[i];
+    if (address == 0 || stacks.own.contains(address - 1)) continue;
+    stack.frames[stack.depth++] = address;
+  }
+}
+
+// A runtime without frame pointers ends their chain with its first frame: then the tables tell.
 [[gnu::always_inline]] inline void capture_native(Stack& stack, const Frame* frame,
                                                   std::size_t most) {
   Addresses addresses;
   const bool whole = most >= stacks.max_depth;
   const std::size_t wanted = whole ? stacks.max_depth : most;
   const std::size_t size = wanted + (whole ? kOwnFrames : kUsualOwnFrames);
-  const std::size_t depth = walk(frame, addresses, size);
-  for (std::size_t i = 0; i < depth && stack.depth < wanted; ++i) {
-    const std::uintptr_t address = addresses[i];
-    // libunwind ends some walks with a zero; our own code is nobody's reason to allocate.
-    if (address == 0 || stacks.own.contains(address - 1)) continue;
-    stack.frames[stack.depth++] = address;
+  if (stacks.method == StackMethod::frame_pointers) {
+    keep(stack, addresses, walk_frame_pointers(frame, addresses, size), wanted);
+    const bool is_cut = stack.depth == 1 && wanted > 1;
+    if (!is_cut || stacks.backtrace == nullptr) return;
   }
+  keep(stack, addresses, walk_tables(addresses, size), wanted);
 }
 
 }  // namespace
