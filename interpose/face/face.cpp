@@ -5,6 +5,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <new>
 #include <optional>
 
@@ -12,6 +15,7 @@
 #include "interpose/driver/profiler.h"
 #include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"
+#include "interpose/tools/nvtx.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 
@@ -85,17 +89,20 @@ void hand_out(const FlatStats& stats, vramscope_each_counter each, void* context
   for (const auto& [key, value] : stats) each(key.c_str(), value, context);
 }
 
-// Our own cuMemGetInfo, in a context of the device that the program has used.
-CUresult ask_in_context_of(Profiler& profiler, CUdevice device, std::size_t& free_bytes,
-                           std::size_t& total_bytes) {
+// Our own wrapper of a driver function, in the thread's context or in one of the device that the
+// program has used. INVALID_CONTEXT: there is none.
+template <class Ask>
+CUresult ask_in_context_of(Profiler& profiler, CUdevice device, Ask ask) {
+  CUdevice current = 0;
+  if (real().cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return ask();
   CUresult code = CUDA_ERROR_INVALID_CONTEXT;
   const Place place = {.kind = Kind::device, .device = static_cast<std::uint16_t>(device)};
   profiler.contexts().each_reaching(place, [&](CUcontext context) {
-    if (code == CUDA_SUCCESS) return;
+    if (code != CUDA_ERROR_INVALID_CONTEXT) return;
     const ContextScope scope(context);
     CUdevice its_device = 0;
     if (scope.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&its_device) != CUDA_SUCCESS) return;
-    if (its_device == device) code = ::cuMemGetInfo_v2(&free_bytes, &total_bytes);
+    if (its_device == device) code = ask();
   });
   return code;
 }
@@ -124,6 +131,24 @@ void hand_out(const Snapshot& snapshot, vramscope_each_segment each, void* conte
                                           .block_count = blocks.size()};
     each(&handed_out, context);
   }
+}
+
+int answer(CUresult code) {
+  if (code == CUDA_SUCCESS) return VRAMSCOPE_OK;
+  return code == CUDA_ERROR_INVALID_CONTEXT ? VRAMSCOPE_NO_CONTEXT : VRAMSCOPE_DRIVER_ERROR;
+}
+
+// Gives the depth that body(ranges) says.
+template <class Body>
+int with_ranges(int* depth, Body body) noexcept {
+  return with_profiler([&](Profiler&) -> int {
+    const CallGuard guard;
+    RangeTable* const named = ranges_or_make();
+    if (named == nullptr) return VRAMSCOPE_NOT_ACTIVE;
+    const int at = body(*named);
+    if (depth != nullptr) *depth = at;
+    return VRAMSCOPE_OK;
+  });
 }
 
 bool has_context() {
@@ -199,14 +224,13 @@ int vramscope_v1_empty_cache(void) {
 }
 
 int vramscope_v1_get_memory_info(int device, uint64_t* free_bytes, uint64_t* total_bytes) {
-  return with_device(device, [&](Profiler& profiler, std::uint16_t ordinal) {
+  return with_device(device, [&](Profiler& profiler, std::uint16_t ordinal) -> int {
     CUdevice current = 0;
     if (real().cuCtxGetDevice(&current) != CUDA_SUCCESS) return VRAMSCOPE_NO_CONTEXT;
     std::size_t free = 0, total = 0;
-    const CUresult code = current == ordinal ? ::cuMemGetInfo_v2(&free, &total)
-                                             : ask_in_context_of(profiler, ordinal, free, total);
-    if (code == CUDA_ERROR_INVALID_CONTEXT) return VRAMSCOPE_NO_CONTEXT;
-    if (code != CUDA_SUCCESS) return VRAMSCOPE_DRIVER_ERROR;
+    const CUresult code =
+        ask_in_context_of(profiler, ordinal, [&] { return ::cuMemGetInfo_v2(&free, &total); });
+    if (code != CUDA_SUCCESS) return answer(code);
     *free_bytes = free;
     *total_bytes = total;
     return VRAMSCOPE_OK;
@@ -218,6 +242,69 @@ int vramscope_v1_memory_snapshot(vramscope_each_segment each, void* context) {
     hand_out(take_snapshot(profiler), each, context);
     return VRAMSCOPE_OK;
   });
+}
+
+// Exported memory is never reused: a trim gives back what became free since it was freed.
+int vramscope_v1_ipc_collect(void) { return vramscope_v1_empty_cache(); }
+
+int vramscope_v1_device_count(int* count) {
+  return with_profiler([&](Profiler&) { return answer(real().cuDeviceGetCount(count)); });
+}
+
+int vramscope_v1_current_device(int* device) {
+  return with_device(VRAMSCOPE_CURRENT_DEVICE, [&](Profiler&, std::uint16_t ordinal) {
+    *device = ordinal;
+    return VRAMSCOPE_OK;
+  });
+}
+
+int vramscope_v1_get_device_name(int device, char* name, size_t bytes) {
+  return with_device(device, [&](Profiler&, std::uint16_t ordinal) {
+    std::array<char, 256> whole{};
+    const CUresult code = real().cuDeviceGetName(whole.data(), int{whole.size()}, ordinal);
+    if (code != CUDA_SUCCESS || bytes == 0) return answer(code);
+    const std::size_t length = std::min(std::strlen(whole.data()), bytes - 1);
+    std::memcpy(name, whole.data(), length);
+    name[length] = '\0';
+    return int{VRAMSCOPE_OK};
+  });
+}
+
+int vramscope_v1_get_device_capability(int device, int* major, int* minor) {
+  return with_device(device, [&](Profiler&, std::uint16_t ordinal) {
+    int of_major = 0, of_minor = 0;
+    CUresult code = real().cuDeviceGetAttribute(
+        &of_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, ordinal);
+    if (code == CUDA_SUCCESS) {
+      code = real().cuDeviceGetAttribute(&of_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                         ordinal);
+    }
+    if (code != CUDA_SUCCESS) return answer(code);
+    *major = of_major;
+    *minor = of_minor;
+    return int{VRAMSCOPE_OK};
+  });
+}
+
+int vramscope_v1_synchronize(int device) {
+  return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
+    return answer(ask_in_context_of(profiler, ordinal, [] { return ::cuCtxSynchronize(); }));
+  });
+}
+
+int vramscope_v1_mark(const char*) {
+  return with_ranges(nullptr, [](RangeTable& named) {
+    named.mark();
+    return 0;
+  });
+}
+
+int vramscope_v1_range_push(const char* message, int* depth) {
+  return with_ranges(depth, [&](RangeTable& named) { return named.push("", message); });
+}
+
+int vramscope_v1_range_pop(int* depth) {
+  return with_ranges(depth, [](RangeTable& named) { return named.pop(""); });
 }
 
 }  // extern "C"

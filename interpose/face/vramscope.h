@@ -7,7 +7,8 @@
    function answers VRAMSCOPE_NOT_ACTIVE and leaves its outputs alone. Threads: any. Nothing here
    throws.
 
-   Names, units and meanings are those of torch.cuda (PyTorch 2.6; of the host: 2.8). Bytes are
+   Names, units and meanings are those of torch.cuda (PyTorch 2.6; of the host: 2.8) and of
+   torch.cuda.nvtx. Bytes are
    bytes. `device` is an ordinal as in cudaSetDevice; VRAMSCOPE_CURRENT_DEVICE is that of the
    calling thread's context, or device 0 when it has none. */
 #ifndef VRAMSCOPE_H
@@ -79,6 +80,15 @@ VRAMSCOPE_EXPORT int vramscope_v1_empty_cache(void);
 VRAMSCOPE_EXPORT int vramscope_v1_get_memory_info(int device, uint64_t* free_bytes,
                                                   uint64_t* total_bytes);
 VRAMSCOPE_EXPORT int vramscope_v1_memory_snapshot(vramscope_each_segment each, void* context);
+VRAMSCOPE_EXPORT int vramscope_v1_ipc_collect(void);
+VRAMSCOPE_EXPORT int vramscope_v1_device_count(int* count);
+VRAMSCOPE_EXPORT int vramscope_v1_current_device(int* device);
+VRAMSCOPE_EXPORT int vramscope_v1_get_device_name(int device, char* name, size_t bytes);
+VRAMSCOPE_EXPORT int vramscope_v1_get_device_capability(int device, int* major, int* minor);
+VRAMSCOPE_EXPORT int vramscope_v1_synchronize(int device);
+VRAMSCOPE_EXPORT int vramscope_v1_mark(const char* message);
+VRAMSCOPE_EXPORT int vramscope_v1_range_push(const char* message, int* depth);
+VRAMSCOPE_EXPORT int vramscope_v1_range_pop(int* depth);
 
 #ifndef VRAMSCOPE_IMPLEMENTATION
 
@@ -187,6 +197,68 @@ static inline int vramscope_get_memory_info(int device, uint64_t* free_bytes,
 static inline int vramscope_memory_snapshot(vramscope_each_segment each, void* context) {
   return vramscope_v1_memory_snapshot ? vramscope_v1_memory_snapshot(each, context)
                                       : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.ipc_collect: what the program exported to other processes and has freed goes back to
+   the driver. It does at its free; what could not then (a capture, a graph) is tried again now,
+   with everything that empty_cache gives back. Needs a current context on the calling thread. */
+static inline int vramscope_ipc_collect(void) {
+  return vramscope_v1_ipc_collect ? vramscope_v1_ipc_collect() : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.device_count: how many devices the program sees, from 0 on. */
+static inline int vramscope_device_count(int* count) {
+  return vramscope_v1_device_count ? vramscope_v1_device_count(count) : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.is_available: 1 when somebody answers here and the program sees a device, else 0. */
+static inline int vramscope_is_available(void) {
+  int count = 0;
+  return vramscope_device_count(&count) == VRAMSCOPE_OK && count > 0;
+}
+
+/* torch.cuda.current_device: the ordinal of the device of the calling thread's context; 0 when it
+   has none. VRAMSCOPE_BAD_DEVICE when there is no device. */
+static inline int vramscope_current_device(int* device) {
+  return vramscope_v1_current_device ? vramscope_v1_current_device(device) : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.get_device_name: its name, cut to `bytes` with the zero at its end; nothing is written
+   when `bytes` is 0. */
+static inline int vramscope_get_device_name(int device, char* name, size_t bytes) {
+  return vramscope_v1_get_device_name ? vramscope_v1_get_device_name(device, name, bytes)
+                                      : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.get_device_capability: its compute capability, 9 and 0 for 9.0. */
+static inline int vramscope_get_device_capability(int device, int* major, int* minor) {
+  return vramscope_v1_get_device_capability
+             ? vramscope_v1_get_device_capability(device, major, minor)
+             : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.synchronize: waits for everything that was submitted to the device, in the calling
+   thread's context or, of another device, in one that the program has there. As with the driver's
+   own call, an error of the device or a stream capture makes it VRAMSCOPE_DRIVER_ERROR. */
+static inline int vramscope_synchronize(int device) {
+  return vramscope_v1_synchronize ? vramscope_v1_synchronize(device) : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.nvtx.mark: an instant; reports count them with the marks of NVTX (range_marks).
+   `message` must not be null. */
+static inline int vramscope_mark(const char* message) {
+  return vramscope_v1_mark ? vramscope_v1_mark(message) : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* torch.cuda.nvtx.range_push, range_pop: a range of the calling thread begins, and the last one
+   ends. What is allocated meanwhile belongs to it, as with a range of NVTX's default domain; the
+   two can be mixed. 256 bytes of `message`, which must not be null, are kept. `depth` gets that of
+   the range, from 0 on; null: nobody asks. Pop gives -1 where none was open. */
+static inline int vramscope_range_push(const char* message, int* depth) {
+  return vramscope_v1_range_push ? vramscope_v1_range_push(message, depth) : VRAMSCOPE_NOT_ACTIVE;
+}
+static inline int vramscope_range_pop(int* depth) {
+  return vramscope_v1_range_pop ? vramscope_v1_range_pop(depth) : VRAMSCOPE_NOT_ACTIVE;
 }
 
 #endif

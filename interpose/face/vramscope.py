@@ -2,15 +2,16 @@
 
 One file without dependencies: copy it beside your program. It asks the library that `vramscope run`
 (or LD_PRELOAD) loaded into this process; in a process without it, and before the first call of
-CUDA, every function but is_active() raises NotActive.
+CUDA, every function but is_active() and is_available() raises NotActive.
 
-Names, arguments, units and answers are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8)
-and torch.accelerator.memory, but they cover the whole program, whoever allocates in it. `device` is
+Names, arguments, units and answers are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8),
+torch.cuda.nvtx and torch.accelerator.memory, but they cover the whole program, whoever allocates in it. `device` is
 an ordinal, or None: the device of the calling thread's context, or 0 when it has none. A device that
 does not exist is a RuntimeError. Any thread may call.
 """
 
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
 import ctypes
 
 _CURRENT_DEVICE = -1
@@ -219,3 +220,96 @@ def memory_snapshot():
 
     _call("memory_snapshot", _EachSegment(add), None)
     return segments
+
+
+def ipc_collect():
+    """What the program exported to other processes and has freed goes back to the driver
+    (torch.cuda.ipc_collect). It does at its free; what could not then (a capture, a graph) is tried
+    again now, with everything that empty_cache() gives back. A RuntimeError when the calling thread
+    has no context."""
+    _call("ipc_collect")
+
+
+def device_count():
+    """How many devices the program sees, 0 or more (torch.cuda.device_count)."""
+    count = ctypes.c_int()
+    _call("device_count", ctypes.byref(count))
+    return count.value
+
+
+def is_available():
+    """Whether somebody answers here and the program sees a device (torch.cuda.is_available).
+    Never raises."""
+    try:
+        return device_count() > 0
+    except RuntimeError:
+        return False
+
+
+def current_device():
+    """The ordinal of the device of the calling thread's context, 0 when it has none
+    (torch.cuda.current_device). A RuntimeError when there is no device."""
+    device = ctypes.c_int()
+    _call("current_device", ctypes.byref(device))
+    return device.value
+
+
+def get_device_name(device=None):
+    """The name of a device, "NVIDIA H200" (torch.cuda.get_device_name)."""
+    name = ctypes.create_string_buffer(256)
+    _call("get_device_name", _ordinal(device), name, ctypes.c_size_t(len(name)))
+    return name.value.decode(errors="replace")
+
+
+def get_device_capability(device=None):
+    """The compute capability of a device, (9, 0) for 9.0 (torch.cuda.get_device_capability)."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _call("get_device_capability", _ordinal(device), ctypes.byref(major), ctypes.byref(minor))
+    return major.value, minor.value
+
+
+def synchronize(device=None):
+    """Waits for everything that was submitted to a device (torch.cuda.synchronize), in the calling
+    thread's context or, of another device, in one that the program has there. A RuntimeError when
+    there is none, and where the driver's own call fails: after an error of the device, and during a
+    stream capture."""
+    _call("synchronize", _ordinal(device))
+
+
+def mark(msg):
+    """An instant (torch.cuda.nvtx.mark); reports count it with the marks of NVTX (`range_marks`)."""
+    _call("mark", str(msg).encode())
+
+
+def range_push(msg):
+    """A range of the calling thread begins (torch.cuda.nvtx.range_push); its depth, from 0 on.
+
+    What is allocated until it ends belongs to it, as with a range of NVTX's default domain; the two
+    can be mixed. 256 bytes of the message are kept.
+    """
+    depth = ctypes.c_int()
+    _call("range_push", str(msg).encode(), ctypes.byref(depth))
+    return depth.value
+
+
+def range_pop():
+    """The calling thread's last range ends (torch.cuda.nvtx.range_pop); its depth, from 0 on, or -1
+    when none was open."""
+    depth = ctypes.c_int()
+    _call("range_pop", ctypes.byref(depth))
+    return depth.value
+
+
+@contextlib.contextmanager
+def range(msg, *args, **kwargs):  # noqa: A001 as torch.cuda.nvtx.range is called
+    """A range around the body of `with` or, as a decorator, around each call of a function
+    (torch.cuda.nvtx.range). `msg` is formatted with the further arguments, as str.format does. Where
+    nobody answers the body runs all the same, without a range."""
+    opened = is_active()
+    if opened:
+        range_push(msg.format(*args, **kwargs))
+    try:
+        yield
+    finally:
+        if opened:
+            range_pop()

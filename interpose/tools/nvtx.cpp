@@ -349,6 +349,11 @@ RangeTable* ranges() noexcept {
   return now == nullptr ? nullptr : &now->ranges;
 }
 
+RangeTable* ranges_or_make() {
+  static_cast<void>(state_or_make());
+  return ranges();
+}
+
 void abandon_ranges() noexcept { abandoned.store(true, std::memory_order_relaxed); }
 
 }  // namespace vramscope

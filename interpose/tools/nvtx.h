@@ -11,6 +11,9 @@ namespace vramscope {
 // Threads: any.
 [[nodiscard]] RangeTable* ranges() noexcept;
 
+// The same, made where there are none yet; null in a forked child only. May throw bad_alloc.
+[[nodiscard]] RangeTable* ranges_or_make();
+
 // In a forked child: its locks may be held by threads that it does not have.
 void abandon_ranges() noexcept;
 

@@ -67,6 +67,47 @@ class Faces(harness.Case):
         self.assertEqual(("3", "2"), (used["wrong key"], used["wrong device"]))
         self.assertEqual("4", self.c_answers("cache")[0]["without a context"])
 
+    def test_the_header_answers_about_devices(self):
+        used = self.c_answers("cache")[-1]
+        self.assertEqual(("0, 1, available 1", "0, 0"), (used["devices"], used["current device"]))
+        self.assertEqual("0, Vramscope simulated device, Vram", used["name"])
+        self.assertEqual(("0, 1", "0", "2"), tuple(used[name] for name in
+                         ("capability", "synchronize", "synchronize another")))  # fmt: skip
+        self.assertEqual("0", used["collect"])
+
+    def test_ranges_of_the_header_are_those_of_nvtx(self):
+        outcome = self.run_program([harness.program("faces")], "cache")
+        self.assertEqual("0, 0 1 1 -1", answers(outcome.stdout)[-1]["ranges"])
+        report = self.only_report(outcome)
+        held = {row["value"]: row["total_bytes"] for row in report["axes"] if row["axis"] == "range"}
+        self.assertEqual(2 * MIB, held["epoch/forward"])
+        self.assertEqual(1, report["range_marks"])
+
+    def test_devices_and_ranges_without_the_library(self):
+        outcome = self.run_program([harness.program("faces")])
+        used = answers(outcome.stdout)[-1]
+        self.assertEqual(("1, -1, available 0", "1, -2 -2 -2 -2"), (used["devices"], used["ranges"]))
+        self.assertEqual(("1, ?, ?", "1", "1"), (used["name"], used["synchronize"], used["collect"]))
+
+    def test_python_answers_about_devices(self):
+        after = self.python_answers("cache")[-1]
+        self.assertEqual(("2", "True", "0"), tuple(after[name] for name in
+                         ("device_count", "is_available", "current_device")))  # fmt: skip
+        self.assertEqual("Vramscope simulated device", after["get_device_name"])
+        self.assertRegex(after["get_device_capability"], r"^\(\d+, \d+\)$")
+        self.assertEqual(("None", "None"), (after["synchronize"], after["ipc_collect"]))
+        self.assertIn("RuntimeError: the calling thread has no CUDA context", after["synchronize another"])
+
+    def test_ranges_of_python_are_context_managers_and_decorators(self):
+        command = [sys.executable, str(harness.SOURCE / "test/programs/faces.py"), FOLDER]
+        outcome = self.run_program(command, "cache", "devices=2")
+        after = answers(outcome.stdout)[-1]
+        self.assertEqual(("1", "1"), (after["range_push"], after["range_pop"]))
+        report = self.only_report(outcome)
+        held = {row["value"]: row["total_bytes"] for row in report["axes"] if row["axis"] == "range"}
+        self.assertEqual((MIB, MIB), (held["epoch/layer 3"], held["epoch/optimizer"]))
+        self.assertEqual(1, report["range_marks"])
+
     def test_observed_memory_is_answered_too(self):
         used = self.c_answers("observe")[-1]
         self.assertEqual(f"0, {3 * MIB}", used["allocated"])
@@ -76,6 +117,7 @@ class Faces(harness.Case):
         for mode in (None, "off"):
             for section in self.python_answers(mode):
                 self.assertEqual("False", section.pop("is_active"))
+                section.pop("is_available", None)  # never raises
                 self.assertEqual({"not active"}, set(section.values()))
 
     def test_python_answers_what_the_program_holds(self):

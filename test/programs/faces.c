@@ -36,7 +36,8 @@ static void add(const struct vramscope_segment* segment, void* context) {
 }
 
 static void add_host_count(const char* key, int64_t value, void* context) {
-  int is_time = strncmp(key, "host_alloc_time.", 16) == 0 || strncmp(key, "host_free_time.", 15) == 0;
+  int is_time =
+      strncmp(key, "host_alloc_time.", 16) == 0 || strncmp(key, "host_free_time.", 15) == 0;
   int stays = strstr(key, ".min") != NULL || strstr(key, ".max") != NULL;
   if (is_time && !stays) *(int64_t*)context += value;
   if (strcmp(key, "num_host_alloc") == 0) *(int64_t*)context += value;
@@ -68,6 +69,37 @@ static void ask_all(const char* when) {
   printf("snapshot: %d, %llu bytes tiled\n", code, (unsigned long long)bytes);
   code = vramscope_get_memory_info(VRAMSCOPE_CURRENT_DEVICE, &free_bytes, &total_bytes);
   printf("info: %d, free %d, total %d\n", code, free_bytes > 0, total_bytes >= free_bytes);
+}
+
+static void ask_about_devices(void) {
+  int number = -1, major = -1, minor = -1;
+  char name[64] = "?", start[5] = "?";
+  int code = vramscope_device_count(&number);
+  printf("devices: %d, %d, available %d\n", code, number, vramscope_is_available());
+  number = -1;
+  code = vramscope_current_device(&number);
+  printf("current device: %d, %d\n", code, number);
+  code = vramscope_get_device_name(VRAMSCOPE_CURRENT_DEVICE, name, sizeof(name));
+  vramscope_get_device_name(0, start, sizeof(start));
+  printf("name: %d, %s, %s\n", code, name, start);
+  code = vramscope_get_device_capability(0, &major, &minor);
+  printf("capability: %d, %d\n", code, major >= 3 && minor >= 0);
+  printf("synchronize: %d\n", vramscope_synchronize(VRAMSCOPE_CURRENT_DEVICE));
+  printf("synchronize another: %d\n", vramscope_synchronize(7));
+  printf("collect: %d\n", vramscope_ipc_collect());
+}
+
+static void allocate_in_ranges(void) {
+  int outer = -2, inner = -2, inner_end = -2, none = -2;
+  int code = vramscope_range_push("epoch", &outer);
+  vramscope_range_push("forward", &inner);
+  CUdeviceptr block = allocate(2 * MIB);
+  vramscope_mark("step");
+  vramscope_range_pop(&inner_end);
+  vramscope_range_pop(NULL);
+  vramscope_range_pop(&none);
+  printf("ranges: %d, %d %d %d %d\n", code, outer, inner, inner_end, none);
+  MUST(cuMemFree(block));
 }
 
 int main(void) {
@@ -102,6 +134,8 @@ int main(void) {
   ask("reserved", vramscope_memory_reserved);
   printf("wrong key: %d\n", vramscope_memory_stat(0, "no_such_counter", &value));
   printf("wrong device: %d\n", vramscope_memory_stat(7, "num_ooms", &value));
+  ask_about_devices();
+  allocate_in_ranges();
   MUST(cuMemFree(kept));
   MUST(cuMemFreeHost(pinned));
   return 0;

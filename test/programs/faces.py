@@ -76,6 +76,28 @@ def main():
     answer("allocated", lambda: vramscope.memory_stats()["allocation.all.allocated"])
     answer("free and total", lambda: [number // MIB for number in vramscope.get_memory_info()])
     must(driver.cuMemFree_v2(kept))
+    ask_about_devices()
+    allocate_in_ranges(driver)
+
+
+def ask_about_devices():
+    for name in ("device_count", "is_available", "current_device", "get_device_name", "synchronize", "ipc_collect"):
+        answer(name, getattr(vramscope, name))
+    answer("get_device_capability", vramscope.get_device_capability, 1)
+    answer("synchronize another", vramscope.synchronize, 1)
+
+
+def allocate_in_ranges(driver):
+    @vramscope.range("layer {}", 3)
+    def decorated():
+        must(driver.cuMemFree_v2(allocate(driver, MIB)))
+
+    with vramscope.range("epoch"):
+        decorated()
+        answer("range_push", vramscope.range_push, "optimizer")
+        must(driver.cuMemFree_v2(allocate(driver, MIB)))
+        answer("range_pop", vramscope.range_pop)
+        answer("mark", vramscope.mark, "step")
 
 
 main()
