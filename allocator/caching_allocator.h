@@ -165,7 +165,8 @@ class CachingAllocator {
   // idle segments given back.
   [[nodiscard]] bool promise(Promise promise) noexcept;
   void end_promise(Promise promise) noexcept;
-  [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const noexcept;
+  // Throws LockLost where lost locks are given up (lost_locks.h), and nothing else.
+  [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
 
   void reset_peaks() noexcept;
   void reset_accumulated() noexcept;
@@ -185,8 +186,12 @@ class CachingAllocator {
   // equals a recount; else what is wrong. Costs a walk over everything; may throw bad_alloc.
   [[nodiscard]] std::string check_invariants() const;
 
-  // Statistics and blocks under one lock: totals always agree. May throw bad_alloc (lock released).
+  // Statistics and blocks under one lock: totals always agree. May throw bad_alloc (lock released),
+  // and LockLost where lost locks are given up.
   [[nodiscard]] Snapshot snapshot() const;
+  // The statistics alone, without the lock, for when it is lost: each number is one that there was,
+  // two need not be of one instant. May throw bad_alloc.
+  [[nodiscard]] Snapshot counters_of_lost() const;
 
   // Statistics alone. False, and nothing set, before the first use.
   [[nodiscard]] bool read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept;

@@ -36,7 +36,7 @@ bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
   return state_->accounts.capacity(device).held < held;
 }
 
-DeviceCapacity CachingAllocator::capacity(std::uint16_t device) const noexcept {
+DeviceCapacity CachingAllocator::capacity(std::uint16_t device) const {
   MutexLock lock(state_->mutex);
   return state_->accounts.capacity(device);
 }

@@ -177,6 +177,16 @@ Snapshot CachingAllocator::snapshot() const {
   return Reading::snapshot(*state_);
 }
 
+Snapshot CachingAllocator::counters_of_lost() const VRAMSCOPE_NO_ANALYSIS {
+  Snapshot out;
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    DeviceSnapshot counters{.device = device, .statistics = {}};
+    if (state_->accounts.read(device, counters.statistics)) out.devices.push_back(counters);
+  }
+  out.host_used = state_->accounts.read(out.host);
+  return out;
+}
+
 std::size_t CachingAllocator::Reading::count_of_one_block(const State& state) {
   return state.pinned.all().size() + state.dedicated.all().size() + state.directs.size();
 }

@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "allocator/ground/lost_locks.h"
+
 #if defined(__clang__)
 #define VRAMSCOPE_THREAD_ATTRIBUTE(x) __attribute__((x))
 #else
@@ -28,6 +30,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) SystemMutex {
  public:
   void lock() VRAMSCOPE_ACQUIRE() {
     system_locks_held = system_locks_held + 1;
+    if (GivesUpLostLocks::on()) return lock_or_give_up();
     mutex_.lock();
   }
   void unlock() VRAMSCOPE_RELEASE() {
@@ -36,6 +39,9 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) SystemMutex {
   }
 
  private:
+  // Throws LockLost when the thread that ends the process seems to hold it.
+  void lock_or_give_up() VRAMSCOPE_NO_ANALYSIS;
+
   std::mutex mutex_;
 };
 

@@ -31,26 +31,27 @@ bool Mutex::spin() noexcept {
   for (int look = 0; look < kLooks; ++look) {
     for (int i = 0; i < pauses; ++i) __builtin_ia32_pause();
     pauses = std::min(pauses * 2, kMostPauses);
-    if (locked_.load(std::memory_order_relaxed) == 0 &&
-        locked_.exchange(1, std::memory_order_acquire) == 0) {
-      return true;
-    }
+    if (holder_.load(std::memory_order_relaxed) == 0 && take()) return true;
   }
   return false;
 }
 
-void Mutex::wait() noexcept {
+// Of a lock that its holder will not unlock, the holder's name stays in it.
+void Mutex::wait() {
   const KeptErrno kept;
   while (!spin()) {
+    const std::uint32_t holder = holder_.load(std::memory_order_relaxed);
+    if (holder == 0) continue;
+    if (GivesUpLostLocks::on() && holder == EndingThread::holder()) throw LockLost();
     has_sleepers_.store(1, std::memory_order_relaxed);
-    syscall(SYS_futex, &locked_, FUTEX_WAIT_PRIVATE, 1, &kSleep, nullptr, 0);
+    syscall(SYS_futex, &holder_, FUTEX_WAIT_PRIVATE, holder, &kSleep, nullptr, 0);
   }
 }
 
 void Mutex::wake() noexcept {
   if (has_sleepers_.exchange(0, std::memory_order_relaxed) == 0) return;
   const KeptErrno kept;
-  syscall(SYS_futex, &locked_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, &holder_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace vramscope

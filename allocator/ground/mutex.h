@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "allocator/ground/capability.h"
+#include "allocator/ground/lost_locks.h"
 
 namespace vramscope {
 
@@ -17,25 +18,30 @@ namespace vramscope {
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   void lock() VRAMSCOPE_ACQUIRE() {
-    if (locked_.exchange(1, std::memory_order_acquire) != 0) [[unlikely]]
+    if (!take()) [[unlikely]]
       wait();
   }
   [[nodiscard]] bool try_lock() VRAMSCOPE_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
-    return locked_.exchange(1, std::memory_order_acquire) == 0;
+    return take();
   }
   void unlock() VRAMSCOPE_RELEASE() {
-    locked_.store(0, std::memory_order_release);
+    holder_.store(0, std::memory_order_release);
     if (has_sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake();
   }
 
  private:
+  [[nodiscard]] bool take() noexcept {
+    std::uint32_t nobody = 0;
+    return holder_.compare_exchange_strong(nobody, this_holder(), std::memory_order_acquire);
+  }
   [[nodiscard]] bool spin() noexcept;
-  // Never inlined, not even into what asks for everything inline.
-  [[gnu::noinline, gnu::cold]] void wait() noexcept;
+  // Never inlined, not even into what asks for everything inline. Throws LockLost where lost locks
+  // are given up.
+  [[gnu::noinline, gnu::cold]] void wait();
   [[gnu::noinline, gnu::cold]] void wake() noexcept;
 
-  std::atomic<std::uint32_t> locked_{0};
+  std::atomic<std::uint32_t> holder_{0};        // 0: it is free
   std::atomic<std::uint32_t> has_sleepers_{0};  // since somebody woke them last
 };
 

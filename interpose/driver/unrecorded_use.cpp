@@ -94,7 +94,7 @@ void UnrecordedUse::ended(CUcontext context) noexcept {
   });
 }
 
-UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) noexcept {
+UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) {
   const SystemLock lock(mutex_);
   std::int64_t contexts = 0;
   std::int64_t modules = 0;

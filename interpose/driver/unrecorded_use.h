@@ -27,7 +27,8 @@ class UnrecordedUse {
     std::uint64_t context_bytes = 0;  // of these, for this process's contexts
     std::uint64_t module_bytes = 0;   // and for the code that it loaded
   };
-  [[nodiscard]] Figures figures(std::uint16_t device) noexcept;
+  // Throws LockLost where lost locks are given up, and nothing else.
+  [[nodiscard]] Figures figures(std::uint16_t device);
 
   // The driver told how much of the device is free; the backend passes it on.
   void note_free(std::uint16_t device, std::uint64_t free_bytes,

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "allocator/ground/call_time.h"
+#include "allocator/ground/capability.h"
 #include "allocator/ground/fault.h"
+#include "allocator/ground/lost_locks.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/guard.h"
@@ -30,6 +32,11 @@ namespace {
 
 constinit std::atomic<Reports*> reports{nullptr};
 constinit std::atomic<pid_t> owner{0};
+
+constexpr const char* kEndedAmidCall = "a signal handler ended the process amid a call of CUDA: ";
+
+constexpr const char* kNoMemory =
+    "not enough memory to write a report; the next trigger tries again";
 
 // Tells `vramscope run` where a report is, or that one could not be written.
 void note(const std::string& path) {
@@ -76,11 +83,53 @@ void Reports::begin() noexcept {
 
 void Reports::write_last(const char* trigger) noexcept {
   if (!ends_with_files() || ended_.exchange(true)) return;
+  const EndingThread ending(guard_mark != 0, system_locks_held != 0);
   triggers_.report_and_wait(trigger);
 }
 
 void Reports::write_before_exec() noexcept {
-  if (ends_with_files()) triggers_.report_and_wait("exec");
+  if (!ends_with_files()) return;
+  const EndingThread ending(guard_mark != 0, system_locks_held != 0);
+  triggers_.report_and_wait("exec");
+}
+
+// Without the lock its counters can be read, but no list: a segment, a block or a call site may be
+// half in it.
+void Reports::collect_memory(ReportParts& parts) {
+  try {
+    parts.memory = profiler_.allocator().snapshot();
+    parts.cupti = cupti::facts(parts.memory);
+  } catch (const LockLost&) {
+    parts.memory = profiler_.allocator().counters_of_lost();
+    parts.recorder.warnings.emplace_back(std::string(kEndedAmidCall) +
+                                         "segments, blocks, call sites and kinds are left out");
+  }
+}
+
+// After the snapshot: it knows every tag in that. The ranges come after the tags, which name them.
+void Reports::collect_names(ReportParts& parts) {
+  std::vector<std::string> warnings = std::move(parts.recorder.warnings);
+  try {
+    parts.recorder = profiler_.recorder().facts();
+    if (const RangeTable* const named = ranges()) {
+      parts.recorder.ranges = named->facts();
+      parts.recorder.range_marks = named->marks();
+    }
+  } catch (const LockLost&) {
+    parts.recorder = {};
+    parts.memory.tags.clear();
+    warnings.emplace_back(std::string(kEndedAmidCall) + "functions and call sites are left out");
+  }
+  for (std::string& line : warnings) parts.recorder.warnings.push_back(std::move(line));
+}
+
+void Reports::collect_devices(ReportParts& parts) {
+  try {
+    parts.devices = profiler_.used_devices().facts();
+  } catch (const LockLost&) {
+    parts.recorder.warnings.emplace_back(std::string(kEndedAmidCall) +
+                                         "names and free memory of devices are left out");
+  }
 }
 
 ReportParts Reports::collect(const char* trigger) {
@@ -88,16 +137,14 @@ ReportParts Reports::collect(const char* trigger) {
   parts.trigger = trigger;
   cupti::flush();
   call_time_ns = now_ns();
-  parts.memory = profiler_.allocator().snapshot();
-  parts.cupti = cupti::facts(parts.memory);
-  parts.recorder = profiler_.recorder().facts();   // after the snapshot: it knows every tag in it
-  if (const RangeTable* const named = ranges()) {  // after the tags, which name them
-    parts.recorder.ranges = named->facts();
-    parts.recorder.range_marks = named->marks();
+  collect_memory(parts);
+  collect_names(parts);
+  // The loader's lock, which the search takes, may be one that the ending thread holds.
+  if (!EndingThread::is_amid_call()) {
+    for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
   }
-  for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
   parts.sample_bytes = profiler_.sample_bytes();
-  parts.devices = profiler_.used_devices().facts();
+  collect_devices(parts);
   parts.trace = trace_.finish(trigger);
   if (!parts.trace.problem.empty()) {
     parts.recorder.warnings.push_back("the trace is not complete: " + parts.trace.problem);
@@ -161,14 +208,14 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     const std::string path = path_of(options_.output, parts.process, parts.sequence);
     const auto written = write_report(assemble(std::move(parts)), path);
     if (const auto* error = std::get_if<FileError>(&written)) {
-      say(error->message.c_str());
+      say(error->message.empty() ? kNoMemory : error->message.c_str());
       note(kReportFailed);
     } else {
       sequence_.fetch_add(1, std::memory_order_relaxed);
       note(std::get<std::string>(written));
     }
   } catch (const std::exception&) {
-    say("not enough memory to write a report; the next trigger tries again");
+    say(kNoMemory);
   }
   writing.store(false, std::memory_order_release);
 }

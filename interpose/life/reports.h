@@ -41,7 +41,11 @@ class Reports {
   void write(const char* trigger, std::atomic<bool>& writing) noexcept;
   [[noreturn]] void end_process() noexcept;
   [[nodiscard]] TriggerCallbacks callbacks() noexcept;
+  // What is behind a lock of a thread that will not go on is left out, with a warning.
   [[nodiscard]] ReportParts collect(const char* trigger);
+  void collect_memory(ReportParts& parts);
+  void collect_names(ReportParts& parts);
+  void collect_devices(ReportParts& parts);
   // Is there anything to write when the program ends? And with this trigger a report?
   [[nodiscard]] bool ends_with_files() const noexcept {
     return options_.report_at_exit || trace_.exists();

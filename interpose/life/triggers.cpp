@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "allocator/ground/lost_locks.h"
 #include "allocator/ground/own_stack.h"
 #include "allocator/ground/uncancelled.h"
 #include "interpose/ground/message.h"
@@ -61,9 +62,11 @@ void Triggers::start(int signal) noexcept {
 
 void Triggers::report_and_wait(const char* trigger) noexcept {
   if (!has_thread_ || helper_.load(std::memory_order_relaxed) == gettid()) {
+    if (writer_.exchange(gettid(), std::memory_order_relaxed) == gettid()) return;
     const Uncancelled uncancelled;
+    const GivesUpLostLocks gives_up;
     own_stack::run([&] { callbacks_.write_report(callbacks_.context, trigger, writing_); });
-    return;
+    return writer_.store(0, std::memory_order_relaxed);
   }
   const std::unique_lock only(one_waiter_, std::chrono::nanoseconds(kLockLimitNs));
   if (!only.owns_lock()) return;
@@ -132,6 +135,7 @@ void Triggers::tell_handler() noexcept {
 
 void Triggers::serve_requests() noexcept {
   tell_handler();
+  const GivesUpLostLocks gives_up;
   callbacks_.write_trace(callbacks_.context);
   const std::uint32_t signals = signals_.load(std::memory_order_acquire);
   if (signals != served_signals_) {  // a storm gives one report for all that came before it began

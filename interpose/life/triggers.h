@@ -60,6 +60,7 @@ class Triggers {
   bool tells_handler_ = false;        // by its name; the helper's own
   std::atomic<bool> main_ended_{false};
   std::atomic<pid_t> helper_{0};
+  std::atomic<pid_t> writer_{0};  // who writes without the helper: a handler of his may end it all
   std::atomic<std::uint32_t> signals_{0};
   std::atomic<const char*> waiting_for_{nullptr};
   std::timed_mutex one_waiter_;

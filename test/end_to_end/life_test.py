@@ -42,14 +42,23 @@ class Life(harness.Case):
                 left = 0 if way == "exit" else (2 + 3) * 1024 * 1024  # no destructor runs
                 self.assertEqual(left, recount.live_bytes(report), f"{way}, {mode}")
 
-    def test_an_end_in_the_middle_of_an_allocation_takes_a_second_at_most(self):
+    def test_an_end_in_the_middle_of_an_allocation_has_its_report(self):
         for way, status in (("signal_exit", 4), ("signal__exit", 5)):
             outcome = self.run_program([harness.program("late_calls"), way], "cache")
             self.assertEqual((status, ""), outcome.behaviour())
+            recount.check(self, self.only_report(outcome))
+
+    def test_a_handler_that_exits_amid_an_allocation_loses_no_report(self):
+        # Of 150 there were 13 lost, each after a second; some hold a lock of ours, and say so.
+        for mode, tries, trace in (("cache", 150, ""), ("observe", 40, ""), ("dedicated", 40, "t.%p.trace")):
+            outcome = self.run_program([harness.program("exit_in_handler"), str(tries)], mode, VRAMSCOPE_TRACE=trace)
+            self.assertEqual(f"{tries} of {tries} ended\n", outcome.stdout)
+            self.assertNotIn("could not be written", outcome.stderr)
+            self.assertEqual(tries, len(outcome.reports), outcome.stderr)
+            longest = int(outcome.stderr.split("longest ")[1].split()[0])  # milliseconds
+            self.assertLess(longest, 900, "somebody waited for a lock that its own thread held")
             for report in outcome.reports:
                 recount.check(self, report)
-            if not outcome.reports:  # the handler interrupted a thread that held our lock
-                self.assertIn("could not be written in time", outcome.stderr)
 
     def test_a_program_that_closes_our_file_gets_its_reports_all_the_same(self):
         outcome = self.run_program([harness.program("close_all")], "cache")

@@ -21,6 +21,7 @@ std::int64_t number(const Json& value, const char* name) {
 }  // namespace
 
 Problems History::next(const Json& report) {
+  if (is_partial(report)) return {};
   Problems problems;
   const auto grow = [&](const std::string& name, std::int64_t value, const char* what) {
     std::int64_t& least = least_[name];

@@ -220,7 +220,16 @@ void check_kinds(Problems& problems, const Json& report) {
 
 }  // namespace
 
+bool is_partial(const Json& report) {
+  for (const Json& warning : report.at("warnings")) {
+    const auto text = warning.get<std::string>();
+    if (text.starts_with("a signal handler ended the process amid a call")) return true;
+  }
+  return false;
+}
+
 Problems recount(const Json& report, Taken taken) {
+  if (is_partial(report)) return {};
   Problems problems;
   check_overlaps(problems, report, taken);
   for (const Json& device : report.at("devices")) {

@@ -5,11 +5,14 @@
 #include <ctime>
 #include <new>
 
+#include "allocator/ground/lost_locks.h"
+
 namespace vramscope {
 
 namespace {
 
 constexpr int kPatience = 1000;         // tries, each a little later: a second
+constexpr int kPatienceAtAnEnd = 20;    // of a thread that does not go on
 constexpr long kPauseNs = 1'000'000;    // between two of them
 constexpr std::uint32_t kNoLane = ~0U;  // facts and marks belong to none
 
@@ -67,7 +70,8 @@ void Trace::write_full_halves() noexcept {
 
 void Trace::write_events() noexcept {
   TraceLane::Written written;
-  int tries = kPatience;
+  // A lane that the ending thread was amid stays as it is.
+  int tries = EndingThread::is_amid_call() ? kPatienceAtAnEnd : kPatience;
   for (TraceLane* lane = lanes_.load(std::memory_order_acquire); lane != nullptr;
        lane = lane->next) {
     while (!lane->empty(TraceLane::Which::all, *sink_, written) && tries-- > 0) {

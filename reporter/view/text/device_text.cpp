@@ -64,6 +64,10 @@ std::vector<UsedDevice> used_devices(const Report& report) {
 // "34 allocations, 29 from the cache (85.3 %), 33 frees kept by it: 62 driver calls saved".
 std::string savings_text(const DeviceReport& device, bool has_cache) {
   const Savings saved = savings(device.timing);
+  const std::int64_t counted_ones = device.statistics.allocation.all.allocated;
+  if (saved.allocations == 0 && counted_ones > 0) {  // nobody knows how they were served
+    return counted(static_cast<std::uint64_t>(counted_ones), "allocation");
+  }
   if (saved.allocations == 0) return "no allocation succeeded";
   std::string result = counted(saved.allocations, "allocation");
   if (!has_cache && saved.driver_calls == 0) return result + ", by the driver";

@@ -1,0 +1,32 @@
+// Waiting for a lock of the C library that may never be free again.
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/ground/capability.h"
+
+#include <ctime>
+
+#include "allocator/ground/kept_errno.h"
+
+namespace vramscope {
+namespace {
+
+// Sections of ours are short: who does not get a lock within 20 ms while the ending thread may hold
+// one does not get it any more.
+constexpr int kMostLooks = 100;
+constexpr timespec kPauseOfLooks{.tv_sec = 0, .tv_nsec = 200'000};
+
+}  // namespace
+
+void SystemMutex::lock_or_give_up() {
+  const KeptErrno kept;
+  int looks = 0;
+  while (!mutex_.try_lock()) {
+    looks = EndingThread::may_hold_system_locks() ? looks + 1 : 0;
+    if (looks > kMostLooks) {
+      system_locks_held = system_locks_held - 1;
+      throw LockLost();
+    }
+    nanosleep(&kPauseOfLooks, nullptr);
+  }
+}
+
+}  // namespace vramscope
