@@ -105,6 +105,21 @@ Startup take() {
   return now;
 }
 
+// Without a byte of memory: texts stay empty, and the program goes on without us.
+Startup switched_off_at_start() noexcept {
+  return {.options =
+              {
+#define OPTION(type, name, value, sentence) .name = type{},
+#include "interpose/settings/options.def"
+#undef OPTION
+              },
+          .problems = {},
+          .folder = {},
+          .note_file = {},
+          .free_before = {},
+          .environment = {}};
+}
+
 void take_once() noexcept {
   Taken before = Taken::no;
   if (!taken.compare_exchange_strong(before, Taken::being)) {
@@ -115,8 +130,8 @@ void take_once() noexcept {
   try {
     new (&storage.value) Startup(take());
   } catch (const std::exception&) {
-    new (&storage.value) Startup;
-    storage.value.options.mode = Mode::off;  // the program goes on without us
+    new (&storage.value) Startup(switched_off_at_start());
+    storage.value.options.mode = Mode::off;
   }
   taken.store(Taken::yes, std::memory_order_release);
 }

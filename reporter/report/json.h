@@ -10,7 +10,8 @@ namespace vramscope {
 
 struct Report;
 
-// Why a file could not be written or read: one line, no newline, with path, place and reason.
+// Why a file could not be written or read: one line, no newline, with path, place and reason; empty
+// where there was no memory to write it.
 struct FileError {
   std::string message;
 };
