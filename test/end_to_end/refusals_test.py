@@ -1,0 +1,54 @@
+"""Memory and threads that the library does not get: the program's outcome stays its own."""
+# SPDX-License-Identifier: Apache-2.0
+import resource
+import subprocess
+
+import harness
+import recount
+
+MIB = 1 << 20
+SIMULATOR = "capacity=64MiB"  # of whose addresses twice as many are reserved
+
+
+class Refusals(harness.Case):
+    def sweep(self, **variables):
+        """Each request of the library for memory is refused in a process of its own."""
+        preloaded = f"{harness.LIBRARY}:{harness.program('librefuse_memory.so')}"
+        outcome = self.run_program([harness.program("linked")], "cache", SIMULATOR, LD_PRELOAD=preloaded, **variables)
+        self.assertEqual((0, ""), (outcome.status, outcome.stderr), outcome.stdout)
+        refused, _, _, otherwise = outcome.stdout.split(maxsplit=4)[:4]
+        self.assertEqual("0", otherwise)
+        return int(refused), outcome
+
+    def test_memory_may_be_refused_at_any_one_request(self):
+        refused, _ = self.sweep(REFUSE="once")
+        self.assertGreater(refused, 100)
+
+    def test_memory_may_be_refused_from_any_request_on(self):
+        refused, _ = self.sweep(REFUSE="from")
+        self.assertGreater(refused, 100)
+
+    def test_without_a_thread_the_report_is_written_at_exit(self):
+        _, outcome = self.sweep(REFUSE="once", REFUSE_AT="1000000", REFUSE_THREADS="1")
+        recount.check(self, self.only_report(outcome))
+
+    def test_addresses_may_be_limited(self):
+        endings = set()
+        for limit in (64, 128, 192, *range(240, 340, 5), 512, 1024):
+            native, ours = (self.limited(limit * MIB, preload) for preload in ("", str(harness.LIBRARY)))
+            # Between what the program needs and what we need besides, it ends as with less. (There is
+            # a limit at which the simulated driver gets no thread and aborts, natively too.)
+            self.assertTrue(ours in (0, 3) or ours == native, f"{limit} MiB: {native} natively, {ours}")
+            endings.add(ours)
+        self.assertEqual({0, 3}, endings)
+
+    def limited(self, limit, preload):
+        variables = {**harness.environment("cache", SIMULATOR), "LD_PRELOAD": preload}
+        return subprocess.run(
+            [harness.program("linked")], env=variables, cwd=self.folder, check=False, timeout=60, capture_output=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        ).returncode  # fmt: skip
+
+
+if __name__ == "__main__":
+    harness.main()
