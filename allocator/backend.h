@@ -51,14 +51,15 @@ class Backend {
 
   // Gives back a segment that came from reserve(where). Result::invalid: there is none any more,
   // its place has ended. Any other refusal: the segment is still there, and can be given back
-  // later.
+  // later. Result::forbidden: as for wait().
   virtual Reply release(Place where, Address segment) noexcept = 0;
 
   // Returns when everything submitted so far has finished, in every context that can reach `where`;
-  // Result::forbidden at once while may_wait() is false.
+  // Result::forbidden, also when a capture began since may_wait() said that there is none.
   virtual Reply wait(Place where) noexcept = 0;
 
-  // A sticky error of `where` that nobody has been told of, without waiting for the device.
+  // A sticky error of `where` that nobody has been told of, without waiting for the device;
+  // forbidden as for wait().
   virtual Reply probe(Place where) noexcept = 0;
 
   // False while a stream capture forbids waits, probes and releases.

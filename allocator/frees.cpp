@@ -69,11 +69,12 @@ bool CachingAllocator::State::free(Store store, Address address, Wait when, Outc
     known = Reuse::begin_free(block, *pending_of(store, out.where));
   }
   const bool skips = store == Store::pinned && fault(Fault::pinned_reuse_without_waiting);
-  const bool waited =
+  bool waited =
       skips || (when == Wait::now && Reuse::wait_for(backend, reuse_time, out.where, out));
   // What will refuse to take it must say so before it is freed.
   if (waited && known.goes_back && reuse_time == ReuseTime::at_reuse) {
     out.status = backend.probe(out.where).status;
+    waited = out.status.result != Result::forbidden;
   }
   if (waited && !out.status.ok()) return true;
   out.status = {Result::invalid, 0};

@@ -49,7 +49,8 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& 
   const bool may = state.backend.may_wait(where);
   Reply reply;
   if (may) reply = state.backend.release(where, address);
-  const bool refused = may && !reply.status.ok() && state.backend.may_wait(where);
+  const bool asked = may && reply.status.result != Result::forbidden;
+  const bool refused = asked && !reply.status.ok() && state.backend.may_wait(where);
   state.mutex.lock();
   Departure** link = &state.departures;
   while (*link != &departure) link = &(*link)->next;

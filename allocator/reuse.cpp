@@ -106,12 +106,12 @@ bool Reuse::wait_for(Backend& backend, ReuseTime time, Place where, Outcome& out
 Reuse::Answer Reuse::ask(Mutex& mutex, Place where, bool must_wait, Outcome& out) {
   hits_unasked_ = 0;
   mutex.unlock();
-  const bool may_ask = backend_.may_wait(where);
-  Reply reply;
-  if (may_ask) reply = must_wait ? backend_.wait(where) : backend_.probe(where);
+  Reply reply{.status = {Result::forbidden, 0}};
+  if (backend_.may_wait(where)) reply = must_wait ? backend_.wait(where) : backend_.probe(where);
   mutex.lock();
   if (must_wait) out.wait_ns += reply.ns;
-  if (!may_ask) return must_wait ? Answer::not_now : Answer::fine;
+  const bool forbidden = reply.status.result == Result::forbidden;
+  if (forbidden) return must_wait ? Answer::not_now : Answer::fine;
   out.status = reply.status;
   return reply.status.ok() ? Answer::fine : Answer::error;
 }

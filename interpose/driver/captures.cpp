@@ -37,27 +37,54 @@ CUgraph Captures::graph_of(CUstream stream, bool per_thread) noexcept {
   return is_open ? graph : nullptr;
 }
 
-void Captures::began(const Key& key, CUgraph graph) noexcept {
-  if (fault(Fault::capture_ignored)) return;
+Captures::Number Captures::begins(const Key& key) noexcept {
+  if (fault(Fault::capture_ignored)) return none;
   const SystemLock lock(mutex_);
+  Number number = newest_ + 1;
   try {
-    open_.push_back({key, graph});
+    open_.push_back({.key = key, .number = number});
+    newest_ = number;
   } catch (const std::bad_alloc&) {
-    // Counted all the same: waiting too little is safe, waiting in a capture is not. The count then
-    // stays above zero and frees stay pending.
+    // Counted all the same: waiting too little is safe, waiting in a capture is not. Once begun,
+    // the count stays above zero and frees stay pending.
+    number = kUnlisted;
   }
-  count_.fetch_add(1, std::memory_order_release);
+  count_.fetch_add(1, std::memory_order_seq_cst);
+  return number;
 }
 
-CUgraph Captures::graph_of(const Key& key) noexcept {
+void Captures::began(Number capture, CUgraph graph) noexcept {
   const SystemLock lock(mutex_);
-  const auto it = std::ranges::find(open_, key, &Open::key);
+  const auto it = std::ranges::find(open_, capture, &Open::number);
+  if (it == open_.end()) return;
+  it->graph = graph;
+  it->has_begun = true;
+}
+
+// One that is still being begun is ended by another thread only when the driver has begun it
+// already.
+Captures::Number Captures::find(const Key& key) noexcept {
+  const SystemLock lock(mutex_);
+  Number found = none;
+  bool has_begun = false;
+  for (const Open& one : open_) {
+    if (!(one.key == key) || (has_begun && !one.has_begun)) continue;
+    found = one.number;
+    has_begun = one.has_begun;
+  }
+  return found;
+}
+
+CUgraph Captures::graph_of(Number capture) noexcept {
+  const SystemLock lock(mutex_);
+  const auto it = std::ranges::find(open_, capture, &Open::number);
   return it != open_.end() ? it->graph : nullptr;
 }
 
-void Captures::ended(const Key& key) noexcept {
+void Captures::ended(Number capture) noexcept {
   const SystemLock lock(mutex_);
-  const std::size_t gone = std::erase_if(open_, [&](const Open& one) { return one.key == key; });
+  std::size_t gone = capture == kUnlisted ? 1 : 0;
+  gone += std::erase_if(open_, [&](const Open& one) { return one.number == capture; });
   count_.fetch_sub(gone, std::memory_order_release);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
 #include "allocator/ground/capability.h"
@@ -28,10 +29,21 @@ class Captures {
   // The graph that the stream captures into, null when it does not capture.
   [[nodiscard]] static CUgraph graph_of(CUstream stream, bool per_thread) noexcept;
 
-  // `graph`: that ends with the capture when it fails; null when the program owns it.
-  void began(const Key& key, CUgraph graph) noexcept;
-  [[nodiscard]] CUgraph graph_of(const Key& key) noexcept;
-  void ended(const Key& key) noexcept;
+  // Tells captures of one stream apart.
+  using Number = std::uint64_t;
+  static constexpr Number none = 0;
+
+  // A capture is open from before the driver's call that begins it: no wait of ours starts
+  // meanwhile. Withdrawn by ended() when the driver refuses.
+  [[nodiscard]] Number begins(const Key& key) noexcept;
+  // The driver began it. `graph`: that ends with the capture when it fails; null when the program
+  // owns it.
+  void began(Number capture, CUgraph graph) noexcept;
+  // The capture that an end of the stream's capture will end, to be asked before the driver's call:
+  // once that returns another thread may begin the next.
+  [[nodiscard]] Number find(const Key& key) noexcept;
+  [[nodiscard]] CUgraph graph_of(Number capture) noexcept;
+  void ended(Number capture) noexcept;
   // Calls end(graph) for each capture of the context, with the lock held.
   template <class End>
   void context_ended(CUcontext context, End end) noexcept {
@@ -46,11 +58,15 @@ class Captures {
   [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
 
  private:
+  static constexpr Number kUnlisted = ~Number{0};  // counted alone, for want of memory
   struct Open {
     Key key;
-    CUgraph graph;
+    Number number;
+    CUgraph graph = nullptr;
+    bool has_begun = false;
   };
   SystemMutex mutex_;
+  Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
   std::vector<Open> open_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::atomic<std::size_t> count_{0};
 };

@@ -7,17 +7,17 @@
 namespace vramscope {
 namespace {
 
-// Memory of pools, handles and graphs does not end with a context: it is the device's. That of
-// graphs goes with their executables.
+// Memory of pools, handles and graphs does not end with a context: it is the device's.
 constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
                                     Kind::array,  Kind::imported, Kind::external, Kind::graphics};
 
 }  // namespace
 
-ContextEnd::ContextEnd(Profiler& profiler, CUcontext context) noexcept
+ContextEnd::ContextEnd(Profiler& profiler, CUcontext context, Contexts::Ending::Uses uses) noexcept
     : profiler_(profiler),
       context_(context),
       generation_(profiler.contexts().generation_of(context)),
+      ending_(profiler.contexts(), generation_, uses),
       newest_graph_(profiler.graphs().newest()),
       newest_executable_(profiler.graph_memory().newest()) {}
 

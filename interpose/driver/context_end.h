@@ -10,8 +10,8 @@ namespace vramscope {
 // this one returns: what belongs to the new one stays.
 class ContextEnd {
  public:
-  // Before the driver's call.
-  ContextEnd(Profiler& profiler, CUcontext context) noexcept;
+  // Before the driver's call: no wait of ours enters the context until this object is gone.
+  ContextEnd(Profiler& profiler, CUcontext context, Contexts::Ending::Uses uses) noexcept;
   // The driver has ended the context: nothing of it is given back to the driver.
   void happened() const noexcept;
 
@@ -19,6 +19,7 @@ class ContextEnd {
   Profiler& profiler_;
   const CUcontext context_;
   const Contexts::Generation generation_;
+  const Contexts::Ending ending_;
   const Graphs::Number newest_graph_;
   const GraphMemory::Number newest_executable_;
 };

@@ -56,6 +56,11 @@ void Contexts::attached(CUcontext context) noexcept {
   }
 }
 
+bool Contexts::is_attached(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  return std::find(attachments_.begin(), attachments_.end(), context) != attachments_.end();
+}
+
 bool Contexts::detached(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
   const auto it = std::find(attachments_.begin(), attachments_.end(), context);
@@ -161,7 +166,7 @@ void Contexts::enabled_peer(CUcontext peer) noexcept {
 
 bool Contexts::alone_reaches(CUcontext context, Place place) const noexcept {
   bool alone = true;
-  each_reaching(place, [&](CUcontext one) { alone &= one == context; });
+  each_reaching(place, [&](CUcontext one, Generation) { alone &= one == context; });
   return alone;
 }
 
@@ -171,6 +176,46 @@ bool Contexts::find(CUcontext context, Place& place) noexcept {
   if (generation == unseen) return false;
   place = {.kind = Kind::device, .device = entries_[generation].device, .context = generation};
   return true;
+}
+
+Contexts::Use::Use(Contexts& contexts, Generation generation) noexcept
+    : contexts_(contexts), generation_(generation) {
+  Entry& entry = contexts_.entries_[generation_];
+  for (;;) {
+    const std::uint32_t turn = contexts_.turns_.value();
+    std::uint32_t held = entry.held.load(std::memory_order_acquire);
+    if (held >= kOneEnding && !fault(Fault::ended_context_used)) {
+      contexts_.turns_.wait_beyond(turn);
+    } else if (entry.held.compare_exchange_weak(held, held + 1, std::memory_order_acq_rel)) {
+      break;
+    }
+  }
+  context_ = entry.context.load(std::memory_order_acquire);
+}
+
+Contexts::Use::~Use() {
+  const std::uint32_t before =
+      contexts_.entries_[generation_].held.fetch_sub(1, std::memory_order_acq_rel);
+  if (before >= kOneEnding) contexts_.turns_.raise();
+}
+
+Contexts::Ending::Ending(Contexts& contexts, Generation generation, Uses uses) noexcept
+    : contexts_(contexts), generation_(generation) {
+  if (generation_ == unseen) return;
+  Entry& entry = contexts_.entries_[generation_];
+  entry.held.fetch_add(kOneEnding, std::memory_order_acq_rel);
+  if (uses == Uses::go_on || fault(Fault::ended_context_used)) return;
+  for (;;) {
+    const std::uint32_t turn = contexts_.turns_.value();
+    if (entry.held.load(std::memory_order_acquire) % kOneEnding == 0) return;
+    contexts_.turns_.wait_beyond(turn);
+  }
+}
+
+Contexts::Ending::~Ending() {
+  if (generation_ == unseen) return;
+  contexts_.entries_[generation_].held.fetch_sub(kOneEnding, std::memory_order_acq_rel);
+  contexts_.turns_.raise();
 }
 
 CUcontext Contexts::handle(Place place) const noexcept {

@@ -10,6 +10,7 @@
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/place.h"
+#include "interpose/ground/futex.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {
@@ -53,9 +54,10 @@ class Contexts {
   // Handle of the context of a place, null once the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
 
-  // A context lives until everybody who attached to it has detached too. detached: did somebody
-  // else still hold it?
+  // A context lives until everybody who attached to it has detached too. is_attached: does somebody
+  // hold it besides its creator? detached: did somebody else still hold it?
   void attached(CUcontext context) noexcept;
+  [[nodiscard]] bool is_attached(CUcontext context) noexcept;
   [[nodiscard]] bool detached(CUcontext context) noexcept;
   void forget_attachments(CUcontext context) noexcept;
 
@@ -72,8 +74,47 @@ class Contexts {
   // for too many contexts is slow, what waits for too few is wrong.
   void enabled_peer(CUcontext peer) noexcept;
 
-  // Calls visit(handle) for each living context that can reach memory of the place: those of its
-  // device and their peers, for host memory all. What ran in contexts that ended is over.
+  // Tells contexts apart that had the same handle, one after the other.
+  using Generation = std::uint32_t;
+  static constexpr Generation unseen = ~Generation{0};
+
+  // Keeps the driver from ending a context while something of ours uses its handle: the driver may
+  // crash on one that has ended (test/simulator/OPEN.md). While a call that may end it runs, the
+  // constructor waits for that call. One at a time a thread; nothing locked meanwhile.
+  class Use {
+   public:
+    Use(Contexts& contexts, Generation generation) noexcept;
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    [[nodiscard]] CUcontext context() const noexcept { return context_; }  // null: it has ended
+
+   private:
+    Contexts& contexts_;
+    const Generation generation_;
+    CUcontext context_ = nullptr;
+  };
+
+  // For the driver's call that may end a context: no use begins meanwhile, and with
+  // `are_waited_for` none goes on. The handle of a primary context stays good, and its last release
+  // is one of many: uses that go on do it no harm.
+  class Ending {
+   public:
+    enum class Uses : bool { go_on, are_waited_for };
+    // `generation` may be `unseen`.
+    Ending(Contexts& contexts, Generation generation, Uses uses) noexcept;
+    ~Ending();
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+
+   private:
+    Contexts& contexts_;
+    const Generation generation_;
+  };
+
+  // Calls visit(handle, generation) for each living context that can reach memory of the place:
+  // those of its device and their peers, for host memory all. What ran in contexts that ended is
+  // over.
   template <class F>
   void each_reaching(Place place, F visit) const noexcept {
     const bool on_device = place.kind != Kind::pinned;
@@ -81,7 +122,7 @@ class Contexts {
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
       const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
       if (context == nullptr) continue;
-      if ((entries_[i].reached.load(std::memory_order_acquire) & bit) != 0) visit(context);
+      if ((entries_[i].reached.load(std::memory_order_acquire) & bit) != 0) visit(context, i);
     }
   }
   // The same for each living context of the device itself.
@@ -89,7 +130,7 @@ class Contexts {
   void each_on(std::uint16_t device, F visit) const noexcept {
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
       const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
-      if (context != nullptr && entries_[i].device == device) visit(context);
+      if (context != nullptr && entries_[i].device == device) visit(context, i);
     }
   }
   // No living context but `context` can reach memory of the place.
@@ -97,9 +138,6 @@ class Contexts {
   // The device place of a living context. False: never seen.
   [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 
-  // Tells contexts apart that had the same handle, one after the other.
-  using Generation = std::uint32_t;
-  static constexpr Generation unseen = ~Generation{0};
   [[nodiscard]] Generation generation_of(CUcontext context) noexcept;
   // That generation ended: calls end(place) for the place that it was. Its handle means something
   // new from now on, and may mean it already.
@@ -123,6 +161,7 @@ class Contexts {
     std::atomic<CUcontext> context{nullptr};
     std::uint16_t device = 0;
     std::atomic<std::uint64_t> reached{0};  // bit i: memory of device i
+    std::atomic<std::uint32_t> held{0};     // uses, and kOneEnding for each call that may end it
   };
   [[nodiscard]] static constexpr std::uint64_t bit_of(CUdevice device) {
     return std::uint64_t{1} << device;
@@ -135,6 +174,8 @@ class Contexts {
   [[nodiscard]] Generation find_generation(CUcontext context) const noexcept
       VRAMSCOPE_REQUIRES(mutex_);
 
+  static constexpr std::uint32_t kOneEnding = 1U << 16;  // no process has as many threads
+
   struct View {
     const void* green = nullptr;
     CUcontext view = nullptr;
@@ -146,6 +187,7 @@ class Contexts {
   std::vector<View> views_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
+  Counter turns_;  // raised when somebody who waits in Use or Ending may go on
   std::atomic<std::uint32_t> changes_{
       1};  // rises when an answer that a thread remembers may be wrong
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i

@@ -51,6 +51,12 @@ bool is_end_of_context(CUresult code) {
   }
 }
 
+// A capture that began meanwhile refuses: nothing happened.
+bool is_of_capture(CUresult code) {
+  return code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
 CUresult give_back(Place where, Address segment) {
   if (where.kind == Kind::pinned) return real().cuMemFreeHost(reinterpret_cast<void*>(segment));
   return real().cuMemFree_v2(segment);
@@ -71,19 +77,26 @@ Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
 
 Reply CudaBackend::release(Place where, Address segment) noexcept {
   const std::uint64_t start = now_ns();
-  const CUcontext context = contexts_.handle(where);
-  if (context == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
-  const ContextScope scope(context, ContextScope::Caller::anywhere);
+  const Contexts::Use use(contexts_, context_of(where));
+  if (use.context() == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
+  const ContextScope scope(use.context(), ContextScope::Caller::anywhere);
   CUresult code = scope.code();
+  if (code == CUDA_SUCCESS && captures_.any()) code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (code == CUDA_SUCCESS) code = give_back(where, segment);
+  if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   Status status = to_status(code);
   if (is_end_of_context(code)) status.result = Result::invalid;
   return {status, elapsed_ns(start)};
 }
 
-CUresult CudaBackend::wait_in(CUcontext context) noexcept {
-  const ContextScope scope(context);
+// A capture may have begun since the allocator asked: whoever begins one does not wait for us, but
+// nothing starts here from then on.
+CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
+  const Contexts::Use use(contexts_, one);
+  if (use.context() == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const ContextScope scope(use.context());
   if (scope.code() != CUDA_SUCCESS) return scope.code();
+  if (captures_.any()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   CUresult of_one_stream = CUDA_ERROR_NOT_READY;
   while (fault(Fault::reuse_after_one_stream) && of_one_stream == CUDA_ERROR_NOT_READY) {
     of_one_stream = real().cuStreamQuery(CU_STREAM_LEGACY);
@@ -95,15 +108,13 @@ CUresult CudaBackend::wait_in(CUcontext context) noexcept {
 // What ran in another context is over once that answers, whatever it answers: one with a sticky
 // error runs nothing more, one that ends meanwhile is finished, and neither error is the caller's.
 // A capture that began meanwhile forbids the wait: then nothing is known.
-CUresult CudaBackend::wait_in_others(CUcontext own, Place where) noexcept {
+CUresult CudaBackend::wait_in_others(Contexts::Generation own, Place where) noexcept {
   CUresult refusal = CUDA_SUCCESS;
   if (fault(Fault::reuse_after_one_context)) return refusal;
-  contexts_.each_reaching(where, [&](CUcontext other) {
-    if (other == own) return;
+  contexts_.each_reaching(where, [&](CUcontext, Contexts::Generation other) {
+    if (other == own || refusal != CUDA_SUCCESS) return;
     const CUresult code = wait_in(other);
-    const bool forbidden = code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-                           code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    if (forbidden) refusal = code;
+    if (is_of_capture(code)) refusal = code;
   });
   return refusal;
 }
@@ -111,10 +122,9 @@ CUresult CudaBackend::wait_in_others(CUcontext own, Place where) noexcept {
 Reply CudaBackend::wait(Place where) noexcept {
   if (captures_.any()) return {{Result::forbidden, 0}};
   const std::uint64_t start = now_ns();
-  const CUcontext own = contexts_.handle(where);
-  if (own == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
-  CUresult code = wait_in(own);
-  if (code == CUDA_SUCCESS) code = wait_in_others(own, where);
+  CUresult code = wait_in(context_of(where));
+  if (code == CUDA_SUCCESS) code = wait_in_others(context_of(where), where);
+  if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   if (fault(Fault::swallowed_error)) code = CUDA_SUCCESS;
   return {to_status(code), elapsed_ns(start)};
 }
@@ -122,11 +132,13 @@ Reply CudaBackend::wait(Place where) noexcept {
 // A query of the default stream costs least of the calls that report what went wrong before.
 Reply CudaBackend::probe(Place where) noexcept {
   const std::uint64_t start = now_ns();
-  const CUcontext context = contexts_.handle(where);
-  if (context == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
-  const ContextScope scope(context);
+  const Contexts::Use use(contexts_, context_of(where));
+  if (use.context() == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
+  const ContextScope scope(use.context());
+  if (captures_.any()) return {{Result::forbidden, 0}, elapsed_ns(start)};
   CUresult code = scope.code();
   if (code == CUDA_SUCCESS) code = real().cuStreamQuery(CU_STREAM_LEGACY);
+  if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   if (code == CUDA_ERROR_NOT_READY) code = CUDA_SUCCESS;
   return {to_status(code), elapsed_ns(start)};
 }

@@ -52,8 +52,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
 
  private:
-  [[nodiscard]] CUresult wait_in(CUcontext context) noexcept;
-  [[nodiscard]] CUresult wait_in_others(CUcontext own, Place where) noexcept;
+  [[nodiscard]] CUresult wait_in(Contexts::Generation one) noexcept;
+  [[nodiscard]] CUresult wait_in_others(Contexts::Generation own, Place where) noexcept;
   void keep_sample(std::uint16_t device, std::size_t free_bytes, std::size_t total_bytes) noexcept;
   void sample_free_memory(std::uint16_t device, Grant& grant) noexcept;
 

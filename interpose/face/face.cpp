@@ -97,9 +97,11 @@ CUresult ask_in_context_of(Profiler& profiler, CUdevice device, Ask ask) {
   if (real().cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return ask();
   CUresult code = CUDA_ERROR_INVALID_CONTEXT;
   const Place place = {.kind = Kind::device, .device = static_cast<std::uint16_t>(device)};
-  profiler.contexts().each_reaching(place, [&](CUcontext context) {
+  profiler.contexts().each_reaching(place, [&](CUcontext, Contexts::Generation one) {
     if (code != CUDA_ERROR_INVALID_CONTEXT) return;
-    const ContextScope scope(context);
+    const Contexts::Use use(profiler.contexts(), one);
+    if (use.context() == nullptr) return;
+    const ContextScope scope(use.context());
     CUdevice its_device = 0;
     if (scope.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&its_device) != CUDA_SUCCESS) return;
     if (its_device == device) code = ask();

@@ -10,11 +10,13 @@ enum class Into : bool { new_graph, given_graph };
 
 CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread,
                        Into into = Into::new_graph) {
+  Captures& captures = call.profiler().captures();
+  const Captures::Number capture = captures.begins(Captures::key(stream, per_thread));
   const CUresult code = direct();
-  if (code != CUDA_SUCCESS) return code;
+  if (code != CUDA_SUCCESS) return captures.ended(capture), code;
   CUgraph own = nullptr;
   if (into == Into::new_graph) own = Captures::graph_of(stream, per_thread);
-  call.profiler().captures().began(Captures::key(stream, per_thread), own);
+  captures.began(capture, own);
   return code;
 }
 
@@ -34,8 +36,8 @@ bool goes_on(CUresult code) {
 // The graph of a capture that may fail: the driver destroys it then.
 class OwnGraph {
  public:
-  OwnGraph(Profiler& profiler, const Captures::Key& key)
-      : memory_(profiler.graph_memory()), graph_(profiler.captures().graph_of(key)) {
+  OwnGraph(Profiler& profiler, Captures::Number capture)
+      : memory_(profiler.graph_memory()), graph_(profiler.captures().graph_of(capture)) {
     if (graph_ != nullptr) number_ = memory_.number_of(graph_);
   }
   void failed() const {
@@ -50,22 +52,24 @@ class OwnGraph {
 
 CUresult end_capture(Call& call, const DirectCall& direct, CUstream stream, CUgraph* graph,
                      bool per_thread) {
-  const Captures::Key key = Captures::key(stream, per_thread);
-  const OwnGraph own(call.profiler(), key);
+  Captures& captures = call.profiler().captures();
+  const Captures::Number capture = captures.find(Captures::key(stream, per_thread));
+  const OwnGraph own(call.profiler(), capture);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && graph != nullptr) call.profiler().graphs().began(*graph);
   if (goes_on(code)) return code;
-  call.profiler().captures().ended(key);
+  captures.ended(capture);
   if (code != CUDA_SUCCESS) own.failed();
   return code;
 }
 
 CUresult destroy_stream(Call& call, const DirectCall& direct, CUstream stream) {
-  const Captures::Key key = Captures::key(stream, false);
-  const OwnGraph own(call.profiler(), key);
+  Captures& captures = call.profiler().captures();
+  const Captures::Number capture = captures.find(Captures::key(stream, false));
+  const OwnGraph own(call.profiler(), capture);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
-  call.profiler().captures().ended(key);
+  captures.ended(capture);
   call.profiler().recorder().streams().forget(to_address(stream));
   own.failed();
   return code;

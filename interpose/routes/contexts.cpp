@@ -13,7 +13,7 @@ namespace {
 class PushedContext {
  public:
   explicit PushedContext(CUcontext context) noexcept
-      : ok_(real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
+      : ok_(context != nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
   ~PushedContext() {
     CUcontext ours = nullptr;
     if (ok_) real().cuCtxPopCurrent_v2(&ours);
@@ -26,10 +26,10 @@ class PushedContext {
   const bool ok_;
 };
 
-// A living context on the device, null: none.
-CUcontext context_on(Profiler& profiler, std::uint16_t device) {
-  CUcontext found = nullptr;
-  profiler.contexts().each_on(device, [&](CUcontext context) { found = context; });
+// A context on the device, unseen: none.
+Contexts::Generation context_on(Profiler& profiler, std::uint16_t device) {
+  Contexts::Generation found = Contexts::unseen;
+  profiler.contexts().each_on(device, [&](CUcontext, Contexts::Generation one) { found = one; });
   return found;
 }
 
@@ -37,14 +37,16 @@ CUcontext context_on(Profiler& profiler, std::uint16_t device) {
 std::optional<std::uint64_t> measure_before(Profiler& profiler, CUdevice device) {
   if (device < 0 || device >= CUdevice{kMaxDevices} || profiler.captures().any()) return {};
   const auto index = static_cast<std::uint16_t>(device);
-  const CUcontext other = context_on(profiler, index);
-  if (other == nullptr) return UnrecordedUse::used_before(device);
-  const PushedContext pushed(other);
+  const Contexts::Generation other = context_on(profiler, index);
+  if (other == Contexts::unseen) return UnrecordedUse::used_before(device);
+  const Contexts::Use use(profiler.contexts(), other);
+  const PushedContext pushed(use.context());
   if (!pushed.ok()) return {};
   return profiler.unrecorded_use().measure(index);
 }
 
 void measure_after(Profiler& profiler, CUcontext context, CUdevice device, std::uint64_t before) {
+  if (profiler.captures().any()) return;
   const PushedContext pushed(context);
   if (!pushed.ok()) return;
   const auto index = static_cast<std::uint16_t>(device);
@@ -106,9 +108,11 @@ void finish_frees(Profiler& profiler, CUcontext context) {
   if (pushed) real().cuCtxPopCurrent_v2(&current);
 }
 
+using Uses = Contexts::Ending::Uses;
+
 CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {
   finish_frees(call.profiler(), context);
-  const ContextEnd end(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context, Uses::are_waited_for);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) end.happened();
   return code;
@@ -131,7 +135,7 @@ CUcontext primary_context(CUdevice device) {
 CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice device) {
   const CUcontext context = primary_context(device);
   finish_frees(call.profiler(), context);
-  const ContextEnd end(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context, Uses::go_on);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr && primary_context(device) == nullptr) {
     end.happened();
@@ -188,7 +192,8 @@ CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexce
   const bool is_primary = ctx != nullptr && real().cuCtxGetDevice(&device) == CUDA_SUCCESS &&
                           primary_context(device) == ctx;
   finish_frees(call.profiler(), ctx);
-  const ContextEnd end(call.profiler(), ctx);
+  const bool is_last = !is_primary && !call.profiler().contexts().is_attached(ctx);
+  const ContextEnd end(call.profiler(), ctx, is_last ? Uses::are_waited_for : Uses::go_on);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   bool is_held = call.profiler().contexts().detached(ctx);
@@ -212,7 +217,7 @@ CUresult cuDevicePrimaryCtxReset(Call& call, const DirectCall& direct, CUdevice 
 CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
   const CUcontext context = primary_context(dev);
   finish_frees(call.profiler(), context);
-  const ContextEnd end(call.profiler(), context);
+  const ContextEnd end(call.profiler(), context, Uses::go_on);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr) end.happened();
   return code;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -85,6 +87,46 @@ TEST_F(ContextsTest, WhatIsRetainedAgainStaysThatLife) {
   contexts_->retained(context_, 0);
 
   EXPECT_EQ(place(), first);
+}
+
+TEST_F(ContextsTest, AUseWaitsForTheCallThatMayEndItsContext) {
+  contexts_->created(context_, 0);
+  const Contexts::Generation life = contexts_->generation_of(context_);
+  auto ending =
+      std::make_unique<Contexts::Ending>(*contexts_, life, Contexts::Ending::Uses::are_waited_for);
+  std::future<CUcontext> used =
+      std::async(std::launch::async, [&] { return Contexts::Use(*contexts_, life).context(); });
+  EXPECT_EQ(used.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+
+  end(life);
+  ending.reset();
+
+  EXPECT_EQ(used.get(), nullptr);
+}
+
+TEST_F(ContextsTest, ACallThatFailedToEndAContextLeavesItToItsUsers) {
+  contexts_->created(context_, 0);
+  const Contexts::Generation life = contexts_->generation_of(context_);
+
+  { const Contexts::Ending failed(*contexts_, life, Contexts::Ending::Uses::are_waited_for); }
+
+  EXPECT_EQ(Contexts::Use(*contexts_, life).context(), context_);
+}
+
+TEST_F(ContextsTest, AnEndWaitsForUsesUnlessTheHandleStaysGood) {
+  using Uses = Contexts::Ending::Uses;
+  contexts_->created(context_, 0);
+  const Contexts::Generation life = contexts_->generation_of(context_);
+  auto use = std::make_unique<Contexts::Use>(*contexts_, life);
+
+  { const Contexts::Ending of_primary(*contexts_, life, Uses::go_on); }
+  std::future<void> ended = std::async(std::launch::async, [&] {
+    const Contexts::Ending waits(*contexts_, life, Uses::are_waited_for);
+  });
+  EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  use.reset();
+
+  ended.get();
 }
 
 CUmemPoolProps on_device(int device) {
