@@ -56,7 +56,7 @@ BEHAVIOURS = [
     ),
     Behaviour(
         "Calls during a stream capture fail, or not, by its mode",
-        ("capture_free", "capture_contexts", "capture_ends"),
+        ("capture_begins", "capture_contexts", "capture_ends", "capture_free", "capture_threads"),
     ),
     Behaviour(
         "Memory that a graph uses keeps its address",
@@ -67,7 +67,7 @@ BEHAVIOURS = [
         ),
     ),
     Behaviour("Peer access covers present and future allocations", ("peers",)),
-    Behaviour("The end or reset of a context frees its memory", ("context_reset",)),
+    Behaviour("The end or reset of a context frees its memory", ("context_leaves", "context_reset")),
     Behaviour("Frees at exit, when the driver may be gone, do no harm", ("exit_order", "exit_variants", "late_calls")),
     Behaviour("A forked child cannot use CUDA, and its parent goes on", ("fork_child", "forks")),
     Behaviour(

@@ -1,6 +1,8 @@
 // Stream capture: what is recorded, what it forbids, and who is in it.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "test/simulator/device/streams.h"
@@ -76,6 +78,15 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode, std::shared_ptr<CUgrap
   stream->capture = capture;
   ongoing.push_back(std::move(capture));
   return CUDA_SUCCESS;
+}
+
+CUresult begin_slowly(CUstream handle, CUstreamCaptureMode mode,
+                      std::shared_ptr<CUgraph_st> graph = {}, std::vector<CUgraphNode> after = {}) {
+  const CUresult code = begin(handle, mode, std::move(graph), std::move(after));
+  if (const std::uint64_t us = driver().configuration.slow_capture_us; us != 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(us));
+  }
+  return code;
 }
 
 CUresult record_locked(CUstream_st& stream, NodeContent content) {
@@ -170,6 +181,20 @@ CUresult refuse_in_capture() {
   return refused ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
+CUresult refuse_context_wait(CUcontext context) {
+  const CUresult refusal = refuse_in_capture();
+  const std::lock_guard lock(capture_mutex);
+  bool refused = refusal != CUDA_SUCCESS;
+  for (const auto& capture : ongoing) {
+    const bool is_of_it = std::ranges::any_of(
+        capture->members, [&](CUstream member) { return member->context == context; });
+    if (!is_of_it) continue;
+    capture->invalidated = true;
+    refused = true;
+  }
+  return refused ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
 CUresult refuse_while_capturing(CUstream_st& stream) {
   const std::lock_guard lock(capture_mutex);
   if (!stream.capture) return CUDA_SUCCESS;
@@ -256,11 +281,11 @@ void forget_captures_of(CUcontext context) {
 namespace body {
 
 CUresult cuStreamBeginCapture(CUstream stream) {
-  return begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  return begin_slowly(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
-  return begin(stream, mode);
+  return begin_slowly(stream, mode);
 }
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
@@ -296,7 +321,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph handle,
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (!plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
-  return begin(stream, mode, std::move(graph), {dependencies, dependencies + count});
+  return begin_slowly(stream, mode, std::move(graph), {dependencies, dependencies + count});
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {

@@ -113,6 +113,9 @@ void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::
 
 // A call that a capture forbids: error 900, and the captures that forbid it are invalidated.
 [[nodiscard]] CUresult refuse_in_capture();
+// A wait for a whole context: 900 in every mode while one of its streams captures, and that capture
+// is invalidated, whichever thread began it; besides, as above.
+[[nodiscard]] CUresult refuse_context_wait(CUcontext context);
 // The same for a wait or a query on one stream.
 [[nodiscard]] CUresult refuse_while_capturing(CUstream_st& stream);
 // Legacy-stream work while a blocking stream of the context captures: error 906.

@@ -1,6 +1,8 @@
 // Contexts: the stack of each thread, creation and end, the primary context of each device.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 
 #include "test/simulator/driver/driver.h"
 
@@ -67,8 +69,10 @@ CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal) {
 
 // Finishes the context's work, then ends everything that lives in it.
 void end(CUcontext context) {
+  context->ending = true;
   for (const Point& tail : context->streams.all_tails()) tail.wait();
   context->alive = false;
+  context->ending = false;
   forget_captures_of(context);
   streams().remove_if([context](const CUstream_st& s) { return s.context == context; });
   events().remove_if([context](const CUevent_st& e) { return e.context == context; });
@@ -80,6 +84,14 @@ void end(CUcontext context) {
     driver().give_back(allocation);
   }
   driver().device_of(context).accounts.keep_less(context->kept.exchange(0));
+}
+
+// What a call in a context that another thread destroys does is undefined, crashes have been seen
+// (openucx/ucx#10852, #10143): here it always is one. Primary contexts keep a handle that is good.
+void refuse_to_enter(CUcontext context) {
+  if (context->primary || !context->ending) return;
+  (void)std::fputs("libcuda.so.1: a context is entered while another thread destroys it\n", stderr);
+  std::abort();
 }
 
 }  // namespace
@@ -158,6 +170,7 @@ CUresult cuCtxDestroy(CUcontext context) { return body::cuCtxDestroy_v2(context)
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
+  refuse_to_enter(context);
   if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
   stack().push_back(context);
   return CUDA_SUCCESS;
@@ -176,7 +189,11 @@ CUresult cuCtxPopCurrent(CUcontext* context) { return body::cuCtxPopCurrent_v2(c
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (context != nullptr) {
-    if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
+    // A primary context may be made current after its reset (lupine#846): its use is refused.
+    const CUresult refusal = check_context(context);
+    const bool is_old_primary = refusal == CUDA_ERROR_CONTEXT_IS_DESTROYED && context->primary;
+    if (refusal != CUDA_SUCCESS && !is_old_primary) return refusal;
+    refuse_to_enter(context);
   }
   if (!stack().empty()) stack().pop_back();
   if (context != nullptr) stack().push_back(context);
@@ -268,7 +285,7 @@ CUresult cuCtxGetDevice(CUdevice* device) { return body::cuCtxGetDevice_v2(devic
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   if (context == nullptr) context = current_context();
   if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
-  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
+  if (const CUresult no = refuse_context_wait(context); no != CUDA_SUCCESS) return no;
   for (const Point& tail : context->streams.all_tails()) tail.wait();
   trim_pools();
   return CUDA_SUCCESS;

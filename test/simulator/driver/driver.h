@@ -30,6 +30,7 @@ struct CUctx_st {
   const std::uint64_t id;
   std::atomic<unsigned> flags;
   std::atomic<bool> alive{true};
+  std::atomic<bool> ending{false};     // by a call that waits for its work
   std::atomic<std::uint64_t> kept{0};  // bytes that the driver keeps for it and its code
   unsigned retains = 0;  // of a primary one, else attachments; guarded by Driver::mutex
   vramscope::simulator::StreamSet streams;

@@ -38,6 +38,15 @@ CUresult moment_of(CUevent handle, Moment* moment) {
   return CUDA_SUCCESS;
 }
 
+// An event that a capture recorded is refused at once and harms no capture, whatever its mode; one
+// from outside is an unsafe call (hip-tests graph/hipStreamBeginCapture.cc:802).
+CUresult moment_outside(CUevent event, Moment* moment) {
+  const CUresult result = moment_of(event, moment);
+  if (result == CUDA_ERROR_CAPTURED_EVENT) return result;
+  const CUresult refusal = refuse_in_capture();
+  return refusal != CUDA_SUCCESS ? refusal : result;
+}
+
 // A record or a wait that a graph shall do each time it is launched.
 CUgraphNodeParams external_node(CUgraphNodeType type, CUevent event) {
   CUgraphNodeParams node = parameters_for(type);
@@ -114,16 +123,14 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
 }
 
 CUresult cuEventQuery(CUevent event) {
-  if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;
   Moment moment;
-  if (const CUresult no = moment_of(event, &moment); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = moment_outside(event, &moment); no != CUDA_SUCCESS) return no;
   return moment.reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;
   Moment moment;
-  if (const CUresult no = moment_of(event, &moment); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = moment_outside(event, &moment); no != CUDA_SUCCESS) return no;
   moment.wait();
   trim_pools();
   return CUDA_SUCCESS;

@@ -82,7 +82,8 @@ CUresult open_import(const IpcHandle& handle, CUdeviceptr* pointer) {
   for (auto& [address, import] : imports()) {
     if (import.opened == 0) continue;  // about to end
     if (import.identity != identity || import.context->device != context->device) continue;
-    if (import.context != context) return CUDA_ERROR_INVALID_CONTEXT;  // one context per device
+    // One context per device (hip-tests device/hipIpcOpenMemHandle.cc:81).
+    if (import.context != context) return CUDA_ERROR_INVALID_HANDLE;
     ++import.opened;
     *pointer = address;
     return CUDA_SUCCESS;

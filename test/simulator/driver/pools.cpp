@@ -118,13 +118,14 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   if (capture_of(*stream)) return free_in_capture(pointer, *stream);
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;  // mlx#2850
   const auto taken = driver().memory.take(pointer, [](const Allocation& allocation) {
     return allocation.kind == Kind::stream_ordered || allocation.is_plain() ||
            allocation.pool != nullptr;
   });
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
   if (const auto unmapped = unmap_graph_allocation(pointer)) {
-    return submit(*stream, [unmapped] { remove_user(*unmapped); });
+    return submit(*stream, [unmapped] { finish_free(*unmapped); });
   }
   if (taken->pool != nullptr) {
     if (taken->pool->managed) managed_ranges().forget(taken->start, taken->bytes);
@@ -171,16 +172,19 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
 CUresult cuMemPoolTrimTo(CUmemoryPool handle, std::size_t least) {
   const auto pool = driver().pools.find(handle);
   if (!pool) return CUDA_ERROR_INVALID_VALUE;
+  if (pool->handle_types != 0) return CUDA_SUCCESS;  // without effect (programming guide 4.3.3.4)
   pool->trim_to(least);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute name, void* value) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   const auto pool = driver().pools.find(handle);
   return pool && value != nullptr ? pool->get(name, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute name, void* value) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   const auto pool = driver().pools.find(handle);
   return pool && value != nullptr ? pool->set(name, value) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -40,6 +40,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult no = refuse_while_capturing(*stream); no != CUDA_SUCCESS) return no;
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;
   for (const Point& point : stream->context->streams.tails(*stream)) point.wait();
   trim_pools();
   return CUDA_SUCCESS;

@@ -10,6 +10,7 @@ namespace {
 TEST(Configuration, ReadsEveryKey) {
   const Parsed parsed = parse_configuration(
       "capacity=512MiB,devices=2,fail_alloc=3,sticky=4:700,slow_free_us=5,delay_us=6,"
+      "slow_capture_us=7,"
       "driver_version=11080,shared=lab,lacks=cuMemAllocAsync+cuInit");
 
   EXPECT_TRUE(parsed.complaints.empty());
@@ -20,6 +21,7 @@ TEST(Configuration, ReadsEveryKey) {
   EXPECT_EQ(parsed.configuration.sticky_code, 700);
   EXPECT_EQ(parsed.configuration.slow_free_us, 5u);
   EXPECT_EQ(parsed.configuration.delay_us, 6u);
+  EXPECT_EQ(parsed.configuration.slow_capture_us, 7u);
   EXPECT_EQ(parsed.configuration.driver_version, 11080);
   EXPECT_EQ(parsed.configuration.shared, "lab");
   EXPECT_EQ(parsed.configuration.lacks, (std::vector<std::string>{"cuMemAllocAsync", "cuInit"}));

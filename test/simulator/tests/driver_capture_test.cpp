@@ -94,6 +94,94 @@ TEST_F(DriverCapture, WaitingForACapturingStreamInvalidates) {
   EXPECT_EQ(status_of(work), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 }
 
+// hip-tests graph/hipStreamBeginCapture.cc:802 and NVIDIA/TensorRT#2888.
+TEST_F(DriverCapture, NoModeMakesAWaitForItsContextSafe) {
+  for (const CUstreamCaptureMode mode :
+       {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    const CUstream work = stream();
+    CUgraph graph = nullptr;
+    ASSERT_EQ(begin(work, mode), CUDA_SUCCESS);
+
+    CUresult of_other_thread = CUDA_SUCCESS;
+    std::thread([&] {
+      CALL(cuCtxSetCurrent)(context_);
+      of_other_thread = CALL(cuCtxSynchronize)();
+    }).join();
+
+    EXPECT_EQ(of_other_thread, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) << mode;
+    EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  }
+}
+
+TEST_F(DriverCapture, AWaitForAnotherContextLeavesARelaxedCaptureAlone) {
+  const CUstream work = stream();
+  CUcontext other = nullptr;
+  CUgraph graph = nullptr;
+  ASSERT_EQ(begin(work, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_SUCCESS);
+  CALL(cuCtxDestroy_v2)(other);
+
+  EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_SUCCESS);
+  CALL(cuGraphDestroy)(graph);
+}
+
+// hip-tests graph/hipStreamBeginCapture.cc:802 (CapturedEvent): refused, and no capture is harmed.
+TEST_F(DriverCapture, AnEventThatACaptureRecordedIsRefusedAtOnce) {
+  const CUstream work = stream();
+  CUevent event = nullptr;
+  CUgraph graph = nullptr;
+  CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
+  ASSERT_EQ(begin(work), CUDA_SUCCESS);
+  CALL(cuEventRecord)(event, work);
+
+  EXPECT_EQ(CALL(cuEventQuery)(event), CUDA_ERROR_CAPTURED_EVENT);
+  EXPECT_EQ(CALL(cuEventSynchronize)(event), CUDA_ERROR_CAPTURED_EVENT);
+  EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_SUCCESS);
+
+  CALL(cuGraphDestroy)(graph);
+}
+
+// NVIDIA/cccl#11360, ml-explore/mlx#2850.
+TEST_F(DriverCapture, CallsOnPoolsBesideItAreUnsafe) {
+  const CUstream work = stream(), side = stream();
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr memory = 0;
+  cuuint64_t value = 0;
+  CALL(cuMemAllocAsync)(&memory, 100, side);
+  ASSERT_EQ(begin(work), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuDeviceGetDefaultMemPool)(&pool, 0), CUDA_SUCCESS);
+  EXPECT_EQ(status_of(work), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  EXPECT_EQ(CALL(cuMemPoolGetAttribute)(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value),
+            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(CALL(cuMemPoolSetAttribute)(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value),
+            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(CALL(cuMemFreeAsync)(memory, side), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(status_of(work), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+
+  CALL(cuStreamDestroy_v2)(work);
+  EXPECT_EQ(CALL(cuMemFreeAsync)(memory, side), CUDA_SUCCESS);
+}
+
+// hip-tests graph/hipStreamBeginCapture.cc:1407 (side stream).
+TEST_F(DriverCapture, WaitingForAStreamBesideItIsAnUnsafeCall) {
+  const CUstream work = stream();
+  const CUstream side = stream();
+  CUgraph graph = nullptr;
+
+  ASSERT_EQ(begin(work, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuStreamSynchronize)(side), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  ASSERT_EQ(begin(work, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuStreamSynchronize)(side), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_SUCCESS);
+  CALL(cuGraphDestroy)(graph);
+}
+
 TEST_F(DriverCapture, LegacyWorkBesideABlockingCaptureIsImplicit) {
   const CUdeviceptr device = allocate(64);
   const CUstream work = stream(CU_STREAM_DEFAULT);

@@ -156,5 +156,21 @@ TEST_F(DriverLookup, CountsLaunches) {
   EXPECT_EQ(launches(), before + 1);
 }
 
+// openucx/ucx#10852, #10143: undefined, crashes seen. Here it always ends the process.
+TEST_F(DriverContexts, EnteringAContextThatAnotherThreadDestroysIsACrash) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        Gate gate;
+        CUcontext other = nullptr;
+        CALL(cuCtxCreate_v2)(&other, 0, 0);
+        gate.hold(stream());
+        std::thread([other] { CALL(cuCtxDestroy_v2)(other); }).detach();
+        CALL(cuCtxSetCurrent)(context_);
+        while (CALL(cuCtxPushCurrent_v2)(other) == CUDA_SUCCESS) CALL(cuCtxPopCurrent_v2)(nullptr);
+      },
+      "entered while another thread destroys it");
+}
+
 }  // namespace
 }  // namespace vramscope::simulator
