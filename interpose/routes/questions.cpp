@@ -90,13 +90,32 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
   return exports ? exported(call, code) : code;
 }
 
+namespace {
+
+// The driver gives an address that it does not know back as one of the host, where devices use
+// pageable memory as one of the device too (test/simulator/OPEN.md): the program's, not the one
+// that was asked for.
+void give_back_own(std::span<const CUpointer_attribute> names, void** data, CUdeviceptr own) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_address = names[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER ||
+                            names[i] == CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
+    if (!is_address) continue;
+    auto* const answer = static_cast<CUdeviceptr*>(data[i]);
+    if (*answer == unknown_address()) *answer = own;
+  }
+}
+
+}  // namespace
+
 CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned int count,
                                 CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr ptr) noexcept {
   const Found found = find_ours(call.profiler().allocator(), ptr);
   if (!found.owned) return direct();
   if (outside_live_block(found, ptr)) {
-    return real().cuPointerGetAttributes(count, attributes, data, unknown_address());
+    const CUresult code = real().cuPointerGetAttributes(count, attributes, data, unknown_address());
+    if (code == CUDA_SUCCESS) give_back_own({attributes, count}, data, ptr);
+    return code;
   }
   const bool exports = found.where.kind == Kind::device && attributes != nullptr &&
                        asks_for_tokens({attributes, count});

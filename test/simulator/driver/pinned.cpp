@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "allocator/ground/uncancelled.h"
 #include "test/simulator/driver/driver.h"
 
 namespace vramscope::simulator {
@@ -105,8 +106,9 @@ CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 }
 
 // Interior pointers and memory of cuMemHostAlloc are invalid (row 26); memory that is not known at
-// all was not registered.
+// all was not registered. Works from any context and from none (openucx/ucx#10643).
 CUresult cuMemHostUnregister(void* pointer) {
+  const Uncancelled no_cancellation_point{};  // the gate sees to those that need a context
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto found = driver().memory.find(address_of(pointer));

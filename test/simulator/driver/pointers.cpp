@@ -9,7 +9,8 @@ namespace vramscope::simulator {
 
 namespace {
 
-// Writes an attribute of the type that cuda.h names for it.
+// Writes an attribute of the type that cuda.h names for it, but for booleans: they are an int
+// (NVIDIA/DALI#3873, nlesc-recruit/cudawrappers#250).
 template <class Value>
 CUresult write(void* to, Value value) {
   std::memcpy(to, &value, sizeof value);
@@ -31,6 +32,14 @@ unsigned access_of(const Allocation& a) {
                    : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
 }
 
+// The driver's block in which the allocation lies, in whole granules, with what lies there too
+// (cuda.h: the actual underlying mapping; xnvme's dmamem_cuda.h relies on it).
+Extent mapping_of(const Allocation& a) {
+  if (!a.is_plain()) return {a.start, a.bytes};
+  const Address start = a.start / kGranule * kGranule;
+  return {start, round_up(a.start + a.bytes, kGranule) - start};
+}
+
 // Asking sets SYNC_MEMOPS (cuda.h).
 CUresult write_tokens(const Allocation& a, void* value) {
   if (!a.is_plain()) return CUDA_ERROR_INVALID_VALUE;
@@ -48,7 +57,7 @@ CUresult answer_reserved(const Reserved& reserved, CUpointer_attribute name, CUd
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       return write(value, std::size_t{reserved.bytes});
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      return write(value, reserved.memory != nullptr);
+      return write(value, int{reserved.memory != nullptr});
     default:
       break;
   }
@@ -61,7 +70,7 @@ CUresult answer_reserved(const Reserved& reserved, CUpointer_attribute name, CUd
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return write(value, cuuint64_t{properties.requestedHandleTypes});
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return write(value, properties.allocFlags.gpuDirectRDMACapable != 0);
+      return write(value, int{properties.allocFlags.gpuDirectRDMACapable != 0});
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return write(value, reserved.access);
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
@@ -85,37 +94,37 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       return write_tokens(a, value);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return write(value, int{a.sync_memops});
+      return write(value, int{a.sync_memops || a.kind == Kind::managed});  // lupine#646
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       return write(value, a.buffer_id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return write(value, a.kind == Kind::managed);
+      return write(value, int{a.kind == Kind::managed});
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return write(value, a.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return write(value, a.is_plain());
+      return write(value, int{a.is_plain()});
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return write(value, a.start);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       return write(value, std::size_t{a.bytes});
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      return write(value, true);
+      return write(value, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return write(value, cuuint64_t{0});
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return write(value, false);
+      return write(value, 0);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return write(value, access_of(a));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(value, a.pool);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return write(value, std::size_t{a.bytes});
+      return write(value, std::size_t{mapping_of(a).bytes});
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return write(value, a.start);
+      return write(value, mapping_of(a).start);
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return write(value, a.buffer_id);
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return write(value, false);
+      return write(value, 0);
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
   }
@@ -123,7 +132,9 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
 
 // Any address that the driver knows.
 CUresult answer_any(CUpointer_attribute name, CUdeviceptr pointer, void* value) {
-  if (const auto reserved = virtual_memory().describe(pointer, current_context()->device)) {
+  CUcontext context = current_context();
+  const int device = context != nullptr ? context->device : CU_DEVICE_INVALID;
+  if (const auto reserved = virtual_memory().describe(pointer, device)) {
     const CUresult result = answer_reserved(*reserved, name, pointer, value);
     if (result != CUDA_ERROR_NOT_FOUND) return result;
   }
@@ -131,23 +142,28 @@ CUresult answer_any(CUpointer_attribute name, CUdeviceptr pointer, void* value) 
   return found ? answer(*found, name, pointer, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
-// What cuPointerGetAttributes gives for a pointer that no driver knows (cuda.h).
-void answer_unknown(CUpointer_attribute name, void* value) {
+// What cuPointerGetAttributes gives for a pointer that no driver knows: cuda.h, and ZLUDA's
+// pointer.rs:113 on NVIDIA's driver.
+void answer_unknown(CUpointer_attribute name, CUdeviceptr pointer, void* value) {
   switch (name) {
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      (void)write(value, pointer);
+      return;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       (void)write(value, int{CU_DEVICE_INVALID});
       return;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      (void)write(value, 0);
-      return;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      (void)write(value, false);
+      (void)write(value, 0);
       return;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       return;
@@ -173,8 +189,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* names, void
   if (count == 0 || names == nullptr || values == nullptr) return CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < count; ++i) {
     if (values[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    answer_unknown(names[i], values[i]);
-    (void)answer_any(names[i], pointer, values[i]);
+    if (answer_any(names[i], pointer, values[i]) == CUDA_SUCCESS) continue;
+    answer_unknown(names[i], pointer, values[i]);
   }
   return CUDA_SUCCESS;
 }
@@ -183,6 +199,7 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute name, CUde
   if (value == nullptr || name != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
   const auto found = driver().memory.find(pointer);
   if (!found || found->on_host()) return CUDA_ERROR_INVALID_VALUE;
+  if (found->origin == Origin::mapped) return CUDA_ERROR_NOT_SUPPORTED;  // lupine#646
   driver().memory.set_sync_memops(found->start, *static_cast<const int*>(value) != 0);
   return CUDA_SUCCESS;
 }

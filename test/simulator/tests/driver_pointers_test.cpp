@@ -45,12 +45,12 @@ TEST_F(DriverPointers, TellsKindsApart) {
                          Row{pinned, CU_MEMORYTYPE_HOST, false, false, true},
                          Row{address_of(host), CU_MEMORYTYPE_HOST, false, false, true}}) {
     EXPECT_EQ(ask<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, row.pointer), row.type);
-    EXPECT_EQ(ask<bool>(CU_POINTER_ATTRIBUTE_IS_MANAGED, row.pointer), row.managed);
-    EXPECT_EQ(ask<bool>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, row.pointer),
-              row.exportable);
+    EXPECT_EQ(ask<int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, row.pointer), int{row.managed});
+    EXPECT_EQ(ask<int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, row.pointer),
+              int{row.exportable});
     EXPECT_EQ(code_of(CU_POINTER_ATTRIBUTE_HOST_POINTER, row.pointer) == CUDA_SUCCESS, row.on_host);
     EXPECT_EQ(ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, row.pointer), row.pointer);
-    EXPECT_TRUE(ask<bool>(CU_POINTER_ATTRIBUTE_MAPPED, row.pointer));
+    EXPECT_EQ(ask<int>(CU_POINTER_ATTRIBUTE_MAPPED, row.pointer), 1);
     EXPECT_EQ(ask<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, row.pointer), 0);
     EXPECT_EQ(ask<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, row.pointer) != nullptr,
               row.pointer == ordered);
@@ -65,8 +65,10 @@ TEST_F(DriverPointers, DescribesRangesAsAskedFor) {
 
   EXPECT_EQ(ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, plain + 999), plain);
   EXPECT_EQ(ask<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, plain), 1000u);
-  EXPECT_EQ(ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, plain + 9), plain);
-  EXPECT_EQ(ask<std::size_t>(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, plain), 1000u);
+  // cuda.h, "actual underlying mapping": shared with what was packed beside it.
+  EXPECT_EQ(ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, plain + 9),
+            plain / (2 * kMiB) * (2 * kMiB));
+  EXPECT_EQ(ask<std::size_t>(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, plain), 2 * kMiB);
   EXPECT_EQ(code_of(CU_POINTER_ATTRIBUTE_RANGE_SIZE, plain + 1000), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -106,20 +108,75 @@ TEST_F(DriverPointers, SetsSyncMemopsByHandAndByTokens) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+// lupine#646 (driver 590.48.01).
+TEST_F(DriverPointers, ManagedMemoryHasSyncMemopsFromTheStart) {
+  CUdeviceptr managed = 0;
+  const unsigned on = 1;
+  CALL(cuMemAllocManaged)(&managed, 100, CU_MEM_ATTACH_GLOBAL);
+
+  EXPECT_EQ(ask<int>(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, managed), 1);
+  EXPECT_EQ(CALL(cuPointerSetAttribute)(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, managed),
+            CUDA_SUCCESS);
+}
+
+// NVIDIA/DALI#3873, nlesc-recruit/cudawrappers#250: a bool would get its neighbours overwritten.
+TEST_F(DriverPointers, BooleansAreInts) {
+  const CUdeviceptr plain = allocate(1000);
+
+  for (const CUpointer_attribute name :
+       {CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_MAPPED,
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE}) {
+    unsigned char bytes[5] = {7, 7, 7, 7, 7};
+    EXPECT_EQ(CALL(cuPointerGetAttribute)(bytes, name, plain), CUDA_SUCCESS);
+    EXPECT_LE(bytes[0], 1);
+    for (int i = 1; i < 4; ++i) EXPECT_EQ(bytes[i], 0);
+    EXPECT_EQ(bytes[4], 7);
+  }
+}
+
+// openucx/ucx#7811 and NVIDIA/cuda-samples#96: attributes are told without a context, ranges are
+// not.
+TEST_F(DriverPointers, AnswersWithoutAContext) {
+  const CUdeviceptr plain = allocate(1000);
+  CALL(cuCtxSetCurrent)(nullptr);
+
+  EXPECT_EQ(ask<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, plain), CU_MEMORYTYPE_DEVICE);
+  EXPECT_EQ(CALL(cuMemGetAddressRange_v2)(nullptr, nullptr, plain), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+// ZLUDA pointer.rs:113 on NVIDIA's driver: a stranger is echoed as a host address, its range is
+// left alone.
 TEST_F(DriverPointers, GivesNullsForStrangers) {
   int local = 0, ordinal = 7;
   unsigned type = 7;
   CUmemoryPool pool = reinterpret_cast<CUmemoryPool>(7);
-  CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                 CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                 CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
-  void* values[] = {&ordinal, &type, &pool};
+  CUdeviceptr on_host = 7, on_device = 7, start = 7;
+  std::size_t bytes = 7;
+  CUpointer_attribute names[] = {
+      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+      CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+      CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+      CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  void* values[] = {&ordinal, &type, &pool, &on_host, &on_device, &start, &bytes};
 
-  EXPECT_EQ(CALL(cuPointerGetAttributes)(3, names, values, address_of(&local)), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuPointerGetAttributes)(7, names, values, address_of(&local)), CUDA_SUCCESS);
 
   EXPECT_EQ(ordinal, CU_DEVICE_INVALID);
   EXPECT_EQ(type, 0u);
   EXPECT_EQ(pool, nullptr);
+  EXPECT_EQ(on_host, address_of(&local));
+  EXPECT_EQ(on_device, 0u);
+  EXPECT_EQ(start, 7u);
+  EXPECT_EQ(bytes, 7u);
+}
+
+// openucx/ucx#10643.
+TEST_F(DriverPointers, UnregistersWithoutAContext) {
+  static char memory[100];
+  CALL(cuMemHostRegister_v2)(memory, sizeof memory, 0);
+  CALL(cuCtxSetCurrent)(nullptr);
+
+  EXPECT_EQ(CALL(cuMemHostUnregister)(memory), CUDA_SUCCESS);
 }
 
 // Registrations are byte exact, and partial ones are no registration of the whole.
