@@ -92,8 +92,11 @@ struct DeviceSnapshot {
 struct DeviceCapacity {
   std::uint64_t limit = Limits::kUnlimited;
   std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind
+  std::uint64_t managed = 0;   // of those, managed memory: its pages give way to other memory
   std::uint64_t refusals = 0;  // requests that found no room, idle segments given back
   std::uint64_t rounding = 0;  // that the driver takes beyond `held`, which comes in whole pages
+  // What counts against the limit.
+  [[nodiscard]] std::uint64_t counted() const { return held - managed; }
 };
 
 // Taken under one lock: totals always agree with the blocks.

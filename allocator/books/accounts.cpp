@@ -144,6 +144,7 @@ void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint6
     uses_[where.device].direct += bytes;
     uses_[where.device].rounding.add(where.kind, bytes);
   }
+  if (where.kind == Kind::managed) uses_[where.device].managed += bytes;
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::increase);
   } else if (is_host(where.kind)) {
@@ -164,6 +165,7 @@ void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint6
     uses_[where.device].direct -= bytes;
     uses_[where.device].rounding.remove(where.kind, bytes);
   }
+  if (where.kind == Kind::managed) uses_[where.device].managed -= bytes;
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::decrease);
   } else if (is_host(where.kind)) {
@@ -181,6 +183,7 @@ DeviceCapacity Accounts::capacity(std::uint16_t device) const {
   const DeviceAccount* ours = devices_[device].get();
   return {.limit = use.limit,
           .held = use.direct + use.promised + (ours ? ours->reserved + ours->awaited : 0),
+          .managed = use.managed,
           .refusals = use.refusals,
           .rounding = use.rounding.bytes()};
 }
@@ -188,7 +191,8 @@ DeviceCapacity Accounts::capacity(std::uint16_t device) const {
 bool Accounts::has_capacity(std::uint16_t device, std::uint64_t bytes) const {
   const DeviceCapacity now = capacity(device);
   if (now.limit == Limits::kUnlimited) return true;
-  return now.held <= now.limit && bytes <= now.limit - now.held;
+  const std::uint64_t counted = now.counted();
+  return counted <= now.limit && bytes <= now.limit - counted;
 }
 
 void Accounts::reset_peaks(std::optional<std::uint16_t> device) {

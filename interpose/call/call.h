@@ -43,6 +43,8 @@ class Call {
   [[nodiscard]] static std::optional<CUresult> defer_free(Function function,
                                                           Address address) noexcept;
 
+  // The row's.
+  [[nodiscard]] Kind kind() const noexcept { return event_.place.kind; }
   // Where memory of the row's kind is now: in the current context. False when there is none.
   [[nodiscard]] bool find_place(Place& place) const noexcept;
   // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.

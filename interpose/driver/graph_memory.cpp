@@ -8,11 +8,6 @@
 namespace vramscope {
 namespace {
 
-// The driver counts the memory of graphs in these.
-constexpr std::uint64_t kGrain = 512;
-
-std::uint64_t in_grains(std::uint64_t bytes) { return (bytes + kGrain - 1) / kGrain * kGrain; }
-
 template <class Handles, class Handle>
 auto find_in(const Handles& handles, Handle handle) {
   const auto it = handles.find(handle);
@@ -38,7 +33,7 @@ GraphMemory::Number GraphMemory::number_for(CUgraph graph) {
 void GraphMemory::replace(Memories::iterator it) {
   const auto graph = graphs_.find(it->second.graph);
   if (graph != graphs_.end()) std::erase(graph->second.allocations, it->first);
-  change(it, [](Memory& old) { old.held = false, old.left = none, old.graph = none; });
+  change(it, [](Memory& old) { old.taken = old.left = old.graph = none; });
 }
 
 bool GraphMemory::allocates(CUgraph graph, const GraphNodeMemory& memory) noexcept {
@@ -116,6 +111,19 @@ void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph, CUcontext 
   }
 }
 
+GraphMemory::Bytes GraphMemory::sizes_of(Number number) const {
+  Bytes sizes{};
+  const auto graph = graphs_.find(number);
+  if (graph == graphs_.end()) return sizes;
+  for (const Address address : graph->second.allocations) {
+    const GraphNodeMemory& node = memories_.at(address).node;
+    sizes[node.where.device] += node.bytes;
+  }
+  return sizes;
+}
+
+// What other graphs have and do not run with: whether they run now only the driver knows, which
+// refuses if they do.
 GraphMemory::Bytes GraphMemory::needs_of(Number number) const {
   Bytes needs{};
   const auto graph = graphs_.find(number);
@@ -124,7 +132,22 @@ GraphMemory::Bytes GraphMemory::needs_of(Number number) const {
     const Memory& memory = memories_.at(address);
     if (!memory.used()) needs[memory.node.where.device] += memory.node.bytes;
   }
+  if (needs == Bytes{}) return needs;
+  for (const auto& [address, memory] : memories_) {
+    std::uint64_t& need = needs[memory.node.where.device];
+    if (memory.idle() && memory.graph != number) need -= std::min(need, memory.node.bytes);
+  }
   return needs;
+}
+
+GraphMemory::Bytes GraphMemory::sizes(CUgraph graph) const noexcept {
+  const SystemLock lock(mutex_);
+  return sizes_of(find_in(handles_, graph));
+}
+
+GraphMemory::Bytes GraphMemory::sizes(CUgraphExec executable) const noexcept {
+  const SystemLock lock(mutex_);
+  return sizes_of(find_in(executables_, executable).graph);
 }
 
 GraphMemory::Bytes GraphMemory::needs(CUgraph graph) const noexcept {
@@ -145,12 +168,38 @@ void GraphMemory::change(Memories::iterator it, Change what) {
   what(memory);
   if (memory.used()) return;
   if (before) {
+    counted_[memory.node.where.device] -= memory.node.bytes;
     callback_(MemoryChange::went, allocator_.forget(Kind::graph, memory.node.address));
   }
   if (memory.graph == none) memories_.erase(it);
 }
 
-void GraphMemory::take(const Graph& graph, Bytes& promised) {
+void GraphMemory::fit(std::uint16_t device, std::uint64_t bytes, Number but) {
+  while (counted_[device] > bytes) {
+    auto first = memories_.end();
+    for (auto it = memories_.begin(); it != memories_.end(); ++it) {
+      const Memory& memory = it->second;
+      if (memory.node.where.device != device || !memory.idle()) continue;
+      if (but != none && memory.graph == but) continue;
+      if (first == memories_.end() || memory.taken < first->second.taken) first = it;
+    }
+    if (first == memories_.end()) return;
+    change(first, [](Memory& memory) { memory.taken = none; });
+  }
+}
+
+void GraphMemory::take(Number number, Bytes& promised, const Bytes& mapped) {
+  const Graph& graph = graphs_.at(number);
+  Bytes more{};
+  for (const Address address : graph.allocations) {
+    const Memory& memory = memories_.at(address);
+    if (!memory.used()) more[memory.node.where.device] += memory.node.bytes;
+  }
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    const std::uint64_t room = mapped[device];
+    if (more[device] != 0) fit(device, room - std::min(room, more[device]), number);
+  }
+  ++newest_;
   for (const Address address : graph.allocations) {
     Memory& memory = memories_.at(address);
     if (!memory.used()) {
@@ -158,10 +207,11 @@ void GraphMemory::take(const Graph& graph, Bytes& promised) {
       std::uint64_t& room = promised[node.where.device];
       const Promise promise{.device = node.where.device, .bytes = std::min(room, node.bytes)};
       room -= promise.bytes;
+      counted_[node.where.device] += node.bytes;
       callback_(MemoryChange::came,
                 allocator_.adopt(node.where, node.address, node.bytes, node.tag, promise));
     }
-    memory.held = true;
+    memory.taken = newest_;
   }
 }
 
@@ -173,19 +223,18 @@ void GraphMemory::end_promises(const Bytes& promised) noexcept {
   }
 }
 
-void GraphMemory::uploaded(CUgraphExec executable, Bytes promised) noexcept {
+void GraphMemory::uploaded(CUgraphExec executable, Bytes promised, const Bytes& mapped) noexcept {
   const SystemLock lock(mutex_);
-  const auto graph = graphs_.find(find_in(executables_, executable).graph);
-  if (graph != graphs_.end()) take(graph->second, promised);
+  const Number number = find_in(executables_, executable).graph;
+  if (graphs_.contains(number)) take(number, promised, mapped);
   end_promises(promised);
 }
 
-void GraphMemory::launched(CUgraphExec executable, Bytes promised) noexcept {
+void GraphMemory::launched(CUgraphExec executable, Bytes promised, const Bytes& mapped) noexcept {
   const SystemLock lock(mutex_);
   const auto graph = graphs_.find(find_in(executables_, executable).graph);
   if (graph != graphs_.end()) {
-    take(graph->second, promised);
-    ++newest_;
+    take(graph->first, promised, mapped);
     for (const Address address : graph->second.allocations) {
       Memory& memory = memories_.at(address);
       if (!memory.freed_inside) memory.left = newest_;
@@ -211,21 +260,9 @@ void GraphMemory::freed(Address address, Number number) noexcept {
   change(it, [](Memory& memory) { memory.left = none; });
 }
 
-// cuda.h: a trim leaves what running graphs use and what launches left behind. More than that only
-// the driver knows: while it counts more, nothing is known to have gone.
-void GraphMemory::trimmed(std::uint16_t device, std::uint64_t used) noexcept {
+void GraphMemory::trimmed(std::uint16_t device, std::uint64_t mapped) noexcept {
   const SystemLock lock(mutex_);
-  std::uint64_t left = 0;
-  for (const auto& [address, memory] : memories_) {
-    const bool counts = memory.node.where.device == device && memory.left != none;
-    if (counts) left += in_grains(memory.node.bytes);
-  }
-  if (used > left) return;
-  for (auto it = memories_.begin(); it != memories_.end();) {
-    const auto here = it++;
-    if (here->second.node.where.device != device) continue;
-    change(here, [](Memory& memory) { memory.held = false; });
-  }
+  fit(device, mapped, none);
 }
 
 GraphMemory::Number GraphMemory::number_of(CUgraph graph) const noexcept {
@@ -243,7 +280,7 @@ GraphMemory::Number GraphMemory::newest() const noexcept {
   return newest_;
 }
 
-// One holder less. Without any, the nodes are gone; what launches left behind is not.
+// One holder less. Without any, the nodes are gone; what launches took is not.
 void GraphMemory::release(Number number) {
   const auto graph = graphs_.find(number);
   if (graph == graphs_.end() || --graph->second.holders > 0) return;
@@ -263,11 +300,6 @@ void GraphMemory::ended(CUgraph, Number number) noexcept {
 GraphMemory::Executables::iterator GraphMemory::end(Executables::iterator it) {
   const Number number = it->second.graph;
   const auto next = executables_.erase(it);
-  const auto graph = graphs_.find(number);
-  if (graph == graphs_.end()) return next;
-  for (const Address address : graph->second.allocations) {
-    change(memories_.find(address), [](Memory& memory) { memory.held = false; });
-  }
   release(number);
   return next;
 }

@@ -24,9 +24,11 @@ struct GraphNodeMemory {
 };
 
 // A node takes nothing. Its memory is adopted when an executable that was made from its graph is
-// launched or uploaded, and stays until that executable is destroyed or, while it is idle, until
-// cuDeviceGraphMemTrim. What no node of the same graph frees a launch leaves behind: that lives on,
-// also without its graph, until the program frees it or launches a graph that does (cuda.h,
+// launched or uploaded. From then on the driver keeps it, also without its graph, until
+// cuDeviceGraphMemTrim, and shares it between graphs that do not run at the same time: it counts as
+// that of the last one launched, and the sum follows what the driver says is mapped (programming
+// guide 16.5 and 16.6). What no node of the same graph frees a launch leaves behind: that is shared
+// with no other until the program frees it or launches a graph that does (cuda.h,
 // cuGraphAddMemAllocNode).
 // Threads: any. Nothing here calls the driver. What our own memory does not suffice for is left
 // out.
@@ -50,12 +52,18 @@ class GraphMemory {
 
   // Bytes by device.
   using Bytes = std::array<std::uint64_t, kMaxDevices>;
-  // What a launch or upload takes that is not there yet.
+  // Nothing known of what the driver has mapped.
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+  // What the nodes of its graph ask for.
+  [[nodiscard]] Bytes sizes(CUgraph graph) const noexcept;
+  [[nodiscard]] Bytes sizes(CUgraphExec executable) const noexcept;
+  // What a launch or upload takes that neither is there yet nor lies idle with other graphs.
   [[nodiscard]] Bytes needs(CUgraph graph) const noexcept;
   [[nodiscard]] Bytes needs(CUgraphExec executable) const noexcept;
-  // It succeeded. Room that was promised for it is given up.
-  void uploaded(CUgraphExec executable, Bytes promised) noexcept;
-  void launched(CUgraphExec executable, Bytes promised) noexcept;
+  // It succeeded, and the driver now has `mapped` bytes for graphs, or unknown. Room that was
+  // promised for it is given up.
+  void uploaded(CUgraphExec executable, Bytes promised, const Bytes& mapped) noexcept;
+  void launched(CUgraphExec executable, Bytes promised, const Bytes& mapped) noexcept;
 
   // Of memory that a launch left behind: its number, which no other launch's has; else none. To be
   // asked before the driver frees it, and told when it did.
@@ -64,8 +72,8 @@ class GraphMemory {
   [[nodiscard]] Number left_behind(Address address) const noexcept;
   void freed(Address address, Number number) noexcept;
 
-  // The idle memory of a device went back to the driver, which counts `used` bytes still.
-  void trimmed(std::uint16_t device, std::uint64_t used) noexcept;
+  // The idle memory of a device went back to it: the driver has `mapped` bytes for graphs still.
+  void trimmed(std::uint16_t device, std::uint64_t mapped) noexcept;
 
   // To be asked before the driver destroys it: another thread may get the handle at once.
   [[nodiscard]] Number number_of(CUgraph graph) const noexcept;
@@ -81,9 +89,10 @@ class GraphMemory {
     GraphNodeMemory node;
     Number graph = none;        // that has the node, or an executable of it
     bool freed_inside = false;  // by a node of the same graph
-    bool held = false;          // by an executable
+    Number taken = none;        // by which launch or upload last; none: not there
     Number left = none;         // behind, by which launch
-    [[nodiscard]] bool used() const noexcept { return held || left != none; }
+    [[nodiscard]] bool used() const noexcept { return taken != none; }
+    [[nodiscard]] bool idle() const noexcept { return used() && left == none; }
   };
   struct Graph {
     std::uint64_t holders = 1;  // the graph itself and its executables
@@ -100,8 +109,12 @@ class GraphMemory {
 
   Number number_for(CUgraph graph) VRAMSCOPE_REQUIRES(mutex_);
   void replace(Memories::iterator it) VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] Bytes sizes_of(Number graph) const VRAMSCOPE_REQUIRES(mutex_);
   [[nodiscard]] Bytes needs_of(Number graph) const VRAMSCOPE_REQUIRES(mutex_);
-  void take(const Graph& graph, Bytes& promised) VRAMSCOPE_REQUIRES(mutex_);
+  void take(Number graph, Bytes& promised, const Bytes& mapped) VRAMSCOPE_REQUIRES(mutex_);
+  // Idle memory of other graphs than `but` goes, what was taken first at first, until what counts
+  // on the device fits into so many bytes.
+  void fit(std::uint16_t device, std::uint64_t bytes, Number but) VRAMSCOPE_REQUIRES(mutex_);
   void end_promises(const Bytes& promised) noexcept;
   template <class Change>
   void change(Memories::iterator it, Change what) VRAMSCOPE_REQUIRES(mutex_);
@@ -117,6 +130,7 @@ class GraphMemory {
   Executables executables_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::map<Number, Graph> graphs_ VRAMSCOPE_GUARDED_BY(mutex_);
   Memories memories_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Bytes counted_ VRAMSCOPE_GUARDED_BY(mutex_){};  // of all memory that is there
 };
 
 }  // namespace vramscope

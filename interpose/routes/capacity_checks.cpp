@@ -38,6 +38,8 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
   Profiler& profiler = call.profiler();
   if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
+  // Managed memory does not run out with the device: the driver moves its pages away.
+  if (call.kind() == Kind::managed) return ask_twice(call, direct);
   if (!profiler.limits_capacity() || !call.find_place(place)) return ask_twice(call, direct);
   return bounded(call, direct, bytes, place);
 }
@@ -114,7 +116,7 @@ void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free
                      std::size_t* total) noexcept {
   const DeviceCapacity capacity = profiler.allocator().capacity(device);
   if (capacity.limit == Limits::kUnlimited) return;
-  const std::uint64_t unused = capacity.limit - std::min(capacity.limit, capacity.held);
+  const std::uint64_t unused = capacity.limit - std::min(capacity.limit, capacity.counted());
   if (free != nullptr) {
     *free = std::min(*free, unused + profiler.allocator().idle_bytes(device));
   }

@@ -41,6 +41,19 @@ CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
   return code;
 }
 
+// What the driver has mapped for graphs, on the devices where `sizes` is not zero.
+GraphMemory::Bytes mapped_where(const GraphMemory::Bytes& sizes) {
+  GraphMemory::Bytes mapped{};
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    cuuint64_t bytes = 0;
+    const bool is_known = sizes[device] != 0 &&
+                          real().cuDeviceGetGraphMemAttribute(
+                              device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &bytes) == CUDA_SUCCESS;
+    mapped[device] = is_known ? bytes : GraphMemory::unknown;
+  }
+  return mapped;
+}
+
 enum class Uploads : bool { no, yes };
 
 CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executable, CUgraph graph,
@@ -55,7 +68,7 @@ CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executab
   real().cuCtxGetCurrent(&context);
   context = call.profiler().contexts().memory_owner(context);
   memory.instantiated(*executable, graph, context);
-  if (takes) memory.uploaded(*executable, promised);
+  if (takes) memory.uploaded(*executable, promised, mapped_where(memory.sizes(graph)));
   call.profiler().graphs().began(*executable, context);
   return code;
 }
@@ -79,7 +92,10 @@ CUresult take_memory(Call& call, const DirectCall& direct, CUgraphExec executabl
   GraphMemory::Bytes promised{};
   if (memory.any()) promised = memory.needs(executable);
   const CUresult code = bounded_graph(call, direct, promised);
-  if (code == CUDA_SUCCESS && memory.any()) (memory.*taken)(executable, promised);
+  if (code != CUDA_SUCCESS || !memory.any()) return code;
+  const GraphMemory::Bytes sizes = memory.sizes(executable);
+  const bool may_ask = !profiler.captures().any();
+  (memory.*taken)(executable, promised, mapped_where(may_ask ? sizes : GraphMemory::Bytes{}));
   return code;
 }
 
@@ -185,11 +201,11 @@ CUresult cuGraphUpload_ptsz(Call& call, const DirectCall& direct, CUgraphExec hG
 CUresult cuDeviceGraphMemTrim(Call& call, const DirectCall& direct, CUdevice device) noexcept {
   const CUresult code = direct();
   GraphMemory& memory = call.profiler().graph_memory();
-  cuuint64_t used = 0;
-  const bool is_known = code == CUDA_SUCCESS && memory.any() &&
-                        real().cuDeviceGetGraphMemAttribute(
-                            device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS;
-  if (is_known) memory.trimmed(static_cast<std::uint16_t>(device), used);
+  if (code != CUDA_SUCCESS || !memory.any() || device >= CUdevice{kMaxDevices}) return code;
+  const auto index = static_cast<std::uint16_t>(device);
+  GraphMemory::Bytes asked{};
+  asked[index] = 1;
+  memory.trimmed(index, mapped_where(asked)[index]);
   return code;
 }
 

@@ -48,7 +48,7 @@ TEST_F(CapacityTest, IdleSegmentsMakeRoomFirst) {
 }
 
 TEST_F(CapacityTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
-  adopt(Kind::managed, 50 * kMiB);
+  adopt(Kind::graph, 50 * kMiB);
   adopt(Kind::stream_ordered, 20 * kMiB, {}, 0x90000000);
   adopt(Kind::array, 5 * kMiB, {}, 0xa0000000);
   adopt(Kind::physical, 5 * kMiB, {}, 0xa0000000);
@@ -56,7 +56,10 @@ TEST_F(CapacityTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
   adopt(Kind::imported, 500 * kMiB, {}, 0xf0000000);
   adopt(Kind::registered, 500 * kMiB, {}, 0x150000000);
 
-  EXPECT_EQ(capacity().held, 80 * kMiB);
+  adopt(Kind::managed, 500 * kMiB, {}, 0x190000000);  // its pages give way
+
+  EXPECT_EQ(capacity().held, 580 * kMiB);
+  EXPECT_EQ(capacity().counted(), 80 * kMiB);
   EXPECT_FALSE(allocate(40 * kMiB).status.ok());
   ASSERT_TRUE(allocator_.forget(kThere).status.ok());
   EXPECT_TRUE(allocate(40 * kMiB).status.ok());

@@ -143,7 +143,6 @@ void exec_end(Turn& turn) {
   turn.code(code);
   if (code == CUDA_SUCCESS) {
     executable.alive = false;
-    turn.world.hold(executable.nodes, false);
   }
   turn.world.note_graph_end();
 }
@@ -195,7 +194,8 @@ void node(Turn& turn) {
   if (!stays) turn.code(CU(cuMemFreeAsync, turn.way(), address, stream.handle));
 }
 
-// graph_trim DEVICE: what idle executables have goes back
+// graph_trim DEVICE: what the driver keeps for graphs goes back, but for the pages of what launches
+// left behind
 void graph_trim(Turn& turn) {
   Memory work;
   for (const Context& context : turn.world.contexts) {
@@ -208,7 +208,9 @@ void graph_trim(Turn& turn) {
   if (code != CUDA_SUCCESS) return;
   std::vector<int> idle;
   for (std::size_t i = 0; i < turn.world.nodes.size(); ++i) {
-    if (turn.world.nodes[i].memory.device == device) idle.push_back(static_cast<int>(i));
+    if (turn.world.nodes[i].memory.device != device) continue;
+    if (turn.world.nodes[i].left) return;
+    idle.push_back(static_cast<int>(i));
   }
   turn.world.hold(idle, false);
 }

@@ -54,7 +54,8 @@ void compare_calls(Problems& problems, const Json& report, const Known& known) {
   }
 }
 
-// Exact, but for what was freed while a graph might use it, which counts until it may be reused.
+// Exact, but for what was freed while a graph might use it, which counts until it may be reused,
+// and for the memory of graphs.
 void compare_sums(Problems& problems, const Json& report, const Known& known) {
   std::map<std::pair<int, std::string>, Known::Sum> listed;
   std::map<std::pair<int, std::string>, int> owners;  // several have their peaks at other times
@@ -68,6 +69,13 @@ void compare_sums(Problems& problems, const Json& report, const Known& known) {
   for (const auto& [key, want] : known.sums) {
     const Known::Sum got = listed[key];
     const std::string what = key.second + " of device " + std::to_string(key.first);
+    listed.erase(key);
+    if (key.second == "graph") {  // shared: no more than all that was launched
+      if (got.live > want.live)
+        problems.push_back(differs("bytes of " + what, want.live, got.live));
+      if (got.peak > want.peak) problems.push_back(differs("peak of " + what, want.peak, got.peak));
+      continue;
+    }
     const bool may_be_held = key.second == "device" || key.second == "pinned";
     const std::int64_t slack = may_be_held ? known.held : 0;
     if (got.live < want.live || got.live > want.live + slack) {
@@ -81,7 +89,6 @@ void compare_sums(Problems& problems, const Json& report, const Known& known) {
       problems.push_back(differs("allocations of " + what, static_cast<std::int64_t>(want.made),
                                  static_cast<std::int64_t>(got.made)));
     }
-    listed.erase(key);
   }
   for (const auto& [key, got] : listed) {
     if (got.made == 0) continue;

@@ -176,7 +176,6 @@ void World::end_context(int context) {
   for (Graph& executable : executables) {
     if (!executable.alive || executable.context != context) continue;
     executable.alive = false;
-    hold(executable.nodes, false);
   }
   Context& ended = contexts[static_cast<std::size_t>(context)];
   finished_context(*this, ended.handle);

@@ -74,8 +74,8 @@ struct Memory {
   int node = kNone;        // of a graph, whose launch left it behind: that counts, not this
 };
 
-// What an allocation node of a graph stands for. It counts while an executable that was launched
-// has it, and while a launch has left it behind (README, "Limits").
+// What an allocation node of a graph stands for. It may count from a launch to a trim, and while a
+// launch has left it behind: graphs share memory, and only the driver knows which.
 struct GraphNode {
   Memory memory;            // its form; `pending`: the free of what the last launch left behind
   Memory* named = nullptr;  // what a launch leaves behind; null: the graph frees it
@@ -202,7 +202,7 @@ struct World {
              int device, int context, int site);
   void end(Memory& memory);
   void end_context(int context);
-  // An executable that has the nodes was launched, or ended; a launch left one of them behind.
+  // An executable that has the nodes was launched, or a trim came; a launch left one behind.
   void hold(const std::vector<int>& of, bool held);
   void leave_behind(int node, const Queue& queue);
 

@@ -26,7 +26,11 @@ class GraphMemoryTest : public testing::Test {
   void end(Handle handle) {
     memory_.ended(handle, memory_.number_of(handle));
   }
-  void launch(CUgraphExec executable) { memory_.launched(executable, {}); }
+  // `mapped`: what the driver then has for graphs.
+  void launch(CUgraphExec executable, std::uint64_t mapped = GraphMemory::unknown) {
+    memory_.launched(executable, {}, on_first(mapped));
+  }
+  static GraphMemory::Bytes on_first(std::uint64_t bytes) { return {bytes}; }
   void free(Address address) { memory_.freed(address, memory_.left_behind(address)); }
   [[nodiscard]] std::uint64_t held() const { return allocator_.capacity(0).held; }
 
@@ -41,7 +45,7 @@ class GraphMemoryTest : public testing::Test {
   GraphMemory memory_{allocator_};
 };
 
-TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToTheEndOfTheExecutable) {
+TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToATrim) {
   add(graph_, 0x1000);
   add(graph_, 0x2000);
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
@@ -54,8 +58,9 @@ TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToTheEndOfTheExecutable) {
   EXPECT_EQ(held(), 0x200u);
   EXPECT_EQ(memory_.needs(run_)[0], 0u);
   end(graph_);
-  EXPECT_EQ(held(), 0x200u);
   end(run_);
+  EXPECT_EQ(held(), 0x200u);  // the driver keeps it
+  memory_.trimmed(0, 0);
 
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
@@ -68,10 +73,13 @@ TEST_F(GraphMemoryTest, WhatALaunchLeftBehindLivesUntilItIsFreed) {
   launch(run_);
   end(run_);
   end(graph_);
+  memory_.trimmed(0, 0);
   EXPECT_EQ(held(), 0x100u);
 
   free(0x1000);
 
+  EXPECT_EQ(held(), 0x100u);  // the driver keeps it
+  memory_.trimmed(0, 0);
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
 }
@@ -86,6 +94,8 @@ TEST_F(GraphMemoryTest, AnExecutableEndsWithItsContext) {
   launch(other_run_);
 
   memory_.context_ended(context_, memory_.newest());
+  EXPECT_EQ(held(), 0x200u);  // it is the device's
+  memory_.trimmed(0, 0);
 
   EXPECT_EQ(held(), 0x100u);
   EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
@@ -104,7 +114,7 @@ TEST_F(GraphMemoryTest, AnExecutableThatEndsTwiceEndsOnce) {
 
   memory_.ended(run_, number);  // by another thread, which asked for the number before
 
-  EXPECT_EQ(held(), 0u);
+  EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
   memory_.instantiated(run_, graph_, context_);
   launch(run_);
   EXPECT_EQ(held(), 0x100u);
@@ -119,6 +129,7 @@ TEST_F(GraphMemoryTest, AHandleThatCameBackMeansTheNextExecutable) {
   const GraphMemory::Number newest = memory_.newest();
 
   memory_.instantiated(run_, other_, context_);  // without memory
+  memory_.trimmed(0, 0);
   EXPECT_EQ(held(), 0u);
   add(other_, 0x2000);
   memory_.instantiated(run_, other_, context_);
@@ -138,8 +149,42 @@ TEST_F(GraphMemoryTest, AnExecutableKeepsWhatIsFreedOutside) {
   EXPECT_EQ(held(), 0x100u);
 
   end(run_);
+  EXPECT_EQ(held(), 0x100u);
+  memory_.trimmed(0, 0);
 
   EXPECT_EQ(held(), 0u);
+}
+
+TEST_F(GraphMemoryTest, GraphsThatRunOneAfterTheOtherShareMemory) {
+  add(graph_, 0x1000, 0x400);
+  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
+  add(other_, 0x2000, 0x600);
+  EXPECT_TRUE(memory_.frees(other_, 0x2000));
+  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(other_run_, other_, context_);
+  launch(run_, 0x400);
+  EXPECT_EQ(memory_.needs(other_run_)[0], 0x200u);
+
+  launch(other_run_, 0x600);
+  EXPECT_EQ(held(), 0x600u);  // as the last one launched
+  EXPECT_EQ(memory_.needs(run_)[0], 0u);
+  launch(run_, 0x600);
+
+  EXPECT_EQ(held(), 0x400u);
+}
+
+TEST_F(GraphMemoryTest, WhatALaunchLeftBehindIsNotShared) {
+  add(graph_, 0x1000, 0x400);
+  add(other_, 0x2000, 0x600);
+  EXPECT_TRUE(memory_.frees(other_, 0x2000));
+  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(other_run_, other_, context_);
+  launch(run_, 0x400);
+
+  EXPECT_EQ(memory_.needs(other_run_)[0], 0x600u);
+  launch(other_run_, 0xA00);
+
+  EXPECT_EQ(held(), 0xA00u);
 }
 
 TEST_F(GraphMemoryTest, AFreeThatIsToldAfterTheNextLaunchChangesNothing) {
@@ -165,17 +210,19 @@ TEST_F(GraphMemoryTest, AnotherGraphsLaunchFreesIt) {
 
   launch(other_run_);
 
+  EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
+  memory_.trimmed(0, 0);
   EXPECT_EQ(held(), 0u);
 }
 
 TEST_F(GraphMemoryTest, AnUploadHoldsAndATrimGivesBack) {
   add(graph_, 0x1000, 0x400);
   memory_.instantiated(run_, graph_, context_);
-  memory_.uploaded(run_, {});
+  memory_.uploaded(run_, {}, on_first(0x400));
   EXPECT_EQ(held(), 0x400u);
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
 
-  memory_.trimmed(0, 512);  // the driver counts it still: it runs
+  memory_.trimmed(0, 0x400);  // the driver has it still: it runs
   EXPECT_EQ(held(), 0x400u);
   memory_.trimmed(0, 0);
   EXPECT_EQ(held(), 0u);
@@ -191,11 +238,11 @@ TEST_F(GraphMemoryTest, PromisedRoomIsGivenUp) {
   memory_.instantiated(run_, graph_, context_);
   ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));
   EXPECT_EQ(held(), 0x400u);
-  memory_.launched(run_, {0x400});
+  memory_.launched(run_, {0x400}, on_first(0x400));
   EXPECT_EQ(held(), 0x400u);
 
   ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));
-  memory_.launched(run_, {0x400});
+  memory_.launched(run_, {0x400}, on_first(0x400));
 
   EXPECT_EQ(held(), 0x400u);
 }
@@ -224,6 +271,7 @@ TEST_F(GraphMemoryTest, AChildThatMovesBringsItsMemory) {
   free(0x2000);
   end(run_);
   end(other_);
+  memory_.trimmed(0, 0);
 
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);

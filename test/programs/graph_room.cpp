@@ -32,12 +32,13 @@ int main() {
   MUST(cuGraphCreate(&outer, 0));
   const CUdeviceptr left = add_allocation(outer, 640 * kMiB);
   CUgraphExec leaver = instantiate(outer);
-  show("upload 640 MiB more", cuGraphUpload(leaver, stream));
-  show("launch with 640 MiB more", cuGraphLaunch(leaver, stream));
-  MUST(cuGraphExecDestroy(run));
-  MUST(cuDeviceGraphMemTrim(0));
-  show("launch with 640 MiB alone", cuGraphLaunch(leaver, stream));
+  show("upload 640 MiB, of which 512 are shared", cuGraphUpload(leaver, stream));
+  show("launch with 640 MiB", cuGraphLaunch(leaver, stream));
+  show("upload 512 MiB more", cuGraphUpload(run, stream));
+  show("launch with 512 MiB more", cuGraphLaunch(run, stream));
   MUST(cuStreamSynchronize(stream));
+  MUST(cuGraphExecDestroy(run));
+  allocate_and_free("allocate 320 MiB beside what was left", 320 * kMiB);
   MUST(cuGraphExecDestroy(leaver));
   MUST(cuGraphDestroy(outer));
   MUST(cuDeviceGraphMemTrim(0));
@@ -49,8 +50,9 @@ int main() {
   run = instantiate(inner);
   show("launch with 512 MiB", cuGraphLaunch(run, stream));
   MUST(cuStreamSynchronize(stream));
-  show("trim", cuDeviceGraphMemTrim(0));
-  allocate_and_free("allocate 900 MiB", 900 * kMiB);
   MUST(cuGraphExecDestroy(run));
   MUST(cuGraphDestroy(inner));
+  allocate_and_free("allocate 900 MiB beside what the driver keeps", 900 * kMiB);
+  show("trim", cuDeviceGraphMemTrim(0));
+  allocate_and_free("allocate 900 MiB", 900 * kMiB);
 }

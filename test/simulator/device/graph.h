@@ -63,8 +63,6 @@ struct CUgraphExec_st {
   std::shared_ptr<CUgraph_st> graph;  // its own copy
   CUcontext context = nullptr;        // with which it ends
   unsigned long long flags = 0;
-  // Since the first upload or launch, until a trim of its device.
-  std::vector<std::shared_ptr<vramscope::simulator::GraphAllocation>> held;
   vramscope::simulator::Point last;  // its last launch; launches of one are in order
 };
 
@@ -95,9 +93,6 @@ CUresult make_content(NodeContent& content, CUgraph graph);
 
 // Destroys the executable graphs of a context that ends; what they do in others goes on.
 void end_executables_of(CUcontext context);
-
-// Drops what an executable graph that is not running holds of a device.
-void release_idle_memory(CUgraphExec_st& executable, int device);
 
 // A function of a loaded module.
 [[nodiscard]] bool is_function(CUfunction function);

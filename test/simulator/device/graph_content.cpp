@@ -48,7 +48,8 @@ CUresult make_child(NodeContent& content, CUgraph parent) {
   auto given = graphs().find(told.graph);
   if (!given || given.get() == parent || given->capturing) return CUDA_ERROR_INVALID_VALUE;
   const bool moves = told.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
-  if (moves ? given->is_child : has_memory_nodes(*given)) return CUDA_ERROR_INVALID_VALUE;
+  if (moves && given->is_child) return CUDA_ERROR_INVALID_VALUE;
+  if (!moves && has_memory_nodes(*given)) return CUDA_ERROR_NOT_SUPPORTED;
   content.child = moves ? std::move(given) : copy_of(*given);
   content.child->is_child = true;
   told.graph = moves ? told.graph : graphs().add(content.child);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kManyAddresses = std::uint64_t{1} << 40;
 
-// Guards the two below and the counts of every GraphAllocation, which may end under it.
+// Guards the two below; a GraphAllocation may end under it.
 std::recursive_mutex registry_mutex;
 
 std::map<Address, std::weak_ptr<GraphAllocation>>& registry() {
@@ -29,17 +29,6 @@ std::map<Address, std::shared_ptr<GraphAllocation>>& left_behind() {
 
 GraphMemory& memory_of(int device) {
   return driver().devices[static_cast<std::size_t>(device)]->graphs;
-}
-
-Status add_user_locked(GraphAllocation& allocation) {
-  if (allocation.users != 0) return ++allocation.users, Status{};
-  const Status status = memory_of(allocation.device).use(allocation.bytes);
-  if (status.ok()) ++allocation.users;
-  return status;
-}
-
-void remove_user_locked(GraphAllocation& allocation) {
-  if (--allocation.users == 0) memory_of(allocation.device).end_use(allocation.bytes);
 }
 
 }  // namespace
@@ -73,32 +62,71 @@ std::byte* GraphMemory::bytes_at(Address start, std::uint64_t bytes) {
   return shadow_.load()->bytes_at(start, bytes);
 }
 
-Status GraphMemory::use(std::uint64_t bytes) {
+Status GraphMemory::map(std::uint64_t stream, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t needed = round_up(used_ + round_up(bytes, kSmallAlignment), kGranule);
-  if (needed > reserved_) {
-    const Grant grant = accounts_.allocate(Memory::device, needed - reserved_);
-    if (!grant.status.ok()) return grant.status;
-    chunks_.push_back({grant.address, needed - reserved_});
-    reserved_ = needed;
+  Region& region = regions_[stream];
+  if (bytes <= region.bytes) return {};
+  const std::uint64_t more = bytes - region.bytes;
+  const Status counted = accounts_.count_call();
+  if (!counted.ok()) return counted;
+  if (accounts_.keep(more)) {
+    used_ += more;
+  } else if (!steal(stream, more)) {
+    return {Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY};
   }
-  used_ += round_up(bytes, kSmallAlignment);
-  used_high_ = std::max(used_high_, used_);
-  reserved_high_ = std::max(reserved_high_, reserved_);
+  regions_[stream].bytes = bytes;
+  note_high();
   return {};
 }
 
-void GraphMemory::end_use(std::uint64_t bytes) {
+// From other streams that have nothing more to run.
+bool GraphMemory::steal(std::uint64_t stream, std::uint64_t bytes) {
+  const auto gives = [stream](const auto& each) {
+    return each.first != stream && each.second.last.reached();
+  };
+  std::uint64_t idle = 0;
+  for (const auto& each : regions_) idle += gives(each) ? each.second.bytes : 0;
+  if (idle < bytes) return false;
+  for (auto& each : regions_) {
+    if (!gives(each)) continue;
+    Region& region = each.second;
+    const std::uint64_t taken = std::min(bytes, region.bytes);
+    region.bytes -= taken;
+    bytes -= taken;
+  }
+  return true;
+}
+
+void GraphMemory::note_high() {
+  used_high_ = std::max(used_high_, used_);
+  reserved_high_ = std::max(reserved_high_, used_);
+}
+
+void GraphMemory::launched(std::uint64_t stream, Point last) {
   const std::lock_guard lock(mutex_);
-  used_ -= round_up(bytes, kSmallAlignment);
+  const auto found = regions_.find(stream);
+  if (found != regions_.end()) found->second.last = std::move(last);
+}
+
+void GraphMemory::leave(std::uint64_t stream, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  regions_[stream].bytes -= bytes;
+  left_ += bytes;
+}
+
+void GraphMemory::take_back(std::uint64_t stream, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  regions_[stream].bytes += bytes;
+  left_ -= bytes;
 }
 
 void GraphMemory::trim() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(chunks_, [this](const Chunk& chunk) {
-    if (reserved_ - used_ < chunk.bytes) return false;
-    if (!accounts_.release(chunk.start).ok()) return false;
-    reserved_ -= chunk.bytes;
+  std::erase_if(regions_, [this](const auto& each) {
+    const Region& region = each.second;
+    if (!region.last.reached()) return false;
+    accounts_.keep_less(region.bytes);
+    used_ -= region.bytes;
     return true;
   });
 }
@@ -111,7 +139,7 @@ std::optional<std::uint64_t> GraphMemory::attribute(CUgraphMem_attribute name) c
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
       return used_high_;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
-      return reserved_;
+      return used_;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
       return reserved_high_;
     default:
@@ -124,7 +152,7 @@ bool GraphMemory::reset(CUgraphMem_attribute name) {
   if (name == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) {
     used_high_ = used_;
   } else if (name == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
-    reserved_high_ = reserved_;
+    reserved_high_ = used_;
   } else {
     return false;
   }
@@ -161,28 +189,23 @@ bool is_graph_memory(Address start, std::uint64_t bytes) {
          bytes <= allocation->bytes - (start - allocation->start);
 }
 
-Status add_user(GraphAllocation& allocation) {
-  const std::lock_guard lock(registry_mutex);
-  return add_user_locked(allocation);
-}
-
-void remove_user(GraphAllocation& allocation) {
-  const std::lock_guard lock(registry_mutex);
-  remove_user_locked(allocation);
-}
-
-Status map_graph_allocation(const std::shared_ptr<GraphAllocation>& allocation) {
+void map_graph_allocation(const std::shared_ptr<GraphAllocation>& allocation,
+                          std::uint64_t stream) {
+  memory_of(allocation->device).leave(stream, allocation->taken_bytes());
   {
     const std::lock_guard lock(registry_mutex);
-    if (const Status status = add_user_locked(*allocation); !status.ok()) return status;
     allocation->mapped = true;
+    allocation->stream = stream;
     left_behind()[allocation->start] = allocation;
   }
   driver().memory.add({.start = allocation->start,
                        .bytes = allocation->bytes,
                        .kind = Kind::stream_ordered,
                        .device = allocation->device});
-  return {};
+}
+
+void finish_free(const GraphAllocation& allocation) {
+  memory_of(allocation.device).take_back(allocation.stream, allocation.taken_bytes());
 }
 
 std::shared_ptr<GraphAllocation> unmap_graph_allocation(Address start) {
@@ -214,8 +237,6 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute nam
 CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
   Device* device = driver().device(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  for (const auto& executable : executable_graphs().all())
-    release_idle_memory(*executable, ordinal);
   device->graphs.trim();
   return CUDA_SUCCESS;
 }

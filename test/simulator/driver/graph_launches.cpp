@@ -1,6 +1,7 @@
 // Executable graphs: instantiation, launches, updates.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 
 #include "test/simulator/driver/driver.h"
 
@@ -25,35 +26,36 @@ bool contains(const Allocations& all, const std::shared_ptr<GraphAllocation>& on
 void free_left_behind(const GraphAllocation& allocation) {
   const auto any = [](const Allocation&) { return true; };
   if (driver().memory.take(allocation.start, any)) {
-    if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
+    if (const auto unmapped = unmap_graph_allocation(allocation.start)) finish_free(*unmapped);
   }
 }
 
-CUresult hold_memory(CUgraphExec_st& executable) {
-  Allocations more;
-  for (const auto& allocation : allocations_of(*executable.graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC)) {
-    if (contains(executable.held, allocation)) continue;
-    if (const Status status = add_user(*allocation); !status.ok()) {
-      for (const auto& earlier : more) remove_user(*earlier);
-      return result_of(status);
-    }
-    more.push_back(allocation);
+// Calls for each device on which nodes of the graph allocate.
+template <class Use>
+CUresult on_each_device(const Allocations& made, Use use) {
+  std::map<int, std::uint64_t> bytes;
+  for (const auto& allocation : made) bytes[allocation->device] += allocation->taken_bytes();
+  for (const auto& [device, needed] : bytes) {
+    GraphMemory& memory = driver().devices[static_cast<std::size_t>(device)]->graphs;
+    if (const Status status = use(memory, needed); !status.ok()) return result_of(status);
   }
-  executable.held.insert(executable.held.end(), more.begin(), more.end());
   return CUDA_SUCCESS;
 }
 
-template <class Is>
-void release_memory(CUgraphExec_st& executable, Is is) {
-  std::erase_if(executable.held, [&](const auto& allocation) {
-    if (!is(*allocation)) return false;
-    remove_user(*allocation);
-    return true;
+CUresult map_memory(const Allocations& made, std::uint64_t stream) {
+  return on_each_device(made, [stream](GraphMemory& memory, std::uint64_t bytes) {
+    return memory.map(stream, bytes);
   });
 }
 
+CUresult map_memory(const CUgraphExec_st& executable, CUstream handle) {
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  return map_memory(allocations_of(*executable.graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC), stream->id);
+}
+
 // What a launch does to the memory of graphs, as the program sees it when the call returns.
-CUresult launch_memory(CUgraphExec_st& executable) {
+CUresult launch_memory(CUgraphExec_st& executable, std::uint64_t stream) {
   const Allocations made = allocations_of(*executable.graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
   const Allocations freed = allocations_of(*executable.graph, CU_GRAPH_NODE_TYPE_MEM_FREE);
   const bool auto_free = (executable.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
@@ -63,13 +65,12 @@ CUresult launch_memory(CUgraphExec_st& executable) {
   for (const auto& allocation : freed) {
     if (!contains(made, allocation) && !allocation->mapped) return CUDA_ERROR_INVALID_VALUE;
   }
-  if (const CUresult result = hold_memory(executable); result != CUDA_SUCCESS) return result;
   for (const auto& allocation : made) {
     if (allocation->mapped) free_left_behind(*allocation);
-    if (contains(freed, allocation)) continue;
-    if (const Status status = map_graph_allocation(allocation); !status.ok()) {
-      return result_of(status);
-    }
+  }
+  if (const CUresult result = map_memory(made, stream); result != CUDA_SUCCESS) return result;
+  for (const auto& allocation : made) {
+    if (!contains(freed, allocation)) map_graph_allocation(allocation, stream);
   }
   for (const auto& allocation : freed) {
     if (!contains(made, allocation)) free_left_behind(*allocation);
@@ -107,7 +108,7 @@ void collect(Launch& launch, const CUgraph_st& graph) {
 
 CUresult launch_now(const std::shared_ptr<CUgraphExec_st>& executable, CUstream_st& stream) {
   if (const CUresult no = refuse_implicit(stream); no != CUDA_SUCCESS) return no;
-  if (const CUresult no = launch_memory(*executable); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = launch_memory(*executable, stream.id); no != CUDA_SUCCESS) return no;
   Launch launch;
   launch.after.push_back(executable->last);
   collect(launch, *executable->graph);
@@ -118,6 +119,10 @@ CUresult launch_now(const std::shared_ptr<CUgraphExec_st>& executable, CUstream_
     *done = now_ns();
   };
   executable->last = stream.context->streams.submit(stream, run, std::move(launch.after));
+  const Allocations made = allocations_of(*executable->graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+  (void)on_each_device(made, [&](GraphMemory& memory, std::uint64_t) {
+    return memory.launched(stream.id, executable->last), Status{};
+  });
   for (const auto& event : launch.records) record_at(*event, executable->last, done);
   return CUDA_SUCCESS;
 }
@@ -160,15 +165,14 @@ CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle, CUDA_GRAPH_INSTA
   }
   const auto before = graph->in.lock();
   if (before && executable_graphs().find(before.get()) && has_memory_nodes(*graph)) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_NOT_SUPPORTED;
   }
   auto made = std::make_shared<CUgraphExec_st>();
   made->graph = copy_of(*graph);
   made->flags = p.flags;
   made->context = current_context();
   if ((p.flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
-    if (!resolve(p.hUploadStream)) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult no = hold_memory(*made); no != CUDA_SUCCESS) return no;
+    if (const CUresult no = map_memory(*made, p.hUploadStream); no != CUDA_SUCCESS) return no;
   }
   graph->in = made;
   *handle = executable_graphs().add(std::move(made));
@@ -225,11 +229,6 @@ void end_executables_of(CUcontext context) {
   }
 }
 
-void release_idle_memory(CUgraphExec_st& executable, int device) {
-  if (!executable.last.reached()) return;
-  release_memory(executable, [device](const GraphAllocation& one) { return one.device == device; });
-}
-
 namespace body {
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec* executable, CUgraph graph,
@@ -263,7 +262,7 @@ CUresult cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, CUgraphNode*
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream) {
   const auto executable = executable_graphs().find(handle);
   if (!executable) return CUDA_ERROR_INVALID_VALUE;
-  return resolve(stream) ? hold_memory(*executable) : CUDA_ERROR_INVALID_HANDLE;
+  return map_memory(*executable, stream);
 }
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
@@ -276,10 +275,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
-  const auto executable = executable_graphs().remove(handle);
-  if (!executable) return CUDA_ERROR_INVALID_VALUE;
-  release_memory(*executable, [](const GraphAllocation&) { return true; });
-  return CUDA_SUCCESS;
+  return executable_graphs().remove(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {

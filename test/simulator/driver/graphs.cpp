@@ -93,7 +93,8 @@ CUresult cuGraphDestroy(CUgraph handle) {
 
 CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   const auto graph = graphs().find(original);
-  if (!graph || clone == nullptr || has_memory_nodes(*graph)) return CUDA_ERROR_INVALID_VALUE;
+  if (!graph || clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (has_memory_nodes(*graph)) return CUDA_ERROR_NOT_SUPPORTED;
   auto made = copy_of(*graph);
   made->cloned_from = original;
   *clone = graphs().add(std::move(made));
@@ -112,7 +113,8 @@ CUresult cuGraphNodeFindInClone(CUgraphNode* node, CUgraphNode original, CUgraph
 
 CUresult cuGraphDestroyNode(CUgraphNode handle) {
   const auto node = graph_nodes().find(handle);
-  if (!node || has_memory_nodes(*node->graph)) return CUDA_ERROR_INVALID_VALUE;
+  if (!node) return CUDA_ERROR_INVALID_VALUE;
+  if (has_memory_nodes(*node->graph)) return CUDA_ERROR_NOT_SUPPORTED;
   for (CUgraphNode earlier : node->after) std::erase(earlier->before, handle);
   for (CUgraphNode later : node->before) std::erase(later->after, handle);
   graph_nodes().remove(handle);
@@ -209,7 +211,8 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
 CUresult cuGraphRemoveDependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
                                    std::size_t count) {
   const auto graph = graphs().find(handle);
-  if (!graph || has_memory_nodes(*graph)) return CUDA_ERROR_INVALID_VALUE;
+  if (!graph) return CUDA_ERROR_INVALID_VALUE;
+  if (has_memory_nodes(*graph)) return CUDA_ERROR_NOT_SUPPORTED;
   const CUresult result = check_edges(*graph, from, to, count, true);
   if (result != CUDA_SUCCESS) return result;
   for (std::size_t i = 0; i < count; ++i) cut(from[i], to[i]);

@@ -36,40 +36,35 @@ CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// A managed range has pages of its own: the host reads and writes them at the same address.
+// Pages of managed memory are where they were touched last: as no kernel runs here, on the host.
+// They do not run out with the device, which the driver oversubscribes on Linux since Pascal.
 CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned flags) {
   CUcontext context = current_context();
-  Device& device = driver().device_of(context);
-  reclaim_from_pools(device, bytes);
-  const Grant grant = device.accounts.allocate(Memory::device, std::max(bytes, kOwnGranulesFrom));
-  if (!grant.status.ok()) return result_of(grant.status);
-  if (!device.shadow.open_to_host(grant.address, bytes)) {
-    (void)device.accounts.release(grant.address);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  driver().memory.add({.start = grant.address,
+  const Status counted = driver().device_of(context).accounts.count_call();
+  if (!counted.ok()) return result_of(counted);
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  driver().memory.add({.start = address_of(start),
                        .bytes = bytes,
                        .kind = Kind::managed,
                        .context = context,
                        .device = context->device,
                        .flags = flags});
-  *pointer = grant.address;
+  *pointer = address_of(start);
   return CUDA_SUCCESS;
 }
 
 void give_back_on_device(const Allocation& allocation) {
   Device& device = *driver().devices[static_cast<std::size_t>(allocation.device)];
   if (device.graphs.contains(allocation.start)) {
-    if (const auto unmapped = unmap_graph_allocation(allocation.start)) remove_user(*unmapped);
+    if (const auto unmapped = unmap_graph_allocation(allocation.start)) finish_free(*unmapped);
     return;
   }
   if (allocation.kind == Kind::managed) {
     managed_ranges().forget(allocation.start, allocation.bytes);
   }
   if (allocation.pool != nullptr) return allocation.pool->give(allocation.start, allocation.bytes);
-  if (allocation.kind == Kind::managed) {
-    device.shadow.close_to_host(allocation.start, allocation.bytes);
-  }
   device.shadow.discard(allocation.start, allocation.bytes);
   (void)device.accounts.release(allocation.start);
 }
@@ -86,7 +81,9 @@ void Driver::give_back(const Allocation& allocation) {
     end_import(allocation.start);
     return;
   }
-  if (allocation.kind == Kind::pinned) {
+  const bool is_managed = allocation.kind == Kind::managed && allocation.pool == nullptr;
+  if (is_managed) managed_ranges().forget(allocation.start, allocation.bytes);
+  if (allocation.kind == Kind::pinned || is_managed) {
     munmap(reinterpret_cast<void*>(allocation.start), allocation.bytes);
     return;
   }

@@ -15,6 +15,7 @@ class DriverGraphMemory : public DriverTest {
   }
   void TearDown() override {
     CALL(cuGraphDestroy)(graph_);
+    CALL(cuCtxSynchronize)();
     EXPECT_EQ(CALL(cuDeviceGraphMemTrim)(0), CUDA_SUCCESS);
     DriverTest::TearDown();
   }
@@ -49,6 +50,8 @@ class DriverGraphMemory : public DriverTest {
   CUgraph graph_ = nullptr;
 };
 
+// Programming guide 16.4.2 and 16.6; cuda-python test_cuda.py, test_cuda_graphMem_attr: what is
+// used is what is mapped, in whole granules.
 TEST_F(DriverGraphMemory, IsTakenWithTheFirstLaunchAndKeptUntilATrim) {
   CUgraphNode node = nullptr, last = nullptr;
   const std::size_t before = free_bytes();
@@ -60,10 +63,10 @@ TEST_F(DriverGraphMemory, IsTakenWithTheFirstLaunchAndKeptUntilATrim) {
   EXPECT_EQ(CALL(cuGraphLaunch)(executable, nullptr), CUDA_SUCCESS);
   CALL(cuStreamSynchronize)(nullptr);
   EXPECT_EQ(free_bytes(), before - 4 * kMiB);
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 3 * kMiB);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 4 * kMiB);
   EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 4 * kMiB);
   EXPECT_EQ(CALL(cuGraphExecDestroy)(executable), CUDA_SUCCESS);
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 4 * kMiB);
   EXPECT_EQ(free_bytes(), before - 4 * kMiB);
   EXPECT_EQ(CALL(cuDeviceGraphMemTrim)(0), CUDA_SUCCESS);
 
@@ -78,7 +81,7 @@ TEST_F(DriverGraphMemory, IsTakenWithTheFirstLaunchAndKeptUntilATrim) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(DriverGraphMemory, GoesWithTheContextOfItsExecutable) {
+TEST_F(DriverGraphMemory, OutlivesTheContextOfItsExecutable) {
   CUgraphNode node = nullptr, last = nullptr;
   CUcontext own = nullptr;
   const CUdeviceptr pointer = add_allocation(64, &node);
@@ -86,11 +89,11 @@ TEST_F(DriverGraphMemory, GoesWithTheContextOfItsExecutable) {
   ASSERT_EQ(CALL(cuCtxCreate_v2)(&own, 0, 0), CUDA_SUCCESS);
   const CUgraphExec executable = instantiate(graph_);
   EXPECT_EQ(CALL(cuGraphLaunch)(executable, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 512u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 2 * kMiB);
 
   EXPECT_EQ(CALL(cuCtxDestroy_v2)(own), CUDA_SUCCESS);
 
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 2 * kMiB);
   EXPECT_EQ(CALL(cuGraphExecDestroy)(executable), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -128,6 +131,43 @@ TEST_F(DriverGraphMemory, AutoFreeGivesBackWhatTheLastLaunchLeft) {
   EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_SUCCESS);
 }
 
+// Programming guide 16.4.2: graphs launched into one stream have the same physical memory.
+TEST_F(DriverGraphMemory, IsSharedByGraphsOfOneStreamButWhatALaunchLeft) {
+  CUgraphNode node = nullptr, last = nullptr;
+  const CUstream one = stream(), another = stream();
+  CUgraphExec shares[2] = {};
+  for (CUgraphExec& executable : shares) {
+    CUgraph graph = nullptr;
+    CALL(cuGraphCreate)(&graph, 0);
+    std::swap(graph, graph_);
+    const CUdeviceptr pointer = add_allocation(4 * kMiB, &node);
+    ASSERT_EQ(CALL(cuGraphAddMemFreeNode)(&last, graph_, &node, 1, pointer), CUDA_SUCCESS);
+    executable = instantiate(graph_);
+    std::swap(graph, graph_);
+    CALL(cuGraphDestroy)(graph);
+  }
+  const CUdeviceptr left = add_allocation(2 * kMiB, &node);
+  const CUgraphExec leaver = instantiate(graph_);
+
+  for (const CUgraphExec executable : shares) CALL(cuGraphLaunch)(executable, one);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 4 * kMiB);
+  CALL(cuGraphLaunch)(leaver, one);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 4 * kMiB);
+  CALL(cuGraphLaunch)(shares[0], one);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 6 * kMiB);
+  CALL(cuGraphLaunch)(shares[1], another);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 10 * kMiB);
+  EXPECT_EQ(CALL(cuMemFreeAsync)(left, one), CUDA_SUCCESS);
+  CALL(cuCtxSynchronize)();
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 10 * kMiB);
+  CALL(cuDeviceGraphMemTrim)(0);
+
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  CALL(cuGraphExecDestroy)(leaver);
+  for (const CUgraphExec executable : shares) CALL(cuGraphExecDestroy)(executable);
+}
+
+// hip-tests graph/hipGraphAddMemAllocNode.cc:178, hipGraphAddMemFreeNode.cc:138: 801.
 TEST_F(DriverGraphMemory, OneExecutableNoCloneNoCuts) {
   CUgraphNode node = nullptr, last = nullptr;
   CUgraph clone = nullptr, parent = nullptr;
@@ -139,11 +179,11 @@ TEST_F(DriverGraphMemory, OneExecutableNoCloneNoCuts) {
 
   EXPECT_EQ(CALL(cuGraphAddMemFreeNode)(&last, graph_, &node, 1, pointer),
             CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(CALL(cuGraphInstantiateWithFlags)(&second, graph_, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(CALL(cuGraphClone)(&clone, graph_), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(CALL(cuGraphDestroyNode)(node), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuGraphInstantiateWithFlags)(&second, graph_, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(CALL(cuGraphClone)(&clone, graph_), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(CALL(cuGraphDestroyNode)(node), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(CALL(cuGraphAddChildGraphNode)(&node, parent, nullptr, 0, graph_),
-            CUDA_ERROR_INVALID_VALUE);
+            CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(CALL(cuGraphExecDestroy)(executable), CUDA_SUCCESS);
 
   EXPECT_EQ(CALL(cuGraphInstantiateWithFlags)(&second, graph_, 0), CUDA_SUCCESS);
@@ -252,6 +292,7 @@ TEST_F(DriverGraphMemory, ADeviceThatIsFullFailsTheLaunch) {
 
   EXPECT_EQ(free_bytes(), free - 4 * kMiB);
   CALL(cuGraphExecDestroy)(executable);
+  EXPECT_EQ(free_bytes(), free - 4 * kMiB);
 }
 
 }  // namespace

@@ -149,5 +149,20 @@ TEST_F(DriverManaged, AttachesWholeAllocationsToStreams) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+// docs.cupy.dev, malloc_managed; programming guide, unified memory: device memory is
+// oversubscribed.
+TEST_F(DriverManaged, DoesNotRunOutWithTheDevice) {
+  std::size_t free = 0, after = 0;
+  CUdeviceptr managed = 0;
+  CALL(cuMemGetInfo_v2)(&free, nullptr);
+  const CUdeviceptr rest = allocate(free);
+
+  EXPECT_EQ(CALL(cuMemAllocManaged)(&managed, 100, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemFree_v2)(rest), CUDA_SUCCESS);
+  CALL(cuMemGetInfo_v2)(&after, nullptr);
+
+  EXPECT_EQ(after, free);
+}
+
 }  // namespace
 }  // namespace vramscope::simulator
