@@ -26,10 +26,13 @@ CUresult make_copy(NodeContent& content) {
   return planned.result;
 }
 
+// Memory of pools is refused (programming guide 4.3.5.3); a capture takes it.
 CUresult make_fill(NodeContent& content) {
   Fill fill;
   const CUresult result = read(content.parameters.memset, fill);
   if (result != CUDA_SUCCESS) return result;
+  const auto known = driver().memory.find(fill.to.start);
+  if (known && known->pool != nullptr) return CUDA_ERROR_INVALID_VALUE;
   Plan planned = plan(fill, Purpose::node);
   content.work = std::move(planned.work);
   return planned.result;

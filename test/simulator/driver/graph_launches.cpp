@@ -225,7 +225,7 @@ void take_contents(CUgraph_st& mine, const CUgraph_st& given) {
 
 void end_executables_of(CUcontext context) {
   for (const auto& executable : executable_graphs().all()) {
-    if (executable->context == context) body::cuGraphExecDestroy(executable.get());
+    if (executable->context == context) executable_graphs().remove(executable.get());
   }
 }
 
@@ -275,6 +275,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   return executable_graphs().remove(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -85,6 +85,7 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 }
 
 CUresult cuGraphDestroy(CUgraph handle) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   const auto graph = graphs().find(handle);
   if (!graph || graph->is_child || graph->capturing) return CUDA_ERROR_INVALID_VALUE;
   graphs().remove(handle);

@@ -181,6 +181,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
+  if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   const auto leaving = modules().find(module);
   if (!leaving || !modules().remove(module)) return CUDA_ERROR_INVALID_HANDLE;
   const std::uint64_t bytes = driver().configuration.module_bytes;

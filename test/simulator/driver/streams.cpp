@@ -110,6 +110,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto stream = resolve(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult no = refuse_while_capturing(*stream); no != CUDA_SUCCESS) return no;
   *id = stream->id;
   return CUDA_SUCCESS;
 }

@@ -166,6 +166,30 @@ TEST_F(DriverCapture, CallsOnPoolsBesideItAreUnsafe) {
   EXPECT_EQ(CALL(cuMemFreeAsync)(memory, side), CUDA_SUCCESS);
 }
 
+// NVIDIA/warp#992 and cuda_util.h:263, google-deepmind/mujoco_warp#425.
+TEST_F(DriverCapture, EndsOfGraphsBesideItAndIdsOfItsStreamsAreUnsafe) {
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  unsigned long long id = 0;
+  CALL(cuGraphCreate)(&graph, 0);
+  CALL(cuGraphInstantiateWithFlags)(&executable, graph, 0);
+  const auto refused = [this](auto call) {
+    const CUstream work = stream();
+    EXPECT_EQ(begin(work), CUDA_SUCCESS);
+    EXPECT_EQ(call(work), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(status_of(work), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    CALL(cuStreamDestroy_v2)(work);
+  };
+
+  refused([&](CUstream) { return CALL(cuGraphDestroy)(graph); });
+  refused([&](CUstream) { return CALL(cuGraphExecDestroy)(executable); });
+  refused([&](CUstream) { return CALL(cuModuleUnload)(nullptr); });
+  refused([&](CUstream work) { return CALL(cuStreamGetId)(work, &id); });
+
+  EXPECT_EQ(CALL(cuGraphExecDestroy)(executable), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuGraphDestroy)(graph), CUDA_SUCCESS);
+}
+
 // hip-tests graph/hipStreamBeginCapture.cc:1407 (side stream).
 TEST_F(DriverCapture, WaitingForAStreamBesideItIsAnUnsafeCall) {
   const CUstream work = stream();

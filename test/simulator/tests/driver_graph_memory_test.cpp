@@ -131,6 +131,19 @@ TEST_F(DriverGraphMemory, AutoFreeGivesBackWhatTheLastLaunchLeft) {
   EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_SUCCESS);
 }
 
+// Programming guide 4.3.5.3.
+TEST_F(DriverGraphMemory, AMemsetNodeTakesNoMemoryOfAPool) {
+  CUdeviceptr pointer = 0;
+  CUgraphNode set = nullptr;
+  CALL(cuMemAllocAsync)(&pointer, 64, nullptr);
+  const CUDA_MEMSET_NODE_PARAMS told = {pointer, 0, 6, 1, 64, 1};
+
+  EXPECT_EQ(CALL(cuGraphAddMemsetNode)(&set, graph_, nullptr, 0, &told, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+
+  CALL(cuMemFreeAsync)(pointer, nullptr);
+}
+
 // Programming guide 16.4.2: graphs launched into one stream have the same physical memory.
 TEST_F(DriverGraphMemory, IsSharedByGraphsOfOneStreamButWhatALaunchLeft) {
   CUgraphNode node = nullptr, last = nullptr;
