@@ -55,8 +55,12 @@ class GpuCheck(harness.Case):
         script = harness.SOURCE / "test/programs/gpu_questions.py"
         questions = self.run_program([sys.executable, str(script), "--list"]).stdout.splitlines()
         self.assertGreater(len(questions), 30)
-        for question in map(json.loads, questions):
-            self.assertIn("| " + question["row"], listed)
+        rows = [row for row in (json.loads(question)["row"] for question in questions) if row]
+        for row in rows:
+            self.assertEqual(1, listed.count("| " + row), row)
+        self.assertGreater(len(rows), 10)
+        places = [listed.index("| " + row) for row in rows]
+        self.assertEqual(sorted(places), places, "the worst consequence is asked first")
 
     def test_a_missing_package_or_device_is_a_row(self):
         done, result = self.check("--build", harness.BUILD, "--parts", "programs", "--only", "cupy")

@@ -3,7 +3,7 @@
 import ctypes
 
 from gpu_driver import KIB, MIB, spin
-from gpu_question import codes, question
+from gpu_question import codes, in_others_capture, question
 
 
 @question("Does cuGetProcAddress give the exported symbols' addresses?", "yes")
@@ -11,8 +11,7 @@ def proc_address(gpu):
     return "yes" if gpu.proc_address("cuMemAlloc", 3020)[1] == gpu.symbol("cuMemAlloc_v2") else "no"
 
 
-@question("cuGetProcAddress for an unknown name: code, pointer, status", "0, None, 1",
-          "`cuGetProcAddress_v2` for an unknown name")  # fmt: skip
+@question("cuGetProcAddress for an unknown name: code, pointer, status", "0, None, 1")
 def unknown_name(gpu):
     return codes(*gpu.proc_address("cuNoSuchFunction", 12000))
 
@@ -80,16 +79,14 @@ def buffer_ids(gpu):
     return "yes" if ids == sorted(set(ids)) else f"no: {ids}"
 
 
-@question("cuPointerGetAttribute without a current context", "201",
-          "`cuPointerGetAttribute` without")  # fmt: skip
+@question("cuPointerGetAttribute without a current context", "0")
 def attribute_without_context(gpu):
     block = gpu.alloc(MIB)
     gpu.leave_contexts()
     return codes(gpu.attribute(2, block)[0])
 
 
-@question("cuMemGetAddressRange of an unknown pointer, of a freed block", "500, 500",
-          "`cuMemGetAddressRange` of an unknown")  # fmt: skip
+@question("cuMemGetAddressRange of an unknown pointer, of a freed block", "500, 500")
 def unknown_range(gpu):
     block = gpu.alloc(32 * MIB)
     gpu.cuMemFree_v2(block)
@@ -101,7 +98,7 @@ def range_size(gpu):
     return str(gpu.address_range_size(gpu.alloc(1000)))
 
 
-@question("cuMemFreeAsync of cuMemAlloc memory, then cuMemFree", "0, 1", "`cuMemFreeAsync` of `cuMemAlloc`")
+@question("cuMemFreeAsync of cuMemAlloc memory, then cuMemFree", "0, 1")
 def free_async_of_plain(gpu):
     block, stream = gpu.alloc(4 * MIB), gpu.stream()
     code = gpu.cuMemFreeAsync(block, stream)
@@ -128,14 +125,13 @@ def pinned_nothing(gpu):
     return codes(code, pointer.value != 0xABC0)
 
 
-@question("Managed memory of more than the device has", "2", "`cuMemAllocManaged` without memory")
+@question("Managed memory of more than the device has", "0")
 def managed_beyond(gpu):
     pointer = ctypes.c_uint64(0)
     return codes(gpu.cuMemAllocManaged(ctypes.byref(pointer), gpu.total_memory() + 1024 * MIB, 1))
 
 
-@question("A primary context after its reset: allocation, free of an old block", "709, 709",
-          "A primary context after reset")  # fmt: skip
+@question("A primary context after its reset: allocation, free of an old block", "709, 709")
 def after_reset(gpu):
     block = gpu.alloc(4 * MIB)
     gpu.cuDevicePrimaryCtxReset_v2(ctypes.c_int(0))
@@ -147,3 +143,25 @@ def handle_after_reset(gpu):
     before = gpu.context
     gpu.cuDevicePrimaryCtxReset_v2(ctypes.c_int(0))
     return "yes" if gpu.retain() == before else "no"
+
+
+class Properties(ctypes.Structure):
+    """CUmemAllocationProp of pinned memory of device 0."""
+
+    _fields_ = [("type", ctypes.c_int), ("handles", ctypes.c_int), ("where", ctypes.c_int),
+                ("device", ctypes.c_int), ("rest", ctypes.c_char * 16)]  # fmt: skip
+
+
+@question("During another thread's global capture: cuMemAddressReserve, cuMemCreate, cuMemMap, cuMemUnmap",
+          "0/0, 0/0, 0/0, 0/0", "`cuMemCreate`, `cuMemMap`, `cuMemSetAccess`")  # fmt: skip
+def others_capture_pages(gpu):
+    address, handle, size = ctypes.c_uint64(), ctypes.c_uint64(), 32 * MIB
+    properties = Properties(type=1, where=1)
+    zero = ctypes.c_uint64(0)
+    calls = (
+        lambda: gpu.cuMemAddressReserve(ctypes.byref(address), size, 0, 0, zero),
+        lambda: gpu.cuMemCreate(ctypes.byref(handle), size, ctypes.byref(properties), zero),
+        lambda: gpu.cuMemMap(address, size, 0, handle, zero),
+        lambda: gpu.cuMemUnmap(address, size),
+    )
+    return codes(*(in_others_capture(gpu, call) for call in calls))

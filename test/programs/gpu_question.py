@@ -1,6 +1,11 @@
 """The list of questions to the driver, which gpu_questions.py asks."""
 # SPDX-License-Identifier: Apache-2.0
 
+import pathlib
+import queue
+import threading
+
+OPEN = pathlib.Path(__file__).resolve().parents[1] / "simulator/OPEN.md"
 QUESTIONS = {}
 
 
@@ -16,3 +21,34 @@ def question(text, simulator, row=""):
 
 def codes(*values):
     return ", ".join(str(value) for value in values)
+
+
+def in_others_capture(gpu, function):
+    """The code of function() while another thread captures globally, and of that capture's end."""
+    stream, begun, ended = gpu.stream(), queue.Queue(), queue.Queue()
+
+    def capture():
+        gpu.set_current(gpu.context)
+        begun.put(gpu.begin_capture(stream, 0))
+        ended.get()
+        begun.put(gpu.end_capture(stream))
+
+    thread = threading.Thread(target=capture)
+    thread.start()
+    begun.get()
+    code = function()
+    ended.put(None)
+    thread.join()
+    return f"{code}/{begun.get()}"
+
+
+def in_order():
+    """The questions as OPEN.md lists them, the worst consequence first, and then those not there."""
+    listed = OPEN.read_text() if OPEN.exists() else ""
+
+    def place(item):
+        row = item[1][2]
+        at = listed.find("| " + row) if row else -1
+        return at if at >= 0 else len(listed)
+
+    return dict(sorted(QUESTIONS.items(), key=place))

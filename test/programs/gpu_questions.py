@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import gpu_memory_questions  # noqa: E402, F401
 import gpu_work_questions  # noqa: E402, F401
 from gpu_driver import KIB, MIB, Driver  # noqa: E402
-from gpu_question import QUESTIONS, codes, question  # noqa: E402
+from gpu_question import QUESTIONS, codes, in_order, question  # noqa: E402
 
 LIMIT_S = 20
 
@@ -31,7 +31,7 @@ def in_another_process(name, handle):
 
 
 @question("In another process: open a handle, cuMemFree of the mapping, fall of free memory, close",
-          "0, 1, 0, 0", "`cuIpcOpenMemHandle` and the importer's")  # fmt: skip
+          "0, 1, 0, 0")
 def imported(gpu):
     return in_another_process("importer", gpu.ipc_handle(gpu.alloc(64 * MIB)))
 
@@ -94,12 +94,12 @@ def ask(name):
 
 def main():
     if sys.argv[1:2] == ["--list"]:
-        for name, (text, simulator, row, _) in QUESTIONS.items():
+        for name, (text, simulator, row, _) in in_order().items():
             print(json.dumps({"name": name, "question": text, "simulator": simulator, "row": row}))
     elif sys.argv[1:2] == ["importer"]:
         print(importer(Driver(), bytes.fromhex(sys.argv[2])))
     else:
-        for name in sys.argv[1:] or QUESTIONS:
+        for name in sys.argv[1:] or in_order():
             print(f"{name}: {ask(name)}" if len(sys.argv) != 2 else ask(name), flush=True)
 
 

@@ -6,11 +6,10 @@ import threading
 import time
 
 from gpu_driver import KIB, MIB, spin
-from gpu_question import codes, question
+from gpu_question import codes, in_others_capture, question
 
 
-@question("cuEventRecord in a capture, then cuEventQuery: codes, end of capture", "0, 907, 0",
-          "`cuEventRecord` inside a capture")  # fmt: skip
+@question("cuEventRecord in a capture, then cuEventQuery: codes, end of capture", "0, 907, 0")
 def captured_event(gpu):
     stream, event = gpu.stream(), ctypes.c_void_p()
     gpu.cuEventCreate(ctypes.byref(event), 0)
@@ -31,30 +30,8 @@ def relaxed_exchange(gpu):
     return codes(code, gpu.end_capture(stream), given)
 
 
-def in_others_capture(gpu, function):
-    """The code of function() while another thread captures globally, and of that capture's end."""
-    stream, begun, ended = gpu.stream(), queue.Queue(), queue.Queue()
-
-    def capture():
-        gpu.set_current(gpu.context)
-        begun.put(gpu.begin_capture(stream, 0))
-        ended.get()
-        begun.put(gpu.end_capture(stream))
-
-    thread = threading.Thread(target=capture)
-    thread.start()
-    begun.get()
-    code = function()
-    ended.put(None)
-    thread.join()
-    return f"{code}/{begun.get()}"
-
-
-UNSAFE = "`cuMemFree`, `cuMemFreeHost`, `cuMemHostRegister`"
-
-
 @question("During another thread's global capture: cuMemAlloc, cuMemFree, of nothing, cuMemFreeHost",
-          "900/901, 900/901, 900/901, 900/901", UNSAFE)  # fmt: skip
+          "900/901, 900/901, 900/901, 900/901")
 def others_capture_memory(gpu):
     block, pinned = gpu.alloc(4 * MIB), gpu.pinned(4 * MIB)
     return codes(
@@ -66,7 +43,7 @@ def others_capture_memory(gpu):
 
 
 @question("... cuMemHostRegister, cuEventQuery, cuCtxSynchronize, cuMemGetInfo",
-          "900/901, 900/901, 900/901, 0/0", UNSAFE)  # fmt: skip
+          "900/901, 900/901, 900/901, 0/0")
 def others_capture_rest(gpu):
     host, event = ctypes.create_string_buffer(64 * KIB), ctypes.c_void_p()
     gpu.cuEventCreate(ctypes.byref(event), 0)
@@ -81,7 +58,7 @@ def others_capture_rest(gpu):
 
 
 @question("cuMemFreeAsync in a capture of plain memory; end of the capture", "1, 901",
-          "`cuMemFreeAsync` in a capture")  # fmt: skip
+          "Does a capture survive a `cuMemFreeAsync`")  # fmt: skip
 def captured_free(gpu):
     block, stream = gpu.alloc(4 * MIB), gpu.stream()
     gpu.begin_capture(stream, 2)
@@ -144,40 +121,46 @@ def pageable_copy(gpu):
     )
 
 
-@question("Memory of a launched graph: there, and after the context ended that was current when it "
-          "was instantiated; where that captured too", "yes, no; yes, no",
+@question("Launch of a graph after the context ended that was current when it was instantiated", "1",
           "Does an executable graph end with a context?")  # fmt: skip
 def graph_of_ended_context(gpu):
-    def held():
-        used = ctypes.c_uint64()
-        gpu.must("ask", gpu.cuDeviceGetGraphMemAttribute(0, ctypes.c_int(0), ctypes.byref(used)))
-        return "yes" if used.value else "no"
-
-    def outlive(captures_too):
-        mine, stream = gpu.context, gpu.stream()
-        other = gpu.create_context()
-        if captures_too:
-            stream = gpu.stream()
-        graph, executable, address = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
-        gpu.begin_capture(stream, 2)
-        gpu.must("allocate", gpu.cuMemAllocAsync(ctypes.byref(address), MIB, stream))
-        gpu.must("free", gpu.cuMemFreeAsync(address, stream))
-        gpu.must("end", gpu.cuStreamEndCapture(stream, ctypes.byref(graph)))
-        gpu.must("instantiate", gpu.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, 0))
-        gpu.must("launch", gpu.cuGraphLaunch(executable, stream))
-        gpu.must("wait", gpu.cuStreamSynchronize(stream))
-        before = held()
-        gpu.must("destroy", gpu.cuCtxDestroy_v2(other))
-        gpu.set_current(mine)
-        after = held()
-        gpu.must("trim", gpu.cuDeviceGraphMemTrim(0))
-        return codes(before, after)
-
-    return f"{outlive(False)}; {outlive(True)}"
+    mine, stream = gpu.context, gpu.stream()
+    graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
+    gpu.must("make", gpu.cuGraphCreate(ctypes.byref(graph), 0))
+    other = gpu.create_context()
+    gpu.must("instantiate", gpu.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, 0))
+    gpu.set_current(mine)
+    gpu.must("launch", gpu.cuGraphLaunch(executable, stream))
+    gpu.must("wait", gpu.cuStreamSynchronize(stream))
+    gpu.must("destroy", gpu.cuCtxDestroy_v2(other))
+    return codes(gpu.cuGraphLaunch(executable, stream))
 
 
-@question("After a fault: cuMemFree, then a reset, then an allocation", "700, 700, 700",
-          "A sticky error that `sticky=`")  # fmt: skip
+@question("A capture that begins while another thread waits for its context: begin, wait, end",
+          "0, 0, 0", "Does a capture break when it begins while")  # fmt: skip
+def capture_beside_wait(gpu):
+    stream, busy = gpu.stream(), gpu.stream()
+    host, block = gpu.pinned(64 * MIB), gpu.alloc(64 * MIB)
+    waited = queue.Queue()
+
+    def wait():
+        gpu.set_current(gpu.context)
+        waited.put(None)
+        waited.put(gpu.cuCtxSynchronize())
+
+    for _ in range(8):
+        gpu.must("copy", gpu.cuMemcpyHtoDAsync_v2(block, host, 64 * MIB, busy))
+    thread = threading.Thread(target=wait)
+    thread.start()
+    waited.get()
+    time.sleep(0.005)
+    begun = gpu.begin_capture(stream, 2)
+    code = waited.get()
+    thread.join()
+    return codes(begun, code, gpu.end_capture(stream))
+
+
+@question("After a fault: cuMemFree, then a reset, then an allocation", "700, 700, 700")
 def after_fault(gpu):
     block = gpu.alloc(4 * MIB)
     if spin(gpu) is None:
@@ -188,3 +171,12 @@ def after_fault(gpu):
     reset = gpu.cuDevicePrimaryCtxReset_v2(ctypes.c_int(0))
     gpu.retain()
     return codes(freed, reset, gpu.try_alloc(MIB)[0])
+
+
+@question("After a fault: cuCtxPopCurrent", "0", "`cuCtxPopCurrent` after a sticky error")
+def pop_after_fault(gpu):
+    if spin(gpu) is None:
+        return "not measured: no kernels here"
+    spin(gpu, "fault")(0)
+    gpu.cuCtxSynchronize()
+    return codes(gpu.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())))
