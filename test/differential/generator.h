@@ -129,6 +129,7 @@ class Generator {
   std::size_t devices_ = 1;
   bool shares_ = false;
   unsigned frees_in_order_ = 0;  // percent of the frees of plain memory
+  bool meets_contexts_ = false;  // threads at the same time make and destroy contexts
   std::size_t slots_ = 16;
   std::uint64_t favourite_ = 4096;  // a size that comes again and again
   std::set<std::string> memories_, pinned_, registered_, streams_, events_, graphs_, executables_,

@@ -31,6 +31,7 @@ void Generator::one_of_many(int own) {
   if (chance(2)) emit(own, "spawn", {});
   if (chance(8)) emit(own, "trim", {});
   if (chance(60)) emit(own, "check", {memory, "head"});
+  if (meets_contexts_ && chance(30)) emit(own, "visit", {});
   emit(own, "free", {memory}, way());
 }
 
@@ -49,6 +50,7 @@ void Generator::together() {
   }
   const std::size_t begin = sequence_.lines.size();
   const bool is_last = chance(6);
+  meets_contexts_ = chance(30);
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < threads_; ++i) one_of_many(static_cast<int>(i));
     if (!is_last && chance(20)) emit(0, "report", {});
