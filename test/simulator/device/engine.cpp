@@ -12,7 +12,7 @@
 namespace vramscope::simulator {
 namespace {
 
-constexpr int kMostTries = 1000;
+constexpr int kMostTries = 100;
 
 }  // namespace
 
@@ -29,11 +29,23 @@ void Point::wait() const {
 }
 
 Point Engine::submit(Work work, std::vector<Point> after) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!started_) start();
+  const std::uint64_t number = submitted_ + 1;
+  if (!started_) {  // no thread is to be had: who submits does the work
+    submitted_ = number;
+    lock.unlock();
+    for (const Point& point : after) point.wait();
+    if (work) work();
+    lock.lock();
+    done_ = number;
+    changed_.notify_all();
+    return {shared_from_this(), number};
+  }
   queue_.push_back({std::move(work), std::move(after)});
   changed_.notify_all();
-  return {shared_from_this(), ++submitted_};
+  submitted_ = number;
+  return {shared_from_this(), number};
 }
 
 Point Engine::tail() {
@@ -54,17 +66,15 @@ void Engine::start() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const auto begin = [self = shared_from_this()] { self->run(); };
-  for (int tries = 1;; ++tries) {
+  for (int tries = 0; tries < kMostTries && !started_; ++tries) {
     try {
       std::thread(begin).detach();
-      break;
+      started_ = true;
     } catch (const std::system_error&) {  // none is made any more once another thread calls exec
-      if (tries == kMostTries) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  started_ = true;
 }
 
 void Engine::run() {
