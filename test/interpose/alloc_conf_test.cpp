@@ -170,7 +170,8 @@ TEST(AllocConf, SaysWhetherExpandableSegmentsAreWanted) {
 TEST(AllocConf, FewShortLinesSayWhatIsWrongWithMuch) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += "unknown:1,backend:native,";
-  text += std::string(1'000'000, 'x') + ":1,max_split_size_mb:" + std::string(1'000'000, 'x');
+  const std::string long_word(1'000'000, 'x');
+  ((text += long_word) += ":1,max_split_size_mb:") += long_word;
 
   const AllocConf conf = parse_alloc_conf(text, Limits{});
 
