@@ -29,6 +29,7 @@ struct Piece {
 
 void append(const char* text, std::size_t length, void* all) {
   Piece& piece = *static_cast<Piece*>(all);
+  if (length == 0) return;  // then there may be no text
   if (length > kLongestName - piece.length) std::longjmp(piece.too_long, 1);
   std::memcpy(piece.text + piece.length, text, length);
   piece.length += length;
