@@ -24,7 +24,8 @@ Known read_known(std::string_view text) {
       words >> sum.live >> sum.peak >> sum.made;
     } else if (what == "site") {
       words >> number;
-      words >> known.sites[number];
+      Known::Site& site = known.sites[number];
+      words >> site.live >> site.of_graphs;
     } else if (what == "range") {
       words >> number;
       words >> known.ranges[number].offset >> known.ranges[number].bytes;

@@ -22,8 +22,8 @@ std::string path_of(const World& world, unsigned number, const char* ending) {
   return world.folder + "/" + std::to_string(getpid()) + "." + std::to_string(number) + ending;
 }
 
-// One fact a line: calls SYMBOL N FAILURES; sum DEVICE KIND LIVE PEAK MADE; site NUMBER LIVE;
-// range SITE OFFSET BYTES; held BYTES; together. Or only: nothing.
+// One fact a line: calls SYMBOL N FAILURES; sum DEVICE KIND LIVE PEAK MADE; site NUMBER LIVE
+// OF_GRAPHS; range SITE OFFSET BYTES; held BYTES; together. Or only: nothing.
 void write_known(World& world, unsigned number) {
   std::ofstream file(path_of(world, number, ".known"));
   const std::lock_guard lock(world.mutex);
@@ -36,7 +36,10 @@ void write_known(World& world, unsigned number) {
            << ' ' << sum.peak << ' ' << sum.made << '\n';
     }
   }
-  for (std::size_t i = 0; i < kSites; ++i) file << "site " << i << ' ' << world.by_site[i] << '\n';
+  for (std::size_t i = 0; i < kSites; ++i) {
+    const World::SiteBytes& site = world.by_site[i];
+    file << "site " << i << ' ' << site.live << ' ' << site.of_graphs << '\n';
+  }
   file << "held " << world.held_bytes << '\n';
   if (ran_together) file << "together\n";
 }

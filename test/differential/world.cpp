@@ -63,6 +63,13 @@ std::string World::relation(std::uint64_t address) const {
   return "unknown";
 }
 
+void World::count_at_site(const Memory& memory, std::int64_t bytes) {
+  if (memory.site == kNone) return;
+  SiteBytes& site = by_site[static_cast<std::size_t>(memory.site)];
+  site.live += bytes;
+  if (memory.kind == MemoryKind::graph) site.of_graphs += bytes;
+}
+
 void World::count_begin(const Memory& memory) {
   if (memory.kind == MemoryKind::none) return;
   const auto bytes = static_cast<std::int64_t>(memory.bytes);
@@ -72,7 +79,7 @@ void World::count_begin(const Memory& memory) {
   if (!together) sum.peak = std::max(sum.peak, sum.live);
   ++sum.made;
   ++sum.count;
-  if (memory.site != kNone) by_site[static_cast<std::size_t>(memory.site)] += bytes;
+  count_at_site(memory, bytes);
 }
 
 void World::note_peaks() {
@@ -87,7 +94,7 @@ void World::count_end(const Memory& memory) {
   Sum& sum = sums[static_cast<std::size_t>(memory.device)][static_cast<std::size_t>(memory.kind)];
   sum.live -= bytes;
   --sum.count;
-  if (memory.site != kNone) by_site[static_cast<std::size_t>(memory.site)] -= bytes;
+  count_at_site(memory, -bytes);
 }
 
 void World::begin(Memory& memory, MemoryKind kind, std::uint64_t address, std::uint64_t bytes,

@@ -180,9 +180,13 @@ struct World {
     std::uint64_t made = 0;   // allocations that succeeded
     std::uint64_t count = 0;  // of them, those that live
   };
+  struct SiteBytes {
+    std::int64_t live = 0;
+    std::int64_t of_graphs = 0;  // of these, memory of graphs
+  };
   std::mutex mutex;                                     // guards what follows
   std::array<std::array<Sum, kMemoryKinds>, 4> sums{};  // by device and kind
-  std::array<std::int64_t, kSites> by_site{};
+  std::array<SiteBytes, kSites> by_site{};
   std::uint64_t held_bytes = 0;  // freed while a capture or a graph was there
   struct Held {
     std::uint64_t address = 0;
@@ -195,6 +199,7 @@ struct World {
   std::uint64_t held_lives = 0;  // those that began before the last graph may be named by it
 
   // A memory begins or ends; callers hold the mutex.
+  void count_at_site(const Memory& memory, std::int64_t bytes);
   void count_begin(const Memory& memory);
   void count_end(const Memory& memory);
   void note_peaks();  // once no other thread is at work
