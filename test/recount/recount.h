@@ -19,8 +19,8 @@ using Problems = std::vector<std::string>;
 // (FORMAT.md, "segments and blocks").
 enum class Taken : bool { between_calls, amid_calls };
 
-// A signal handler ended the process while its thread held a lock: parts are missing, a warning says
-// so, and nothing below is asked of the report.
+// A signal handler ended the process while its thread held a lock: parts are missing, a warning
+// says so, and nothing below is asked of the report.
 [[nodiscard]] bool is_partial(const Json& report);
 
 // Blocks tile segments, counters equal a recount, sites and the ledger sum to the same bytes, a

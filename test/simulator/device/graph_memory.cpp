@@ -204,16 +204,18 @@ void map_graph_allocation(const std::shared_ptr<GraphAllocation>& allocation,
                        .device = allocation->device});
 }
 
-void finish_free(const GraphAllocation& allocation) {
-  memory_of(allocation.device).take_back(allocation.stream, allocation.taken_bytes());
+void finish_free(const UnmappedAllocation& unmapped) {
+  const GraphAllocation& allocation = *unmapped.allocation;
+  memory_of(allocation.device).take_back(unmapped.stream, allocation.taken_bytes());
 }
 
-std::shared_ptr<GraphAllocation> unmap_graph_allocation(Address start) {
+std::optional<UnmappedAllocation> unmap_graph_allocation(Address start) {
   const std::lock_guard lock(registry_mutex);
   auto taken = left_behind().extract(start);
-  if (taken.empty()) return nullptr;
+  if (taken.empty()) return std::nullopt;
   taken.mapped()->mapped = false;
-  return std::move(taken.mapped());
+  const std::uint64_t stream = taken.mapped()->stream;
+  return UnmappedAllocation{.allocation = std::move(taken.mapped()), .stream = stream};
 }
 
 namespace body {

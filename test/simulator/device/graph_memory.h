@@ -100,7 +100,12 @@ std::shared_ptr<GraphAllocation> make_graph_allocation(int device, std::uint64_t
 // A launch into the stream leaves the allocation behind; a free outside its graph takes it away
 // again, at once for the program, and its bytes with finish_free when the free is done.
 void map_graph_allocation(const std::shared_ptr<GraphAllocation>& allocation, std::uint64_t stream);
-[[nodiscard]] std::shared_ptr<GraphAllocation> unmap_graph_allocation(Address start);
-void finish_free(const GraphAllocation& allocation);
+// The stream is that of the launch: a launch of the same graph may follow before the free is done.
+struct UnmappedAllocation {
+  std::shared_ptr<GraphAllocation> allocation;
+  std::uint64_t stream;
+};
+[[nodiscard]] std::optional<UnmappedAllocation> unmap_graph_allocation(Address start);
+void finish_free(const UnmappedAllocation& unmapped);
 
 }  // namespace vramscope::simulator
