@@ -78,7 +78,9 @@ int main(int count, char** arguments) {
       longest = std::max(longest, end - signalled);
     }
     close(ends[0]);
-    ended += WIFEXITED(status) && WEXITSTATUS(status) == 7;
+    const bool as_meant = WIFEXITED(status) && WEXITSTATUS(status) == 7;
+    ended += as_meant;
+    if (!as_meant) std::printf("try %d: wait status %#x\n", i, static_cast<unsigned>(status));
   }
   std::printf("%d of %d ended\n", ended, tries);
   std::fprintf(stderr, "longest %ld ms\n", longest / 1000);
