@@ -41,15 +41,19 @@ CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
   return code;
 }
 
-// What the driver has mapped for graphs, on the devices where `sizes` is not zero.
+// What the driver has mapped for graphs on a device.
+std::uint64_t mapped_on(std::uint16_t device) {
+  cuuint64_t bytes = 0;
+  const CUresult code =
+      real().cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &bytes);
+  return code == CUDA_SUCCESS ? bytes : GraphMemory::unknown;
+}
+
+// The same on the devices where `sizes` is not zero; of others nothing is asked.
 GraphMemory::Bytes mapped_where(const GraphMemory::Bytes& sizes) {
   GraphMemory::Bytes mapped{};
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
-    cuuint64_t bytes = 0;
-    const bool is_known = sizes[device] != 0 &&
-                          real().cuDeviceGetGraphMemAttribute(
-                              device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &bytes) == CUDA_SUCCESS;
-    mapped[device] = is_known ? bytes : GraphMemory::unknown;
+    mapped[device] = sizes[device] != 0 ? mapped_on(device) : GraphMemory::unknown;
   }
   return mapped;
 }
@@ -203,9 +207,7 @@ CUresult cuDeviceGraphMemTrim(Call& call, const DirectCall& direct, CUdevice dev
   GraphMemory& memory = call.profiler().graph_memory();
   if (code != CUDA_SUCCESS || !memory.any() || device >= CUdevice{kMaxDevices}) return code;
   const auto index = static_cast<std::uint16_t>(device);
-  GraphMemory::Bytes asked{};
-  asked[index] = 1;
-  memory.trimmed(index, mapped_where(asked)[index]);
+  memory.trimmed(index, mapped_on(index));
   return code;
 }
 

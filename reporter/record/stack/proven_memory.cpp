@@ -36,10 +36,7 @@ constexpr std::uintptr_t kHighest = std::uintptr_t{1} << 56;
 // for memory that cannot be read, else EINVAL. Allowed wherever signals are.
 bool system_can_read(std::uintptr_t address) {
   if (is_on_valgrind()) {  // which takes the set for one of the program's, and reports it
-    char byte = 0;
-    const iovec local{&byte, 1};
-    const iovec remote{reinterpret_cast<void*>(address), 1};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+    return probe_under_valgrind(reinterpret_cast<const void*>(address)) == 1;
   }
   constexpr int kNothingValid = -1;
   constexpr std::size_t kSetBytes = 8;
@@ -61,6 +58,13 @@ bool confirm_page(std::uintptr_t address) {
 }
 
 }  // namespace
+
+long probe_under_valgrind(const void* address) noexcept {
+  char byte = 0;
+  const iovec local{&byte, 1};
+  const iovec remote{const_cast<void*>(address), 1};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+}
 
 void forget_all() noexcept {
   if (pages == &no_pages) return;

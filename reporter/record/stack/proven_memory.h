@@ -55,6 +55,11 @@ inline void begin_walk() noexcept {
   if (++walks % kWalksBetweenChecks == 0) forget_all();
 }
 
+// 1 when the byte at `address` can be read, else -1 with errno set, in a way that valgrind does not
+// take for a mistake of the program's. For use under valgrind only: some sandboxes end a process
+// for it, since the call belongs to ptrace's group.
+[[nodiscard]] long probe_under_valgrind(const void* address) noexcept;
+
 // Whether `bytes` (1 to a page) at `address` can be read.
 [[nodiscard]] inline bool covers(std::uintptr_t address, std::size_t bytes) noexcept {
   const std::uintptr_t last = address + bytes - 1;

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include <cstring>
 
 #include "allocator/ground/on_valgrind.h"
+#include "reporter/record/stack/proven_memory.h"
 
 namespace vramscope {
 
@@ -59,22 +59,16 @@ int plain_msync(void* begin, std::size_t bytes, int flags) {
 }
 
 // libunwind asks whether an address can be read by writing a byte from there into its pipe, which
-// valgrind takes for a mistake of the program's. It accepts this instead; some sandboxes end a
-// process for it, so only valgrind gets it.
-long probe(const void* address) {
-  char byte = 0;
-  const iovec local{&byte, 1};
-  const iovec remote{const_cast<void*>(address), 1};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-}
-
+// valgrind takes for a mistake of the program's.
 long probing_syscall(long number, ...) {
   std::array<long, 6> values{};
   va_list rest;
   va_start(rest, number);
   for (long& value : values) value = va_arg(rest, long);
   va_end(rest);
-  if (number == SYS_write && values[2] == 1) return probe(reinterpret_cast<void*>(values[1]));
+  if (number == SYS_write && values[2] == 1) {
+    return proven::probe_under_valgrind(reinterpret_cast<void*>(values[1]));
+  }
   return syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 

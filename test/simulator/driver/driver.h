@@ -64,6 +64,9 @@ struct Driver {
   [[nodiscard]] std::byte* bytes_at(Address start, std::uint64_t bytes);
   // Waits for everything that was submitted in any context that is alive.
   void wait_for_all_work();
+  // Device memory of the context's, which enters the table.
+  [[nodiscard]] Grant take_device_memory(CUcontext context, std::uint64_t bytes,
+                                         Origin origin = Origin::allocated);
   // Gives memory back that has already left the table.
   void give_back(const Allocation& allocation);
 

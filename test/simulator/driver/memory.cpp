@@ -24,14 +24,8 @@ void sleep_us(std::uint64_t us) {
 CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
   CUcontext context = current_context();
   reclaim_from_pools(driver().device_of(context), bytes);
-  const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
+  const Grant grant = driver().take_device_memory(context, bytes);
   if (!grant.status.ok()) return result_of(grant.status);
-  driver().device_of(context).shadow.settle(grant.address, bytes);
-  driver().memory.add({.start = grant.address,
-                       .bytes = bytes,
-                       .kind = Kind::device,
-                       .context = context,
-                       .device = context->device});
   *pointer = grant.address;
   return CUDA_SUCCESS;
 }
@@ -74,6 +68,19 @@ unsigned narrow(std::size_t bytes) {
 }
 
 }  // namespace
+
+Grant Driver::take_device_memory(CUcontext context, std::uint64_t bytes, Origin origin) {
+  const Grant grant = device_of(context).accounts.allocate(Memory::device, bytes);
+  if (!grant.status.ok()) return grant;
+  device_of(context).shadow.settle(grant.address, bytes);
+  memory.add({.start = grant.address,
+              .bytes = bytes,
+              .kind = Kind::device,
+              .origin = origin,
+              .context = context,
+              .device = context->device});
+  return grant;
+}
 
 void Driver::give_back(const Allocation& allocation) {
   if (allocation.kind == Kind::registered) return;

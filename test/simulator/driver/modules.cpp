@@ -71,15 +71,8 @@ CUresult load_file(CUmodule* module, const char* path) {
 // Memory of the context that the module lives in, or, of a library, of the one that asks.
 CUresult place(const CUmod_st& module, std::uint64_t bytes, CUmod_st::Placed& placed) {
   CUcontext context = module.context != nullptr ? module.context : current_context();
-  const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
+  const Grant grant = driver().take_device_memory(context, bytes, Origin::variable);
   if (!grant.status.ok()) return result_of(grant.status);
-  driver().device_of(context).shadow.settle(grant.address, bytes);
-  driver().memory.add({.start = grant.address,
-                       .bytes = bytes,
-                       .kind = Kind::device,
-                       .origin = Origin::variable,
-                       .context = context,
-                       .device = context->device});
   const auto added = driver().memory.find(grant.address);
   placed = {grant.address, added ? added->buffer_id : 0};
   return CUDA_SUCCESS;

@@ -26,10 +26,9 @@ CUDA_MEMCPY2D rectangle(void* to, std::size_t to_pitch, const void* from, std::s
   return copy;
 }
 
-// Linear memory only: the small runtime has no arrays.
-bool box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
-  if (from.srcArray != nullptr || from.dstArray != nullptr) return false;
-  copy = {};
+// What both forms of a copy between boxes of linear memory say alike.
+template <class From, class Copy>
+void name_linear(const From& from, Copy& copy) {
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
   copy.srcDevice = device_pointer(from.srcPtr.ptr);
   copy.srcPitch = from.srcPtr.pitch;
@@ -46,6 +45,13 @@ bool box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
   copy.WidthInBytes = from.extent.width;
   copy.Height = from.extent.height;
   copy.Depth = from.extent.depth;
+}
+
+// Linear memory only: the small runtime has no arrays.
+bool box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
+  if (from.srcArray != nullptr || from.dstArray != nullptr) return false;
+  copy = {};
+  name_linear(from, copy);
   return true;
 }
 
@@ -58,22 +64,7 @@ cudaError_t box(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER& copy) {
     const CUresult result = the_driver().cuDevicePrimaryCtxRetain(context, device);
     if (result != CUDA_SUCCESS) return error_of(result);
   }
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  copy.srcDevice = device_pointer(from.srcPtr.ptr);
-  copy.srcPitch = from.srcPtr.pitch;
-  copy.srcHeight = from.srcPtr.ysize;
-  copy.srcXInBytes = from.srcPos.x;
-  copy.srcY = from.srcPos.y;
-  copy.srcZ = from.srcPos.z;
-  copy.dstDevice = device_pointer(from.dstPtr.ptr);
-  copy.dstPitch = from.dstPtr.pitch;
-  copy.dstHeight = from.dstPtr.ysize;
-  copy.dstXInBytes = from.dstPos.x;
-  copy.dstY = from.dstPos.y;
-  copy.dstZ = from.dstPos.z;
-  copy.WidthInBytes = from.extent.width;
-  copy.Height = from.extent.height;
-  copy.Depth = from.extent.depth;
+  name_linear(from, copy);
   return cudaSuccess;
 }
 
