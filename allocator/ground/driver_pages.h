@@ -11,10 +11,10 @@
 
 namespace vramscope {
 
-// Seen on every GPU since Pascal: free memory changes in steps of 2 MiB, allocations from 1 MiB on
-// have pages of their own, smaller ones share some; pools and graphs take pages for all they hold.
+// Seen on every GPU since Pascal: free memory changes in steps of 2 MiB, allocations above 1 MiB
+// have pages of their own, others share some; pools and graphs take pages for all they hold.
 inline constexpr std::uint64_t kDriverPage = std::uint64_t{2} << 20;
-inline constexpr std::uint64_t kOwnPagesFrom = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMostInSharedPages = std::uint64_t{1} << 20;
 
 // What whole pages hold more than `bytes`; any number below 2^63.
 [[nodiscard]] constexpr std::uint64_t rest_of_pages(std::uint64_t bytes) {
@@ -29,7 +29,7 @@ enum class Pages : std::uint8_t { unknown, own, shared };
   switch (kind) {
     case Kind::device:
     case Kind::array:
-      return bytes < kOwnPagesFrom ? Pages::shared : Pages::own;
+      return bytes <= kMostInSharedPages ? Pages::shared : Pages::own;
     case Kind::stream_ordered:
     case Kind::graph:
       return Pages::shared;

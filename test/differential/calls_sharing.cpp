@@ -102,10 +102,10 @@ bool has_lost_its_bytes(const Memory& memory) {
 
 // On the simulated device memory that has pages of its own keeps its bytes for whoever opened it.
 void note_end_of_shared(const Memory& memory, bool kept_back) {
-  constexpr std::uint64_t kOwnPagesFrom = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kMostInSharedPages = std::uint64_t{1} << 20;
   Shelf& shelf = shelves[memory.shelf];
   if (memory.kind != MemoryKind::device || shelf.number != memory.handle) return;
-  if (memory.bytes < kOwnPagesFrom) shelf.ended = memory.handle;
+  if (memory.bytes <= kMostInSharedPages) shelf.ended = memory.handle;
   if (kept_back) shelf.filled = false;
 }
 

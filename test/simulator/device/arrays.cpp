@@ -136,7 +136,7 @@ bool lay_out(const CUDA_ARRAY3D_DESCRIPTOR& d, ArrayLayout& layout) {
 std::shared_ptr<ArrayMemory> take_array_memory(CUcontext context, std::uint64_t bytes,
                                                CUresult* result) {
   reclaim_from_pools(driver().device_of(context), bytes);
-  const Grant grant = driver().device_of(context).accounts.allocate(Memory::device, bytes);
+  const Grant grant = grant_in(context, bytes);
   *result = grant.status.ok() ? CUDA_SUCCESS : result_of(grant.status);
   if (!grant.status.ok()) return nullptr;
   return std::make_shared<ArrayMemory>(context->device, grant.address, bytes);

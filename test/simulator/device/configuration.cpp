@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -75,6 +76,27 @@ bool set_lacks(Configuration& configuration, std::string_view names) {
   return !configuration.lacks.empty();
 }
 
+template <class Choice>
+struct Name {
+  std::string_view name;
+  Choice choice;
+};
+constexpr Name<Fit> kFits[] = {{"first", Fit::first}, {"best", Fit::best}};
+constexpr Name<EmptyChunks> kEmptyChunks[] = {{"given_back", EmptyChunks::given_back},
+                                              {"one_kept", EmptyChunks::one_kept},
+                                              {"kept", EmptyChunks::kept}};
+constexpr Name<ChunksOf> kChunksOf[] = {{"device", ChunksOf::device},
+                                        {"context", ChunksOf::context}};
+
+template <class Choice, std::size_t count>
+bool choose(Choice& chosen, std::string_view value, const Name<Choice> (&names)[count]) {
+  const auto same = [value](const Name<Choice>& one) { return one.name == value; };
+  const auto found = std::find_if(std::begin(names), std::end(names), same);
+  if (found == std::end(names)) return false;
+  chosen = found->choice;
+  return true;
+}
+
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMostCapacity = std::uint64_t{8} << 40;  // two of them fit into 47 bits
 constexpr std::uint64_t kMostMicroseconds = 60'000'000;
@@ -91,6 +113,9 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "slow_capture_us") return set(c.slow_capture_us, number(value), 0, kMostMicroseconds);
   if (key == "shared") return set_shared(c, value);
   if (key == "lacks") return set_lacks(c, value);
+  if (key == "small_fit") return choose(c.footprint.small_fit, value, kFits);
+  if (key == "empty_chunks") return choose(c.footprint.empty_chunks, value, kEmptyChunks);
+  if (key == "chunks_of") return choose(c.footprint.chunks_of, value, kChunksOf);
   if (key == "driver_version") return set(c.driver_version, number(value), 1000, 99999);
   return false;
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "test/simulator/device/granules.h"
+
 namespace vramscope::simulator {
 
 struct Configuration {
@@ -20,6 +22,7 @@ struct Configuration {
   std::uint64_t slow_free_us = 0;     // each free takes at least this long
   std::uint64_t delay_us = 0;         // each asynchronous operation starts this late
   std::uint64_t slow_capture_us = 0;  // a capture's begin returns so long after it began
+  Footprint footprint;                // small_fit, empty_chunks and chunks_of
   int driver_version = 13000;
   std::string shared;  // processes with the same name, or path of a file, share the capacity
   std::vector<std::string> lacks;  // exported or asked-for names that this driver does not have

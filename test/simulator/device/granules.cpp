@@ -1,48 +1,81 @@
-// First fit in two levels: granules, and 512-byte steps inside the shared ones.
+// First fit of granules; first or best fit in 512-byte steps inside the chunks.
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/device/granules.h"
 
+#include <algorithm>
 #include <cassert>
 #include <iterator>
 
 namespace vramscope::simulator {
 
-namespace {
-// Twice the capacity in addresses: holes between live allocations must not look like exhaustion.
-constexpr std::uint64_t kAddressesPerByte = 2;
-}  // namespace
-
-Granules::Granules(Address base, std::uint64_t capacity) : capacity_(capacity) {
+Granules::Granules(Address base, std::uint64_t capacity, Footprint footprint)
+    : capacity_(capacity), footprint_(footprint) {
   assert(base % kGranule == 0);
-  free_granules_[base] = round_up(capacity, kGranule) * kAddressesPerByte;
+  free_granules_[base] = addresses_for(capacity);
 }
 
-std::optional<Address> Granules::take(std::uint64_t bytes) {
-  if (bytes >= kOwnGranulesFrom) return take_granules(bytes);
+std::optional<Address> Granules::take(std::uint64_t bytes, Owner owner) {
+  if (!shares_a_granule(bytes)) return take_granules(bytes);
   const std::uint64_t rounded = round_up(bytes, kSmallAlignment);
-  for (auto& [granule, ranges] : shared_) {
-    if (auto start = first_fit(ranges, rounded)) return start;
-  }
+  if (const auto start = take_in_chunks(rounded, owner)) return start;
   const auto granule = take_granules(kGranule);
   if (!granule) return std::nullopt;
-  Ranges& ranges = shared_[*granule];
-  ranges[*granule] = kGranule;
-  return first_fit(ranges, rounded);
+  Chunk& chunk = chunks_[*granule];
+  chunk.owner = owner;
+  chunk.free[*granule] = kGranule;
+  return first_fit(chunk.free, rounded);
+}
+
+// In the lowest hole that is large enough, or in the lowest of the smallest ones.
+std::optional<Address> Granules::take_in_chunks(std::uint64_t bytes, Owner owner) {
+  Chunk* chosen = nullptr;
+  Ranges::iterator hole;
+  for (auto& [granule, chunk] : chunks_) {
+    if (chunk.owner != owner) continue;
+    for (auto range = chunk.free.begin(); range != chunk.free.end(); ++range) {
+      const bool is_better = chosen == nullptr || range->second < hole->second;
+      if (range->second < bytes || !is_better) continue;
+      chosen = &chunk;
+      hole = range;
+      if (footprint_.small_fit == Fit::first) return cut(chunk.free, hole, bytes);
+    }
+  }
+  if (chosen == nullptr) return std::nullopt;
+  return cut(chosen->free, hole, bytes);
 }
 
 void Granules::give(Address start, std::uint64_t bytes) {
-  if (bytes >= kOwnGranulesFrom) {
+  if (!shares_a_granule(bytes)) {
     put_back(free_granules_, start, round_up(bytes, kGranule));
     used_ -= round_up(bytes, kGranule);
     return;
   }
-  const Address granule = start / kGranule * kGranule;
-  Ranges& ranges = shared_.at(granule);
-  put_back(ranges, start, round_up(bytes, kSmallAlignment));
-  if (ranges.begin()->second != kGranule) return;
-  shared_.erase(granule);
-  put_back(free_granules_, granule, kGranule);
+  const auto chunk = chunks_.find(start / kGranule * kGranule);
+  assert(chunk != chunks_.end());
+  put_back(chunk->second.free, start, round_up(bytes, kSmallAlignment));
+  if (chunk->second.is_empty() && !is_kept(chunk->second)) give_back(chunk);
+}
+
+// `empty` has just become so.
+bool Granules::is_kept(const Chunk& empty) const {
+  if (footprint_.empty_chunks == EmptyChunks::kept) return true;
+  if (footprint_.empty_chunks == EmptyChunks::given_back) return false;
+  return std::none_of(chunks_.begin(), chunks_.end(), [&](const auto& other) {
+    return &other.second != &empty && other.second.owner == empty.owner && other.second.is_empty();
+  });
+}
+
+void Granules::end(Owner owner) {
+  for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {
+    const bool goes = chunk->second.owner == owner && chunk->second.is_empty();
+    chunk = goes ? give_back(chunk) : std::next(chunk);
+  }
+}
+
+Granules::Chunks::iterator Granules::give_back(Chunks::iterator chunk) {
+  put_back(free_granules_, chunk->first, kGranule);
   used_ -= kGranule;
+  return chunks_.erase(chunk);
 }
 
 std::optional<Address> Granules::take_granules(std::uint64_t bytes) {
@@ -56,13 +89,16 @@ std::optional<Address> Granules::take_granules(std::uint64_t bytes) {
 
 std::optional<Address> Granules::first_fit(Ranges& ranges, std::uint64_t bytes) {
   for (auto range = ranges.begin(); range != ranges.end(); ++range) {
-    const auto [start, size] = *range;
-    if (size < bytes) continue;
-    ranges.erase(range);
-    if (size > bytes) ranges[start + bytes] = size - bytes;
-    return start;
+    if (range->second >= bytes) return cut(ranges, range, bytes);
   }
   return std::nullopt;
+}
+
+Address Granules::cut(Ranges& ranges, Ranges::iterator range, std::uint64_t bytes) {
+  const auto [start, size] = *range;
+  ranges.erase(range);
+  if (size > bytes) ranges[start + bytes] = size - bytes;
+  return start;
 }
 
 void Granules::put_back(Ranges& ranges, Address start, std::uint64_t bytes) {

@@ -1,7 +1,8 @@
-// Where a driver puts allocations: whole 2 MiB granules for large ones, shared ones for small.
+// Where a driver puts allocations: whole 2 MiB granules for large ones, chunks of 2 MiB for small.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,8 +12,13 @@
 namespace vramscope::simulator {
 
 inline constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;  // page size of device memory
-inline constexpr std::uint64_t kOwnGranulesFrom = std::uint64_t{1} << 20;  // smaller ones share
-inline constexpr std::uint64_t kSmallAlignment = 512;                      // seen since Kepler
+inline constexpr std::uint64_t kSmallAlignment = 512;              // seen since Kepler
+
+// Up to 1 MiB allocations are packed into chunks of one granule, and none lies in two; above, each
+// has granules of its own. What 256 equal allocations of twelve sizes took from the free figure of
+// a driver 5xx (JustVugg/colibri, c/qwen38_tier.c) is this without remainder.
+inline constexpr std::uint64_t kMostInAChunk = std::uint64_t{1} << 20;
+constexpr bool shares_a_granule(std::uint64_t bytes) { return bytes <= kMostInAChunk; }
 
 inline constexpr std::uint64_t kHostPage = 4096;
 
@@ -23,17 +29,48 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
   return (bytes + step - 1) / step * step;
 }
 
+// Where a small allocation goes, of several holes that are large enough.
+enum class Fit : std::uint8_t { first, best };
+// What becomes of a chunk without allocations: it goes back to the device, or stays for the next
+// small ones, one at a time or all of them.
+enum class EmptyChunks : std::uint8_t { given_back, one_kept, kept };
+// Who has chunks of his own.
+enum class ChunksOf : std::uint8_t { device, context };
+
+// What nobody has said of real drivers (OPEN.md), so that tests try each.
+struct Footprint {
+  Fit small_fit = Fit::first;
+  EmptyChunks empty_chunks = EmptyChunks::given_back;
+  ChunksOf chunks_of = ChunksOf::device;
+  friend bool operator==(const Footprint&, const Footprint&) = default;
+};
+
+// How many addresses a device of so many bytes has, a multiple of 2 MiB: small ones enough that
+// holes between live allocations never look like exhaustion (first fit needs log2(largest /
+// smallest allocation) times what lives: J. M. Robson, 1977), large ones two for each byte.
+constexpr std::uint64_t addresses_for(std::uint64_t capacity) {
+  constexpr std::uint64_t kMany = std::uint64_t{64} << 30;
+  const std::uint64_t whole = round_up(capacity, kGranule);
+  return std::max(2 * whole, std::min(16 * whole, kMany));
+}
+
+inline constexpr std::uint64_t kDeviceItself = 0;  // as the owner of chunks
+
 // First fit over an address range that may grow without end; freed addresses come back.
 // Threads: one at a time; the owner locks.
 class Granules {
  public:
+  using Owner = std::uint64_t;  // kDeviceItself, or a context that has chunks of its own
+
   // At most `capacity` bytes, in whole granules, live at `base` and above.
-  Granules(Address base, std::uint64_t capacity);
+  Granules(Address base, std::uint64_t capacity, Footprint footprint = {});
 
   // The start of `bytes` > 0 bytes, or nothing when not enough granules are free.
-  [[nodiscard]] std::optional<Address> take(std::uint64_t bytes);
+  [[nodiscard]] std::optional<Address> take(std::uint64_t bytes, Owner owner = kDeviceItself);
   // `bytes` must be what was asked for when `start` was taken.
   void give(Address start, std::uint64_t bytes);
+  // Gives the empty chunks back that were kept for an owner that ends.
+  void end(Owner owner);
 
   [[nodiscard]] std::uint64_t used_bytes() const { return used_; }
 
@@ -42,12 +79,27 @@ class Granules {
   static void put_back(Ranges& ranges, Address start, std::uint64_t bytes);
 
  private:
-  std::optional<Address> take_granules(std::uint64_t bytes);
+  struct Chunk {
+    Owner owner = kDeviceItself;
+    Ranges free;
+    [[nodiscard]] bool is_empty() const {
+      return !free.empty() && free.begin()->second == kGranule;
+    }
+  };
+  using Chunks = std::map<Address, Chunk>;
 
-  std::uint64_t capacity_;
+  std::optional<Address> take_granules(std::uint64_t bytes);
+  std::optional<Address> take_in_chunks(std::uint64_t bytes, Owner owner);
+  // The first `bytes` of a range.
+  static Address cut(Ranges& ranges, Ranges::iterator range, std::uint64_t bytes);
+  [[nodiscard]] bool is_kept(const Chunk& empty) const;
+  Chunks::iterator give_back(Chunks::iterator chunk);
+
+  const std::uint64_t capacity_;
+  const Footprint footprint_;
   std::uint64_t used_ = 0;
   Ranges free_granules_;
-  std::map<Address, Ranges> shared_;  // granules with small allocations -> their free ranges
+  Chunks chunks_;
 };
 
 }  // namespace vramscope::simulator

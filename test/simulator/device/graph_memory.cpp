@@ -39,7 +39,7 @@ std::optional<Address> GraphMemory::take_address(std::uint64_t bytes) {
     // Nodes take addresses alone: those of several graphs may add up to more than the device has.
     const std::uint64_t several = std::max(capacity_, std::min(4 * capacity_, kManyAddresses));
     const std::uint64_t room = round_up(several, kGranule);
-    auto made = std::make_unique<ShadowMemory>(2 * room);  // Granules: two addresses for each byte
+    auto made = std::make_unique<ShadowMemory>(addresses_for(room));
     if (!made->ok()) return std::nullopt;
     addresses_ = std::make_unique<Granules>(made->base(), room);
     shadow_ = made.release();

@@ -88,7 +88,7 @@ void ShadowMemory::discard(Address start, std::uint64_t bytes) {
 
 void ShadowMemory::settle(Address start, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (moved_.empty() || bytes < kOwnGranulesFrom) return;
+  if (moved_.empty() || shares_a_granule(bytes)) return;
   for (std::uint64_t at = 0; at < bytes; at += kGranule) {
     if (offset_of(start + at) == offset_of(start) + at) continue;
     move_to_new_pages(start, round_up(bytes, kGranule));
@@ -145,7 +145,7 @@ bool ShadowMemory::is_left_to_importers(Address start, std::uint64_t bytes) {
   if (exported == exports_.end()) return false;
   const bool idle = exported->second->end();
   exports_.erase(exported);
-  if (idle || bytes < kOwnGranulesFrom) return false;
+  if (idle || shares_a_granule(bytes)) return false;
   move_to_new_pages(start, round_up(bytes, kGranule));
   return true;
 }

@@ -14,10 +14,10 @@ constexpr Status kInvalid{Result::invalid, kInvalidValue};
 
 SimulatedDevice::SimulatedDevice(DeviceModel model)
     : model_(model),
-      granules_(model.device_base, model.capacity),
+      granules_(model.device_base, model.capacity, model.footprint),
       next_device_(model.device_base) {}
 
-Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes) noexcept {
+Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes, Granules::Owner owner) noexcept {
   const std::lock_guard lock(mutex_);
   const Status before = health();
   ++counters_.calls;
@@ -25,12 +25,19 @@ Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes) noexcept {
   if (!before.ok()) return refuse(before);
   if (bytes == 0) return refuse(kInvalid);
   if (fault) return refuse(kNoRoom);
-  const auto address = place_beside_neighbours(kind, bytes);
+  const auto address = place_beside_neighbours(kind, bytes, owner);
   if (!address) return refuse(kNoRoom);
   live_[*address] = {bytes, kind};
   counters_.live_bytes += bytes;
   ++counters_.live_count;
   return {.status = {}, .address = *address};
+}
+
+void SimulatedDevice::end_owner(Granules::Owner owner) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t before = used();
+  granules_.end(owner);
+  if (model_.neighbours != nullptr && used() != before) model_.neighbours->tell(used());
 }
 
 Status SimulatedDevice::count_call() noexcept {
@@ -134,8 +141,9 @@ std::uint64_t SimulatedDevice::used() const noexcept {
   return kept_ + (model_.reuse_addresses ? granules_.used_bytes() : counters_.live_bytes);
 }
 
-std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes) {
-  if (model_.reuse_addresses && kind == Memory::device) return granules_.take(bytes);
+std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes,
+                                              Granules::Owner owner) {
+  if (model_.reuse_addresses && kind == Memory::device) return granules_.take(bytes, owner);
   if (bytes > model_.capacity - used()) return std::nullopt;
   Address& next = kind == Memory::device ? next_device_ : next_pinned_;
   const Address start = next;
@@ -145,9 +153,10 @@ std::optional<Address> SimulatedDevice::place(Memory kind, std::size_t bytes) {
 
 // Says first what it takes and then looks: of two processes that want the last bytes at the same
 // time both may be refused, but never both served.
-std::optional<Address> SimulatedDevice::place_beside_neighbours(Memory kind, std::size_t bytes) {
+std::optional<Address> SimulatedDevice::place_beside_neighbours(Memory kind, std::size_t bytes,
+                                                                Granules::Owner owner) {
   const std::uint64_t before = used();
-  const auto address = place(kind, bytes);
+  const auto address = place(kind, bytes, owner);
   if (!address || used() == before) return address;
   if (model_.neighbours != nullptr) model_.neighbours->tell(used());
   const std::uint64_t others = model_.neighbours == nullptr ? 0 : model_.neighbours->used_bytes();

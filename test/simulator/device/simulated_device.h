@@ -37,9 +37,10 @@ struct DeviceModel {
   std::uint64_t capacity = std::uint64_t{16} << 30;
   // False: the golden backend rule. Bump pointers in 2 MiB steps, one account of exact bytes for
   // device and pinned memory together.
-  // True: as drivers do. Freed addresses come back, small allocations share 2 MiB granules, the
+  // True: as drivers do. Freed addresses come back, small allocations share chunks of 2 MiB, the
   // account is in granules, and pinned memory is somebody else's.
   bool reuse_addresses = false;
+  Footprint footprint = {};           // where addresses are reused
   Address device_base = kDeviceBase;  // where device addresses begin; a multiple of 2 MiB
   Neighbours* neighbours = nullptr;   // who take from the same capacity; null: nobody
 };
@@ -64,7 +65,11 @@ class SimulatedDevice {
   explicit SimulatedDevice(DeviceModel model = {});
 
   // Status codes: 2 for no room or a fault that was asked for, 1 for zero bytes, the sticky code.
-  [[nodiscard]] Grant allocate(Memory kind, std::size_t bytes) noexcept;
+  // `owner`: whose chunks a small allocation may lie in, where each context has its own.
+  [[nodiscard]] Grant allocate(Memory kind, std::size_t bytes,
+                               Granules::Owner owner = kDeviceItself) noexcept;
+  // The owner has ended, and nothing of its memory is live.
+  void end_owner(Granules::Owner owner) noexcept;
   // A call that is served without the device: counted, and faults hit it.
   [[nodiscard]] Status count_call() noexcept;
   // `address` must be the start of a live allocation, else Result::invalid with code 1.
@@ -101,8 +106,9 @@ class SimulatedDevice {
   Grant refuse(Status status) noexcept;
   bool fault_is_due() noexcept;
   std::uint64_t used() const noexcept;
-  std::optional<Address> place(Memory kind, std::size_t bytes);
-  std::optional<Address> place_beside_neighbours(Memory kind, std::size_t bytes);
+  std::optional<Address> place(Memory kind, std::size_t bytes, Granules::Owner owner);
+  std::optional<Address> place_beside_neighbours(Memory kind, std::size_t bytes,
+                                                 Granules::Owner owner);
   void take_back(Memory kind, Address address, std::size_t bytes);
 
   const DeviceModel model_;

@@ -84,6 +84,8 @@ void end(CUcontext context) {
     driver().give_back(allocation);
   }
   driver().device_of(context).accounts.keep_less(context->kept.exchange(0));
+  const Granules::Owner owner = owner_of_chunks(context);
+  if (owner != kDeviceItself) driver().device_of(context).accounts.end_owner(owner);
 }
 
 // What a call in a context that another thread destroys does is undefined, crashes have been seen

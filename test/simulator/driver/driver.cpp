@@ -49,11 +49,10 @@ Neighbours* neighbours_on(int ordinal, const Configuration& configuration) {
 DeviceModel model_of(int ordinal, const Configuration& configuration, const ShadowMemory& shadow) {
   return {.capacity = configuration.capacity,
           .reuse_addresses = true,
+          .footprint = configuration.footprint,
           .device_base = shadow.base(),
           .neighbours = neighbours_on(ordinal, configuration)};
 }
-
-std::uint64_t addresses_for(std::uint64_t capacity) { return round_up(capacity, kGranule) * 2; }
 
 CUresult start() {
   auto made = std::make_unique<Driver>(configuration());
@@ -137,6 +136,16 @@ void Driver::wait_for_all_work() {
     }
   }
   for (const Point& tail : tails) tail.wait();
+}
+
+Grant grant_in(CUcontext context, std::uint64_t bytes) {
+  return driver().device_of(context).accounts.allocate(Memory::device, bytes,
+                                                       owner_of_chunks(context));
+}
+
+Granules::Owner owner_of_chunks(CUcontext context) {
+  const bool has_own = driver().configuration.footprint.chunks_of == ChunksOf::context;
+  return has_own ? context->id + 1 : kDeviceItself;
 }
 
 const Configuration& configuration() {

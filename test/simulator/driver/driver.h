@@ -83,6 +83,10 @@ struct Driver {
 // The driver keeps so many bytes for the context, until it ends or needs less. False: no room.
 [[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);
 void keep_less_for(CUcontext context, std::uint64_t bytes);
+// Whose chunks its small allocations lie in.
+[[nodiscard]] Granules::Owner owner_of_chunks(CUcontext context);
+// Memory of the context's device, for this context.
+[[nodiscard]] Grant grant_in(CUcontext context, std::uint64_t bytes);
 
 // life: a driver that runs, whatever sticky error it has.
 enum class Needs : std::uint8_t { nothing, life, driver, context };

@@ -117,7 +117,7 @@ void end_import(Address start) {
   const Import& import = node.mapped();
   windows().remove(import.window->base());
   const bool bytes_are_nobodys = import.slot->close();
-  if (!bytes_are_nobodys || import.bytes < kOwnGranulesFrom) return;  // small ones have neighbours
+  if (!bytes_are_nobodys || shares_a_granule(import.bytes)) return;  // small ones have neighbours
   import.window->erase_bytes(import.window->base(), import.window->bytes());
 }
 

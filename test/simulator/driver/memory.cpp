@@ -70,7 +70,7 @@ unsigned narrow(std::size_t bytes) {
 }  // namespace
 
 Grant Driver::take_device_memory(CUcontext context, std::uint64_t bytes, Origin origin) {
-  const Grant grant = device_of(context).accounts.allocate(Memory::device, bytes);
+  const Grant grant = grant_in(context, bytes);
   if (!grant.status.ok()) return grant;
   device_of(context).shadow.settle(grant.address, bytes);
   memory.add({.start = grant.address,

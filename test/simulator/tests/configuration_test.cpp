@@ -10,7 +10,7 @@ namespace {
 TEST(Configuration, ReadsEveryKey) {
   const Parsed parsed = parse_configuration(
       "capacity=512MiB,devices=2,fail_alloc=3,sticky=4:700,slow_free_us=5,delay_us=6,"
-      "slow_capture_us=7,"
+      "slow_capture_us=7,small_fit=best,empty_chunks=one_kept,chunks_of=context,"
       "driver_version=11080,shared=lab,lacks=cuMemAllocAsync+cuInit");
 
   EXPECT_TRUE(parsed.complaints.empty());
@@ -22,6 +22,8 @@ TEST(Configuration, ReadsEveryKey) {
   EXPECT_EQ(parsed.configuration.slow_free_us, 5u);
   EXPECT_EQ(parsed.configuration.delay_us, 6u);
   EXPECT_EQ(parsed.configuration.slow_capture_us, 7u);
+  EXPECT_EQ(parsed.configuration.footprint,
+            (Footprint{Fit::best, EmptyChunks::one_kept, ChunksOf::context}));
   EXPECT_EQ(parsed.configuration.driver_version, 11080);
   EXPECT_EQ(parsed.configuration.shared, "lab");
   EXPECT_EQ(parsed.configuration.lacks, (std::vector<std::string>{"cuMemAllocAsync", "cuInit"}));
@@ -38,9 +40,10 @@ TEST(Configuration, KeepsDefaultsForEmptyText) {
 TEST(Configuration, ComplainsOncePerBadEntryAndGoesOn) {
   const Parsed parsed = parse_configuration(
       "capacity=-1,devices=0,nonsense,sticky=5,fail_alloc=2,delay_us=9x,lacks=cuInit+ls,"
-      "capacity=99999999999999999999,capacity=20000000TiB,shared=");
+      "capacity=99999999999999999999,capacity=20000000TiB,shared=,"
+      "small_fit=worst,empty_chunks=,chunks_of=thread");
 
-  EXPECT_EQ(parsed.complaints.size(), 9u);
+  EXPECT_EQ(parsed.complaints.size(), 12u);
   EXPECT_EQ(parsed.configuration.fail_alloc, 2u);
   EXPECT_EQ(parsed.configuration.capacity, std::uint64_t{16} << 30);
 }

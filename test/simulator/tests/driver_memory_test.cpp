@@ -34,7 +34,7 @@ TEST_F(DriverMemory, RefusesInteriorDoubleAndForeignFrees) {
 TEST_F(DriverMemory, PlacesLargeAllocationsOnTheirOwnGranules) {
   const CUdeviceptr small = allocate(1);
   const CUdeviceptr next = allocate(1);
-  const CUdeviceptr large = allocate(kMiB);
+  const CUdeviceptr large = allocate(kMiB + 1);
 
   EXPECT_EQ(small % 512, 0u);
   EXPECT_EQ(next, small + 512);

@@ -120,7 +120,7 @@ TEST(DriverLayout, SharesGranulesBetweenSmallAllocations) {
 
   const Address first = device.allocate(Memory::device, 1).address;
   const Address second = device.allocate(Memory::device, 513).address;
-  const Address large = device.allocate(Memory::device, kMiB).address;
+  const Address large = device.allocate(Memory::device, kMiB + 1).address;
 
   EXPECT_EQ(second, first + 512);
   EXPECT_EQ(large % kGranule, 0u);
