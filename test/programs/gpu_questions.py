@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import gpu_memory_questions  # noqa: E402, F401
+import gpu_page_questions  # noqa: E402, F401
 import gpu_work_questions  # noqa: E402, F401
 from gpu_driver import KIB, MIB, Driver  # noqa: E402
 from gpu_question import QUESTIONS, codes, in_order, question  # noqa: E402
