@@ -108,6 +108,7 @@ SharedUse::Table* SharedUse::map(const std::string& path) {
   void* start = MAP_FAILED;
   if (fits && ftruncate(file, sizeof(Table)) == 0) {
     start = mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    identity_ = (facts.st_dev * 31 + facts.st_ino) * 0x9E3779B97F4A7C15 >> 16 | 1;
   }
   close(file);
   if (start == MAP_FAILED) return nullptr;
@@ -116,6 +117,17 @@ SharedUse::Table* SharedUse::map(const std::string& path) {
   if (table->mark.compare_exchange_strong(mark, kTableMark) || mark == kTableMark) return table;
   munmap(start, sizeof(Table));
   return nullptr;
+}
+
+std::array<unsigned char, 16> uuid_of(const SharedUse* use, int device) {
+  std::array<unsigned char, 16> uuid{};
+  std::memcpy(uuid.data(), "vramscope-sim", 13);
+  const std::uint64_t identity = use != nullptr ? use->identity() : 0;
+  for (unsigned byte = 0; identity != 0 && byte < 6; ++byte) {
+    uuid[9 + byte] = static_cast<unsigned char>(identity >> 8 * byte);
+  }
+  uuid[15] = static_cast<unsigned char>(device);
+  return uuid;
 }
 
 // A row of somebody dead may hold bytes for a moment: others then see less than there is, not more.

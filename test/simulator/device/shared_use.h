@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,8 @@ class SharedUse {
 
   // False without a row in such a file; every other call is then forbidden.
   [[nodiscard]] bool ok() const { return mine_ != nullptr; }
+  // The same in all processes of one file, and another for other files; never 0.
+  [[nodiscard]] std::uint64_t identity() const { return identity_; }
   void tell(int device, std::uint64_t bytes) { mine_->bytes[device].store(bytes); }
   [[nodiscard]] std::uint64_t used_by_others(int device) const;
   // Each of them: visit(process, bytes).
@@ -45,12 +48,17 @@ class SharedUse {
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-  static Table* map(const std::string& path);
+  Table* map(const std::string& path);
   [[nodiscard]] Row* claim(std::uint64_t process);
 
+  std::uint64_t identity_ = 0;
   Table* table_ = nullptr;
   Row* mine_ = nullptr;
 };
+
+// A row of plain text and numbers: recognisable in reports, different for each device, and for each
+// set of processes that share one. `use`: null where the device is this process's own.
+[[nodiscard]] std::array<unsigned char, 16> uuid_of(const SharedUse* use, int device);
 
 // One device of the table, as its accounts see it.
 class SharedDevice : public Neighbours {

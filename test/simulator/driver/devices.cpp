@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "test/simulator/device/shared_use.h"
 #include "test/simulator/driver/driver.h"
 
 namespace vramscope::simulator {
@@ -70,14 +71,6 @@ constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
 };
 
-// A row of plain text and two numbers: recognisable in reports, different for each device.
-CUuuid uuid_of(CUdevice ordinal) {
-  CUuuid uuid = {};
-  std::memcpy(uuid.bytes, "vramscope-sim", 13);
-  uuid.bytes[15] = static_cast<char>(ordinal);
-  return uuid;
-}
-
 }  // namespace
 
 namespace body {
@@ -105,7 +98,8 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  *uuid = uuid_of(device);
+  const auto bytes = uuid_of(shared_use(), device);
+  std::memcpy(uuid->bytes, bytes.data(), bytes.size());
   return CUDA_SUCCESS;
 }
 

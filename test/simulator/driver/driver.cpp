@@ -36,14 +36,24 @@ Configuration read_configuration() {
   return parsed.configuration;
 }
 
-// Null when the devices are this process's own. Never destroyed.
-Neighbours* neighbours_on(int ordinal, const Configuration& configuration) {
-  if (configuration.shared.empty()) return nullptr;
-  static SharedUse& use = *new SharedUse(configuration.shared);
-  if (use.ok()) return new SharedDevice(use, ordinal);
+SharedUse* join(const std::string& name) {
+  if (name.empty()) return nullptr;
+  auto use = std::make_unique<SharedUse>(name);
+  if (use->ok()) return use.release();
   std::fprintf(stderr, "vramscope: simulated device: cannot share '%s'; used alone\n",
-               configuration.shared.c_str());
+               name.c_str());
   return nullptr;
+}
+
+// Null when the devices are this process's own. Never destroyed.
+SharedUse* the_use() {
+  static SharedUse* const use = join(configuration().shared);
+  return use;
+}
+
+Neighbours* neighbours_on(int ordinal) {
+  SharedUse* const use = the_use();
+  return use != nullptr ? new SharedDevice(*use, ordinal) : nullptr;
 }
 
 DeviceModel model_of(int ordinal, const Configuration& configuration, const ShadowMemory& shadow) {
@@ -51,7 +61,7 @@ DeviceModel model_of(int ordinal, const Configuration& configuration, const Shad
           .reuse_addresses = true,
           .footprint = configuration.footprint,
           .device_base = shadow.base(),
-          .neighbours = neighbours_on(ordinal, configuration)};
+          .neighbours = neighbours_on(ordinal)};
 }
 
 CUresult start() {
@@ -93,6 +103,8 @@ Device::Device(int ordinal, const Configuration& configuration)
     accounts.set_sticky_after(configuration.sticky_after, configuration.sticky_code);
   }
 }
+
+const SharedUse* shared_use() { return the_use(); }
 
 Driver::Driver(const Configuration& settings) : configuration(settings) {
   for (int ordinal = 0; ordinal < settings.devices; ++ordinal) {

@@ -38,6 +38,8 @@ struct CUctx_st {
 
 namespace vramscope::simulator {
 
+class SharedUse;
+
 struct Device {
   Device(int ordinal, const Configuration& configuration);
 
@@ -94,6 +96,8 @@ enum class Flavour : std::uint8_t { legacy, per_thread };
 
 const Configuration& configuration();  // read once, from VRAMSCOPE_SIM
 Driver& driver();                      // only after a successful cuInit
+// Who else uses the devices; null when they are this process's own. Only after cuInit, too.
+const SharedUse* shared_use();
 
 // What stops a call before it looks at its arguments: not initialised, forked, shut down, a
 // sticky error, no context.

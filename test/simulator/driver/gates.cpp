@@ -88,6 +88,12 @@ extern "C" [[gnu::visibility("default")]] std::uint64_t vramscope_simulated_laun
   return admit(Needs::driver) == CUDA_ERROR_NOT_INITIALIZED ? 0 : driver().launches.load();
 }
 
+// Other processes use this process's devices (VRAMSCOPE_SIM=shared=...).
+extern "C" [[gnu::visibility("default")]] bool vramscope_simulated_shared() {
+  using namespace vramscope::simulator;
+  return admit(Needs::driver) != CUDA_ERROR_NOT_INITIALIZED && shared_use() != nullptr;
+}
+
 // Tells `watcher` of memory that comes and goes from now on. For the pretended CUPTI.
 extern "C" [[gnu::visibility("default")]] void vramscope_simulated_watch(
     vramscope::simulator::Watcher watcher) {

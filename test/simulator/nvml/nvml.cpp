@@ -109,10 +109,19 @@ EXPORTED int nvmlDeviceGetName(Device device, char* text, unsigned int size) {
   return kSuccess;
 }
 
-// What the simulated driver's cuDeviceGetUuid gives: "vramscope-sim", zeroes, the ordinal.
+// As the simulated driver's.
 EXPORTED int nvmlDeviceGetUUID(Device device, char* text, unsigned int size) {
   if (!is_device(device)) return kInvalidArgument;
-  std::snprintf(text, size, "GPU-7672616d-7363-6f70-652d-73696d0000%02x", ordinal(device));
+  std::string all = "GPU-";
+  int place = 0;
+  for (const unsigned char byte : uuid_of(use.get(), ordinal(device))) {
+    if (place == 4 || place == 6 || place == 8 || place == 10) all += '-';
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    all += digits;
+    ++place;
+  }
+  std::snprintf(text, size, "%s", all.c_str());
   return kSuccess;
 }
 

@@ -120,6 +120,34 @@ TEST_F(SharedUse, GivesTheBytesOfAnotherProgramBack) {
   EXPECT_EQ(result_of_process(both.second), 0);
 }
 
+CUuuid uuid_of_device() {
+  CUuuid uuid = {};
+  CALL(cuDeviceGetUuid)(&uuid, 0);
+  return uuid;
+}
+
+// By its UUID processes know that they use one device (Vramscope tells siblings so).
+TEST_F(SharedUse, GivesADeviceItsOwnUuid) {
+  const TwoProcesses both(
+      settings().c_str(),
+      [](const Peer& other) {
+        other.send(uuid_of_device());
+        other.await();
+        return 0;
+      },
+      [](const Peer& other) {
+        const CUuuid mine = uuid_of_device();
+        const auto theirs = other.receive<CUuuid>();
+        REQUIRE(std::memcmp(&mine, &theirs, sizeof mine) == 0);
+        REQUIRE(std::memcmp(mine.bytes, "vramscope-sim", 13) !=
+                0);  // of a device that is not shared
+        other.signal();
+        return 0;
+      });
+
+  both.expect_success();
+}
+
 TEST_F(SharedUse, LeavesFilesOfOthersAlone) {
   const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(write(file, "mine", 4), 4);
