@@ -56,6 +56,10 @@ DeviceFacts ask_device(std::uint16_t device) {
 
 bool is_simulated_device() noexcept { return real().vramscope_simulated_launches != nullptr; }
 
+bool is_simulated_for_one_process() noexcept {
+  return is_simulated_device() && !real().vramscope_simulated_shared();
+}
+
 std::uint64_t simulated_launches() noexcept {
   return is_simulated_device() ? real().vramscope_simulated_launches() : 0;
 }

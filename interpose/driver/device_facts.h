@@ -17,6 +17,8 @@ namespace vramscope {
 
 // The driver is Vramscope's own simulated device.
 [[nodiscard]] bool is_simulated_device() noexcept;
+// It is, and other processes that seem to use the same device have one of their own.
+[[nodiscard]] bool is_simulated_for_one_process() noexcept;
 // Kernels that the simulated device accepted; 0 on a real one. Not a call of CUDA: any thread.
 [[nodiscard]] std::uint64_t simulated_launches() noexcept;
 

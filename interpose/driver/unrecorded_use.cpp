@@ -17,6 +17,8 @@ std::uint64_t positive(std::int64_t bytes) {
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
+constexpr int kMostTries = 4;  // to measure while no other process makes a context
+
 std::int64_t difference(std::uint64_t before, std::uint64_t after) {
   return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
 }
@@ -72,8 +74,52 @@ UnrecordedUse::Part* UnrecordedUse::part_of(CUcontext context, std::uint16_t dev
 
 void UnrecordedUse::made_context(CUcontext context, std::uint16_t device, std::uint64_t before,
                                  std::uint64_t after) noexcept {
+  {
+    const SystemLock lock(mutex_);
+    if (Part* part = part_of(context, device)) {
+      part->context_bytes += difference(before, after);
+      part->is_measured = true;
+    }
+  }
+  bound_contexts(device);
+}
+
+// Each try gives a bound: those that were counted have their context, and others may have more.
+void UnrecordedUse::made_first_context(CUcontext context, std::uint16_t device,
+                                       std::uint64_t before) noexcept {
+  announce(device, before);
+  std::optional<std::uint64_t> taken;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const unsigned contexts = siblings_.made_since(device);
+    const auto after = measure(device);
+    if (!after) break;
+    const std::uint64_t came = *after - std::min(before, *after);
+    const std::uint64_t each = (came + contexts - 1) / contexts;
+    taken = std::min(taken.value_or(each), each);
+    if (siblings_.made_since(device) == contexts) break;
+  }
+  if (!taken) return;
+  siblings_.tell(device, *taken);
+  made_context(context, device, 0, *taken);
+}
+
+void UnrecordedUse::announce(std::uint16_t device, std::uint64_t before) noexcept {
+  if (is_simulated_for_one_process()) return;  // another process's device has the same name
+  try {
+    siblings_.announce(device, uuid_of(device), before);
+  } catch (...) {  // no memory for a name: then it seems to be alone
+  }
+}
+
+void UnrecordedUse::bound_contexts(std::uint16_t device) {
+  const std::optional<std::uint64_t> least = siblings_.least_taken(device);
+  if (!least) return;
   const SystemLock lock(mutex_);
-  if (Part* part = part_of(context, device)) part->context_bytes += difference(before, after);
+  for (Part& part : parts_) {
+    if (part.device != device || !part.is_measured) continue;
+    const bool is_right = part.context_bytes > 0 && positive(part.context_bytes) <= *least;
+    if (!is_right) part.context_bytes = static_cast<std::int64_t>(*least);
+  }
 }
 
 void UnrecordedUse::changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
@@ -86,15 +132,19 @@ void UnrecordedUse::changed_code(CUcontext context, std::uint16_t device, std::u
 // There may be no context left in which the driver could be asked: what came with it goes with it.
 void UnrecordedUse::ended(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
-  std::erase_if(parts_, [&](const Part& part) VRAMSCOPE_REQUIRES(mutex_) {
-    if (part.context != context) return false;
-    std::uint64_t& outside = outside_[part.device];
-    outside -= std::min(outside, positive(part.context_bytes + part.module_bytes));
-    return true;
-  });
+  const auto of_context = [&](const Part& part) { return part.context == context; };
+  const auto ending = std::find_if(parts_.begin(), parts_.end(), of_context);
+  if (ending == parts_.end()) return;
+  const std::uint16_t device = ending->device;
+  std::uint64_t& outside = outside_[device];
+  outside -= std::min(outside, positive(ending->context_bytes + ending->module_bytes));
+  parts_.erase(ending);
+  const auto on_device = [&](const Part& part) { return part.device == device; };
+  if (std::none_of(parts_.begin(), parts_.end(), on_device)) siblings_.withdraw(device);
 }
 
 UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) {
+  bound_contexts(device);
   const SystemLock lock(mutex_);
   std::int64_t contexts = 0;
   std::int64_t modules = 0;

@@ -10,6 +10,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/ground/capability.h"
+#include "interpose/driver/sibling_contexts.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {
@@ -40,6 +41,9 @@ class UnrecordedUse {
   // What was outside before this process had a context there, if `vramscope run` knew.
   [[nodiscard]] static std::optional<std::uint64_t> used_before(CUdevice device) noexcept;
 
+  // The program made `context`, its first on the device and current now, when used_before() had
+  // told `before`. Measures it, and shares what came since among the processes that have made one.
+  void made_first_context(CUcontext context, std::uint16_t device, std::uint64_t before) noexcept;
   // The program made `context`, or loaded code into it or unloaded it; both were measured.
   void made_context(CUcontext context, std::uint16_t device, std::uint64_t before,
                     std::uint64_t after) noexcept;
@@ -51,13 +55,18 @@ class UnrecordedUse {
   struct Part {  // of one context
     CUcontext context = nullptr;
     std::uint16_t device = 0;
-    std::int64_t context_bytes = 0;
+    std::int64_t context_bytes = 0;  // at most
+    bool is_measured = false;        // it was
     std::int64_t module_bytes = 0;
   };
   [[nodiscard]] Part* part_of(CUcontext context, std::uint16_t device) VRAMSCOPE_REQUIRES(mutex_);
+  // Contexts of one device take the same: none takes more than the least that was measured.
+  void bound_contexts(std::uint16_t device);
+  void announce(std::uint16_t device, std::uint64_t before) noexcept;
 
   const CachingAllocator& allocator_;
   CudaBackend& backend_;
+  SiblingContexts siblings_;
   SystemMutex mutex_;
   std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::array<std::uint64_t, kMaxDevices> outside_ VRAMSCOPE_GUARDED_BY(mutex_){};

@@ -64,6 +64,8 @@ void load_real(void* handle) noexcept {
   fresh.vramscope_simulated_launches =
       reinterpret_cast<decltype(fresh.vramscope_simulated_launches)>(
           real_dlsym(handle, "vramscope_simulated_launches"));
+  fresh.vramscope_simulated_shared = reinterpret_cast<decltype(fresh.vramscope_simulated_shared)>(
+      real_dlsym(handle, "vramscope_simulated_shared"));
   dlerror();  // what this driver lacks is no error of the program's
   if (loading.test_and_set(std::memory_order_acq_rel)) {
     while (known_driver.load(std::memory_order_acquire) ==

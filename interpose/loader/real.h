@@ -25,7 +25,8 @@ struct Real {
 #define X(symbol) decltype(&::symbol) symbol = nullptr;
   VRAMSCOPE_USED_FUNCTIONS(X)
 #undef X
-  std::uint64_t (*vramscope_simulated_launches)() = nullptr;  // our simulated device has it
+  std::uint64_t (*vramscope_simulated_launches)() = nullptr;  // our simulated device has these
+  bool (*vramscope_simulated_shared)() = nullptr;
 };
 
 // Every pointer is null until the driver was seen; single ones stay null when it lacks them.

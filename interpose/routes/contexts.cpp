@@ -33,25 +33,36 @@ Contexts::Generation context_on(Profiler& profiler, std::uint16_t device) {
   return found;
 }
 
+struct Before {
+  std::uint64_t bytes;
+  bool is_first;
+};
+
 // What is used of the device, and not recorded, before it gets a context.
-std::optional<std::uint64_t> measure_before(Profiler& profiler, CUdevice device) {
+std::optional<Before> measure_before(Profiler& profiler, CUdevice device) {
   if (device < 0 || device >= CUdevice{kMaxDevices} || profiler.captures().any()) return {};
   const auto index = static_cast<std::uint16_t>(device);
   const Contexts::Generation other = context_on(profiler, index);
-  if (other == Contexts::unseen) return UnrecordedUse::used_before(device);
+  if (other == Contexts::unseen) {
+    const std::optional<std::uint64_t> bytes = UnrecordedUse::used_before(device);
+    return bytes ? std::optional<Before>({*bytes, true}) : std::nullopt;
+  }
   const Contexts::Use use(profiler.contexts(), other);
   const PushedContext pushed(use.context());
   if (!pushed.ok()) return {};
-  return profiler.unrecorded_use().measure(index);
+  const std::optional<std::uint64_t> bytes = profiler.unrecorded_use().measure(index);
+  return bytes ? std::optional<Before>({*bytes, false}) : std::nullopt;
 }
 
-void measure_after(Profiler& profiler, CUcontext context, CUdevice device, std::uint64_t before) {
+void measure_after(Profiler& profiler, CUcontext context, CUdevice device, Before before) {
   if (profiler.captures().any()) return;
   const PushedContext pushed(context);
   if (!pushed.ok()) return;
   const auto index = static_cast<std::uint16_t>(device);
-  if (const auto after = profiler.unrecorded_use().measure(index)) {
-    profiler.unrecorded_use().made_context(context, index, before, *after);
+  if (before.is_first) {
+    profiler.unrecorded_use().made_first_context(context, index, before.bytes);
+  } else if (const auto after = profiler.unrecorded_use().measure(index)) {
+    profiler.unrecorded_use().made_context(context, index, before.bytes, *after);
   }
 }
 

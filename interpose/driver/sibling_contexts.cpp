@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver/sibling_contexts.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <vector>
+
+namespace vramscope {
+namespace {
+
+constexpr const char* kFile = "/dev/zero";  // local, readable by all, and can be mapped
+constexpr std::size_t kPage = 4096;
+
+// An offset of a file has 63 bits: device, before, taken, process, from the highest on.
+constexpr unsigned kProcessBits = 11;
+constexpr unsigned kTakenBits = 12;
+constexpr unsigned kBeforeBits = 18;
+constexpr unsigned kDeviceBits = 22;
+constexpr unsigned kTakenAt = kProcessBits;
+constexpr unsigned kBeforeAt = kTakenAt + kTakenBits;
+constexpr unsigned kDeviceAt = kBeforeAt + kBeforeBits;
+static_assert(kDeviceAt + kDeviceBits == 63);
+
+constexpr std::uint64_t kUnit = std::uint64_t{2} << 20;  // of bytes
+constexpr std::size_t kMostNotes = 512;                  // that are read: a device has fewer users
+
+constexpr std::uint64_t most(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
+constexpr std::uint64_t part(std::uint64_t note, unsigned at, unsigned bits) {
+  return note >> at & most(bits);
+}
+constexpr std::uint64_t with_taken(std::uint64_t note, std::uint64_t units) {
+  return (note & ~(most(kTakenBits) << kTakenAt)) | units << kTakenAt;
+}
+
+// FNV-1a; never 0, so that no note is.
+std::uint64_t device_number(std::string_view uuid) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : uuid) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  }
+  return std::max<std::uint64_t>(hash >> (64 - kDeviceBits), 1);
+}
+
+flock lock_of(short type, std::uint64_t first, std::uint64_t length) {
+  flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(first);
+  lock.l_len = static_cast<off_t>(length);
+  return lock;
+}
+
+int open_file() { return open(kFile, O_RDONLY | O_CLOEXEC); }
+
+// The mapping that holds the lock; null where there can be none.
+void* publish(std::uint64_t note) noexcept {
+  const int file = open_file();
+  if (file < 0) return nullptr;
+  void* page = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE, file, 0);
+  flock lock = lock_of(F_RDLCK, note, 1);
+  // A child that fork makes would keep the note of a process that has ended.
+  const bool done = page != MAP_FAILED && madvise(page, kPage, MADV_DONTFORK) == 0 &&
+                    fcntl(file, F_OFD_SETLK, &lock) == 0;
+  if (!done && page != MAP_FAILED) munmap(page, kPage);
+  close(file);
+  return done ? page : nullptr;
+}
+
+struct Range {
+  std::uint64_t first, last;
+};
+
+// The kernel names one lock in a range; the others are to both sides of it. May throw bad_alloc.
+template <class Visit>
+void each_in(int file, Range whole, const Visit& visit) {
+  std::vector<Range> ranges{whole};
+  for (std::size_t seen = 0; !ranges.empty() && seen < kMostNotes; ++seen) {
+    const Range range = ranges.back();
+    ranges.pop_back();
+    flock lock = lock_of(F_WRLCK, range.first, range.last - range.first + 1);
+    if (fcntl(file, F_OFD_GETLK, &lock) != 0) return;
+    if (lock.l_type == F_UNLCK) continue;
+    const auto note = static_cast<std::uint64_t>(lock.l_start);
+    if (note < range.first || lock.l_len != 1) return;  // nobody of ours locks like that
+    visit(note);
+    if (note > range.first) ranges.push_back({range.first, note - 1});
+    if (note < range.last) ranges.push_back({note + 1, range.last});
+  }
+}
+
+// Visits the notes about the device of `own`, that one included.
+template <class Visit>
+void each_beside(std::uint64_t own, const Visit& visit) noexcept {
+  if (own == 0) return;
+  const int file = open_file();
+  if (file < 0) return;
+  const std::uint64_t first = own >> kDeviceAt << kDeviceAt;
+  try {
+    each_in(file, {first, first + most(kDeviceAt)}, visit);
+  } catch (const std::exception&) {  // no memory: those that were seen count
+  }
+  close(file);
+}
+
+// One a process, as the driver and its devices are.
+constinit std::array<std::atomic<void*>, kMaxDevices> pages{};
+constinit std::atomic<pid_t> owner{0};
+
+void hold(std::uint16_t device, void* page) noexcept {
+  void* const before = pages[device].exchange(page);
+  if (before != nullptr) munmap(before, kPage);
+}
+
+// Its contexts end before the process does.
+void withdraw_all() {
+  if (owner != getpid()) return;
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) hold(device, nullptr);
+}
+
+}  // namespace
+
+// For a moment nothing is told: two notes of one process would count as two processes.
+void SiblingContexts::note(std::uint16_t device, std::uint64_t text) noexcept {
+  hold(device, nullptr);
+  notes_[device] = text;
+  hold(device, publish(text));
+}
+
+void SiblingContexts::announce(std::uint16_t device, std::string_view uuid,
+                               std::uint64_t before_bytes) noexcept {
+  pid_t nobody = 0;
+  if (owner.compare_exchange_strong(nobody, getpid())) std::atexit(withdraw_all);
+  const std::uint64_t process = static_cast<std::uint64_t>(getpid()) & most(kProcessBits);
+  const std::uint64_t before = std::min(before_bytes / kUnit, most(kBeforeBits));
+  note(device, device_number(uuid) << kDeviceAt | before << kBeforeAt | process);
+}
+
+unsigned SiblingContexts::made_since(std::uint16_t device) const noexcept {
+  const std::uint64_t own = notes_[device];
+  unsigned count = 0;
+  each_beside(own, [&](std::uint64_t other) {
+    count += part(other, kBeforeAt, kBeforeBits) >= part(own, kBeforeAt, kBeforeBits) ? 1 : 0;
+  });
+  return std::max(count, 1U);
+}
+
+void SiblingContexts::tell(std::uint16_t device, std::uint64_t taken_bytes) noexcept {
+  const std::uint64_t units = (taken_bytes + kUnit - 1) / kUnit;
+  const std::uint64_t own = notes_[device];
+  if (own != 0 && units != 0 && units <= most(kTakenBits)) note(device, with_taken(own, units));
+}
+
+std::optional<std::uint64_t> SiblingContexts::least_taken(std::uint16_t device) const noexcept {
+  std::optional<std::uint64_t> least;
+  each_beside(notes_[device], [&](std::uint64_t other) {
+    const std::uint64_t bytes = part(other, kTakenAt, kTakenBits) * kUnit;
+    if (bytes != 0) least = std::min(least.value_or(bytes), bytes);
+  });
+  return least;
+}
+
+void SiblingContexts::withdraw(std::uint16_t device) noexcept { hold(device, nullptr); }
+
+}  // namespace vramscope
