@@ -114,30 +114,6 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return error_of(the_driver().cuMemGetInfo(free, total));
 }
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  static_assert(sizeof(CUmemPoolProps) == sizeof(cudaMemPoolProps));
-  return error_of(
-      the_driver().cuMemPoolCreate(pool, reinterpret_cast<const CUmemPoolProps*>(properties)));
-}
-
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-  return error_of(the_driver().cuMemPoolDestroy(pool));
-}
-
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t keep) {
-  return error_of(the_driver().cuMemPoolTrimTo(pool, keep));
-}
-
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return error_of(
-      the_driver().cuMemPoolGetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), value));
-}
-
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return error_of(
-      the_driver().cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), value));
-}
-
 namespace {
 
 // The driver's first generation of these calls, which all drivers have, knows devices and the host.
@@ -163,6 +139,19 @@ cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvi
   if (!number_of(location, &number)) return cudaErrorNotSupported;
   return error_of(the_driver().cuMemAdvise(device_pointer(pointer), bytes,
                                            static_cast<CUmem_advise>(advice), number));
+}
+
+cudaError_t cudaMemRangeGetAttribute(void* data, std::size_t size, cudaMemRangeAttribute name,
+                                     const void* pointer, std::size_t bytes) {
+  return error_of(the_driver().cuMemRangeGetAttribute(
+      data, size, static_cast<CUmem_range_attribute>(name), device_pointer(pointer), bytes));
+}
+
+cudaError_t cudaMemRangeGetAttributes(void** data, std::size_t* sizes, cudaMemRangeAttribute* names,
+                                      std::size_t count, const void* pointer, std::size_t bytes) {
+  return error_of(the_driver().cuMemRangeGetAttributes(
+      data, sizes, reinterpret_cast<CUmem_range_attribute*>(names), count, device_pointer(pointer),
+      bytes));
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {

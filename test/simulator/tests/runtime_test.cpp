@@ -111,6 +111,26 @@ TEST(Runtime, PrefetchesAndAdvisesTheBytesThatWereNamed) {
   (void)cudaGetLastError();
 }
 
+TEST(Runtime, SaysWhereManagedMemoryWasPrefetched) {
+  void* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 8192, cudaMemAttachGlobal), cudaSuccess);
+  int last = 0, mostly = -1;
+  void* values[] = {&last, &mostly};
+  std::size_t sizes[] = {sizeof last, sizeof mostly};
+  cudaMemRangeAttribute names[] = {cudaMemRangeAttributeLastPrefetchLocation,
+                                   cudaMemRangeAttributeReadMostly};
+
+  EXPECT_EQ(cudaMemRangeGetAttribute(&last, sizeof last, names[0], managed, 8192), cudaSuccess);
+  EXPECT_EQ(last, cudaInvalidDeviceId);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 8192, {cudaMemLocationTypeDevice, 0}, 0, nullptr),
+            cudaSuccess);
+  EXPECT_EQ(cudaMemRangeGetAttributes(values, sizes, names, 2, managed, 8192), cudaSuccess);
+  EXPECT_EQ(last, 0);
+  EXPECT_EQ(mostly, 0);
+
+  cudaFree(managed);
+}
+
 extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*,
                                        dim3*, dim3*, int*);
 
