@@ -120,6 +120,9 @@ class Generator {
   void share();
   void refuse();
 
+  static const char* packing_of(std::uint64_t seed);
+
+  const std::uint64_t seed_;
   std::mt19937_64 random_;
   const std::size_t calls_;
   Sequence sequence_;
