@@ -96,7 +96,10 @@ void launch(Turn& turn) {
     return CU(cuGraphLaunch, turn.way(), executable.executable, stream.handle);
   };
   CUresult code = start();
-  if (code == CUDA_ERROR_OUT_OF_MEMORY) turn.world.runs_out = true, code = start();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && !turn.world.asks_once) {
+    turn.world.runs_out = true;
+    code = start();
+  }
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
   turn.world.hold(executable.nodes, true);

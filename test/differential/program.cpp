@@ -35,6 +35,7 @@ const Verbs& verbs() {
     add_virtual_verbs(made);
     add_life_verbs(made);
     add_sharing_verbs(made);
+    add_room_verbs(made);
     return made;
   }());
   return all;
@@ -54,6 +55,7 @@ std::string run_line(World& world, const Line& line) {
   } catch (const std::exception&) {
     return "no such words";
   }
+  if (world.asks_once && turn.out == "2") say_room(turn);
   if (line.verb == "init" && turn.out == "0" && !world.initialised) {
     world.initialised = true;
     forget_counted_calls();  // recorded from here on

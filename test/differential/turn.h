@@ -51,6 +51,7 @@ void add_pool_verbs(Verbs& verbs);
 void add_virtual_verbs(Verbs& verbs);
 void add_life_verbs(Verbs& verbs);
 void add_sharing_verbs(Verbs& verbs);
+void add_room_verbs(Verbs& verbs);
 
 // Runs `body` below a function of its own for each site, so that stacks tell them apart.
 CUresult at_site(int site, CUresult (*body)(void*), void* argument);
@@ -64,7 +65,7 @@ CUresult at_site(int site, Body body) {
 template <class Attempt>
 CUresult allocate_at(Turn& turn, Attempt attempt) {
   const CUresult code = at_site(turn.site(0), attempt);
-  if (code != CUDA_ERROR_OUT_OF_MEMORY) return code;
+  if (code != CUDA_ERROR_OUT_OF_MEMORY || turn.world.asks_once) return code;
   turn.world.runs_out = true;
   return at_site(turn.site(0), attempt);
 }
@@ -79,6 +80,9 @@ CUresult allocate_at(Turn& turn, Attempt attempt) {
 // A free of a captured or freed address has the same answer everywhere only while the address means
 // nothing else: natively a free may end a capture, and an address that was freed may come back.
 [[nodiscard]] bool may_free(Turn& turn, const Memory& memory);
+// "small=2 captures=0 held=1": pages with small blocks that live, whether a capture is open, and
+// what was freed that a graph may name.
+void say_room(Turn& turn);
 // What the program notes of an allocation that succeeded, and says about it.
 void began(Turn& turn, Memory& memory, MemoryKind kind, std::uint64_t address, std::uint64_t bytes);
 

@@ -142,11 +142,13 @@ struct World {
   std::array<Pool, 4> pools;
   std::array<Event, 8> events;
   std::deque<GraphNode> nodes;
+  std::array<CUmodule, 4> modules{};
   bool profiled = false;
   bool initialised = false;
   bool has_handler = false;   // of its own for the signal that asks for reports
   std::string mode;           // ours; empty: none
   std::string folder;         // for reports
+  bool asks_once = false;     // a request that is refused is not made again
   bool together = false;      // several lines run at the moment
   int broken_device = kNone;  // answers an error from now on
 
