@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "test/simulator/runtime/runtime.h"
+#include "test/simulator/runtime/arrays.h"
 
 namespace cudart::runtime {
 
@@ -47,15 +47,34 @@ void name_linear(const From& from, Copy& copy) {
   copy.Depth = from.extent.depth;
 }
 
-// Linear memory only: the small runtime has no arrays.
-bool box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
-  if (from.srcArray != nullptr || from.dstArray != nullptr) return false;
-  copy = {};
-  name_linear(from, copy);
-  return true;
+// In boxes with an array the program counts elements, the driver bytes (driver_types.h).
+cudaError_t name_arrays(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
+  const cudaArray_t either = from.srcArray != nullptr ? from.srcArray : from.dstArray;
+  if (either == nullptr) return cudaSuccess;
+  CUDA_ARRAY3D_DESCRIPTOR is = {};
+  if (const cudaError_t error = describe(either, is)) return error;
+  const std::size_t element = ElementFormat{is.Format, is.NumChannels}.bytes();
+  copy.WidthInBytes *= element;
+  if (from.srcArray != nullptr) {
+    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.srcArray = handle_of(from.srcArray);
+    copy.srcXInBytes *= element;
+  }
+  if (from.dstArray != nullptr) {
+    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.dstArray = handle_of(from.dstArray);
+    copy.dstXInBytes *= element;
+  }
+  return cudaSuccess;
 }
 
-// The same between two devices' contexts, which a runtime retains as it names them.
+cudaError_t box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
+  copy = {};
+  name_linear(from, copy);
+  return name_arrays(from, copy);
+}
+
+// Linear memory between two devices' contexts, which a runtime retains as it names them.
 cudaError_t box(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER& copy) {
   if (from.srcArray != nullptr || from.dstArray != nullptr) return cudaErrorNotSupported;
   copy = {};
@@ -115,14 +134,14 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
   CUDA_MEMCPY3D copy;
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  if (!box(*parameters, copy)) return cudaErrorNotSupported;
+  if (const cudaError_t error = box(*parameters, copy)) return error;
   return error_of(the_driver().cuMemcpy3D(&copy));
 }
 
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   CUDA_MEMCPY3D copy;
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  if (!box(*parameters, copy)) return cudaErrorNotSupported;
+  if (const cudaError_t error = box(*parameters, copy)) return error;
   return error_of(the_driver().cuMemcpy3DAsync(&copy, stream));
 }
 
