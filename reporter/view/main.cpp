@@ -39,7 +39,9 @@ int main_of_tool(std::vector<std::string> words) {
   const bool is_verb = std::any_of(std::begin(verbs), std::end(verbs),
                                    [&](const Verb& verb) { return verb.command->name() == first; });
   if (!is_verb && !first.empty() && first[0] != '-') {
-    say("no verb is called '" + first + "'; see vramscope --help");
+    std::vector<std::string> names;
+    for (const Verb& verb : verbs) names.push_back(verb.command->name());
+    say("no verb is called '" + first + "'" + nearest(first, names) + "; see vramscope --help");
     return kBadInput;
   }
   const CommandLine::Reading reading = line.read(words);

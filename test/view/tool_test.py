@@ -68,15 +68,17 @@ class Arguments(ToolTest):
     def test_bad_usage_is_one_line(self):
         self.assert_refused([], 2, "--help")
         self.assert_refused(["reprot", "x"], 2, "no verb is called 'reprot'")
+        self.assert_refused(["reprot", "x"], 2, "nearest is report; see")
         self.assert_refused(["report"], 2, "FILE is required")
-        self.assert_refused(["report", "--bad", "x"], 2, "--bad")
+        self.assert_refused(["report", "--bad", "x"], 2, "--bad; see")
+        self.assert_refused(["report", "--jsno", "x"], 2, "--jsno; nearest is --json; see")
         self.assert_refused(["stats", "-n", "-4", "x"], 2, "'-4' is not a whole number")
         self.assert_refused(["snapshot", "me"], 2, "'me' is not a whole number")
         self.assert_refused(["snapshot", "--signal", "KILL", "1"], 2, "'KILL' is not a signal")
 
     def test_bad_usage_of_run_is_its_own_failure(self):
         self.assert_refused(["run"], 125, "PROGRAM is missing")
-        self.assert_refused(["run", "--mdoe", "off", "true"], 125, "--mdoe")
+        self.assert_refused(["run", "--mdoe", "off", "true"], 125, "--mdoe; nearest is --mode; see")
         self.assert_refused(["run", "--mode", "apart", "true"], 125, "dedicated, observe or off")
         self.assert_refused(["run", "--sim", "--sim-memory", "lots", "true"], 125, "16GiB")
         self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")

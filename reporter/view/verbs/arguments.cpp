@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "interpose/settings/options.h"
+
 namespace vramscope {
 namespace {
 
@@ -26,7 +28,37 @@ void set(CLI::App& app, CLI::Option& option, const OptionTraits& traits) {
   if (!traits.needs.empty()) option.needs(app.get_option(traits.needs));
 }
 
+std::vector<std::string> flags_of(const CLI::App& verb) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+// For the first option that the verb does not have.
+std::string nearest_flag(const CLI::App& app) {
+  for (const CLI::App* verb : app.get_subcommands()) {
+    for (const std::string& word : verb->remaining()) {
+      if (word.starts_with("--")) return nearest(word.substr(0, word.find('=')), flags_of(*verb));
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string nearest(const std::string& word, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t best_distance = word.size() / 2;  // farther than that is another word
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance >= best_distance) continue;
+    best_distance = distance;
+    best = name;
+  }
+  return best.empty() ? best : "; nearest is " + best;
+}
 
 void Command::flag(const std::string& names, bool& given, const std::string& help) {
   app_.add_flag(names, given, help);
@@ -98,6 +130,8 @@ CommandLine::Reading CommandLine::read(const std::vector<std::string>& words) {
     } else {
       reading.mistake = error.what();
       std::replace(reading.mistake.begin(), reading.mistake.end(), '\n', ' ');
+      const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+      if (is_extra) reading.mistake += nearest_flag(*app_);
     }
   }
   return reading;

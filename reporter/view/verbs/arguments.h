@@ -66,6 +66,9 @@ class Command {
   CLI::App& app_;
 };
 
+// "; nearest is NAME" of the names, or "" when the word is like none of them.
+[[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& names);
+
 // All verbs of the tool. Threads: one.
 class CommandLine {
  public:
