@@ -64,6 +64,14 @@ TEST(Run, TheSummaryNamesTheNextCommand) {
                           "next: vramscope report 'my report.json'"}));
 }
 
+TEST(Run, TheSummarySaysThatMemoryRanOut) {
+  Report report = sample_report();
+  report.devices[0].statistics.num_ooms = 2;
+
+  EXPECT_EQ(summary({"r.json", report}, 0)[0],
+            "GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB), out of memory 2 times");
+}
+
 TEST(Run, TheSummaryCountsMemoryOfEachKind) {
   Report report = sample_report();
   report.kinds.push_back({.kind = Kind::physical,

@@ -192,12 +192,15 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, const Page&
   return result + (table.empty() ? "" : table.text(page)) + others;
 }
 
-// "34 allocations, peak 183 MiB (reserved 190 MiB)".
+// "34 allocations, peak 183 MiB (reserved 190 MiB)", and "out of memory 2 times".
 std::string plain_line(const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
   const auto count = static_cast<std::uint64_t>(stats.allocation.all.allocated);
-  return counted(count, "allocation") + ", peak " + bytes_text(stats.allocated_bytes.all.peak) +
-         " (reserved " + bytes_text(stats.reserved_bytes.all.peak) + ")";
+  const std::string line = counted(count, "allocation") + ", peak " +
+                           bytes_text(stats.allocated_bytes.all.peak) + " (reserved " +
+                           bytes_text(stats.reserved_bytes.all.peak) + ")";
+  const std::uint64_t refused = positive(stats.num_ooms);
+  return refused == 0 ? line : line + ", out of memory " + counted(refused, "time");
 }
 
 }  // namespace
