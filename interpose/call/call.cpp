@@ -8,21 +8,10 @@
 #include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
 #include "interpose/tools/nvtx.h"
-#include "reporter/record/stack/hash.h"
+#include "reporter/record/stack/capture.h"
 #include "reporter/record/stream_table.h"
 
 namespace vramscope {
-
-namespace {
-
-// Of 63 bits.
-std::uint64_t hash_of(const Stack& stack) {
-  std::uint64_t hash = kHashSeed;
-  for (const std::uintptr_t frame : stack.view()) hash = mix(hash, frame);
-  return hash >> 1;
-}
-
-}  // namespace
 
 Call::Call(Function function, const void* caller) noexcept
     : profiler_(is_guarded(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
@@ -89,7 +78,7 @@ Origin Call::capture_stack(Place place, std::size_t bytes, Stack& stack) const n
   }
   asked.sampling = choose(bytes, every);
   asked.size_class = size_class_of(bytes);
-  capture(stack, asked.sampling == Sampling::left_out ? kOwnerFrames : kMaxFrames);
+  capture(stack, asked.sampling == Sampling::left_out ? StackPart::few : StackPart::all);
   return asked;
 }
 
@@ -110,7 +99,7 @@ Request Call::request(Place place, std::size_t bytes) noexcept {
     const Origin asked = capture_stack(place, bytes, stack);
     request.tag = profiler_->recorder().intern(stack, asked);
     // The tag of those that are left out stands for many stacks.
-    const std::uint64_t key = asked.sampling == Sampling::left_out ? hash_of(stack) : request.tag;
+    const std::uint64_t key = asked.sampling == Sampling::left_out ? stack.hash() : request.tag;
     request.dedicated = profiler_->exporters().wants_dedicated(stack, key, to_address(caller_));
   });
   return request;

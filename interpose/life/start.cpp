@@ -25,6 +25,7 @@
 #include "interpose/settings/startup.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
+#include "reporter/record/stack/capture.h"
 
 namespace vramscope {
 namespace {

@@ -15,7 +15,7 @@
 #include "allocator/limits.h"
 #include "interpose/settings/capacity_option.h"
 #include "interpose/settings/numbers.h"
-#include "reporter/record/stack/stack.h"
+#include "reporter/record/stack/capture.h"
 
 namespace vramscope {
 

@@ -11,6 +11,7 @@
 #include "allocator/ground/kept_errno.h"
 #include "reporter/record/python/codes.h"
 #include "reporter/record/site_table.h"
+#include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/module_table.h"
 #include "reporter/record/stack/stack_table.h"
 #include "reporter/record/stream_table.h"
@@ -49,7 +50,7 @@ struct Recorder::State {
   State(std::size_t function_count, std::size_t max_tags)
       : counters(function_count), sites(std::min(max_tags, kMaxTags)) {}
 
-  Tag find(StackKey& key);
+  Tag find(StackKey& key, StackNote* note);
   TagGroups intern_new(const StackKey& key, const Stack& stack);
   bool look_for_python();
   void count_temporary(const Event& event);
@@ -105,13 +106,18 @@ Timing Recorder::State::host() const {
   return sum;
 }
 
-Tag Recorder::State::find(StackKey& key) {
+Tag Recorder::State::find(StackKey& key, StackNote* note) {
   if (++lookups % kLookupsBetweenChecks == 0) {
     modules.refresh();
     (void)look_for_python();
   }
   key.epoch = modules.epoch();
-  return stacks.find(key, StackTable::hash(key));
+  if (note == nullptr) return stacks.find(key, StackTable::hash(key));
+  const auto rest = key.rest();
+  if (note->tag != 0 && note->rest == rest) return note->tag;
+  note->rest = rest;
+  note->tag = stacks.find(key, StackTable::hash(key));
+  return note->tag;
 }
 
 // The stack is not inserted yet: first the callback gets the tag.
@@ -204,7 +210,7 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     }
     StackKey key{.frames = stack.words(), .origin = origin};
     if (key.frames.empty() && origin.caller != 0) key.frames = {&key.origin.caller, 1};
-    if (const Tag tag = state_->find(key)) return tag;
+    if (const Tag tag = state_->find(key, stack.note)) return tag;
     state_->modules.refresh();
     if (state_->look_for_python()) {
       Stack with_python = stack;

@@ -3,6 +3,7 @@
 #include "test/reporter/stack_library.h"
 
 #include "allocator/ground/own_stack.h"
+#include "reporter/record/stack/known_stacks.h"
 
 namespace vramscope {
 
@@ -15,5 +16,7 @@ void library_capture(Stack& stack) { capture(stack); }
 void library_capture_elsewhere(Stack& stack) {
   own_stack::run([&stack] { capture(stack); });
 }
+
+std::uint64_t library_found() { return KnownStacks::of_thread()->found(); }
 
 }  // namespace vramscope

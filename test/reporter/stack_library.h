@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reporter/record/stack/stack.h"
+#include "reporter/record/stack/capture.h"
 
 namespace vramscope {
 
@@ -12,5 +12,7 @@ namespace vramscope {
 [[gnu::visibility("default")]] void library_capture(Stack& stack);
 // The same from the thread's stack of ours.
 [[gnu::visibility("default")]] void library_capture_elsewhere(Stack& stack);
+// How many of these were known to the calling thread.
+[[gnu::visibility("default")]] std::uint64_t library_found();
 
 }  // namespace vramscope

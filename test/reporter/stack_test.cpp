@@ -1,6 +1,6 @@
 // Native stacks by both methods, on ordinary, deep, foreign and small stacks.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/stack/stack.h"
+#include "reporter/record/stack/capture.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 
+#include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/proven_memory.h"
 

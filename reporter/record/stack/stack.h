@@ -7,9 +7,15 @@
 #include <cstdint>
 #include <span>
 
+#include "allocator/ground/place.h"
+
 namespace vramscope {
 
 inline constexpr std::size_t kMaxFrames = 128;
+// As much of a stack as nearly always tells who asks, behind the CUDA runtime's own frames.
+inline constexpr std::size_t kOwnerFrames = 10;
+// How much of a stack is wanted: all that was asked for at the start, or at most kOwnerFrames.
+enum class StackPart : std::uint8_t { all, few };
 
 // A frame of Python: the instruction `offset` bytes behind the first of the code object at `code`.
 // Without initial values: to clear those of a stack would cost each call 30 ns.
@@ -20,6 +26,13 @@ struct PythonFrame {
   bool ends_loop;  // the outermost that its evaluation loop runs
 };
 
+// What was found out about a stack that its thread knows, for the next time that it comes.
+struct StackNote {
+  std::array<std::uint64_t, 3> rest;  // of the question, besides the frames
+  Tag tag;                            // the answer; 0: none yet
+  std::uint64_t hash;                 // of its frames
+};
+
 // Return addresses, innermost first, our own library's frames removed; and beside them the thread's
 // Python frames, innermost first.
 struct Stack {
@@ -27,6 +40,8 @@ struct Stack {
   std::size_t depth = 0;
   std::array<PythonFrame, kMaxFrames> python;
   std::size_t python_depth = 0;
+  // Until the thread takes its next stack; null: there is none, or frames of Python are there too.
+  StackNote* note = nullptr;
 
   [[nodiscard]] std::span<const std::uintptr_t> view() const { return {frames.data(), depth}; }
   [[nodiscard]] std::span<const PythonFrame> python_view() const {
@@ -36,38 +51,14 @@ struct Stack {
   [[nodiscard]] std::span<const std::uintptr_t> words() const {
     return {frames.data(), depth + python_depth};
   }
+  // Of the native frames, 63 bits.
+  [[nodiscard]] std::uint64_t hash() const noexcept;
   // When all addresses are there.
   void add(const PythonFrame& frame);
 };
 
-enum class StackMethod : std::uint8_t { none, frame_pointers, unwind_tables };
-
-// Opens libunwind (dlopen "libunwind.so.8", RTLD_LOCAL) if `wanted` asks for it and returns what
-// will be used: unwind_tables, else frame_pointers, else none. Call once, before any capture, on a
-// thread that holds no lock. `real_dlsym` is the C library's own dlsym (ours is exported and must
-// not be entered from here).
+// The C library's own dlsym, for those who open libraries: ours is exported and must not be entered
+// from within.
 using DlsymFunction = void* (*)(void* handle, const char* name);
-StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
-                        DlsymFunction real_dlsym) noexcept;
-
-// How the Python frames of the calling thread are added to a stack, at most so many; null: they are
-// not. Threads: any.
-using PythonCapture = void (*)(Stack& stack, std::size_t max_depth) noexcept;
-void capture_python_by(PythonCapture capture) noexcept;
-
-// Adds the Python frames to a stack that was captured on this thread, from the same function or one
-// that it called, before there was an interpreter. Keeps errno.
-void capture_python_again(Stack& stack) noexcept;
-// As much of a stack as nearly always tells who asks, behind the CUDA runtime's own frames.
-inline constexpr std::size_t kOwnerFrames = 10;
-
-// Fills `stack` with the calling thread's frames, without those of the library or program that this
-// code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack
-// that is not the thread's own (a coroutine's) frame pointers give none. Code between the caller
-// and here must be compiled with frame pointers for that method. Python frames are taken whatever
-// the method, once there is a PythonCapture. Threads: any. Takes no lock of ours; keeps
-// errno.
-// most: frames wanted, at most as many as open_stacks() said; with fewer, none of Python.
-void capture(Stack& stack, std::size_t most = kMaxFrames) noexcept;
 
 }  // namespace vramscope

@@ -11,26 +11,18 @@
 
 namespace vramscope {
 
-namespace {
-
-// Everything of a key but its frames.
-using Packed = std::array<std::uint64_t, 3>;
-
-Packed pack(const StackKey& key) {
-  const Origin& origin = key.origin;
+std::array<std::uint64_t, 3> StackKey::rest() const noexcept {
   return {std::uint64_t(origin.sampling) << 48 | std::uint64_t{origin.size_class} << 40 |
               std::uint64_t{origin.function} << 24 | std::uint64_t(origin.place.kind) << 16 |
               origin.place.device,
           std::uint64_t{origin.stream} << 32 | origin.thread,
-          std::uint64_t{key.epoch} << 32 | origin.range};
+          std::uint64_t{epoch} << 32 | origin.range};
 }
-
-}  // namespace
 
 struct StackTable::Entry {
   Entry* next;
   std::uint64_t hash;
-  Packed rest;
+  std::array<std::uint64_t, 3> rest;
   Tag tag;
   std::uint32_t depth;
 
@@ -42,7 +34,7 @@ struct StackTable::Entry {
     return reinterpret_cast<const std::uintptr_t*>(this + 1);
   }
   [[nodiscard]] bool matches(const StackKey& key, std::uint64_t key_hash) const noexcept {
-    return hash == key_hash && rest == pack(key) && depth == key.frames.size() &&
+    return hash == key_hash && rest == key.rest() && depth == key.frames.size() &&
            (depth == 0 || std::memcmp(frames(), key.frames.data(), key.frames.size_bytes()) == 0);
   }
 };
@@ -66,7 +58,7 @@ StackTable::~StackTable() {
 }
 
 std::uint64_t StackTable::hash(const StackKey& key) noexcept {
-  const Packed rest = pack(key);
+  const auto rest = key.rest();
   std::uint64_t hash = mix(mix(kHashSeed, rest[0], rest[1]), rest[2]);
   // Two frames a multiplication: the chain of multiplications is what hashing costs.
   const std::size_t pairs = key.frames.size() / 2 * 2;
@@ -87,7 +79,7 @@ void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexce
   Entry* const entry = ::new (memory) Entry{
       .next = nullptr,
       .hash = hash,
-      .rest = pack(key),
+      .rest = key.rest(),
       .tag = tag,
       .depth = static_cast<std::uint32_t>(key.frames.size()),
   };

@@ -18,6 +18,9 @@ struct StackKey {
   std::span<const std::uintptr_t> frames;
   Origin origin;            // without the caller
   std::uint32_t epoch = 0;  // of the modules: the same addresses may mean something else later
+
+  // Everything but the frames.
+  [[nodiscard]] std::array<std::uint64_t, 3> rest() const noexcept;
 };
 
 // Append-only: a lookup takes no lock and never waits. Threads: any.

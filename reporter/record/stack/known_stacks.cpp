@@ -1,0 +1,121 @@
+// Compares, and decides what is worth learning.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/stack/known_stacks.h"
+
+#include <link.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "allocator/ground/thread_room.h"
+#include "reporter/record/stack/hash.h"
+
+namespace vramscope {
+
+namespace {
+
+constexpr std::uint32_t kFirstPatience = 2;
+constexpr std::uint32_t kMostPatience = 1 << 16;  // a walk of 30 us among these is nothing
+constexpr std::uint32_t kWorthwhile = 64;         // finds that pay for one
+
+int read_changes(dl_phdr_info* object, std::size_t, void* argument) noexcept {
+  *static_cast<std::uint64_t*>(argument) = object->dlpi_adds + object->dlpi_subs;
+  return 1;  // the first object tells for all
+}
+
+// The stack is the thread's own, and what runs there now wrote these words.
+__attribute__((no_sanitize("address", "thread"))) inline std::uintptr_t word_at(
+    std::uintptr_t address) {
+  return *reinterpret_cast<const volatile std::uintptr_t*>(address);
+}
+
+}  // namespace
+
+KnownStacks* KnownStacks::of_thread() noexcept {
+  return thread_room::part_of<KnownStacks>(thread_room::get(), &thread_room::Parts::known_stacks);
+}
+
+KnownStacks::Set& KnownStacks::set_of(const Door& door) noexcept {
+  return sets_[mix(kHashSeed, door.slot, door.return_address) % kSets];
+}
+
+__attribute__((no_sanitize("address", "thread"))) inline bool KnownStacks::Known::holds(
+    const Door& door, StackPart part) const noexcept {
+  if (slot != door.slot || return_address != door.return_address) return false;
+  if (needs_frame_pointer && frame_pointer != door.frame_pointer) return false;
+  const std::size_t count = words[static_cast<std::size_t>(part)];
+  for (std::size_t i = 0; i < count; ++i) {
+    if (word_at(slot + offsets[i]) != values[i]) return false;
+  }
+  return true;
+}
+
+bool KnownStacks::find(const Door& door, StackPart part, Stack& stack) noexcept {
+  if (++finds_ % kFindsBetweenChecks == 0) check_objects();
+  for (Known& known : set_of(door).ways) {
+    if (!known.holds(door, part)) continue;
+    ++known.finds;
+    ++found_;
+    const auto which = static_cast<std::size_t>(part);
+    stack.depth = known.depths[which];
+    stack.note = &known.notes[which];
+    std::memcpy(stack.frames.data(), known.frames.data(), stack.depth * sizeof(std::uintptr_t));
+    return true;
+  }
+  return false;
+}
+
+bool KnownStacks::should_learn(const Door& door, const Stack& stack) noexcept {
+  Set& set = set_of(door);
+  const std::uint64_t hash = stack.hash();
+  const bool is_new = std::find(set.seen.begin(), set.seen.end(), hash) == set.seen.end();
+  if (is_new) set.seen[set.next_seen++ % kWays] = hash;
+  if (set.left != 0) --set.left;
+  if (is_new || set.left != 0 || stack.depth == 0 || stack.depth > kMostFrames) return false;
+  set.patience = std::clamp(set.patience * 2, kFirstPatience, kMostPatience);
+  set.left = set.patience;
+  return true;
+}
+
+void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) noexcept {
+  Set& set = set_of(door);
+  Known& known = set.ways[set.next_way++ % kWays];
+  if (known.finds >= kWorthwhile) set.patience = set.left = kFirstPatience;
+  known.slot = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // a handler that leaves by longjmp
+  known.return_address = door.return_address;
+  known.frame_pointer = door.frame_pointer;
+  known.needs_frame_pointer = walked.needs_frame_pointer;
+  known.finds = 0;
+  for (std::size_t i = 0; i < walked.count; ++i) {
+    known.offsets[i] = static_cast<std::uint32_t>(walked.words[i].address - door.slot);
+    known.values[i] = walked.words[i].value;
+  }
+  const bool has_more = walked.count_of_few != 0;
+  const std::size_t depth = stack.depth;
+  std::memcpy(known.frames.data(), stack.frames.data(), depth * sizeof(std::uintptr_t));
+  for (const StackPart part : {StackPart::few, StackPart::all}) {
+    const bool is_few = part == StackPart::few && has_more;
+    const auto which = static_cast<std::size_t>(part);
+    stack.depth = is_few ? kOwnerFrames : depth;
+    known.depths[which] = static_cast<std::uint8_t>(stack.depth);
+    known.words[which] = static_cast<std::uint8_t>(is_few ? walked.count_of_few : walked.count);
+    known.notes[which] = {.rest = {}, .tag = 0, .hash = stack.hash()};
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  known.slot = door.slot;
+}
+
+// A program that loads and unloads without end pays for one pass over its known stacks each time.
+void KnownStacks::check_objects() noexcept {
+  std::uint64_t changes = 0;
+  dl_iterate_phdr(read_changes, &changes);
+  if (changes == changes_) return;
+  changes_ = changes;
+  for (Set& set : sets_) {
+    for (Known& known : set.ways) known.slot = 0;
+  }
+}
+
+}  // namespace vramscope

@@ -1,0 +1,63 @@
+// A recorded walk is a walk by unwind tables that tells what it depended on, so that somebody can
+// see later, without a walk, that another one would end the same.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "reporter/record/stack/stack.h"
+
+namespace vramscope {
+
+// Where the program called into code of ours: the slot of the return address, and the frame
+// pointer that it had (System V ABI for x86-64, section 3.2.2).
+struct Door {
+  std::uintptr_t slot = 0;  // 0: not found
+  std::uintptr_t return_address = 0;
+  std::uintptr_t frame_pointer = 0;
+};
+
+// A word of the stack that a walk has read.
+struct StackWord {
+  std::uintptr_t address = 0;
+  std::uintptr_t value = 0;
+};
+
+// What a walk has read, in its order: a walk that finds the same at the beginning reads the same
+// word next, and so on to the end.
+struct Walked {
+  static constexpr std::size_t kMostWords = 96;
+  std::array<StackWord, kMostWords> words;
+  std::size_t count = 0;
+  std::size_t count_of_few = 0;      // until kOwnerFrames of the program's were met; 0: never
+  bool needs_frame_pointer = false;  // it depended on Door::frame_pointer, too
+
+  void begin() {
+    count = count_of_few = 0;
+    needs_frame_pointer = false;
+  }
+  // False: there is no room.
+  [[nodiscard]] bool add(StackWord word) {
+    if (count == kMostWords) return false;
+    words[count++] = word;
+    return true;
+  }
+};
+
+namespace recorded_walk {
+
+// Opens libunwind's unwinder for stacks of others (libunwind-x86_64.so.8), which asks for each word
+// that it reads. Without it take() answers false. As open_stacks() in all else.
+void open(DlsymFunction real_dlsym) noexcept;
+
+// Walks from the door and says whether it meets the expected frames (`ends`: and no more), and
+// depended on nothing but the door, words of the stack, and code and tables of loaded objects.
+// Frames of ours are left out. Takes some 30 us. Threads: any; asks the loader about objects.
+[[nodiscard]] bool take(const Door& door, std::span<const std::uintptr_t> expected, bool ends,
+                        Walked& walked) noexcept;
+
+}  // namespace recorded_walk
+}  // namespace vramscope
