@@ -65,6 +65,28 @@ class Backend {
   // False while a stream capture forbids waits, probes and releases.
   [[nodiscard]] virtual bool may_wait(Place where) noexcept = 0;
 
+  // Memory in pages, for segments that grow. A backend that has none answers Result::failed, and
+  // what it fails here the allocator asks of reserve(): only out_of_memory of map() means what it
+  // means there. Result::forbidden: a capture forbids it now.
+  // A range of addresses that nothing lies behind; `bytes` is a multiple of `page`, and `page` one
+  // of 2 MiB.
+  [[nodiscard]] virtual Grant reserve_addresses(Place, std::uint64_t /*bytes*/,
+                                                std::uint64_t /*page*/) noexcept {
+    return {.status = {Result::failed, 0}};
+  }
+  // Whole pages of such a range, none of them backed: all are after that, or none.
+  [[nodiscard]] virtual Grant map(Place, Address, std::uint64_t /*bytes*/,
+                                  std::uint64_t /*page*/) noexcept {
+    return {.status = {Result::failed, 0}};
+  }
+  // Whole pages, all of them backed, that nothing uses: none is after that, or all. Also when the
+  // place has ended.
+  virtual Reply unmap(Place, Address, std::uint64_t /*bytes*/, std::uint64_t /*page*/) noexcept {
+    return {.status = {Result::failed, 0}};
+  }
+  // A range without backed pages, whole. Also when the place has ended.
+  virtual void release_addresses(Place, Address, std::uint64_t /*bytes*/) noexcept {}
+
   // Total bytes of the device behind `where`: the base of memory fractions. Constant per place.
   [[nodiscard]] virtual std::uint64_t total_bytes(Place where) noexcept = 0;
 };

@@ -199,6 +199,7 @@ class CachingAllocator {
 
  private:
   struct State;
+  class Expansion;
   class Ladder;
   class Reclaim;
   class Reading;

@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ladder.h"
 #include "allocator/reading.h"
@@ -58,7 +59,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     return;
   }
   const std::uint64_t rounded = round_request(request.bytes, limits);
-  const Pools::Found found = find_within_limits(place->pools, rounded);
+  const Pools::Found found = find_within_limits(*place, rounded);
   out.source = Source::hit;
   if (found.block == kNoBlock) return serve_new(rounded, out);
   hand_out_within_limits(*place, found, rounded, out);
@@ -67,27 +68,35 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
 }
 
 // The free block for `rounded` bytes when an option has a say in it.
-Pools::Found CachingAllocator::State::find_within_limits(Pools& pools, std::uint64_t rounded) {
+Pools::Found CachingAllocator::State::find_within_limits(PlaceMemory& place,
+                                                         std::uint64_t rounded) {
   const PoolClass pool = pool_class(rounded);
-  if (limits.collects_garbage()) pools.count_search(pool);
+  if (limits.collects_garbage()) place.pools.count_search(pool);
   if (rounded > kMaxBlockBytes) return {};
-  const Pools::Found found = pools.find(pool, to_units(rounded));
+  const Pools::Found found = limits.expands()
+                                 ? Expansion::find(*this, place, pool, to_units(rounded))
+                                 : place.pools.find(pool, to_units(rounded));
   if (found.block == kNoBlock) return {};
   return may_serve(to_bytes(found.size), rounded, limits) ? found : Pools::Found{};
 }
 
+// A block that grew may have been in use before: it needs the proof that every free block does.
 void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
-  const AnyBlock block = Ladder::obtain(*this,
-                                        {.store = Store::pools,
-                                         .where = out.where,
-                                         .block = rounded,
-                                         .bytes = segment_bytes(rounded, limits),
-                                         .least = least_segment_bytes(rounded)},
-                                        out);
-  if (!block) return;
-  PlaceMemory& place = *places[blocks.life(block.index()).place];
-  const PoolClass pool = pool_class(rounded);
-  hand_out_within_limits(place, Pools::found(pool, blocks, block.index()), rounded, out);
+  Ladder::Need need{.store = Store::pools,
+                    .where = out.where,
+                    .block = rounded,
+                    .bytes = segment_bytes(rounded, limits),
+                    .least = least_segment_bytes(rounded)};
+  do {
+    const AnyBlock block = Ladder::obtain(*this, need, out);
+    if (!block) return;
+    PlaceMemory& place = *places[blocks.life(block.index()).place];
+    const PoolClass pool = pool_class(rounded);
+    const Waits::Number freed = block.freed();
+    hand_out_within_limits(place, Pools::found(pool, blocks, block.index()), rounded, out);
+    if (!blocks[block.index()].is_expandable() || reuse.is_proved(place.waits, freed)) return;
+    need.is_plain = true;
+  } while (!prove(Store::pools, find_block(Store::pools, out.address), out));
 }
 
 void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const Pools::Found& found,
@@ -97,6 +106,9 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
   if (!worth_splitting(pool, rounded, to_bytes(found.size - size), limits)) size = found.size;
   out.address = blocks[found.block].address();
   out.rounded = to_bytes(size);
+  if (blocks[found.block].is_expandable()) {
+    return Expansion::hand_out(*this, place, found.block, size, out);
+  }
   hand_out(place, pool, found, size, out);
 }
 
@@ -129,6 +141,7 @@ void CachingAllocator::trim_pinned(Place where) noexcept {
 std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
   MutexLock lock(state_->mutex);
   Reclaim::forget_place(*state_, where);
+  Expansion::drop_orphans(*state_, where);
   return state_->last_serial.load(std::memory_order_relaxed);
 }
 

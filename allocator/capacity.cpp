@@ -1,10 +1,24 @@
 // A device that seems smaller than it is: what all memory on it, ours and the program's own, may
 // add up to.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "allocator/ladder.h"
 #include "allocator/state.h"
 
 namespace vramscope {
+
+void note_grant(const Accounts& accounts, Place where, std::uint64_t bytes, const Grant& grant,
+                Outcome& out) {
+  out.backend_ns += grant.ns;
+  out.status = grant.status;
+  out.has_sample = grant.total_bytes != 0;
+  if (!out.has_sample) return;
+  const std::uint64_t used = grant.total_bytes - std::min(grant.free_bytes, grant.total_bytes);
+  const DeviceCapacity now = accounts.capacity(where.device);
+  const std::uint64_t held = now.held + now.rounding + rest_of_pages(bytes);
+  out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
+}
 
 void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes) noexcept {
   MutexLock lock(state_->mutex);

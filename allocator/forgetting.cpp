@@ -1,6 +1,7 @@
 // A place has ended: everything there is counted out as if the program had freed it, but no segment
 // is given back, for they are there no longer.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/expansion.h"
 #include "allocator/reclaim.h"
 
 namespace vramscope {
@@ -22,6 +23,11 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
   static_cast<void>(state.complete(Store::pools, where, newest, newest, unused));
   for (auto it = state.segments.begin(); it != state.segments.end();) {
     const auto next = std::next(it);
+    if (it->second.slot == place->slot && it->second.page != 0) {
+      forget_blocks(state, *place, it->second);
+      it = Expansion::forget(state, it);
+      continue;
+    }
     if (it->second.slot == place->slot) {
       forget_blocks(state, *place, it->second);
       const BlockIndex first = set_aside(state, it).mapped().first;

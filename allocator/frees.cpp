@@ -1,6 +1,7 @@
 // The end of a block's life, and the proof before its next one: the same steps for blocks of pools
 // and dedicated ones. Reuse decides; here the blocks move.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/reclaim.h"
 #include "allocator/reuse.h"
@@ -128,8 +129,14 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
     release(place, entry, life, freed);
     return {};
   }
-  if (reuse_time == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
-  const SplitChange split = place.pools.give_back(counted.pool, blocks, entry);
+  SplitChange split;
+  if (blocks[entry.block].is_expandable()) {
+    blocks.life(entry.block).freed = freed;
+    static_cast<void>(Expansion::put_free(*this, place, entry.block));
+  } else {
+    if (reuse_time == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
+    split = place.pools.give_back(counted.pool, blocks, entry);
+  }
   accounts.reusable(where, counted, split);
   return {};
 }

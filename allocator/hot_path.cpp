@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
 
+#include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
@@ -120,6 +121,12 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
                                       std::uint64_t serial, Waits::Number freed) {
   const CountedBlock block = blocks[entry.block].counted();
+  if (blocks[entry.block].is_expandable()) {
+    blocks.life(entry.block).freed = freed;
+    accounts.freed(place.accounts, block);
+    static_cast<void>(Expansion::put_free(*this, place, entry.block));
+    return accounts.ended(place.accounts, block.tag, block.requested, serial);
+  }
   if (reuse_time == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
   release(place, entry);
   accounts.ended(place.accounts, block.tag, block.requested, serial);

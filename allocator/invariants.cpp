@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "allocator/expansion.h"
 #include "allocator/reading.h"
 #include "allocator/size_policy.h"
 
@@ -16,7 +17,7 @@ struct Recount {
   std::int64_t inactive_split = 0, inactive_split_bytes = 0;
 
   void add(const SegmentSnapshot& s, const Snapshot& snapshot) {
-    ++segment;
+    segment += !s.is_expandable;
     reserved_bytes += static_cast<std::int64_t>(s.total_size);
     allocated_bytes += static_cast<std::int64_t>(s.allocated_size);
     active_bytes += static_cast<std::int64_t>(s.active_size);
@@ -26,6 +27,7 @@ struct Recount {
       allocation += block.state == BlockState::active_allocated;
       active += block.state != BlockState::inactive;
       if (block.state != BlockState::inactive || s.block_count == 1) continue;
+      if (s.is_expandable) continue;
       ++inactive_split;
       inactive_split_bytes += static_cast<std::int64_t>(block.size);
     }
@@ -52,7 +54,8 @@ struct DeviceRecount {
   Recount all, small, large;
 };
 
-std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segment) {
+std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segment,
+                         bool is_in_flight) {
   const std::string name = "segment at " + std::to_string(segment.address);
   Address expected = segment.address;
   bool was_free = false;
@@ -60,7 +63,7 @@ std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segmen
     const BlockSnapshot& block = snapshot.blocks[segment.first_block + i];
     if (block.address != expected) return name + ": its blocks do not tile it";
     const bool is_free = block.state == BlockState::inactive;
-    if (is_free && was_free) return name + ": two free neighbours";
+    if (is_free && was_free && !is_in_flight) return name + ": two free neighbours";
     was_free = is_free;
     expected += block.size;
   }
@@ -130,16 +133,51 @@ std::string check_ledger(const Snapshot& snapshot) {
 
 }  // namespace
 
+// What the free blocks of reservations hold of whole pages, and that each is where it can be found.
+std::string CachingAllocator::Reading::check_reservations(const State& state) {
+  std::map<std::uint16_t, std::uint64_t> idle;
+  for (const auto& [address, segment] : state.segments) {
+    if (segment.page == 0) continue;
+    const ExpandableBlocks& sets = *state.places[segment.slot]->expandable;
+    std::uint64_t bytes = 0;
+    for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
+      const Block& b = state.blocks[i];
+      bytes += to_bytes(b.size);
+      if (!b.is_expandable() || b.pool() != segment.pool) return "a block of a reservation is not";
+      if (b.is_unbacked() && (b.where & Block::kHeld) == 0 &&
+          sets.find_unbacked(segment.pool, b.address()) != i) {
+        return "an unbacked block cannot be found";
+      }
+      if (!b.is_free()) continue;
+      idle[segment.slot] += Expansion::pages_in(state, b).bytes();
+      if (b.size >= kSmallRequest / kUnit && sets.find(segment.pool, b.size, b.address()) != i) {
+        return "a free block of a reservation cannot be found";
+      }
+    }
+    if (bytes != segment.bytes) return "blocks do not fill their reservation";
+  }
+  for (const auto& place : state.places) {
+    if (place && place->expandable && place->expandable->idle_bytes != idle[place->slot]) {
+      return "bytes of idle pages differ from a recount";
+    }
+  }
+  return {};
+}
+
 std::string CachingAllocator::Reading::check_invariants(const State& state) {
   const Snapshot now = snapshot(state);
+  if (std::string wrong = check_reservations(state); !wrong.empty()) return wrong;
   for (const SegmentSnapshot& segment : now.segments) {
-    if (std::string wrong = check_tiling(now, segment); !wrong.empty()) return wrong;
+    const bool is_in_flight = segment.is_expandable && state.flights != nullptr;
+    if (std::string wrong = check_tiling(now, segment, is_in_flight); !wrong.empty()) return wrong;
   }
   std::size_t reachable = 0;
   for (const auto& [address, segment] : state.segments) {
     for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
       const Block& block = state.blocks[i];
-      if (!block.is_free() && !block.is_mapped()) return "a live block is not mapped";
+      if (block.is_unbacked()) continue;
+      if (!block.is_free() && !block.is_aside() && !block.is_mapped())
+        return "a live block is not mapped";
       if (!block.is_mapped()) continue;
       ++reachable;
       if (state.blocks.find(block.address()) != i) return "a block cannot be found by its address";
@@ -147,7 +185,8 @@ std::string CachingAllocator::Reading::check_invariants(const State& state) {
   }
   if (reachable != state.blocks.address_count()) return "addresses are mapped that no block has";
   const std::size_t of_one_block = count_of_one_block(state);
-  if (now.blocks.size() - of_one_block + state.records_aside != state.blocks.block_count()) {
+  const std::size_t unseen = state.records_aside + Expansion::hidden_records(state);
+  if (now.blocks.size() - of_one_block + unseen != state.blocks.block_count()) {
     return "records are lost";
   }
   std::map<std::uint16_t, std::uint64_t> idle_dedicated;

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <new>
 
+#include "allocator/expansion.h"
 #include "allocator/reclaim.h"
 #include "allocator/size_policy.h"
 
@@ -59,8 +60,10 @@ CachingAllocator::Ladder::Next CachingAllocator::Ladder::take(State& state, Step
       if (!release_idle(state, need, out)) return Next::other_step;
       break;
     case Step::least:
-      if (!state.limits.exact_fallback || need.least >= need.bytes) return Next::other_step;
+      if (!state.limits.exact_fallback) return Next::other_step;
+      if (need.least >= need.bytes && !expands(state, need)) return Next::other_step;
       need.bytes = need.least;
+      need.is_plain = true;
       return Next::attempt;
   }
   out.source = Source::after_trim;
@@ -117,7 +120,27 @@ bool CachingAllocator::Ladder::fits(State& state, const PlaceMemory& place, std:
   return ours.reserved + ours.awaited + bytes <= Reclaim::part_of(place.total_bytes, fraction);
 }
 
+bool CachingAllocator::Ladder::expands(const State& state, const Need& need) {
+  return state.limits.expands() && need.store == Store::pools && !need.is_plain;
+}
+
+// Pages if they are wished for and can be had. The limit is compared with a whole segment all the
+// same, as in PyTorch.
 AnyBlock CachingAllocator::Ladder::attempt(State& state, const Need& need, Outcome& out) {
+  if (need.store == Store::pinned) return attempt_segment(state, need, out);
+  if (exceeds_share(state, need, out)) return {};
+  if (!expands(state, need)) return attempt_segment(state, need, out);
+  const Status before = out.status;
+  const AnyBlock block = Expansion::grow(state, need.where, need.block, out);
+  if (out.status.result == Result::failed) {
+    out.status = before;
+    return attempt_segment(state, need, out);
+  }
+  if (block && !state.accounts.prepare(out.tag)) out.status = {Result::failed, 0};
+  return out.status.ok() ? block : AnyBlock{};
+}
+
+AnyBlock CachingAllocator::Ladder::attempt_segment(State& state, const Need& need, Outcome& out) {
   const Address address =
       need.store == Store::pinned ? ask_backend(state, need, out) : reserve(state, need, out);
   if (!out.status.ok()) return {};
@@ -128,13 +151,16 @@ AnyBlock CachingAllocator::Ladder::attempt(State& state, const Need& need, Outco
 }
 
 // A refusal of the backend's, if there was one before, stays the code that is answered.
-Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcome& out) {
+bool CachingAllocator::Ladder::exceeds_share(State& state, const Need& need, Outcome& out) {
   const double fraction = state.limits.memory_fraction;
   const PlaceMemory* place = state.find_place(need.where);
-  if (place && fraction >= 0 && !fits(state, *place, need.bytes, fraction)) {
-    out.status = {Result::out_of_memory, out.status.code};
-    return 0;
-  }
+  if (!place || fraction < 0 || fits(state, *place, need.bytes, fraction)) return false;
+  out.status = {Result::out_of_memory, out.status.code};
+  return true;
+}
+
+// As above.
+Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcome& out) {
   const std::uint16_t device = need.where.device;
   out.by_limit = !state.accounts.has_capacity(device, need.bytes);
   if (out.by_limit) {
@@ -151,15 +177,7 @@ Address CachingAllocator::Ladder::ask_backend(State& state, const Need& need, Ou
   state.mutex.unlock();
   const Grant grant = state.backend.reserve(need.where, need.bytes);
   state.mutex.lock();
-  out.backend_ns += grant.ns;
-  out.status = grant.status;
-  out.has_sample = grant.total_bytes != 0;
-  if (out.has_sample) {  // what it granted is awaited still, and so held
-    const std::uint64_t used = grant.total_bytes - std::min(grant.free_bytes, grant.total_bytes);
-    const DeviceCapacity now = state.accounts.capacity(need.where.device);
-    const std::uint64_t held = now.held + now.rounding + rest_of_pages(need.bytes);
-    out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
-  }
+  note_grant(state.accounts, need.where, need.bytes, grant, out);
   return grant.address;
 }
 

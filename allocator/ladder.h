@@ -19,6 +19,7 @@ class CachingAllocator::Ladder {
     std::uint64_t block = 0;  // bytes of the block that is needed
     std::uint64_t bytes = 0;  // of the segment that is asked for
     std::uint64_t least = 0;  // of the smallest one that would do
+    bool is_plain = false;    // a segment of its own, whatever the limits say of pages
     bool ended_quarantine = false;
   };
   // A block that is free (of a pool) or has not been handed out yet (a dedicated one); none: the
@@ -40,6 +41,13 @@ class CachingAllocator::Ladder {
       VRAMSCOPE_REQUIRES(state.mutex);
 
   [[nodiscard]] static AnyBlock attempt(State& state, const Need& need, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static AnyBlock attempt_segment(State& state, const Need& need, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static bool expands(const State& state, const Need& need)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  // Would it take more than the share of the device that is allowed?
+  [[nodiscard]] static bool exceeds_share(State& state, const Need& need, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
   // One segment from the backend, if the limits let it ask; out.status tells.
   [[nodiscard]] static Address reserve(State& state, const Need& need, Outcome& out)

@@ -43,6 +43,9 @@ struct Limits {
   // Share of the memory limit above which old idle segments go back before new ones are asked for.
   // 0: off. Without a memory limit it has no effect.
   double garbage_collection_threshold = 0;
+  // Segments that grow: addresses are reserved, pages are mapped where they are needed and unmapped
+  // where nothing lies any more. Where the backend maps no memory segments stay plain.
+  bool expandable_segments = false;
   // Refuse what would exceed the memory limit at once, without giving cached memory back first.
   bool throw_on_cudamalloc_oom = false;
 
@@ -58,9 +61,10 @@ struct Limits {
   [[nodiscard]] bool collects_garbage() const {
     return memory_fraction >= 0 && garbage_collection_threshold > 0;
   }
+  [[nodiscard]] constexpr bool expands() const { return expandable_segments; }
   // Whether a request that a free block serves is treated as by default.
   [[nodiscard]] bool has_plain_hits() const {
-    return max_split_size == kUnlimited &&
+    return !expands() && max_split_size == kUnlimited &&
            roundup_power2_divisions == decltype(roundup_power2_divisions){} && !collects_garbage();
   }
   friend bool operator==(const Limits&, const Limits&) = default;

@@ -42,7 +42,7 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
   auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot),
                                              accounts.of_place(where));
   place->total_bytes = std::min(total_bytes, accounts.use(where.device).limit);
-  if (!place->pools.prepare(blocks.size())) return nullptr;
+  if (!place->prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
   note_usual_places();
   return places[slot].get();
@@ -53,7 +53,7 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
 bool CachingAllocator::State::prepare_blocks() {
   if (blocks.is_prepared()) return true;
   for (const auto& place : places) {
-    if (place && !place->pools.prepare(blocks.next_size())) return false;
+    if (place && !place->prepare(blocks.next_size())) return false;
   }
   return blocks.prepare();
 }
@@ -65,7 +65,7 @@ void CachingAllocator::State::note_usual_places() {
     several |= place && sole;
     if (place) sole = place.get();
   }
-  const bool is_sole = sole && !several && sole->pending.empty();
+  const bool is_sole = sole && !several && sole->pending.empty() && reservations == 0;
   const bool usable = is_sole && !reuse.holds() && reuse_time == ReuseTime::at_free;
   sole_place.store(usable ? sole->place.packed() : kSeveralPlaces, std::memory_order_release);
   sole_memory = usable ? sole : nullptr;

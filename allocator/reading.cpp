@@ -15,8 +15,8 @@ BlockSnapshot describe(const Block& b) {
   return {.address = b.address(),
           .size = to_bytes(b.size),
           .requested_size = b.requested,
-          .tag = b.is_free() ? Tag{0} : b.tag,
-          .state = b.state()};
+          .tag = b.is_free() || b.is_aside() ? Tag{0} : b.tag,
+          .state = b.is_aside() ? BlockState::inactive : b.state()};
 }
 
 BlockSnapshot describe(const DedicatedBlock& b) {
@@ -147,6 +147,7 @@ std::uint64_t CachingAllocator::Reading::idle_bytes_of_pools(const State& state,
   for (const auto& place : state.places) {
     if (!place || place->place.device != device) continue;
     bytes += place->pools.idle_bytes();
+    if (place->expandable) bytes += place->expandable->idle_bytes;
   }
   return bytes;
 }
@@ -191,15 +192,38 @@ std::size_t CachingAllocator::Reading::count_of_one_block(const State& state) {
   return state.pinned.all().size() + state.dedicated.all().size() + state.directs.size();
 }
 
+// A reservation is as many segments as it has backed parts that do not touch each other.
+void CachingAllocator::Reading::list_backed_parts(const State& state, SegmentSnapshot listed,
+                                                  Snapshot& out) {
+  bool continues = false;
+  for (BlockIndex i = listed.first_block; i != kNoBlock; i = state.blocks[i].next) {
+    const Block& b = state.blocks[i];
+    if (!continues && !b.is_unbacked()) {
+      listed.address = b.address();
+      listed.total_size = 0;
+      listed.first_block = i;
+      out.segments.push_back(listed);
+    }
+    continues = !b.is_unbacked();
+    if (continues) out.segments.back().total_size += to_bytes(b.size);
+  }
+}
+
 // Segments of every sort are kept by address; the list is sorted by place after that.
 void CachingAllocator::Reading::list_segments(const State& state, Snapshot& out) {
   out.segments.reserve(state.segments.size() + count_of_one_block(state));
   for (const auto& [address, segment] : state.segments) {
-    out.segments.push_back({.place = state.places[segment.slot]->place,
-                            .address = address,
-                            .total_size = segment.bytes,
-                            .is_small = segment.pool == PoolClass::small,
-                            .first_block = segment.first});
+    SegmentSnapshot listed{.place = state.places[segment.slot]->place,
+                           .address = address,
+                           .total_size = segment.bytes,
+                           .is_small = segment.pool == PoolClass::small,
+                           .is_expandable = segment.page != 0,
+                           .first_block = segment.first};
+    if (listed.is_expandable) {
+      list_backed_parts(state, listed, out);
+    } else {
+      out.segments.push_back(listed);
+    }
   }
   for (const DedicatedBlocks* blocks : {&state.pinned, &state.dedicated}) {
     for (const auto& [address, block] : blocks->all()) {
@@ -244,7 +268,7 @@ Snapshot CachingAllocator::Reading::snapshot(const State& state) {
           (is_pinned ? state.pinned : state.dedicated).all().at(segment.address);
       add_block(out, segment, describe(block), born_ns(block.serial, block.is_live()));
     } else {
-      for (; i != kNoBlock; i = state.blocks[i].next) {
+      for (; i != kNoBlock && !state.blocks[i].is_unbacked(); i = state.blocks[i].next) {
         const Block& b = state.blocks[i];
         add_block(out, segment, describe(b), born_ns(state.blocks.life(i).serial(), b.is_live()));
       }

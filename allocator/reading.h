@@ -33,6 +33,10 @@ class CachingAllocator::Reading {
   // Segments that are one block each.
   [[nodiscard]] static std::size_t count_of_one_block(const State& state)
       VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static std::string check_reservations(const State& state)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  static void list_backed_parts(const State& state, SegmentSnapshot listed, Snapshot& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
   static void list_segments(const State& state, Snapshot& out) VRAMSCOPE_REQUIRES(state.mutex);
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "allocator/expansion.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
@@ -33,6 +34,7 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
     state.drain(Store::pools, where, out);
     where_wanted(
         state, where, [](const Segment&, std::uint32_t) { return true; }, out);
+    Expansion::give_back_idle(state, where, out);
     idle_dedicated(state, where, out);
   }
   return counted;
@@ -123,7 +125,8 @@ void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look 
 
 // Oversize blocks serve nobody but oversize requests, so they go first: the smallest that makes
 // room alone, else the largest until the sum does. Only if it does is another attempt worth it;
-// what went back stays back.
+// what went back stays back. As in PyTorch an expandable block that is larger ends the search for
+// one, though it does not go back itself.
 bool CachingAllocator::Reclaim::oversize(State& state, Place where, std::uint64_t rounded,
                                          Outcome& out) {
   if (state.limits.max_split_size == Limits::kUnlimited) return false;
@@ -134,8 +137,10 @@ bool CachingAllocator::Reclaim::oversize(State& state, Place where, std::uint64_
     if (!may_release(state, where)) return false;
     Address smallest = 0, largest = 0;
     std::uint64_t smallest_bytes = Limits::kUnlimited, largest_bytes = 0;
+    const Expansion::Position stop = Expansion::first_free(state, where, target);
     each_idle_large(state, where, [&](Address address, const Segment& segment, std::uint32_t) {
       if (segment.bytes < oversize) return;
+      if (segment.bytes >= target && Expansion::Position{segment.bytes, address} > stop) return;
       if (segment.bytes >= largest_bytes) largest = address, largest_bytes = segment.bytes;
       if (segment.bytes < target || segment.bytes >= smallest_bytes) return;
       smallest = address, smallest_bytes = segment.bytes;

@@ -88,6 +88,7 @@ enum class PoolClass : std::uint8_t { large, small };
 }
 [[nodiscard]] constexpr bool worth_splitting(PoolClass pool, std::uint64_t rounded,
                                              std::uint64_t rest, const Limits& limits) {
+  if (limits.expands()) return rest >= kUnit;
   if (pool == PoolClass::large && is_oversize(rounded, limits)) return false;
   return worth_splitting(pool, rest);
 }

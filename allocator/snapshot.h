@@ -28,7 +28,8 @@ struct BlockSnapshot {
   std::uint64_t born_ns = 0;  // active_allocated: when; 0: not known
 };
 
-// Memory obtained from the driver in one call.
+// Memory obtained from the driver in one call; pages of a reservation that follow each other are
+// one.
 struct SegmentSnapshot {
   Place place;
   Address address = 0;
@@ -37,6 +38,7 @@ struct SegmentSnapshot {
   std::uint64_t active_size = 0;     // bytes of blocks that are not inactive
   std::uint64_t requested_size = 0;  // requested bytes of the active blocks
   bool is_small = false;             // size class of the pool
+  bool is_expandable = false;        // a backed part of a reservation, between parts without memory
   bool is_direct = false;            // the program got it from the driver itself: one block
   bool is_dedicated = false;         // of ours, for one block: never cut, reused for the same bytes
   bool is_exported = false;          // others may reach it: goes back when its block is free

@@ -21,6 +21,7 @@
 #include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
 #include "allocator/pool/block_table.h"
+#include "allocator/pool/expandable_blocks.h"
 #include "allocator/pool/pool.h"
 #include "allocator/pool/waits.h"
 #include "allocator/reuse.h"
@@ -32,12 +33,17 @@ namespace vramscope {
 struct PlaceMemory {
   PlaceMemory(Place where, std::uint16_t at, PlaceAccounts counted)
       : place(where), slot(at), accounts(counted), pools(at) {}
+  // Capacity for so many free blocks. False: out of memory.
+  [[nodiscard]] bool prepare(std::size_t blocks) noexcept {
+    return pools.prepare(blocks) && (!expandable || expandable->prepare(blocks));
+  }
 
   Place place;
   std::uint16_t slot;  // index into State::places
   PlaceAccounts accounts;
   Pools pools;
-  std::uint64_t total_bytes = 0;  // of the device
+  std::unique_ptr<ExpandableBlocks> expandable;  // since there was a reservation
+  std::uint64_t total_bytes = 0;                 // of the device
   PendingFrees pending;
   Waits waits;
 };
@@ -47,6 +53,7 @@ struct Segment {
   BlockIndex first = kNoBlock;  // the same record all its life
   std::uint16_t slot = 0;
   PoolClass pool = PoolClass::large;
+  std::uint64_t page = 0;  // bytes; 0: plain, else a reservation (see ExpandableBlocks)
 };
 
 using Segments = std::map<Address, Segment>;
@@ -57,6 +64,13 @@ struct Departure {
   Place where;
   bool lost = false;  // its place has ended meanwhile
   Departure* next = nullptr;
+};
+
+// Pages of a reservation are being mapped or unmapped. Lives on the stack of the thread that asks.
+struct Flight {
+  Address reservation = 0;
+  bool lost = false;  // its place has ended meanwhile: the reservation is an orphan
+  Flight* next = nullptr;
 };
 
 // A range that only grows, written under the lock and read without it: the answer "not ours" for
@@ -77,6 +91,10 @@ inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
   return out.status.result == Result::out_of_memory;
 }
+
+// What the backend answered for memory that it was asked for, while that is awaited still.
+void note_grant(const Accounts& accounts, Place where, std::uint64_t bytes, const Grant& grant,
+                Outcome& out);
 
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
@@ -110,7 +128,7 @@ struct CachingAllocator::State {
   [[gnu::noinline]] Outcome allocate_otherwise(const Request& request) noexcept;
   [[gnu::noinline]] Outcome free_otherwise(Address address, Wait when, Only only) noexcept;
   void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Pools::Found find_within_limits(Pools& pools, std::uint64_t rounded)
+  [[nodiscard]] Pools::Found find_within_limits(PlaceMemory& place, std::uint64_t rounded)
       VRAMSCOPE_REQUIRES(mutex);
   void hand_out_within_limits(PlaceMemory& place, const Pools::Found& found, std::uint64_t rounded,
                               Outcome& out) VRAMSCOPE_REQUIRES(mutex);
@@ -190,6 +208,10 @@ struct CachingAllocator::State {
   PlaceMemory* usual_place VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
   Segments segments VRAMSCOPE_GUARDED_BY(mutex);
   Departure* departures VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
+  Flight* flights VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
+  Segments orphans VRAMSCOPE_GUARDED_BY(mutex);  // reservations whose place has ended amid flights
+  std::size_t reservations VRAMSCOPE_GUARDED_BY(mutex) = 0;
+  BlockIndex fence VRAMSCOPE_GUARDED_BY(mutex) = kNoBlock;    // before the first block of each
   std::size_t records_aside VRAMSCOPE_GUARDED_BY(mutex) = 0;  // of departing segments of pools
   DirectBlocks directs VRAMSCOPE_GUARDED_BY(mutex);
   Accounts accounts VRAMSCOPE_GUARDED_BY(mutex);

@@ -16,6 +16,17 @@ void change(Stat& count, Stat& bytes, std::uint64_t amount, Stat::Change how) {
 
 }  // namespace
 
+void DeviceAccount::pages_came(PoolClass pool, std::uint64_t bytes) {
+  reserved += bytes;
+  counters.change_reserved(pool, bytes, &Stat::increase);
+  ++counters.rare().num_device_alloc;
+}
+
+void DeviceAccount::pages_went(PoolClass pool, std::uint64_t bytes) {
+  reserved -= bytes;
+  counters.change_reserved(pool, bytes, &Stat::decrease);
+}
+
 bool Accounts::open_device(std::uint16_t device) noexcept {
   if (devices_[device]) return true;
   devices_[device].reset(new (std::nothrow) DeviceAccount);

@@ -25,6 +25,11 @@ struct DeviceAccount {
   DeviceCounters counters;
   std::uint64_t reserved = 0;  // bytes of our own segments
   std::uint64_t awaited = 0;   // asked of the backend and not answered yet
+
+  // Pages of a reservation are backed now, or no longer; who took them back is counted apart
+  // (Accounts::segment_given_back).
+  void pages_came(PoolClass pool, std::uint64_t bytes);
+  void pages_went(PoolClass pool, std::uint64_t bytes);
 };
 
 // What counts against a device's capacity besides segments of ours.

@@ -109,6 +109,10 @@ void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64
 void DeviceCounters::change_segments(PoolClass pool, std::uint64_t bytes, Stat::Change how) {
   (rare_.segment.all.*how)(1);
   (of_pool(rare_.segment, pool).*how)(1);
+  change_reserved(pool, bytes, how);
+}
+
+void DeviceCounters::change_reserved(PoolClass pool, std::uint64_t bytes, Stat::Change how) {
   (rare_.reserved_bytes.all.*how)(to_signed(bytes));
   (of_pool(rare_.reserved_bytes, pool).*how)(to_signed(bytes));
 }

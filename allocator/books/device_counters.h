@@ -45,6 +45,8 @@ class DeviceCounters {
   // Whether somebody asked for it or gave it back (num_device_alloc, num_device_free) is another
   // matter: the segments of a lost context just vanish.
   void change_segments(PoolClass pool, std::uint64_t bytes, Stat::Change how);
+  // The same of pages, which make a reservation longer or shorter but are no segments.
+  void change_reserved(PoolClass pool, std::uint64_t bytes, Stat::Change how);
 
   // The counters that change seldom, kept as they are read.
   DeviceStatistics& rare() { return rare_; }

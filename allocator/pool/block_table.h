@@ -32,6 +32,11 @@ struct Block {
   static constexpr std::uint64_t kStates = 3;
   static constexpr std::uint64_t kSmall = 4;   // of the small pool
   static constexpr std::uint64_t kMapped = 8;  // found by its address
+  // Of a reservation (see ExpandableBlocks): part of it; addresses without memory; taken by a step
+  // that unlocks. The last two are in state 1, so that nobody finds them or merges with them.
+  static constexpr std::uint64_t kExpandable = 16;
+  static constexpr std::uint64_t kUnbacked = 32;
+  static constexpr std::uint64_t kHeld = 64;
   static constexpr std::uint64_t kFlags = kUnit - 1;
 
   std::uint64_t where;      // address | flags
@@ -49,7 +54,10 @@ struct Block {
   [[nodiscard]] bool is_mapped() const { return where & kMapped; }
   [[nodiscard]] bool is_free() const { return where & kFree; }
   [[nodiscard]] bool is_live() const { return (where & kStates) == 0; }
-  [[nodiscard]] bool is_part() const { return (prev | next) != 0; }  // of a split segment
+  [[nodiscard]] bool is_expandable() const { return where & kExpandable; }
+  [[nodiscard]] bool is_unbacked() const { return where & kUnbacked; }
+  [[nodiscard]] bool is_aside() const { return where & (kUnbacked | kHeld); }  // nobody's
+  [[nodiscard]] bool is_part() const { return (prev | next) != 0; }            // of a split segment
   [[nodiscard]] CountedBlock counted() const { return {tag, pool(), to_bytes(size), requested}; }
 
   static constexpr std::uint64_t kFree = static_cast<std::uint64_t>(BlockState::inactive);

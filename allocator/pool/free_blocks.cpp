@@ -8,7 +8,8 @@ namespace vramscope {
 inline FreeBlocks::Slot FreeBlocks::slot_of(PoolClass pool, Units size, Address address) {
   const Key where = address / kUnit;
   if (pool == PoolClass::small) return {size - 1, ~where};
-  const int log = 31 ^ __builtin_clz(size);  // one instruction; size > 0
+  if (size < kLeastLarge) size = kLeastLarge;  // serves nobody, however it is ordered
+  const int log = 31 ^ __builtin_clz(size);    // one instruction; size > 0
   const int shift = log - kSubBits;
   const Units sub = (size >> shift) & ((1U << kSubBits) - 1);
   const Key within = size & ((1U << shift) - 1);
@@ -44,7 +45,7 @@ FreeBlocks::Found FreeBlocks::find(PoolClass pool, Units size) const noexcept {
     const std::uint32_t position = rank(bins_[at], least.key);
     if (position < bins_[at].count) return found_at(pool, at, position);
     if (bins_[at].root != kNoBlock) {
-      const Found found = find_in_tree(least);
+      const Found found = find_in_tree(pool, least);
       if (found.block != kNoBlock) return found;
     }
     ++at;  // the request's own bin has only smaller blocks
@@ -53,10 +54,27 @@ FreeBlocks::Found FreeBlocks::find(PoolClass pool, Units size) const noexcept {
   return at == kBins ? Found{} : found_at(pool, at, 0);
 }
 
-FreeBlocks::Found FreeBlocks::find_in_tree(Slot limit) const {
+FreeBlocks::Found FreeBlocks::find_from(PoolClass pool, Units size,
+                                        Address address) const noexcept {
+  const Slot least = slot_of(pool, size, address);
+  std::uint32_t at = least.bin;
+  if (used_[at / 64] >> (at % 64) & 1) {
+    const std::uint32_t position = rank(bins_[at], least.key);
+    if (position < bins_[at].count) return found_at(pool, at, position);
+    if (bins_[at].root != kNoBlock) {
+      const Found found = find_in_tree(pool, least);
+      if (found.block != kNoBlock) return found;
+    }
+  }
+  if (pool == PoolClass::small && at + 1 == kSmallBins) return {};
+  at = next_used(pool, at + 1);
+  return at == kBins ? Found{} : found_at(pool, at, 0);
+}
+
+FreeBlocks::Found FreeBlocks::find_in_tree(PoolClass pool, Slot limit) const {
   const KeyTrees::Entry found = trees_.find(bins_[limit.bin].root, limit.key);
   if (found.block == kNoBlock) return {};
-  return {found.block, size_of(PoolClass::large, limit.bin, found.key), {limit.bin, found.key}};
+  return {found.block, size_of(pool, limit.bin, found.key), {limit.bin, found.key}};
 }
 
 inline std::uint32_t FreeBlocks::next_used(PoolClass pool, std::uint32_t from) const {

@@ -16,7 +16,8 @@ namespace vramscope {
 // each power of two. A bin holds its best four blocks (smallest, then lowest address) in its own
 // cache line and the others in a treap of block records. So the usual case touches one line, and
 // the worst case (everything in one bin) is logarithmic. Small blocks are at most a small segment,
-// large ones at least kSmallRequest. The pool is an argument so that code for one of them, inlined,
+// large ones at least kSmallRequest: smaller rests, which can serve no request of the large pool,
+// are kept as if they had that size. The pool is an argument so that code for one of them, inlined,
 // has no branch in it for the other. Threads: one at a time.
 class FreeBlocks {
  public:
@@ -40,6 +41,8 @@ class FreeBlocks {
   };
   // The smallest block of at least `size` units, the lowest address among equals; kNoBlock: none.
   [[nodiscard]] Found find(PoolClass pool, Units size) const noexcept;
+  // The same in the order of (size, address), from that point on.
+  [[nodiscard]] Found find_from(PoolClass pool, Units size, Address address) const noexcept;
   // An inserted one.
   [[nodiscard]] static Found found(PoolClass pool, BlockIndex block, Units size, Address address) {
     return {block, size, slot_of(pool, size, address)};
@@ -55,7 +58,8 @@ class FreeBlocks {
  private:
   static constexpr std::uint32_t kSmallBins = kSmallSegment / kUnit;
   static constexpr int kFirstLog = 11;  // of kSmallRequest in units
-  static constexpr int kSubBits = 7;    // 128 bins a power of two
+  static constexpr Units kLeastLarge = Units{1} << kFirstLog;
+  static constexpr int kSubBits = 7;  // 128 bins a power of two
   static constexpr std::uint32_t kBins = kSmallBins + ((32 - kFirstLog) << kSubBits);
   static constexpr int kAddressBits = 40;  // of kMaxAddress / kUnit
   static constexpr std::uint32_t kBest = 4;
@@ -73,8 +77,8 @@ class FreeBlocks {
   [[nodiscard]] static Units size_of(PoolClass pool, std::uint32_t bin, Key key);
   [[nodiscard]] static std::uint32_t rank(const Bin& bin, Key key);  // entries better than `key`
   [[nodiscard]] Found found_at(PoolClass pool, std::uint32_t bin, std::uint32_t position) const;
-  // The best of the large pool in a bin's tree that is no better than the limit.
-  [[gnu::noinline]] [[nodiscard]] Found find_in_tree(Slot limit) const;
+  // The best in a bin's tree that is no better than the limit.
+  [[gnu::noinline]] [[nodiscard]] Found find_in_tree(PoolClass pool, Slot limit) const;
   [[nodiscard]] std::uint32_t next_used(PoolClass pool, std::uint32_t from) const;  // kBins: none
   static void put(Bin& bin, std::uint32_t at, Key key, BlockIndex block);
   static void cut(Bin& bin, std::uint32_t at);

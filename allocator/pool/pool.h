@@ -30,6 +30,10 @@ class Pools {
   [[nodiscard]] Found find(PoolClass pool, Units size) const noexcept {
     return free_.find(pool, size);
   }
+  // The same in the order of (size, address), from that point on.
+  [[nodiscard]] Found find_from(PoolClass pool, Units size, Address address) const noexcept {
+    return free_.find_from(pool, size, address);
+  }
   // A free block of the pool.
   [[nodiscard]] static Found found(PoolClass pool, const BlockTable& blocks, BlockIndex block) {
     return FreeBlocks::found(pool, block, blocks[block].size, blocks[block].address());

@@ -207,6 +207,8 @@ constexpr Row kRows[] = {
     {"pinned_max_cached_size_mb",
      [](std::string_view v, Limits& l) { return assign(l.pinned_max_cached_size, megabytes(v)); },
      "a number of MiB"},
+    {"expandable_segments",
+     [](std::string_view v, Limits& l) { return read(v, l.expandable_segments); }, "True or False"},
     {"exact_fallback", [](std::string_view v, Limits& l) { return read(v, l.exact_fallback); },
      "True or False"},
 };
@@ -224,7 +226,6 @@ constexpr const char* kPinning = "pinned memory is obtained as the program asks 
 constexpr Idle kIdle[] = {
     {"backend", [](std::string_view v) { return v == "native" || v == "cudaMallocAsync"; },
      "native or cudaMallocAsync", "the calls of the program decide"},
-    {"expandable_segments", is_boolean, "True or False", "segments are plain"},
     {"expandable_segments_reserve", [](std::string_view v) { return !v.empty(); },
      "a number or a size", "segments are plain"},
     {"expandable_segments_reserve_by_class", [](std::string_view v) { return !v.empty(); },
@@ -270,11 +271,7 @@ struct Found {
   Problems notes;
 };
 
-void note(const Item& item, const Idle& idle, AllocConf& conf, Found& found) {
-  if (item.name == "expandable_segments") {
-    static_cast<void>(read(item.value, conf.expandable_segments));
-    if (!conf.expandable_segments) return;  // exactly what we do
-  }
+void note(const Item& item, const Idle& idle, Found& found) {
   found.notes.add(
       [&] { return "allocator setting " + quoted(item) + " has no effect here: " + idle.why; });
 }
@@ -298,7 +295,7 @@ void apply(const Item& item, AllocConf& conf, Found& found) {
   }
   for (const Idle& idle : kIdle) {
     if (idle.name != item.name) continue;
-    return idle.accepts(item.value) ? note(item, idle, conf, found) : refuse(idle.range);
+    return idle.accepts(item.value) ? note(item, idle, found) : refuse(idle.range);
   }
   found.problems.add([&] { return unknown(item.name); });
 }

@@ -12,7 +12,6 @@ namespace vramscope {
 
 struct AllocConf {
   Limits limits;
-  bool expandable_segments = false;   // was asked for; not in Limits: segments stay plain
   std::vector<std::string> problems;  // one line each: an unknown name or a bad value, left out
   std::vector<std::string> notes;     // one line each: accepted, but without effect here
 };

@@ -173,7 +173,6 @@ class Player {
   void apply(std::string_view settings) {
     const AllocConf conf = parse_alloc_conf(settings, limits_);
     if (!conf.problems.empty()) throw BadLine(conf.problems.front());
-    if (conf.expandable_segments) throw BadLine("expandable segments are not supported");
     for (const std::string& note : conf.notes) std::cerr << "allocator_player: " << note << '\n';
     limits_ = conf.limits;
   }

@@ -90,13 +90,13 @@ std::string snapshot_line(const Snapshot& snapshot) {
   for (const SegmentSnapshot& segment : snapshot.segments) {
     line += separator;
     separator = ", ";
-    line += "{" + field("address", segment.address) + ", " +
-            field("total_size", segment.total_size) + ", " +
-            field("allocated_size", segment.allocated_size) + ", " +
-            field("active_size", segment.active_size) + ", " +
-            field("requested_size", segment.requested_size) + ", \"stream\": 0, " +
-            "\"segment_type\": \"" + (segment.is_small ? "small" : "large") +
-            "\", \"is_expandable\": false, \"blocks\": [";
+    line +=
+        "{" + field("address", segment.address) + ", " + field("total_size", segment.total_size) +
+        ", " + field("allocated_size", segment.allocated_size) + ", " +
+        field("active_size", segment.active_size) + ", " +
+        field("requested_size", segment.requested_size) + ", \"stream\": 0, " +
+        "\"segment_type\": \"" + (segment.is_small ? "small" : "large") +
+        "\", \"is_expandable\": " + (segment.is_expandable ? "true" : "false") + ", \"blocks\": [";
     for (std::uint32_t i = 0; i < segment.block_count; ++i) {
       if (i > 0) line += ", ";
       line += block_text(snapshot.blocks[segment.first_block + i]);

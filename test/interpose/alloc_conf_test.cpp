@@ -152,7 +152,7 @@ TEST(AllocConf, WhatHasNoEffectHereIsAcceptedWithOneLine) {
         "graph_capture_record_stream_reuse:True", "pinned_use_cuda_host_register:True",
         "pinned_use_hip_host_register:True", "pinned_num_register_threads:8",
         "pinned_num_register_threads:128", "pinned_reserve_segment_size_mb:16",
-        "pinned_free_catch_all:True", "expandable_segments:True", "expandable_segments_reserve:40G",
+        "pinned_free_catch_all:True", "expandable_segments_reserve:40G",
         "expandable_segments_reserve_by_class:[a:1,b:2]"}) {
     const AllocConf conf = parse_alloc_conf(text, {});
     EXPECT_TRUE(conf.problems.empty()) << text;
@@ -162,9 +162,12 @@ TEST(AllocConf, WhatHasNoEffectHereIsAcceptedWithOneLine) {
 }
 
 TEST(AllocConf, SaysWhetherExpandableSegmentsAreWanted) {
-  EXPECT_TRUE(parse_alloc_conf("expandable_segments:True", {}).expandable_segments);
-  EXPECT_FALSE(parse_alloc_conf("expandable_segments:False", {}).expandable_segments);
-  EXPECT_TRUE(parse_alloc_conf("expandable_segments:False", {}).notes.empty());
+  const AllocConf wanted = parse_alloc_conf("expandable_segments:True", {});
+  EXPECT_TRUE(wanted.limits.expandable_segments);
+  EXPECT_TRUE(wanted.notes.empty());
+  EXPECT_TRUE(parse_alloc_conf("max_split_size_mb:64", wanted.limits).limits.expandable_segments);
+  EXPECT_FALSE(
+      parse_alloc_conf("expandable_segments:False", wanted.limits).limits.expandable_segments);
 }
 
 TEST(AllocConf, FewShortLinesSayWhatIsWrongWithMuch) {

@@ -3,6 +3,11 @@
 #include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope::simulator {
+namespace {
+
+constexpr std::int32_t kNotSupported = 801;  // CUDA_ERROR_NOT_SUPPORTED
+
+}  // namespace
 
 Grant SimulatedBackend::reserve(Place where, std::size_t bytes) noexcept {
   if (on_reserve_) on_reserve_(where, bytes);
@@ -17,6 +22,72 @@ Grant SimulatedBackend::reserve(Place where, std::size_t bytes) noexcept {
 Reply SimulatedBackend::release(Place where, Address segment) noexcept {
   if (on_release_) on_release_(where, segment);
   return {.status = release_from(where, segment), .ns = call_ns_};
+}
+
+Grant SimulatedBackend::reserve_addresses(Place, std::uint64_t bytes, std::uint64_t page) noexcept {
+  if (!may_wait_) return {.status = {Result::forbidden, 0}};
+  if (!has_pages_) return {.status = {Result::failed, kNotSupported}};
+  if (bytes == 0 || bytes % page != 0) ++misuses_;
+  const std::lock_guard lock(pages_mutex_);
+  const Address address = device_.reserve_addresses(bytes);
+  ranges_[address] = bytes;
+  return {.status = {}, .address = address, .ns = call_ns_};
+}
+
+// A page a call, and all of them undone when one is refused.
+Grant SimulatedBackend::map(Place where, Address address, std::uint64_t bytes,
+                            std::uint64_t page) noexcept {
+  if (on_map_) on_map_(where, address);
+  if (!may_wait_) return {.status = {Result::forbidden, 0}};
+  if (const Status status = map_status_; !status.ok()) return {.status = status};
+  const std::lock_guard lock(pages_mutex_);
+  const auto range = ranges_.upper_bound(address);
+  const bool is_inside = range != ranges_.begin() &&
+                         address + bytes <= std::prev(range)->first + std::prev(range)->second &&
+                         (address - std::prev(range)->first) % page == 0 && bytes % page == 0;
+  if (!is_inside) ++misuses_;
+  for (Address at = address; at < address + bytes; at += page) {
+    const Status status = device_.create(page);
+    if (status.ok()) continue;
+    for (; at > address; at -= page) device_.destroy(page);
+    return {.status = status, .ns = call_ns_};
+  }
+  for (Address at = address; at < address + bytes; at += page) {
+    if (!mapped_.emplace(at, page).second) ++misuses_;
+  }
+  return {.status = {}, .address = address, .ns = call_ns_};
+}
+
+Reply SimulatedBackend::unmap(Place where, Address address, std::uint64_t bytes,
+                              std::uint64_t page) noexcept {
+  if (on_map_) on_map_(where, address);
+  if (!may_wait_) return {.status = {Result::forbidden, 0}};
+  if (const Status status = unmap_status_; !status.ok()) return {.status = status};
+  const std::lock_guard lock(pages_mutex_);
+  for (Address at = address; at < address + bytes; at += page) {
+    if (mapped_.erase(at) == 0) ++misuses_;
+    device_.destroy(page);
+  }
+  return {.status = {}, .ns = call_ns_};
+}
+
+void SimulatedBackend::release_addresses(Place, Address address, std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(pages_mutex_);
+  const auto range = ranges_.find(address);
+  const auto page = mapped_.lower_bound(address);
+  const bool is_empty = page == mapped_.end() || page->first >= address + bytes;
+  if (range == ranges_.end() || range->second != bytes || !is_empty) ++misuses_;
+  if (range != ranges_.end()) ranges_.erase(range);
+}
+
+std::size_t SimulatedBackend::reserved_ranges() const {
+  const std::lock_guard lock(pages_mutex_);
+  return ranges_.size();
+}
+
+std::size_t SimulatedBackend::mapped_pages() const {
+  const std::lock_guard lock(pages_mutex_);
+  return mapped_.size();
 }
 
 Reply SimulatedBackend::wait(Place where) noexcept {

@@ -22,6 +22,13 @@ class SimulatedBackend final : public Backend {
   [[nodiscard]] Grant reserve(Place where, std::size_t bytes) noexcept override;
   // Also invalid: a segment that came from another place.
   Reply release(Place where, Address segment) noexcept override;
+  [[nodiscard]] Grant reserve_addresses(Place where, std::uint64_t bytes,
+                                        std::uint64_t page) noexcept override;
+  [[nodiscard]] Grant map(Place where, Address address, std::uint64_t bytes,
+                          std::uint64_t page) noexcept override;
+  Reply unmap(Place where, Address address, std::uint64_t bytes,
+              std::uint64_t page) noexcept override;
+  void release_addresses(Place where, Address address, std::uint64_t bytes) noexcept override;
   Reply wait(Place where) noexcept override;
   Reply probe(Place where) noexcept override;
   [[nodiscard]] bool may_wait(Place where) noexcept override;
@@ -37,6 +44,19 @@ class SimulatedBackend final : public Backend {
   void on_wait(std::function<void(Place)> hook) { on_wait_ = std::move(hook); }
   // Virtual time that every reserve, release and wait reports; default 0.
   void set_call_ns(std::uint64_t ns) noexcept { call_ns_ = ns; }
+
+  // Memory in pages: whether the device has any, and what every call of map or unmap answers from
+  // now on, for another reason than want of room.
+  void set_has_pages(bool has_pages) noexcept { has_pages_ = has_pages; }
+  void fail_map(Status status) noexcept { map_status_ = status; }
+  void fail_unmap(Status status) noexcept { unmap_status_ = status; }
+  // Runs at the start of each map and unmap.
+  void on_map(std::function<void(Place, Address)> hook) { on_map_ = std::move(hook); }
+  [[nodiscard]] std::size_t reserved_ranges() const;
+  [[nodiscard]] std::size_t mapped_pages() const;
+  // What the allocator did against the contract of the backend: pages mapped twice or outside of
+  // ranges, unmapped or released wrongly.
+  [[nodiscard]] std::size_t misuses() const noexcept { return misuses_; }
 
   [[nodiscard]] std::uint64_t waits() const noexcept { return waits_; }
   [[nodiscard]] std::uint64_t probes() const noexcept { return probes_; }
@@ -55,6 +75,14 @@ class SimulatedBackend final : public Backend {
   std::atomic<std::uint64_t> call_ns_{0};
   std::mutex mutex_;  // guards origin_
   std::map<Address, Place> origin_;
+  std::function<void(Place, Address)> on_map_;
+  std::atomic<bool> has_pages_{true};
+  std::atomic<Status> map_status_{Status{}};
+  std::atomic<Status> unmap_status_{Status{}};
+  std::atomic<std::size_t> misuses_{0};
+  mutable std::mutex pages_mutex_;           // guards the two below
+  std::map<Address, std::uint64_t> ranges_;  // bytes
+  std::map<Address, std::uint64_t> mapped_;  // bytes of the page there
 };
 
 }  // namespace vramscope::simulator

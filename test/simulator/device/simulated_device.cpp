@@ -40,6 +40,32 @@ void SimulatedDevice::end_owner(Granules::Owner owner) noexcept {
   if (model_.neighbours != nullptr && used() != before) model_.neighbours->tell(used());
 }
 
+Status SimulatedDevice::create(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  const Status before = health();
+  ++counters_.calls;
+  const bool fault = fault_is_due();
+  if (!before.ok()) return refuse(before).status;
+  if (fault || bytes > model_.capacity - used()) return refuse(kNoRoom).status;
+  counters_.live_bytes += bytes;
+  ++counters_.live_count;
+  return {};
+}
+
+void SimulatedDevice::destroy(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  counters_.live_bytes -= bytes;
+  ++counters_.frees;
+  --counters_.live_count;
+}
+
+Address SimulatedDevice::reserve_addresses(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  const Address start = next_reserved_;
+  next_reserved_ += round_up(bytes, kGranule);
+  return start;
+}
+
 Status SimulatedDevice::count_call() noexcept {
   const std::lock_guard lock(mutex_);
   const Status before = health();

@@ -20,6 +20,7 @@ inline constexpr std::int32_t kOutOfMemory = 2;   // CUDA_ERROR_OUT_OF_MEMORY
 
 inline constexpr Address kDeviceBase = 0x7f0000000000;  // golden/README.md, "Backend rule"
 inline constexpr Address kPinnedBase = 0x7e0000000000;
+inline constexpr Address kReservedBase = 0x600000000000;  // address reservations
 
 enum class Memory : std::uint8_t { device, pinned };
 
@@ -70,6 +71,11 @@ class SimulatedDevice {
                                Granules::Owner owner = kDeviceItself) noexcept;
   // The owner has ended, and nothing of its memory is live.
   void end_owner(Granules::Owner owner) noexcept;
+  // Physical memory without an address, in one call, and its end. As allocate() and release().
+  [[nodiscard]] Status create(std::size_t bytes) noexcept;
+  void destroy(std::size_t bytes) noexcept;
+  // Addresses that nothing lies behind; no call that counts.
+  [[nodiscard]] Address reserve_addresses(std::size_t bytes) noexcept;
   // A call that is served without the device: counted, and faults hit it.
   [[nodiscard]] Status count_call() noexcept;
   // `address` must be the start of a live allocation, else Result::invalid with code 1.
@@ -118,6 +124,7 @@ class SimulatedDevice {
   Granules granules_;       // used only when addresses are reused
   Address next_device_;
   Address next_pinned_ = kPinnedBase;
+  Address next_reserved_ = kReservedBase;
   Counters counters_;
   std::uint64_t fail_in_ = 0;  // 0: no fault waits
   std::uint64_t fail_release_in_ = 0;

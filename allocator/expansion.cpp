@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/expansion.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+namespace {
+
+// As much more than the device has as PyTorch reserves: pages at the end may be needed while others
+// amid live blocks are unbacked.
+std::uint64_t reservation_bytes(std::uint64_t total, std::uint64_t page) {
+  const std::uint64_t most = kMaxBlockBytes / page;
+  return std::min((total + total / 8 + page - 1) / page, most) * page;
+}
+
+}  // namespace
+
+Pools::Found CachingAllocator::Expansion::find(const State& state, const PlaceMemory& place,
+                                               PoolClass pool, Units size) {
+  struct Candidate {
+    Pools::Found found;
+    Address address = 0;
+    bool is_expandable = false;
+    [[nodiscard]] bool comes_before(const Candidate& other) const {
+      if (other.found.block == kNoBlock) return found.block != kNoBlock;
+      if (found.block == kNoBlock) return false;
+      return std::pair(found.size, address) < std::pair(other.found.size, other.address);
+    }
+  };
+  const auto first_from = [&](Units least, Address from) VRAMSCOPE_REQUIRES(state.mutex) {
+    Candidate plain{.found = place.pools.find_from(pool, least, from)};
+    plain.address = state.blocks[plain.found.block].address();
+    Candidate own{.found = {}, .address = 0, .is_expandable = true};
+    if (place.expandable) own.found.block = place.expandable->find(pool, least, from);
+    own.found.size = state.blocks[own.found.block].size;
+    own.address = state.blocks[own.found.block].address();
+    return own.comes_before(plain) ? own : plain;
+  };
+  const auto possible_size = [&](const Candidate& c) VRAMSCOPE_REQUIRES(state.mutex) {
+    const Block& next = state.blocks[state.blocks[c.found.block].next];
+    return std::uint64_t{c.found.size} + (next.is_unbacked() ? next.size : 0);
+  };
+  Candidate best = first_from(size, 0);
+  while (best.found.block != kNoBlock && best.is_expandable) {
+    const Candidate next = first_from(best.found.size, best.address + kUnit);
+    if (next.found.block == kNoBlock || possible_size(next) >= possible_size(best)) break;
+    best = next;
+  }
+  return best.found;
+}
+
+CachingAllocator::Expansion::Position CachingAllocator::Expansion::first_free(State& state,
+                                                                              Place where,
+                                                                              std::uint64_t bytes) {
+  const PlaceMemory* place = state.find_place(where);
+  const bool has_some = place && place->expandable && bytes <= kMaxBlockBytes;
+  const BlockIndex block =
+      has_some ? place->expandable->find(PoolClass::large, to_units(bytes)) : kNoBlock;
+  if (block == kNoBlock) return {Limits::kUnlimited, ~Address{0}};
+  return {to_bytes(state.blocks[block].size), state.blocks[block].address()};
+}
+
+PlaceMemory* CachingAllocator::Expansion::open_place(State& state, Place where) {
+  PlaceMemory* place = state.open_place(where);
+  if (!place || !state.prepare_blocks()) return nullptr;
+  if (!place->expandable) {
+    std::unique_ptr<ExpandableBlocks> made(new (std::nothrow) ExpandableBlocks);
+    if (!made || !made->prepare(state.blocks.size())) return nullptr;
+    place->expandable = std::move(made);
+  }
+  return place;
+}
+
+// The lowest place where free and unbacked blocks together are large enough: the first unbacked
+// one, or the free one before it.
+BlockIndex CachingAllocator::Expansion::find_room(const State& state, const PlaceMemory& place,
+                                                  PoolClass pool, Units size) {
+  const auto can_serve = [](const Block& b) {
+    return b.is_free() || (b.is_unbacked() && (b.where & Block::kHeld) == 0);
+  };
+  Address from = 0;
+  for (;;) {
+    BlockIndex first = place.expandable->find_unbacked(pool, from);
+    if (first == kNoBlock) return kNoBlock;
+    from = state.blocks[first].address() + kUnit;
+    if (state.blocks[state.blocks[first].prev].is_free()) first = state.blocks[first].prev;
+    std::uint64_t room = 0;
+    for (BlockIndex i = first; room < size && can_serve(state.blocks[i]);) {
+      room += state.blocks[i].size;
+      i = state.blocks[i].next;
+    }
+    if (room >= size) return first;
+  }
+}
+
+BlockIndex CachingAllocator::Expansion::add_reservation(State& state, Place where, PoolClass pool,
+                                                        Outcome& out) {
+  const std::uint64_t page = pool == PoolClass::small
+                                 ? kSmallSegment
+                                 : round_up(state.limits.large_segment_size, kGranularity);
+  const std::uint64_t bytes = reservation_bytes(state.find_place(where)->total_bytes, page);
+  state.mutex.unlock();
+  const Grant grant = state.backend.reserve_addresses(where, bytes, page);
+  state.mutex.lock();
+  out.backend_ns += grant.ns;
+  const BlockIndex entered = grant.status.ok() ? enter(state, where, pool, grant.address,
+                                                       {.bytes = bytes, .pool = pool, .page = page})
+                                               : kNoBlock;
+  if (entered != kNoBlock) return entered;
+  out.status = {Result::failed, grant.status.code};
+  if (!grant.status.ok()) return kNoBlock;
+  state.mutex.unlock();
+  state.backend.release_addresses(where, grant.address, bytes);
+  state.mutex.lock();
+  return kNoBlock;
+}
+
+// One unbacked block. None: out of memory of our own, or the addresses are of no use.
+BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolClass pool,
+                                              Address address, Segment segment) {
+  const bool usable = state.is_fresh(Kind::device, address, segment.bytes) &&
+                      address % kGranularity == 0 &&
+                      address <= FreeBlocks::kMaxAddress - segment.bytes;
+  PlaceMemory* place = usable ? open_place(state, where) : nullptr;
+  if (!place) return kNoBlock;
+  if (state.fence == kNoBlock) {
+    state.fence = state.blocks.create();
+    state.blocks[state.fence] = {};
+    state.blocks[state.fence].where = Block::kHeld | 1;
+  }
+  if (!state.prepare_blocks()) return kNoBlock;
+  Segment* entry = nullptr;
+  try {
+    entry = &state.segments[address];
+  } catch (const std::bad_alloc&) {
+    return kNoBlock;
+  }
+  const BlockIndex block = state.blocks.create();
+  const std::uint64_t small = pool == PoolClass::small ? Block::kSmall : 0;
+  state.blocks[block] = {.where = address | small | Block::kExpandable | Block::kUnbacked | 1,
+                         .requested = 0,
+                         .size = to_units(segment.bytes),
+                         .prev = state.fence,
+                         .next = kNoBlock,
+                         .tag = 0};
+  state.blocks.life(block) = {
+      .left = 0, .right = 0, .freed = place->waits.settled(), .place = place->slot};
+  segment.first = block;
+  segment.slot = place->slot;
+  *entry = segment;
+  insert(state, *place, block);
+  ++state.reservations;
+  state.note_usual_places();
+  state.device_range.widen(address, segment.bytes);
+  return block;
+}
+
+CachingAllocator::Expansion::Chain CachingAllocator::Expansion::hold(State& state,
+                                                                     PlaceMemory& place,
+                                                                     BlockIndex first, Units size) {
+  std::uint64_t room = 0;
+  BlockIndex i = first;
+  for (; room < size && i != kNoBlock; i = state.blocks[i].next) {
+    erase(state, place, i);
+    Block& b = state.blocks[i];
+    room += b.size;
+    b.set_state(BlockState::active_pending_free);
+    b.where |= Block::kHeld;
+  }
+  return {first, i};
+}
+
+// What was not needed, or could not be had: each block is again what it was.
+void CachingAllocator::Expansion::put_back(State& state, Place where, Chain chain) {
+  PlaceMemory& place = *state.find_place(where);
+  for (BlockIndex i = chain.first; i != chain.end;) {
+    const BlockIndex next = state.blocks[i].next;
+    static_cast<void>(put(state, place, i));
+    i = next;
+  }
+}
+
+// Blocks are taken out of every set first, so that nobody gets them while the lock is free.
+AnyBlock CachingAllocator::Expansion::grow(State& state, Place where, std::uint64_t bytes,
+                                           Outcome& out) {
+  out.status = {Result::failed, out.status.code};
+  PlaceMemory* place = open_place(state, where);
+  if (!place || bytes > kMaxBlockBytes) return {};
+  const PoolClass pool = pool_class(bytes);
+  const Units size = to_units(bytes);
+  BlockIndex first = find_room(state, *place, pool, size);
+  if (first == kNoBlock) first = add_reservation(state, where, pool, out);
+  place = first != kNoBlock ? state.find_place(where) : nullptr;
+  if (!place) return {};
+  Chain chain = hold(state, *place, first, size);
+  if (!back(state, where, chain, size, out)) {
+    if (chain) put_back(state, where, chain);
+    return {};
+  }
+  place = state.find_place(where);
+  return {state.blocks, put_free(state, *place, chain.first)};
+}
+
+// Backs the chain from its beginning until it is one block of `size`. False: out.status tells, and
+// the chain is what is left of it, nothing when the place has ended.
+bool CachingAllocator::Expansion::back(State& state, Place where, Chain& chain, Units size,
+                                       Outcome& out) {
+  BlockIndex next = chain.first;
+  std::uint64_t have = 0;
+  while (have < size && next != chain.end) {
+    const bool is_unbacked = state.blocks[next].is_unbacked();
+    if (is_unbacked) {
+      const std::uint64_t wanted = std::min<std::uint64_t>(state.blocks[next].size, size - have);
+      if (!map(state, where, chain, next, wanted * kUnit, out)) return false;
+    }
+    const std::uint64_t requested = state.blocks[is_unbacked ? next : chain.first].requested;
+    have += state.blocks[next].size;
+    if (next != chain.first) join(state, chain.first, next);
+    state.blocks[chain.first].requested = requested;
+    next = state.blocks[chain.first].next;
+  }
+  out.status = have >= size ? Status{} : Status{Result::failed, 0};
+  return have >= size;
+}
+
+// Whole pages for the beginning of an unbacked block of the chain; what stays unbacked ends it.
+bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, BlockIndex block,
+                                      std::uint64_t bytes, Outcome& out) {
+  const Address address = state.blocks[block].address();
+  const auto [base, reservation] = *reservation_of(state, address);
+  const std::uint64_t page = reservation.page;
+  bytes = (bytes + page - 1) / page * page;
+  const std::uint16_t device = where.device;
+  out.by_limit = !state.accounts.has_capacity(device, bytes);
+  if (out.by_limit || !state.prepare_blocks()) {
+    out.status.result = out.by_limit ? Result::out_of_memory : Result::failed;
+    return false;
+  }
+  if (to_bytes(state.blocks[block].size) > bytes) {
+    const BlockIndex rest = cut(state, block, bytes);
+    state.blocks[rest].where &= ~Block::kHeld;
+    state.blocks[rest].requested = 0;
+    insert(state, *state.find_place(where), rest);
+    chain.end = rest;
+  }
+  state.accounts.device(device).awaited += bytes;
+  Grant grant;
+  const bool is_here =
+      fly(state, base, [&] { grant = state.backend.map(where, address, bytes, page); });
+  note_grant(state.accounts, where, bytes, grant, out);
+  state.accounts.device(device).awaited -= bytes;
+  Block& b = state.blocks[block];
+  if (grant.status.ok()) b.where &= ~Block::kUnbacked;
+  if (!is_here) {
+    chain = {};
+    drop_orphans(state, where);
+    out.status = {Result::failed, 0};
+    return false;
+  }
+  if (out.status.result != Result::ok && out.status.result != Result::out_of_memory) {
+    out.status.result = Result::failed;  // a capture forbids it, too
+  }
+  if (!grant.status.ok()) return false;
+  const PlaceMemory& place = *state.find_place(where);
+  state.accounts.device(device).pages_came(reservation.pool, bytes);
+  state.blocks.life(block).freed = place.waits.settled();
+  return true;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,179 @@
+// Pages that nothing lies in any more go back, and reservations end: all of it unlocks.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "allocator/expansion.h"
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+
+// In the order of PyTorch: the smallest first. Slivers that are left are smaller than a page.
+void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outcome& out) {
+  drop_orphans(state, where);
+  const auto is_idle = [&]() VRAMSCOPE_REQUIRES(state.mutex) {
+    const PlaceMemory* place = state.find_place(where);
+    return place && place->expandable && place->expandable->idle_bytes > 0;
+  };
+  if (!is_idle() || !prove_unused(state, where, out)) return;
+  for (const PoolClass pool : {PoolClass::large, PoolClass::small}) {
+    Units size = kGranularity / kUnit;
+    Address from = 0;
+    while (is_idle()) {
+      PlaceMemory& place = *state.find_place(where);
+      const BlockIndex block = place.expandable->find(pool, size, from);
+      if (block == kNoBlock) break;
+      const Block& b = state.blocks[block];
+      size = b.size;
+      from = b.address() + kUnit;
+      const bool is_proved = state.reuse_time == ReuseTime::at_free ||
+                             place.waits.cover(state.blocks.life(block).freed);
+      const Pages pages = pages_in(state, b);
+      if (!is_proved || pages.bytes() == 0) continue;
+      if (!state.prepare_blocks() || !unmap(state, where, block, pages, out)) return;
+    }
+  }
+}
+
+// Unmapping waits for nothing. Where a free has waited, nothing runs in a free block.
+bool CachingAllocator::Expansion::prove_unused(State& state, Place where, Outcome& out) {
+  if (state.reuse_time == ReuseTime::at_free) return true;
+  const Waits::Number number = state.find_place(where)->waits.begin();
+  state.mutex.unlock();
+  const Reply waited = state.backend.wait(where);
+  state.mutex.lock();
+  out.wait_ns += waited.ns;
+  PlaceMemory* place = state.find_place(where);
+  if (!waited.status.ok() || !place) return false;
+  place->waits.end(number);
+  return true;
+}
+
+// Whole pages of a free block. False: the backend keeps them, or the place has ended.
+bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex block, Pages pages,
+                                        Outcome& out) {
+  PlaceMemory* place = state.find_place(where);
+  const auto [base, reservation] = *reservation_of(state, pages.begin);
+  const std::uint64_t page = reservation.page;
+  const std::uint64_t requested = state.blocks[block].requested;
+  erase(state, *place, block);
+  if (const std::uint64_t before = pages.begin - state.blocks[block].address(); before > 0) {
+    const BlockIndex middle = cut(state, block, before);
+    state.blocks[block].requested = 0;
+    insert(state, *place, block);
+    block = middle;
+  }
+  if (to_bytes(state.blocks[block].size) > pages.bytes()) {
+    const BlockIndex after = cut(state, block, pages.bytes());
+    state.blocks[after].requested = 0;
+    insert(state, *place, after);
+  }
+  Block& held = state.blocks[block];
+  held.set_state(BlockState::active_pending_free);
+  held.where |= Block::kHeld;
+  Reply reply;
+  const bool is_here = fly(
+      state, base, [&] { reply = state.backend.unmap(where, pages.begin, pages.bytes(), page); });
+  out.backend_ns += reply.ns;
+  if (reply.status.ok()) state.blocks[block].where |= Block::kUnbacked;
+  if (!is_here) {
+    drop_orphans(state, where);
+    return false;
+  }
+  place = state.find_place(where);
+  state.blocks[block].requested = requested;
+  block = put(state, *place, block);
+  if (!reply.status.ok()) return false;
+  state.accounts.device(where.device).pages_went(reservation.pool, pages.bytes());
+  state.accounts.segment_given_back(where);
+  const Block& b = state.blocks[block];
+  if (b.prev == state.fence && b.next == kNoBlock) end_reservation(state, where, block);
+  return true;
+}
+
+// A reservation that is one unbacked block.
+void CachingAllocator::Expansion::end_reservation(State& state, Place where, BlockIndex block) {
+  erase(state, *state.find_place(where), block);
+  const Segments::node_type node = state.segments.extract(state.blocks[block].address());
+  state.blocks.destroy(block);
+  --state.reservations;
+  state.note_usual_places();
+  state.mutex.unlock();
+  state.backend.release_addresses(where, node.key(), node.mapped().bytes);
+  state.mutex.lock();
+}
+
+Segments::iterator CachingAllocator::Expansion::forget(State& state, Segments::iterator it) {
+  const Segment& reservation = it->second;
+  const Place where = state.places[reservation.slot]->place;
+  for (BlockIndex i = reservation.first; i != kNoBlock; i = state.blocks[i].next) {
+    const Block& b = state.blocks[i];
+    if (b.is_mapped()) state.blocks.erase(i);
+    if (b.is_unbacked()) continue;
+    state.accounts.device(where.device).pages_went(reservation.pool, to_bytes(b.size));
+  }
+  for (Flight* flight = state.flights; flight; flight = flight->next) {
+    flight->lost |= flight->reservation == it->first;
+  }
+  --state.reservations;
+  const auto next = std::next(it);
+  state.orphans.insert(state.segments.extract(it));
+  return next;
+}
+
+// Those that no flight is over. What a capture forbids is done at the next opportunity.
+void CachingAllocator::Expansion::drop_orphans(State& state, Place where) {
+  for (auto it = state.orphans.begin(); it != state.orphans.end();) {
+    const Address address = it->first;
+    bool is_in_use = false;
+    for (const Flight* flight = state.flights; flight; flight = flight->next) {
+      is_in_use |= flight->reservation == address;
+    }
+    if (!is_in_use) drop(state, where, state.orphans.extract(it));
+    it = state.orphans.upper_bound(address);  // the lock was free
+  }
+}
+
+// Its memory outlives the context, so each backed range goes, and then the addresses.
+void CachingAllocator::Expansion::drop(State& state, Place where, Segments::node_type node) {
+  const Segment& reservation = node.mapped();
+  std::size_t records = 0;
+  for (BlockIndex i = reservation.first; i != kNoBlock; i = state.blocks[i].next) ++records;
+  state.records_aside += records;
+  const bool is_empty = unmap_all(state, where, reservation);
+  state.records_aside -= records;
+  if (!is_empty) {
+    state.orphans.insert(std::move(node));
+    return;
+  }
+  for (BlockIndex i = reservation.first; i != kNoBlock;) {
+    const BlockIndex next = state.blocks[i].next;
+    state.blocks.destroy(i);
+    i = next;
+  }
+  state.mutex.unlock();
+  state.backend.release_addresses(where, node.key(), reservation.bytes);
+  state.mutex.lock();
+}
+
+// False: some pages are there still.
+bool CachingAllocator::Expansion::unmap_all(State& state, Place where, const Segment& reservation) {
+  for (BlockIndex i = reservation.first; i != kNoBlock;) {
+    const BlockIndex first = i;
+    const Address address = state.blocks[i].address();
+    std::uint64_t bytes = 0;
+    for (; i != kNoBlock && !state.blocks[i].is_unbacked(); i = state.blocks[i].next) {
+      bytes += to_bytes(state.blocks[i].size);
+    }
+    const BlockIndex end = i;
+    if (i != kNoBlock) i = state.blocks[i].next;
+    if (bytes == 0) continue;
+    state.mutex.unlock();
+    const Status status = state.backend.unmap(where, address, bytes, reservation.page).status;
+    state.mutex.lock();
+    if (!status.ok()) return false;
+    for (i = first; i != end; i = state.blocks[i].next) state.blocks[i].where |= Block::kUnbacked;
+  }
+  return true;
+}
+
+}  // namespace vramscope
