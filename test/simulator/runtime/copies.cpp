@@ -5,26 +5,9 @@
 
 #include "test/simulator/runtime/arrays.h"
 
-namespace cudart::runtime {
+namespace cudart {
 
 namespace {
-
-bool is_direction(cudaMemcpyKind kind) {
-  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
-}
-
-CUDA_MEMCPY2D rectangle(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                        std::size_t width, std::size_t height) {
-  CUDA_MEMCPY2D copy = {};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  copy.srcDevice = device_pointer(from);
-  copy.srcPitch = from_pitch;
-  copy.dstDevice = device_pointer(to);
-  copy.dstPitch = to_pitch;
-  copy.WidthInBytes = width;
-  copy.Height = height;
-  return copy;
-}
 
 // What both forms of a copy between boxes of linear memory say alike.
 template <class From, class Copy>
@@ -68,14 +51,37 @@ cudaError_t name_arrays(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
   return cudaSuccess;
 }
 
+}  // namespace
+
 cudaError_t box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy) {
   copy = {};
   name_linear(from, copy);
   return name_arrays(from, copy);
 }
 
+namespace runtime {
+
+namespace {
+
+bool is_direction(cudaMemcpyKind kind) {
+  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
+}
+
+CUDA_MEMCPY2D rectangle(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                        std::size_t width, std::size_t height) {
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = device_pointer(from);
+  copy.srcPitch = from_pitch;
+  copy.dstDevice = device_pointer(to);
+  copy.dstPitch = to_pitch;
+  copy.WidthInBytes = width;
+  copy.Height = height;
+  return copy;
+}
+
 // Linear memory between two devices' contexts, which a runtime retains as it names them.
-cudaError_t box(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER& copy) {
+cudaError_t peer_box(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER& copy) {
   if (from.srcArray != nullptr || from.dstArray != nullptr) return cudaErrorNotSupported;
   copy = {};
   for (const auto& [device, context] :
@@ -148,14 +154,14 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t 
 cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
   CUDA_MEMCPY3D_PEER copy;
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  if (const cudaError_t error = box(*parameters, copy)) return error;
+  if (const cudaError_t error = peer_box(*parameters, copy)) return error;
   return error_of(the_driver().cuMemcpy3DPeer(&copy));
 }
 
 cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
   CUDA_MEMCPY3D_PEER copy;
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  if (const cudaError_t error = box(*parameters, copy)) return error;
+  if (const cudaError_t error = peer_box(*parameters, copy)) return error;
   return error_of(the_driver().cuMemcpy3DPeerAsync(&copy, stream));
 }
 
@@ -225,4 +231,6 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t 
   return runtime::cudaMemcpyAsync(to, address, bytes, kind, stream);
 }
 
-}  // namespace cudart::runtime
+}  // namespace runtime
+
+}  // namespace cudart

@@ -44,6 +44,8 @@ std::vector<Configuration>& configurations() {
 // A module that the simulated driver takes for any kernel: it looks at no code.
 constexpr char kAnyModule[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
+}  // namespace
+
 cudaError_t function_of(const void* host, CUfunction* function) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
@@ -62,8 +64,6 @@ cudaError_t function_of(const void* host, CUfunction* function) {
   if (result == CUDA_SUCCESS) all.functions[host] = *function;
   return error_of(result);
 }
-
-}  // namespace
 
 void forget_modules() {
   Announced& all = announced();

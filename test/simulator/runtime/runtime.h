@@ -52,6 +52,11 @@ cudaError_t& last_error();
   return static_cast<cudaError_t>(result);
 }
 
+// The driver's handle of a kernel that the program's start-up code announced.
+[[nodiscard]] cudaError_t function_of(const void* host, CUfunction* function);
+// A copy of a box as the driver names it.
+[[nodiscard]] cudaError_t box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy);
+
 [[nodiscard]] inline CUdeviceptr device_pointer(const void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }

@@ -62,6 +62,12 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   return error_of(the_driver().cuLaunchHostFunc(stream, function, data));
 }
 
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes,
+                                     unsigned flags) {
+  return error_of(
+      the_driver().cuStreamAttachMemAsync(stream, device_pointer(pointer), bytes, flags));
+}
+
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   return error_of(the_driver().cuStreamGetFlags(stream, flags));
 }
