@@ -263,9 +263,11 @@ void leave_capture(CUstream_st& stream) {
   const std::lock_guard lock(capture_mutex);
   const auto capture = stream.capture;
   if (!capture) return;
-  capture->invalidated = true;
-  if (capture->origin == &stream) return abandon(capture);
+  const bool is_origin = capture->origin == &stream;
+  if (is_origin || capture->unjoined.contains(&stream)) capture->invalidated = true;
+  if (is_origin) return abandon(capture);
   stream.capture.reset();
+  capture->fronts.erase(&stream);
   capture->members.erase(&stream);
   capture->unjoined.erase(&stream);
 }

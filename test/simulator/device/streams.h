@@ -126,7 +126,7 @@ void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::
 CUresult record_in_capture(CUstream_st& stream, CUevent_st& event);
 // The stream waits for a captured event, whose mutex the caller holds: it joins the capture.
 CUresult join_capture(CUstream_st& stream, const CUevent_st& event);
-// Streams that end take their captures with them.
+// Streams that end take their captures with them, other than members whose work is all joined.
 void leave_capture(CUstream_st& stream);
 void forget_captures_of(CUcontext context);
 

@@ -246,6 +246,30 @@ TEST_F(DriverCapture, StreamsJoinByEventsAndMustBeJoinedBack) {
   EXPECT_EQ(CALL(cuStreamEndCapture)(origin, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 }
 
+// As doNegateSquaresInStream in NVIDIA's sample graphMemoryNodes does.
+TEST_F(DriverCapture, AStreamThatIsJoinedBackMayEndMeanwhile) {
+  const CUstream origin = stream();
+  const CUdeviceptr device = allocate(64);
+  CUevent fork = nullptr, join = nullptr;
+  CUgraph graph = nullptr;
+  CALL(cuEventCreate)(&fork, CU_EVENT_DISABLE_TIMING);
+  CALL(cuEventCreate)(&join, CU_EVENT_DISABLE_TIMING);
+
+  for (const bool is_joined : {true, false}) {
+    const CUstream branch = stream();
+    ASSERT_EQ(begin(origin), CUDA_SUCCESS);
+    CALL(cuEventRecord)(fork, origin);
+    CALL(cuStreamWaitEvent)(branch, fork, 0);
+    CALL(cuMemsetD8Async)(device, 1, 64, branch);
+    CALL(cuEventRecord)(join, branch);
+    if (is_joined) CALL(cuStreamWaitEvent)(origin, join, 0);
+    EXPECT_EQ(CALL(cuStreamDestroy_v2)(branch), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuStreamEndCapture)(origin, &graph),
+              is_joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    if (is_joined) CALL(cuGraphDestroy)(graph);
+  }
+}
+
 TEST_F(DriverCapture, ShowsItsGraphAndWhereAStreamHasGotTo) {
   const CUstream work = stream();
   const CUdeviceptr device = allocate(64);
