@@ -8,7 +8,8 @@
 namespace vramscope::simulator {
 
 // One word: whether the allocation lives, and how many processes have it open. An importer that
-// is killed stays counted: the bytes then stay until the exporter ends.
+// is killed stays counted: the bytes then stay until the exporter ends. Beside that each importer
+// has a lock there, which ends with it.
 // Threads: any.
 class ExportSlot {
  public:
@@ -36,8 +37,14 @@ class ExportSlot {
   std::atomic<std::uint64_t>* word_ = nullptr;
 };
 
+// Notes on the open file, by a lock at `at`, that its bytes are in use, until the last descriptor
+// and mapping of it is gone; and whether anybody has done that on another opening of the file.
+void note_use_of(int file, std::uint64_t at);
+[[nodiscard]] bool is_used_elsewhere(int file, std::uint64_t at);
+
 // Where in the file the words are: far beyond any device's memory. The file is sparse.
 inline constexpr std::uint64_t kSlotsAt = std::uint64_t{1} << 45;
+[[nodiscard]] constexpr std::uint64_t slot_of(std::uint64_t id) { return kSlotsAt + id * 8; }
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace vramscope::simulator

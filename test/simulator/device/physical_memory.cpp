@@ -10,7 +10,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 
+#include "test/simulator/device/export_slot.h"
 #include "test/simulator/driver/driver.h"
 
 namespace vramscope::simulator {
@@ -40,6 +42,12 @@ Device& device_of(const CUmemAllocationProp& properties) {
   return *driver().devices[static_cast<std::size_t>(properties.location.id)];
 }
 
+// A descriptor of its own opening, so that its locks are not those of the one that came.
+int open_again(int file) {
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  return open(path.c_str(), O_RDWR | O_CLOEXEC);
+}
+
 bool is_shareable(const CUmemAllocationProp& properties) {
   return (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
 }
@@ -60,6 +68,7 @@ PhysicalMemory::PhysicalMemory(const CUmemAllocationProp& properties, std::uint6
 PhysicalMemory::Made PhysicalMemory::create(const CUmemAllocationProp& properties,
                                             std::uint64_t bytes) {
   Device& device = device_of(properties);
+  device.take_what_was_let_go();
   const Grant grant = device.accounts.allocate(Memory::device, bytes);
   if (!grant.status.ok()) return {.result = result_of(grant.status), .memory = {}};
   std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(properties, bytes));
@@ -88,20 +97,36 @@ PhysicalMemory::Made PhysicalMemory::import(int file) {
   auto& entry = shared()[inode];
   if (auto known = entry.lock()) return {.result = CUDA_SUCCESS, .memory = std::move(known)};
   std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(trailer.properties, trailer.bytes));
-  made->place_ = {.file = fcntl(file, F_DUPFD_CLOEXEC, 0), .inode = inode, .offset = 0};
+  made->place_ = {.file = open_again(file), .inode = inode, .offset = 0};
   made->has_own_file_ = true;
   if (made->place_.file < 0) return {.result = CUDA_ERROR_OPERATING_SYSTEM, .memory = {}};
+  note_use_of(made->place_.file, 0);
   entry = made;
   return {.result = CUDA_SUCCESS, .memory = std::move(made)};
 }
 
 PhysicalMemory::~PhysicalMemory() {
+  const bool has_file = has_own_file_ && inode_of(place_.file) == place_.inode;
+  const bool is_left = charged_ != 0 && has_file && is_used_elsewhere(place_.file, 0);
   if (charged_ != 0) {
     Device& device = device_of(properties_);
     device.shadow.discard(charged_, bytes_);
-    (void)device.accounts.release(charged_);
+    (void)device.accounts.release(charged_, is_left ? bytes_ : 0);
   }
-  if (has_own_file_ && inode_of(place_.file) == place_.inode) close(place_.file);
+  if (is_left) {
+    leave_to_importers();
+  } else if (has_file) {
+    close(place_.file);
+  }
+}
+
+void PhysicalMemory::leave_to_importers() const {
+  device_of(properties_).left.add(bytes_, [place = place_] {
+    const bool has_file = inode_of(place.file) == place.inode;
+    if (has_file && is_used_elsewhere(place.file, 0)) return true;
+    if (has_file) close(place.file);
+    return false;
+  });
 }
 
 int PhysicalMemory::export_file() const {

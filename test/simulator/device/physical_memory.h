@@ -12,7 +12,8 @@
 namespace vramscope::simulator {
 
 // Lives as long as a handle or a mapping of this process refers to it; then its device has the
-// bytes again, and others that imported it keep theirs.
+// bytes again, unless others have imported it: once these have let go. A descriptor that nobody
+// has imported holds the bytes, but not their place on the device.
 // Threads: any.
 class PhysicalMemory {
  public:
@@ -40,6 +41,7 @@ class PhysicalMemory {
  private:
   PhysicalMemory(const CUmemAllocationProp& properties, std::uint64_t bytes);
   [[nodiscard]] bool make_file();
+  void leave_to_importers() const;
 
   const CUmemAllocationProp properties_;
   const std::uint64_t bytes_;

@@ -76,14 +76,21 @@ void ShadowMemory::close_to_host(Address start, std::uint64_t bytes) {
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-void ShadowMemory::discard(Address start, std::uint64_t bytes) {
+bool ShadowMemory::discard(Address start, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (is_left_to_importers(start, bytes) || !was_used(start, bytes) || !file_is_open()) return;
+  if (is_left_to_importers(start, bytes)) return true;
+  if (!was_used(start, bytes) || !file_is_open()) return false;
   each_piece(round_up(start, kHostPage), (start + bytes) / kHostPage * kHostPage,
              [&](Address, std::uint64_t length, std::uint64_t offset) {
                fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                          static_cast<off_t>(offset), static_cast<off_t>(length));
              });
+  return false;
+}
+
+bool ShadowMemory::is_open_elsewhere(std::uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  return file_is_open() && is_used_elsewhere(file_, slot_of(id));
 }
 
 void ShadowMemory::settle(Address start, std::uint64_t bytes) {

@@ -53,8 +53,10 @@ class ShadowMemory {
   void close_to_host(Address start, std::uint64_t bytes);
   // The end of an allocation: gives the whole pages inside the range back, unless nobody was ever
   // given their granules; they read as zero afterwards. What other processes have open keeps its
-  // bytes, and the address gets new ones.
-  void discard(Address start, std::uint64_t bytes);
+  // bytes, and the address gets new ones: true.
+  bool discard(Address start, std::uint64_t bytes);
+  // Other processes have what was exported as `id` open.
+  [[nodiscard]] bool is_open_elsewhere(std::uint64_t id) const;
 
   // The start of an allocation with granules of its own: its bytes follow each other in the file
   // even where earlier ones were left to others.

@@ -75,7 +75,7 @@ Status SimulatedDevice::count_call() noexcept {
   return fault ? refuse(kNoRoom).status : Status{};
 }
 
-Status SimulatedDevice::release(Address address) noexcept {
+Status SimulatedDevice::release(Address address, std::uint64_t left_bytes) noexcept {
   const std::lock_guard lock(mutex_);
   if (const Status now = health(); !now.ok()) return now;
   if (fail_release_in_ != 0 && --fail_release_in_ == 0) return failed_release_;
@@ -84,6 +84,7 @@ Status SimulatedDevice::release(Address address) noexcept {
   const auto [bytes, kind] = found->second;
   live_.erase(found);
   counters_.live_bytes -= bytes;
+  kept_ += left_bytes;
   take_back(kind, address, bytes);
   ++counters_.frees;
   --counters_.live_count;

@@ -78,8 +78,9 @@ class SimulatedDevice {
   [[nodiscard]] Address reserve_addresses(std::size_t bytes) noexcept;
   // A call that is served without the device: counted, and faults hit it.
   [[nodiscard]] Status count_call() noexcept;
-  // `address` must be the start of a live allocation, else Result::invalid with code 1.
-  [[nodiscard]] Status release(Address address) noexcept;
+  // `address` must be the start of a live allocation, else Result::invalid with code 1. So many of
+  // its bytes stay used, kept by the driver.
+  [[nodiscard]] Status release(Address address, std::uint64_t left_bytes = 0) noexcept;
 
   // What the driver keeps for itself from now on: more, or less by what was kept before. False: no
   // room, and nothing changed.

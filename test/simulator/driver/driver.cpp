@@ -106,6 +106,10 @@ Device::Device(int ordinal, const Configuration& configuration)
 
 const SharedUse* shared_use() { return the_use(); }
 
+void Device::take_what_was_let_go() {
+  if (const std::uint64_t bytes = left.let_go(); bytes != 0) accounts.keep_less(bytes);
+}
+
 Driver::Driver(const Configuration& settings) : configuration(settings) {
   for (int ordinal = 0; ordinal < settings.devices; ++ordinal) {
     devices.push_back(std::make_unique<Device>(ordinal, settings));
@@ -151,6 +155,7 @@ void Driver::wait_for_all_work() {
 }
 
 Grant grant_in(CUcontext context, std::uint64_t bytes) {
+  driver().device_of(context).take_what_was_let_go();
   return driver().device_of(context).accounts.allocate(Memory::device, bytes,
                                                        owner_of_chunks(context));
 }

@@ -12,6 +12,7 @@
 #include "test/simulator/device/arrays.h"
 #include "test/simulator/device/configuration.h"
 #include "test/simulator/device/graph_memory.h"
+#include "test/simulator/device/left_memory.h"
 #include "test/simulator/device/memory_table.h"
 #include "test/simulator/device/pools.h"
 #include "test/simulator/device/shadow_memory.h"
@@ -42,10 +43,13 @@ class SharedUse;
 
 struct Device {
   Device(int ordinal, const Configuration& configuration);
+  // What importers let go of is free from now on.
+  void take_what_was_let_go();
 
   const int ordinal;
   ShadowMemory shadow;
   SimulatedDevice accounts;
+  LeftMemory left;
   GraphMemory graphs;
   CUctx_st primary;
   std::shared_ptr<CUmemPoolHandle_st> default_pool;

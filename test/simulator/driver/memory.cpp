@@ -59,8 +59,13 @@ void give_back_on_device(const Allocation& allocation) {
     managed_ranges().forget(allocation.start, allocation.bytes);
   }
   if (allocation.pool != nullptr) return allocation.pool->give(allocation.start, allocation.bytes);
-  device.shadow.discard(allocation.start, allocation.bytes);
-  (void)device.accounts.release(allocation.start);
+  const bool is_left = device.shadow.discard(allocation.start, allocation.bytes);
+  const std::uint64_t left = is_left ? round_up(allocation.bytes, kGranule) : 0;
+  (void)device.accounts.release(allocation.start, left);
+  if (!is_left) return;
+  device.left.add(left, [&shadow = device.shadow, id = allocation.buffer_id] {
+    return shadow.is_open_elsewhere(id);
+  });
 }
 
 unsigned narrow(std::size_t bytes) {
@@ -147,14 +152,18 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
 }
 
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  const SimulatedDevice& accounts = driver().device_of(current_context()).accounts;
+  Device& device = driver().device_of(current_context());
+  device.take_what_was_let_go();
+  const SimulatedDevice& accounts = device.accounts;
   if (free != nullptr) *free = accounts.free_bytes();
   if (total != nullptr) *total = accounts.capacity();
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemGetInfo(unsigned* free, unsigned* total) {
-  const SimulatedDevice& accounts = driver().device_of(current_context()).accounts;
+  Device& device = driver().device_of(current_context());
+  device.take_what_was_let_go();
+  const SimulatedDevice& accounts = device.accounts;
   if (free != nullptr) *free = narrow(accounts.free_bytes());
   if (total != nullptr) *total = narrow(accounts.capacity());
   return CUDA_SUCCESS;

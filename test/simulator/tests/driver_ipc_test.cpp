@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
 #include <sys/syscall.h>
+#include <csignal>
 
 #include "test/simulator/tests/process_fixture.h"
 
@@ -205,6 +206,41 @@ TEST(DriverIpc, KeepsTheBytesOfFreedMemoryForTheImporter) {
         exporter.signal();
         return 0;
       });
+}
+
+std::size_t free_bytes() {
+  std::size_t free = 0;
+  CALL(cuMemGetInfo_v2)(&free, nullptr);
+  return free;
+}
+
+// The kernel's driver counts the references to a piece of memory (open-gpu-kernel-modules
+// mem.c:1030), and a process that is killed lets go of its own.
+TEST(DriverIpc, LeavesFreedMemoryUsedUntilTheImporterLetsGo) {
+  const auto exporter = [](const Peer& importer) {
+    const std::size_t before = free_bytes();
+    const CUdeviceptr memory = allocate(3 * kMiB);
+    importer.send(handle_of(memory));
+    importer.await();
+    REQUIRE(CALL(cuMemFree_v2)(memory) == CUDA_SUCCESS);
+    REQUIRE(free_bytes() == before - 4 * kMiB);  // in pages of 2 MiB
+    importer.signal();
+    while (free_bytes() != before) usleep(1000);  // a process that ends tells nobody when
+    return 0;
+  };
+  for (const bool is_killed : {false, true}) {
+    const TwoProcesses both("", exporter, [is_killed](const Peer& other) {
+      CUdeviceptr memory = 0;
+      REQUIRE(open(&memory, other.receive<CUipcMemHandle>()) == CUDA_SUCCESS);
+      other.signal();
+      other.await();
+      if (is_killed) kill(getpid(), SIGKILL);
+      REQUIRE(CALL(cuIpcCloseMemHandle)(memory) == CUDA_SUCCESS);
+      return 0;
+    });
+    EXPECT_EQ(result_of_process(both.first), 0);
+    EXPECT_EQ(result_of_process(both.second), is_killed ? -SIGKILL : 0);
+  }
 }
 
 TEST(DriverIpc, OutlivesTheExporter) {

@@ -30,6 +30,12 @@ CUdeviceptr map(Handle handle) {
   return CALL(cuMemSetAccess)(start, kBytes, &access, 1) == CUDA_SUCCESS ? start : 0;
 }
 
+std::size_t free_bytes() {
+  std::size_t free = 0;
+  CALL(cuMemGetInfo_v2)(&free, nullptr);
+  return free;
+}
+
 Handle import(int file) {
   Handle handle = 0;
   CALL(cuMemImportFromShareableHandle)
@@ -92,6 +98,37 @@ TEST(DriverSharing, KeepsMemoryThatTheExporterGaveUp) {
         exporter.await();
         const CUdeviceptr memory = map(import(file));
         REQUIRE(get<int>(memory) == 33);
+        return 0;
+      });
+
+  both.expect_success();
+}
+
+// As nvidia-smi showed it step by step (openucx/ucx#11753): only the importer's exit freed it.
+TEST(DriverSharing, LeavesMemoryUsedUntilTheImporterLetsGo) {
+  const TwoProcesses both(
+      "",
+      [](const Peer& importer) {
+        int file = -1;
+        const std::size_t before = free_bytes();
+        const Handle handle = create();
+        REQUIRE(CALL(cuMemExportToShareableHandle)(&file, handle, kPosix, 0) == CUDA_SUCCESS);
+        importer.send_file(file);
+        close(file);
+        importer.await();
+        REQUIRE(CALL(cuMemRelease)(handle) == CUDA_SUCCESS);
+        REQUIRE(free_bytes() == before - kBytes);
+        importer.signal();
+        while (free_bytes() != before) usleep(1000);  // a process that ends tells nobody when
+        return 0;
+      },
+      [](const Peer& exporter) {
+        const int file = exporter.receive_file();
+        const CUdeviceptr memory = map(import(file));
+        close(file);
+        REQUIRE(memory != 0);
+        exporter.signal();
+        exporter.await();
         return 0;
       });
 
