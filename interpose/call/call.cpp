@@ -184,8 +184,8 @@ void Call::renew_sample() noexcept {
   const bool changed = event_.change != MemoryChange::none && event_.served != Served::hit;
   if (!changed || !takes_device_memory(place.kind)) return;
   if (!profiler_->backend().is_sample_old(place.device)) return;
-  const Contexts::Current current = profiler_->contexts().current();
-  const bool can_ask = current.code == CUDA_SUCCESS && current.place.device == place.device;
+  Place here;  // a device that nobody asked about before is described now
+  const bool can_ask = find_place(place.kind, here) && here.device == place.device;
   if (can_ask) profiler_->backend().renew_sample(place.device);
 }
 

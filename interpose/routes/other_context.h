@@ -1,0 +1,55 @@
+// Asking the driver about a device whose context need not be current, and what is still used after
+// memory was released that others may have open.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "interpose/driver/profiler.h"
+#include "interpose/loader/real.h"
+
+namespace vramscope::routes {
+
+// Makes a context current for one scope, also on a thread that has none.
+class PushedContext {
+ public:
+  explicit PushedContext(CUcontext context) noexcept
+      : ok_(context != nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
+  ~PushedContext() {
+    CUcontext ours = nullptr;
+    if (ok_) real().cuCtxPopCurrent_v2(&ours);
+  }
+  PushedContext(const PushedContext&) = delete;
+  PushedContext& operator=(const PushedContext&) = delete;
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  const bool ok_;
+};
+
+// A context on the device, unseen: none.
+[[nodiscard]] Contexts::Generation context_on(Profiler& profiler, std::uint16_t device) noexcept;
+
+// What is used of the device and not recorded, asked now in `one` of its contexts. Nothing while a
+// stream is captured, nor when the context ends meanwhile.
+[[nodiscard]] std::optional<std::uint64_t> unrecorded_now(Profiler& profiler, std::uint16_t device,
+                                                          Contexts::Generation one) noexcept;
+
+// Around the end of exported memory on a device: what is not free after it, an importer has open
+// (openucx/ucx#11753). Asks the driver twice.
+class ReleaseOfExported {
+ public:
+  ReleaseOfExported(Profiler& profiler, std::uint16_t device) noexcept
+      : profiler_(profiler),
+        device_(device),
+        before_(unrecorded_now(profiler, device, context_on(profiler, device))) {}
+  // The driver and the allocator have released so many bytes.
+  void happened(std::uint64_t bytes) const noexcept;
+
+ private:
+  Profiler& profiler_;
+  const std::uint16_t device_;
+  const std::optional<std::uint64_t> before_;
+};
+
+}  // namespace vramscope::routes
