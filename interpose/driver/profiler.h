@@ -7,6 +7,7 @@
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
 #include "interpose/driver/cuda_backend.h"
+#include "interpose/driver/exported_memory.h"
 #include "interpose/driver/exporters.h"
 #include "interpose/driver/graph_memory.h"
 #include "interpose/driver/graphs.h"
@@ -65,6 +66,7 @@ class Profiler {
   [[nodiscard]] VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   [[nodiscard]] PoolDevices& pool_devices() noexcept { return pool_devices_; }
   [[nodiscard]] ImportCounts& import_counts() noexcept { return import_counts_; }
+  [[nodiscard]] ExportedMemory& exported_memory() noexcept { return exported_memory_; }
   [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
   [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
   [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
@@ -85,6 +87,7 @@ class Profiler {
   CudaBackend backend_;
   CachingAllocator allocator_;
   UnrecordedUse unrecorded_use_{allocator_, backend_};
+  ExportedMemory exported_memory_;
   Exporters exporters_;
   Graphs graphs_{allocator_};
   GraphMemory graph_memory_{allocator_};

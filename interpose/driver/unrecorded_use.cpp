@@ -31,12 +31,23 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
   const DeviceCapacity now = allocator_.capacity(device);
   const std::uint64_t held = now.held + now.rounding;
   const SystemLock lock(mutex_);
-  outside_[device] = used - std::min(held, used);  // managed pages may lie on the host
+  set_outside(device, used - std::min(held, used));  // managed pages may lie on the host
 }
 
 void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
   const SystemLock lock(mutex_);
+  set_outside(device, bytes);
+}
+
+// Nobody tells when an importer lets go: all that is known is that no more is there than is used.
+void UnrecordedUse::set_outside(std::uint16_t device, std::uint64_t bytes) {
   outside_[device] = bytes;
+  exported_[device] = std::min(exported_[device], bytes);
+}
+
+void UnrecordedUse::gave_up_exported(std::uint16_t device, std::uint64_t bytes) noexcept {
+  const SystemLock lock(mutex_);
+  exported_[device] += bytes;
 }
 
 std::optional<std::uint64_t> UnrecordedUse::measure(std::uint16_t device) noexcept {
@@ -155,7 +166,8 @@ UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) {
   }
   return {.outside_bytes = outside_[device],
           .context_bytes = positive(contexts),
-          .module_bytes = positive(modules)};
+          .module_bytes = positive(modules),
+          .exported_bytes = exported_[device]};
 }
 
 }  // namespace vramscope

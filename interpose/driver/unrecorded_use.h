@@ -24,9 +24,10 @@ class UnrecordedUse {
       : allocator_(allocator), backend_(backend) {}
 
   struct Figures {
-    std::uint64_t outside_bytes = 0;  // used at the last sample, by nothing that is recorded
-    std::uint64_t context_bytes = 0;  // of these, for this process's contexts
-    std::uint64_t module_bytes = 0;   // and for the code that it loaded
+    std::uint64_t outside_bytes = 0;   // used at the last sample, by nothing that is recorded
+    std::uint64_t context_bytes = 0;   // of these, for this process's contexts
+    std::uint64_t module_bytes = 0;    // and for the code that it loaded
+    std::uint64_t exported_bytes = 0;  // and gave up, while others may have it open; at most
   };
   // Throws LockLost where lost locks are given up, and nothing else.
   [[nodiscard]] Figures figures(std::uint16_t device);
@@ -50,6 +51,8 @@ class UnrecordedUse {
   void changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
                     std::uint64_t after) noexcept;
   void ended(CUcontext context) noexcept;
+  // So many bytes that this process had exported and gave up are still used.
+  void gave_up_exported(std::uint16_t device, std::uint64_t bytes) noexcept;
 
  private:
   struct Part {  // of one context
@@ -69,7 +72,10 @@ class UnrecordedUse {
   SiblingContexts siblings_;
   SystemMutex mutex_;
   std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
+  void set_outside(std::uint16_t device, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex_);
+
   std::array<std::uint64_t, kMaxDevices> outside_ VRAMSCOPE_GUARDED_BY(mutex_){};
+  std::array<std::uint64_t, kMaxDevices> exported_ VRAMSCOPE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace vramscope

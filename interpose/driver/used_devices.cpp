@@ -36,6 +36,7 @@ std::vector<DeviceFacts> UsedDevices::facts() {
     facts.outside_bytes = figures.outside_bytes;
     facts.context_bytes = figures.context_bytes;
     facts.module_bytes = figures.module_bytes;
+    facts.exported_bytes = figures.exported_bytes;
   }
   return copy;
 }

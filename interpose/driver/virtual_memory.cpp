@@ -31,6 +31,35 @@ void VirtualMemory::retained(Handle handle) noexcept {
   if (it != handles_.end()) ++objects_.at(it->second).references;
 }
 
+void VirtualMemory::exported(Handle handle) noexcept {
+  const SystemLock lock(mutex_);
+  const auto it = handles_.find(handle);
+  if (it == handles_.end()) return;
+  Object& object = objects_.at(it->second);
+  object.is_exported = object.where.kind == Kind::physical;
+  any_exported_ = any_exported_ || object.is_exported;
+}
+
+VirtualMemory::Exported VirtualMemory::exported_of(Handle handle) const noexcept {
+  const SystemLock lock(mutex_);
+  const auto it = handles_.find(handle);
+  if (!any_exported_ || it == handles_.end()) return {};
+  const Object& object = objects_.at(it->second);
+  return {object.is_exported, object.where.device};
+}
+
+VirtualMemory::Exported VirtualMemory::exported_in(Address address,
+                                                   std::size_t bytes) const noexcept {
+  const SystemLock lock(mutex_);
+  if (!any_exported_) return {};
+  auto it = mappings_.lower_bound(address);
+  for (; it != mappings_.end() && it->first - address < bytes; ++it) {
+    const Object& object = objects_.at(it->second.object);
+    if (object.is_exported) return {true, object.where.device};
+  }
+  return {};
+}
+
 VirtualMemory::Mapped VirtualMemory::add_mapping(Address address, std::size_t bytes,
                                                  Handle handle) noexcept {
   const auto it = handles_.find(handle);

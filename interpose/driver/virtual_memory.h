@@ -51,6 +51,16 @@ class VirtualMemory {
     lose_handle(handle, newest_, end);
     return add(handle, where);
   }
+  // The memory of the handle was exported: others may come to hold it.
+  void exported(Handle handle) noexcept;
+  // Whose memory among what a release of `handle`, or an unmapping of the range, may end was
+  // exported; 0 bytes are no range.
+  struct Exported {
+    bool any = false;
+    std::uint16_t device = 0;
+  };
+  [[nodiscard]] Exported exported_of(Handle handle) const noexcept;
+  [[nodiscard]] Exported exported_in(Address address, std::size_t bytes) const noexcept;
   // One more reference. A handle that is not known stays unknown.
   void retained(Handle handle) noexcept;
   template <class End>
@@ -132,6 +142,7 @@ class VirtualMemory {
     Place where;
     std::uint64_t references = 1;
     std::uint64_t uses = 0;  // mappings, tiles and bindings
+    bool is_exported = false;
     std::vector<Binding> bindings;
   };
   struct Mapping {
@@ -215,6 +226,7 @@ class VirtualMemory {
 
   mutable SystemMutex mutex_;
   Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
+  bool any_exported_ VRAMSCOPE_GUARDED_BY(mutex_) = false;
   std::map<Number, Object> objects_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::map<Handle, Number> handles_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::map<Tile, Number> tiles_ VRAMSCOPE_GUARDED_BY(mutex_);

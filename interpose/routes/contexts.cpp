@@ -4,34 +4,11 @@
 
 #include "interpose/driver/context_end.h"
 #include "interpose/loader/real.h"
+#include "interpose/routes/other_context.h"
 #include "interpose/routes/routes.h"
 
 namespace vramscope::routes {
 namespace {
-
-// Makes a context current for one scope, also on a thread that has none.
-class PushedContext {
- public:
-  explicit PushedContext(CUcontext context) noexcept
-      : ok_(context != nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
-  ~PushedContext() {
-    CUcontext ours = nullptr;
-    if (ok_) real().cuCtxPopCurrent_v2(&ours);
-  }
-  PushedContext(const PushedContext&) = delete;
-  PushedContext& operator=(const PushedContext&) = delete;
-  [[nodiscard]] bool ok() const { return ok_; }
-
- private:
-  const bool ok_;
-};
-
-// A context on the device, unseen: none.
-Contexts::Generation context_on(Profiler& profiler, std::uint16_t device) {
-  Contexts::Generation found = Contexts::unseen;
-  profiler.contexts().each_on(device, [&](CUcontext, Contexts::Generation one) { found = one; });
-  return found;
-}
 
 struct Before {
   std::uint64_t bytes;
@@ -47,10 +24,7 @@ std::optional<Before> measure_before(Profiler& profiler, CUdevice device) {
     const std::optional<std::uint64_t> bytes = UnrecordedUse::used_before(device);
     return bytes ? std::optional<Before>({*bytes, true}) : std::nullopt;
   }
-  const Contexts::Use use(profiler.contexts(), other);
-  const PushedContext pushed(use.context());
-  if (!pushed.ok()) return {};
-  const std::optional<std::uint64_t> bytes = profiler.unrecorded_use().measure(index);
+  const std::optional<std::uint64_t> bytes = unrecorded_now(profiler, index, other);
   return bytes ? std::optional<Before>({*bytes, false}) : std::nullopt;
 }
 

@@ -32,18 +32,35 @@ CUresult exported(Call& call, CUresult code) noexcept {
 
 namespace {
 
+// Memory that the driver served itself: it is freed by where it starts.
+CUresult note_exported(Call& call, CUresult code, CUdeviceptr address) {
+  CUdeviceptr start = 0;
+  std::size_t bytes = 0;
+  if (code != CUDA_SUCCESS ||
+      real().cuMemGetAddressRange_v2(&start, &bytes, address) != CUDA_SUCCESS) {
+    return code;
+  }
+  const Found found = call.find(Kind::device, start);
+  if (found.direct) call.profiler().exported_memory().add(start, {found.where.device, bytes});
+  return code;
+}
+
 // `unknown` asks the driver the same about an address that it does not know.
 template <class Unknown>
 CUresult export_block(Call& call, const DirectCall& direct, CUdeviceptr address,
                       const char* function, Unknown unknown) {
   const Found found = find_block(call, address);
-  if (!found.owned) return direct();
+  if (!found.owned) return note_exported(call, direct(), address);
   if (outside_live_block(found, address)) return unknown();
   // The driver knows no such address; another answer is about the caller or the device.
   const CUresult state = found.dedicated ? CUDA_ERROR_INVALID_VALUE : unknown();
   if (state != CUDA_ERROR_INVALID_VALUE) return state;
   if (!may_export(call, found, function)) return CUDA_ERROR_NOT_SUPPORTED;
-  return exported(call, direct());
+  const CUresult code = exported(call, direct());
+  if (code == CUDA_SUCCESS) {
+    call.profiler().exported_memory().add(found.segment, {found.where.device, found.segment_bytes});
+  }
+  return code;
 }
 
 }  // namespace

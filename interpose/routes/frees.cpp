@@ -4,6 +4,7 @@
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/graph_nodes.h"
+#include "interpose/routes/other_context.h"
 #include "interpose/routes/routes.h"
 
 namespace vramscope::routes {
@@ -82,7 +83,9 @@ CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address
 
 }  // namespace
 
-CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+namespace {
+
+CUresult free_device(Call& call, const DirectCall& direct, CUdeviceptr dptr) {
   const auto foreign = [&] {
     return free_foreign(call, direct, dptr, [dptr] { return real().cuMemFree_v2(dptr); });
   };
@@ -93,6 +96,17 @@ CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) no
     if (found.live) dptr = found.block.address;
   }
   return free_ours(call, dptr, Wait::now, Only::device, refuse, foreign);
+}
+
+}  // namespace
+
+CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+  const ExportedMemory::Piece exported = call.profiler().exported_memory().take(dptr);
+  if (exported.bytes == 0) return free_device(call, direct, dptr);
+  const ReleaseOfExported release(call.profiler(), exported.device);
+  const CUresult code = free_device(call, direct, dptr);
+  if (code == CUDA_SUCCESS) release.happened(exported.bytes);
+  return code;
 }
 
 // The programming guide lets it take memory of cudaMalloc, so it takes ours.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/event_of.h"
 #include "interpose/loader/real.h"
+#include "interpose/routes/other_context.h"
 #include "interpose/routes/routes.h"
 
 namespace vramscope::routes {
@@ -9,14 +10,27 @@ namespace {
 
 using Handle = CUmemGenericAllocationHandle;
 
-// Tells the allocator what ended.
-auto forgetter(Call& call) {
-  return [&profiler = call.profiler()](Kind kind, Address address) {
+// Tells the allocator what ended, and counts the bytes of memory among it.
+auto forgetter(Call& call, std::uint64_t* ended_bytes = nullptr) {
+  return [&profiler = call.profiler(), ended_bytes](Kind kind, Address address) {
     const Outcome outcome = profiler.allocator().forget(kind, address);
-    if (outcome.status.ok()) {
-      profiler.recorder().record_besides(event_of(MemoryChange::went, outcome));
-    }
+    if (!outcome.status.ok()) return;
+    if (ended_bytes != nullptr && kind == Kind::physical) *ended_bytes += outcome.requested;
+    profiler.recorder().record_besides(event_of(MemoryChange::went, outcome));
   };
+}
+
+// `end` is given a forgetter once the driver has ended what it names, memory that was exported
+// among it.
+template <class End>
+CUresult end_exported(Call& call, const DirectCall& direct, std::uint16_t device, End end) {
+  const ReleaseOfExported release(call.profiler(), device);
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS) return code;
+  std::uint64_t bytes = 0;
+  end(forgetter(call, &bytes));
+  release.happened(bytes);
+  return code;
 }
 
 // Named by the program, not by the current context: the call needs none.
@@ -107,8 +121,11 @@ CUresult cuMemCreate(Call& call, const DirectCall& direct, Handle* handle, std::
 CUresult cuMemRelease(Call& call, const DirectCall& direct, Handle handle) noexcept {
   VirtualMemory& memory = call.profiler().virtual_memory();
   const VirtualMemory::Number before = memory.now();
+  const auto end = [&](auto forget) { memory.released(handle, before, forget); };
+  const VirtualMemory::Exported exported = memory.exported_of(handle);
+  if (exported.any) return end_exported(call, direct, exported.device, end);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) memory.released(handle, before, forgetter(call));
+  if (code == CUDA_SUCCESS) end(forgetter(call));
   return code;
 }
 
@@ -116,6 +133,13 @@ CUresult cuMemRetainAllocationHandle(Call& call, const DirectCall& direct, Handl
                                      void*) noexcept {
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) call.profiler().virtual_memory().retained(*handle);
+  return code;
+}
+
+CUresult cuMemExportToShareableHandle(Call& call, const DirectCall& direct, void*, Handle handle,
+                                      CUmemAllocationHandleType, unsigned long long) noexcept {
+  const CUresult code = direct();
+  if (code == CUDA_SUCCESS) call.profiler().virtual_memory().exported(handle);
   return code;
 }
 
@@ -141,8 +165,11 @@ CUresult cuMemUnmap(Call& call, const DirectCall& direct, CUdeviceptr ptr,
                     std::size_t size) noexcept {
   VirtualMemory& memory = call.profiler().virtual_memory();
   const VirtualMemory::Number before = memory.now();
+  const auto end = [&](auto forget) { memory.unmapped(ptr, size, before, forget); };
+  const VirtualMemory::Exported exported = memory.exported_in(ptr, size);
+  if (exported.any) return end_exported(call, direct, exported.device, end);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) memory.unmapped(ptr, size, before, forgetter(call));
+  if (code == CUDA_SUCCESS) end(forgetter(call));
   return code;
 }
 

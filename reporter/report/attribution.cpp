@@ -267,7 +267,10 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
   outside -= contexts;
   const std::uint64_t modules = std::min(facts.module_bytes, outside);
   add("unaccounted", "modules", modules);
-  add("others", "others", outside - modules);
+  outside -= modules;
+  const std::uint64_t exported = std::min(facts.exported_bytes, outside);
+  add("unaccounted", "exported", exported);
+  add("others", "others", outside - exported);
 }
 
 }  // namespace

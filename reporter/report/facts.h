@@ -38,10 +38,11 @@ struct DeviceFacts {
   std::uint64_t limit_bytes = 0;        // that it seemed to have for the program; 0: no limit
   std::uint64_t limit_refusals = 0;     // requests refused because of that
   // At that sample: used, and not by anything recorded. Of this, what was measured as the
-  // difference that making contexts and loading modules made.
+  // difference that making contexts, loading modules and giving up exported memory made.
   std::uint64_t outside_bytes = 0;
   std::uint64_t context_bytes = 0;
   std::uint64_t module_bytes = 0;
+  std::uint64_t exported_bytes = 0;
 };
 
 // The file with every event, if the program was asked for one.

@@ -154,6 +154,7 @@ void visit_fields(Self& device, F&& f) {
   f("outside_bytes", device.facts.outside_bytes);
   f("context_bytes", device.facts.context_bytes);
   f("module_bytes", device.facts.module_bytes);
+  f("exported_bytes", device.facts.exported_bytes);
   f("memory_stats", FlatStatistics{device});
   f("timing", device.timing);
   f.elements("segments", device.segments);

@@ -71,6 +71,22 @@ class SharedDevice(harness.Case):
         self.check(harness.wait_for_reports(self.folder, COUNT))
         self.finish(processes)
 
+    def test_memory_that_an_importer_has_open_is_told_apart(self):
+        for mode in ("cache", "dedicated", "observe"):
+            for how in ("ipc", "descriptor"):
+                for end, left in (("kept", 32), ("closed", 0)):
+                    self.check_left(mode, how, end, left)
+
+    def check_left(self, mode, how, end, left):
+        """Freed by its maker it is nobody's block, and no other process asked for it either."""
+        outcome = self.run_program([harness.program("left_to_importer"), how, end], mode)
+        self.assertEqual(f"used: {left + 20} MiB\n", outcome.stdout, (mode, how, end))
+        (report,) = [report for report in outcome.reports if report["devices"][0]["memory_stats"]]
+        parts = {(row["kind"], row["owner"]): row["device_bytes"] // MIB for row in report["ledger"] if row["device_bytes"]}
+        expected = {("device", "program"): 20, ("unaccounted", "exported"): left}
+        self.assertEqual({key: value for key, value in expected.items() if value}, parts, (mode, how, end))
+        self.assertEqual(left * MIB, report["devices"][0]["exported_bytes"])
+
     @staticmethod
     def child_of(process):
         path = f"/proc/{process.pid}/task/{process.pid}/children"

@@ -111,7 +111,7 @@ TEST(Report, ListsFunctionsThatWereCalled) {
 TEST(Report, HasALedgerEntryForEachKindAndDevice) {
   const Report report = assemble(sample_parts());
 
-  ASSERT_EQ(report.ledger.size(), 8U);
+  ASSERT_EQ(report.ledger.size(), 9U);
   EXPECT_EQ(report.ledger[0].kind, "device");
   EXPECT_EQ(report.ledger[0].owner, "PyTorch");
   EXPECT_EQ(report.ledger[0].peak_bytes, 20U << 20);
@@ -132,6 +132,8 @@ TEST(Report, HasALedgerThatAddsUpToTheDevice) {
   EXPECT_EQ(report.ledger[4].kind, "cached");
   EXPECT_EQ(report.ledger[5].device_bytes, facts.context_bytes);
   EXPECT_EQ(report.ledger[6].device_bytes, facts.module_bytes);
+  EXPECT_EQ(report.ledger[7].owner, "exported");
+  EXPECT_EQ(report.ledger[7].device_bytes, facts.exported_bytes);
 }
 
 TEST(Report, MeasuresNoMorePartsThanThereIs) {

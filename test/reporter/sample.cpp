@@ -197,7 +197,8 @@ ReportParts sample_parts() {
                     .limit_refusals = 3,
                     .outside_bytes = 600 * kMiB,
                     .context_bytes = 400 * kMiB,
-                    .module_bytes = 50 * kMiB}};
+                    .module_bytes = 50 * kMiB,
+                    .exported_bytes = 30 * kMiB}};
   parts.sample_bytes = 4096;
   parts.cupti = {.records = 7,
                  .dropped_records = 1,
