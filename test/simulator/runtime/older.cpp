@@ -57,6 +57,18 @@ cudaError_t advise_12(const void* pointer, std::size_t bytes, cudaMemoryAdvise a
                                            static_cast<CUmem_advise>(advice), device));
 }
 
+cudaError_t capture_info_11(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                            unsigned long long* id) {
+  return runtime::capture_info(stream, {.status = status, .id = id});
+}
+
+cudaError_t capture_info_12(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                            unsigned long long* id, cudaGraph_t* graph,
+                            const cudaGraphNode_t** nodes, std::size_t* count) {
+  return runtime::capture_info(
+      stream, {.status = status, .id = id, .graph = graph, .nodes = nodes, .count = count});
+}
+
 cudaError_t instantiate_11(cudaGraphExec_t* executable, cudaGraph_t graph, cudaGraphNode_t* wrong,
                            char* log, std::size_t bytes) {
   if (wrong != nullptr) *wrong = nullptr;

@@ -12,6 +12,7 @@ using runtime::cudaDeviceReset;
 using runtime::cudaDeviceSynchronize;
 using runtime::cudaMemAdvise;
 using runtime::cudaMemPrefetchAsync;
+using runtime::cudaStreamGetCaptureInfo;
 
 // Until 12, cudaGetDeviceProperties; and cudaGetDeviceProperties_v2 of 12.
 cudaError_t properties_11(void* properties, int device);
@@ -20,6 +21,13 @@ cudaError_t properties_12(void* properties, int device);
 // Until 12: a device by its number, cudaCpuDeviceId (-1) for the host.
 cudaError_t prefetch_12(const void* pointer, std::size_t bytes, int device, cudaStream_t stream);
 cudaError_t advise_12(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice, int device);
+
+// Until 12; and cudaStreamGetCaptureInfo_v2.
+cudaError_t capture_info_11(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                            unsigned long long* id);
+cudaError_t capture_info_12(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                            unsigned long long* id, cudaGraph_t* graph,
+                            const cudaGraphNode_t** nodes, std::size_t* count);
 
 // Of 11.
 cudaError_t instantiate_11(cudaGraphExec_t* executable, cudaGraph_t graph, cudaGraphNode_t* wrong,

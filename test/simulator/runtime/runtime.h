@@ -83,6 +83,17 @@ void __cudaRegisterManagedVar(void** binary, void** host, char* device, const ch
 }
 
 namespace cudart::runtime {
+// Where cudaStreamGetCaptureInfo of any major answers; all but the first may be null.
+struct CaptureInfo {
+  cudaStreamCaptureStatus* status;
+  unsigned long long* id = nullptr;
+  cudaGraph_t* graph = nullptr;
+  const cudaGraphNode_t** nodes = nullptr;
+  const cudaGraphEdgeData** edges = nullptr;
+  std::size_t* count = nullptr;
+};
+cudaError_t capture_info(cudaStream_t stream, const CaptureInfo& out);
+
 #define RUNTIME(symbol, needs) decltype(::symbol) symbol;
 #define RUNTIME_STREAMED(symbol, suffix, needs) RUNTIME(symbol, needs)
 #define OLDER(symbol, body, needs)
@@ -101,5 +112,6 @@ decltype(::cudaGraphExecUpdate) cudaGraphExecUpdate;
 #if VRAMSCOPE_CUDART_VERSION < 13000
 decltype(::cudaMemAdvise) cudaMemAdvise;
 decltype(::cudaMemPrefetchAsync) cudaMemPrefetchAsync;
+decltype(::cudaStreamGetCaptureInfo) cudaStreamGetCaptureInfo;
 #endif
 }  // namespace cudart::runtime

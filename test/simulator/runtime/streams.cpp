@@ -93,6 +93,33 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   return error_of(result);
 }
 
+cudaError_t capture_info(cudaStream_t stream, const CaptureInfo& out) {
+  if (out.status == nullptr) return cudaErrorInvalidValue;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  CUgraph graph = nullptr;
+  const CUgraphNode* nodes = nullptr;
+  std::size_t count = 0;
+  const CUresult result =
+      the_driver().cuStreamGetCaptureInfo(stream, &status, &id, &graph, &nodes, &count);
+  if (result != CUDA_SUCCESS) return error_of(result);
+  *out.status = static_cast<cudaStreamCaptureStatus>(status);
+  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return cudaSuccess;
+  if (out.id != nullptr) *out.id = id;
+  if (out.graph != nullptr) *out.graph = graph;
+  if (out.nodes != nullptr) *out.nodes = nodes;
+  if (out.edges != nullptr) *out.edges = nullptr;  // none carries anything
+  if (out.count != nullptr) *out.count = count;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
+                                     std::size_t* count) {
+  return capture_info(stream, {status, id, graph, nodes, edges, count});
+}
+
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   if (mode == nullptr) return cudaErrorInvalidValue;
   auto exchanged = static_cast<CUstreamCaptureMode>(*mode);

@@ -116,6 +116,35 @@ TEST_F(RuntimeGraphs, HaveMemoryThatStaysUntilATrim) {
   EXPECT_EQ(reserved(), 0u);
 }
 
+TEST(RuntimeStreams, TellOfTheirCapture) {
+  cudaStream_t stream = nullptr;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+  unsigned long long id = 0;
+  cudaGraph_t seen = nullptr, graph = nullptr;
+  const cudaGraphNode_t* nodes = nullptr;
+  std::size_t count = 0;
+  void* memory = nullptr;
+  cudaMalloc(&memory, 64);
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+
+  EXPECT_EQ(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, nullptr, nullptr, nullptr),
+            cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  cudaMemsetAsync(memory, 1, 64, stream);
+  EXPECT_EQ(cudaStreamGetCaptureInfo(stream, &status, &id, &seen, &nodes, nullptr, &count),
+            cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  EXPECT_EQ(count, 1u);
+  EXPECT_NE(id, 0u);
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_EQ(graph, seen);
+
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  cudaFree(memory);
+}
+
 TEST(RuntimeStreams, TakeManagedMemory) {
   void* managed = nullptr;
   cudaStream_t stream = nullptr;

@@ -134,6 +134,34 @@ TEST_P(RuntimeMajors, PrefetchesWithItsOwnParameters) {
   runtime.free(managed);
 }
 
+// The same name has three parameters until 12, seven since 13, and six as _v2.
+TEST_P(RuntimeMajors, TellsOfACaptureWithItsOwnParameters) {
+  const auto [soname, version] = GetParam();
+  const Runtime runtime(soname);
+  ASSERT_NE(runtime.library, nullptr) << dlerror();
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+  unsigned long long id = 0;
+  std::size_t count = 0;
+  const cudaStream_t legacy = nullptr;
+
+  if (version < 13000) {
+    using First = cudaError_t (*)(cudaStream_t, cudaStreamCaptureStatus*, unsigned long long*);
+    using Second = cudaError_t (*)(cudaStream_t, cudaStreamCaptureStatus*, unsigned long long*,
+                                   cudaGraph_t*, const cudaGraphNode_t**, std::size_t*);
+    EXPECT_EQ(runtime.call<First>("cudaStreamGetCaptureInfo")(legacy, &status, &id), cudaSuccess);
+    EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+    status = cudaStreamCaptureStatusActive;
+    EXPECT_EQ(runtime.call<Second>("cudaStreamGetCaptureInfo_v2")(legacy, &status, &id, nullptr,
+                                                                  nullptr, &count),
+              cudaSuccess);
+  } else {
+    EXPECT_EQ(runtime.call<decltype(&::cudaStreamGetCaptureInfo)>("cudaStreamGetCaptureInfo")(
+                  legacy, &status, &id, nullptr, nullptr, nullptr, &count),
+              cudaSuccess);
+  }
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, RuntimeMajors,
                          testing::Values(Major{"libcudart.so.13", 13000},
                                          Major{"libcudart.so.12", 12080},
