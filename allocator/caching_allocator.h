@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "allocator/backend.h"
@@ -168,13 +169,17 @@ class CachingAllocator {
   // Throws LockLost where lost locks are given up (lost_locks.h), and nothing else.
   [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
 
-  void reset_peaks() noexcept;
-  void reset_accumulated() noexcept;
-  // Of one device's memory of Kind::device.
-  void reset_peaks(std::uint16_t device) noexcept;
-  void reset_accumulated(std::uint16_t device) noexcept;
+  // A sample of a device's free memory said that so much of it is used by nothing that is recorded
+  // here (its own samples it knows). When that grew, somebody else needs memory: the next call that
+  // asks for memory or frees some gives what is idle back (Policy::native_safe).
+  void note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept;
+
+  // Of everything, or of one device's memory of Kind::device.
+  void reset_peaks(std::optional<std::uint16_t> device = {}) noexcept;
+  void reset_accumulated(std::optional<std::uint16_t> device = {}) noexcept;
   // Of pinned and registered memory.
   void reset_host_accumulated() noexcept;
+  // The policy and the time of waits stay.
   void set_limits(Limits limits) noexcept;
   // Bytes of segments on `device` that trim() would give back.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;
@@ -200,6 +205,7 @@ class CachingAllocator {
  private:
   struct State;
   class Expansion;
+  class Idle;
   class Ladder;
   class Reclaim;
   class Reading;

@@ -6,6 +6,7 @@
 
 #include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
+#include "allocator/idle.h"
 #include "allocator/ladder.h"
 #include "allocator/reading.h"
 #include "allocator/reclaim.h"
@@ -40,6 +41,7 @@ Outcome CachingAllocator::State::allocate_otherwise(const Request& request) noex
               .tag = request.tag};
   if (!out.status.ok()) return out;
   MutexLock lock(mutex);
+  Idle::yield(*this, request.where, out);
   if (request.where.kind == Kind::pinned || request.dedicated) {
     allocate_dedicated(request, out);
   } else {
@@ -52,6 +54,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   PlaceMemory* place = open_place(request.where);
   if (place && !place->pending.empty()) [[unlikely]] {
     drain(Store::pools, request.where, out);
+    Idle::shed(*this, request.where, out);
     place = open_place(request.where);
   }
   if (!place || !prepare_blocks() || !accounts.prepare(request.tag)) [[unlikely]] {
@@ -82,6 +85,7 @@ Pools::Found CachingAllocator::State::find_within_limits(PlaceMemory& place,
 
 // A block that grew may have been in use before: it needs the proof that every free block does.
 void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
+  if (policy == Policy::native_safe) Idle::count_miss(*this, out.where);
   Ladder::Need need{.store = Store::pools,
                     .where = out.where,
                     .block = rounded,
@@ -145,22 +149,12 @@ std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
   return state_->last_serial.load(std::memory_order_relaxed);
 }
 
-void CachingAllocator::reset_peaks() noexcept {
-  MutexLock lock(state_->mutex);
-  state_->accounts.reset_peaks();
-}
-
-void CachingAllocator::reset_accumulated() noexcept {
-  MutexLock lock(state_->mutex);
-  state_->accounts.reset_accumulated();
-}
-
-void CachingAllocator::reset_peaks(std::uint16_t device) noexcept {
+void CachingAllocator::reset_peaks(std::optional<std::uint16_t> device) noexcept {
   MutexLock lock(state_->mutex);
   state_->accounts.reset_peaks(device);
 }
 
-void CachingAllocator::reset_accumulated(std::uint16_t device) noexcept {
+void CachingAllocator::reset_accumulated(std::optional<std::uint16_t> device) noexcept {
   MutexLock lock(state_->mutex);
   state_->accounts.reset_accumulated(device);
 }
@@ -172,9 +166,12 @@ void CachingAllocator::reset_host_accumulated() noexcept {
 
 void CachingAllocator::set_limits(Limits limits) noexcept {
   MutexLock lock(state_->mutex);
+  limits.policy = state_->policy;
+  limits = limits.under_policy();
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
   state_->accounts.set_oversize_from(limits.max_split_size);
+  Idle::set_caps(*state_);
   state_->note_usual_places();
 }
 

@@ -2,6 +2,7 @@
 // is given back, for they are there no longer.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/expansion.h"
+#include "allocator/idle.h"
 #include "allocator/reclaim.h"
 
 namespace vramscope {
@@ -36,6 +37,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     it = next;
   }
   state.places[place->slot].reset();
+  Idle::set_caps(state);
   state.note_usual_places();
 }
 

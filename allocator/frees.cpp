@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
+#include "allocator/idle.h"
 #include "allocator/reclaim.h"
 #include "allocator/reuse.h"
 #include "allocator/state.h"
@@ -83,6 +84,7 @@ bool CachingAllocator::State::free(Store store, Address address, Wait when, Outc
   const AnyBlock block = find_block(store, address);
   if (!block || !block.is_live() || block.serial() != known.serial) return true;
   finish_free(store, block, known, waited, out);
+  Idle::shed(*this, out.where, out);
   return true;
 }
 

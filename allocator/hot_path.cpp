@@ -4,6 +4,7 @@
 
 #include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
+#include "allocator/idle.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -34,9 +35,11 @@ inline Outcome CachingAllocator::State::allocate_usually(const Request& request)
         if (found.block != kNoBlock) [[likely]]
           return hit(*place, PoolClass::small, found, size, request);
       } else {
-        const Pools::Found found = place->pools.find(PoolClass::large, size);
-        if (found.block != kNoBlock) [[likely]]
-          return hit(*place, PoolClass::large, found, size, request);
+        const bool by_class = policy == Policy::native_safe;
+        const Units wanted = by_class ? to_units(class_bytes(rounded)) : size;
+        const Pools::Found found = place->pools.find(PoolClass::large, wanted);
+        if (found.block != kNoBlock && (!by_class || found.size == wanted)) [[likely]]
+          return hit(*place, PoolClass::large, found, wanted, request);
       }
     }
   }
@@ -71,9 +74,12 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
       if (sole_place.load(std::memory_order_relaxed) == packed) [[likely]] {
         const BlockTable::Entry entry = blocks.find_entry(address);
         if (entry.block != kNoBlock && blocks[entry.block].is_live()) [[likely]] {
-          if (blocks.life(entry.block).serial() <= newest) [[likely]]
-            return hand_back(*sole_memory, entry, waited.ns);
-          return {.status = {Result::invalid, 0}, .address = address};
+          if (blocks.life(entry.block).serial() > newest) [[unlikely]]
+            return {.status = {Result::invalid, 0}, .address = address};
+          Outcome out = hand_back(*sole_memory, entry, waited.ns);
+          if (sole_memory->pools.is_over_cap()) [[unlikely]]
+            Idle::shed(*this, out.where, out);
+          return out;
         }
       }
     }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "allocator/expansion.h"
+#include "allocator/idle.h"
 #include "allocator/reclaim.h"
 #include "allocator/size_policy.h"
 
@@ -170,6 +171,7 @@ Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcom
   state.accounts.device(device).awaited += need.bytes;
   const Address address = ask_backend(state, need, out);
   state.accounts.device(device).awaited -= need.bytes;
+  if (out.has_sample) Idle::note_unrecorded(state, device, out.unrecorded_bytes);
   return address;
 }
 

@@ -1,6 +1,6 @@
 // Limits are the allocator's settings as plain numbers; parsing them from text is done elsewhere.
-// Names, defaults and meanings are PyTorch's (PYTORCH_CUDA_ALLOC_CONF); where versions differ, 2.6
-// decides. Sizes are bytes here, MiB there.
+// Names, defaults and meanings are PyTorch's (PYTORCH_CUDA_ALLOC_CONF) where it has them; where
+// versions differ, 2.6 decides. Sizes are bytes here, MiB there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,10 +17,26 @@ enum class ReuseTime : std::uint8_t {
   at_reuse,  // by the allocation that is handed the block next
 };
 
+// How device memory is cut from segments, and which free block serves a request.
+enum class Policy : std::uint8_t {
+  // What the driver itself would serve is served: above 1 MiB each request has a segment of its own
+  // class (a multiple of 2 MiB), which serves the same class again and is never cut; little stays
+  // idle, and nothing when memory runs out. Blocks up to 1 MiB share segments of 2 MiB.
+  native_safe,
+  pytorch,  // PyTorch's own, which can run out of memory earlier than the driver would
+};
+
 struct Limits {
   static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint64_t kLargeSegment = std::uint64_t{20} << 20;
   static constexpr std::size_t kIntervals = 16;  // powers of two from 1 MiB to 32 GiB
+  static constexpr double kIdleShare = 0.125;    // test/bench/README.md has what others cost
+
+  // Read when the allocator is made; changing it later has no effect.
+  Policy policy = Policy::pytorch;
+  // Policy::native_safe: share of the device's total memory that segments without a live block may
+  // hold, [0, 1]. What is more goes back, old ones first, in the free that made it more.
+  double idle_share = kIdleShare;
 
   // Share of the device's total memory that segments of ours may take, [0, 1]; memory that the
   // program got directly does not count. Unset: no limit (which differs from 1.0: that is a limit
@@ -66,6 +82,19 @@ struct Limits {
   [[nodiscard]] bool has_plain_hits() const {
     return !expands() && max_split_size == kUnlimited &&
            roundup_power2_divisions == decltype(roundup_power2_divisions){} && !collects_garbage();
+  }
+  // What of this the policy knows: the rest is at its default. A setting has an effect under a
+  // policy when it is still there.
+  [[nodiscard]] Limits under_policy() const {
+    Limits known = *this;
+    if (policy == Policy::pytorch) return known;
+    known.exact_fallback = true;
+    known.max_split_size = kUnlimited;
+    known.max_non_split_rounding = kLargeSegment;
+    known.large_segment_size = kLargeSegment;
+    known.roundup_power2_divisions = {};
+    known.expandable_segments = false;
+    return known;
   }
   friend bool operator==(const Limits&, const Limits&) = default;
 };

@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "allocator/idle.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -44,6 +45,7 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
   place->total_bytes = std::min(total_bytes, accounts.use(where.device).limit);
   if (!place->prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
+  Idle::set_caps(*this);
   note_usual_places();
   return places[slot].get();
 } catch (const std::bad_alloc&) {
@@ -66,11 +68,15 @@ void CachingAllocator::State::note_usual_places() {
     if (place) sole = place.get();
   }
   const bool is_sole = sole && !several && sole->pending.empty() && reservations == 0;
-  const bool usable = is_sole && !reuse.holds() && reuse_time == ReuseTime::at_free;
+  const auto is_wanted = [&](const PlaceMemory& place) VRAMSCOPE_REQUIRES(mutex) {
+    return unrecorded[place.place.device].has_grown;
+  };
+  const bool usable =
+      is_sole && !is_wanted(*sole) && !reuse.holds() && reuse_time == ReuseTime::at_free;
   sole_place.store(usable ? sole->place.packed() : kSeveralPlaces, std::memory_order_release);
   sole_memory = usable ? sole : nullptr;
   PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
-  const bool is_plain = last && last->pending.empty() && plain_hits;
+  const bool is_plain = last && last->pending.empty() && plain_hits && !is_wanted(*last);
   usual_place = is_plain && reuse_time == ReuseTime::at_free ? last : nullptr;
 }
 

@@ -110,17 +110,23 @@ std::uint64_t CachingAllocator::Reclaim::where_wanted(State& state, Place where,
   return bytes;
 }
 
-// What the idle segments of the large pool of a place are, seen together.
+// What the idle segments of a place are, seen together; of its large pool.
 template <class Look>
-void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look look) {
+void CachingAllocator::Reclaim::each_idle(State& state, Place where, Look look) {
   const PlaceMemory* place = state.find_place(where);
   for (auto it = state.segments.begin(); place && it != state.segments.end(); ++it) {
     const Segment& segment = it->second;
-    if (segment.slot == place->slot && segment.pool == PoolClass::large &&
-        is_idle(state, segment)) {
+    if (segment.slot == place->slot && is_idle(state, segment)) {
       look(it->first, segment, age(state, segment));
     }
   }
+}
+
+template <class Look>
+void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look look) {
+  each_idle(state, where, [&](Address address, const Segment& segment, std::uint32_t age) {
+    if (segment.pool == PoolClass::large) look(address, segment, age);
+  });
 }
 
 // Oversize blocks serve nobody but oversize requests, so they go first: the smallest that makes
@@ -179,6 +185,31 @@ void CachingAllocator::Reclaim::collect_garbage(State& state, Place where, Outco
     const std::uint64_t released = where_wanted(state, where, is_old, out);
     if (released == 0) return;
     left -= std::min(left, released);
+  }
+}
+
+// As above, but of both pools, and a round ends when it is enough. Ages differ where a segment had
+// to be asked for in between.
+void CachingAllocator::Reclaim::oldest(State& state, Place where, std::uint64_t bytes,
+                                       Outcome& out) {
+  if (!may_release(state, where)) return;
+  while (bytes > 0) {
+    std::uint64_t count = 0, sum = 0;
+    each_idle(state, where, [&](Address, const Segment&, std::uint32_t age) {
+      ++count;
+      sum += age;
+    });
+    if (count == 0) return;
+    const std::uint64_t mean = sum / count;
+    std::uint64_t chosen = 0;
+    const auto is_wanted = [&](const Segment& segment, std::uint32_t age) {
+      const bool is_old = age >= mean && chosen < bytes;
+      if (is_old) chosen += segment.bytes;
+      return is_old;
+    };
+    const std::uint64_t released = where_wanted(state, where, is_wanted, out);
+    if (released == 0) return;
+    bytes -= std::min(bytes, released);
   }
 }
 

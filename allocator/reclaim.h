@@ -37,6 +37,9 @@ class CachingAllocator::Reclaim {
   // Old ones, above a share of the limit.
   static void collect_garbage(State& state, Place where, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
+  // So many bytes of idle segments of the pools, those that are older than the mean first.
+  static void oldest(State& state, Place where, std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
   // The segment of a block that is in no bucket; if the backend refuses, the block is free.
   static Returned dedicated_segment(State& state, DedicatedBlock& block, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
@@ -56,6 +59,8 @@ class CachingAllocator::Reclaim {
   template <class Wanted>
   static std::uint64_t where_wanted(State& state, Place where, Wanted wanted, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
+  template <class Look>
+  static void each_idle(State& state, Place where, Look look) VRAMSCOPE_REQUIRES(state.mutex);
   template <class Look>
   static void each_idle_large(State& state, Place where, Look look) VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static Returned give_back(State& state, Place where, Address address, Outcome& out)

@@ -19,6 +19,13 @@ namespace vramscope {
 //   1 MiB+1  .. 10 MiB-512 multiple of 512 B  large   20 MiB                 > 1 MiB
 //   above    .. 2^60-1     multiple of 512 B  large   block, up to 2 MiB     > 1 MiB
 //   0, 2^60 and more       refused
+//
+// Policy::native_safe differs above 1 MiB:
+//
+//   1 MiB+1  .. 2^60-1     multiple of 2 MiB  large   block                  never
+//
+// The driver packs up to 1 MiB into chunks of 2 MiB and rounds up what is larger to 2 MiB, by all
+// that was ever measured in public. So such a segment takes the memory that the request would.
 inline constexpr std::uint64_t kKiB = 1024;
 inline constexpr std::uint64_t kMiB = 1024 * kKiB;
 
@@ -43,9 +50,18 @@ enum class PoolClass : std::uint8_t { large, small };
   return round_up(bytes, kUnit);
 }
 
-// The same under roundup_power2_divisions: few sizes fit each other more often than many. Steps
-// are never below kUnit, because divisions act only on requests above kUnit a step.
+// The class of a request that is above kSmallRequest when rounded: what the driver rounds it to.
+[[nodiscard]] constexpr std::uint64_t class_bytes(std::uint64_t rounded) {
+  return round_up(rounded, kGranularity);
+}
+
+// The same under a policy and roundup_power2_divisions: few sizes fit each other more often than
+// many. Steps are never below kUnit, because divisions act only on requests above kUnit a step.
 [[nodiscard]] constexpr std::uint64_t round_request(std::uint64_t bytes, const Limits& limits) {
+  if (limits.policy == Policy::native_safe) {
+    const std::uint64_t rounded = round_request(bytes);
+    return rounded <= kSmallRequest ? rounded : class_bytes(rounded);
+  }
   const int above = std::bit_width(bytes) - std::bit_width(kMiB);
   const auto interval = static_cast<std::size_t>(std::clamp<int>(above, 0, Limits::kIntervals - 1));
   const std::uint64_t divisions = limits.roundup_power2_divisions[interval];
@@ -61,6 +77,7 @@ enum class PoolClass : std::uint8_t { large, small };
 // Size of the segment that is asked for when no free block fits.
 [[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint64_t rounded, const Limits& limits) {
   if (rounded <= kSmallRequest) return kSmallSegment;
+  if (limits.policy == Policy::native_safe) return rounded;
   if (rounded < kOwnSegment) return limits.large_segment_size;
   return round_up(rounded, kGranularity);
 }
@@ -78,6 +95,7 @@ enum class PoolClass : std::uint8_t { large, small };
 // May the best free block of `block` bytes serve a request? No other one is looked for.
 [[nodiscard]] constexpr bool may_serve(std::uint64_t block, std::uint64_t rounded,
                                        const Limits& limits) {
+  if (limits.policy == Policy::native_safe) return block == rounded || rounded <= kSmallRequest;
   if (!is_oversize(rounded, limits)) return !is_oversize(block, limits);
   return block - rounded < limits.max_non_split_rounding;
 }

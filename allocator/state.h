@@ -58,6 +58,12 @@ struct Segment {
 
 using Segments = std::map<Address, Segment>;
 
+// What is used on a device and not recorded here, as samples of its free memory tell.
+struct Unrecorded {
+  std::uint64_t least = ~std::uint64_t{0};  // since idle segments went back because of it
+  bool has_grown = false;                   // somebody needs memory: idle segments are to go back
+};
+
 // A segment that the backend is being asked to take back: it is in no book. Lives on the stack of
 // the thread that asks.
 struct Departure {
@@ -102,9 +108,10 @@ struct CachingAllocator::State {
   State(Backend& door, Limits settings)
       : backend(door),
         reuse_time(settings.reuse),
-        limits(settings),
-        plain_hits(settings.has_plain_hits()),
-        accounts(settings.max_split_size),
+        policy(settings.policy),
+        limits(settings.under_policy()),
+        plain_hits(limits.has_plain_hits()),
+        accounts(limits.max_split_size),
         reuse(door, settings.reuse) {}
 
   // hot_path.cpp
@@ -197,9 +204,11 @@ struct CachingAllocator::State {
 
   Backend& backend;
   const ReuseTime reuse_time;
+  const Policy policy;
   mutable Mutex mutex;
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
+  std::array<Unrecorded, kMaxDevices> unrecorded VRAMSCOPE_GUARDED_BY(mutex);
   BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
   std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;          // slot that was asked for last

@@ -18,7 +18,8 @@ using BlockIndex = std::uint32_t;  // 0: none
 using Units = std::uint32_t;       // sizes of blocks in units of kUnit bytes: below 2 TiB
 
 inline constexpr BlockIndex kNoBlock = 0;
-inline constexpr std::uint64_t kMaxBlockBytes = (std::uint64_t{1} << 32) * kUnit - kUnit;
+// A multiple of kGranularity: what is no larger has a class that is no larger either.
+inline constexpr std::uint64_t kMaxBlockBytes = (std::uint64_t{1} << 32) * kUnit - kGranularity;
 
 [[nodiscard]] constexpr std::uint64_t to_bytes(Units units) { return units * kUnit; }
 [[nodiscard]] constexpr Units to_units(std::uint64_t bytes) {

@@ -39,7 +39,8 @@ class Pools {
     return FreeBlocks::found(pool, block, blocks[block].size, blocks[block].address());
   }
 
-  // Ages of free blocks are counted in searches of their pool: garbage collection asks for them.
+  // Ages of free blocks are counted in searches of their pool, or in those that found nothing: who
+  // gives the oldest back asks for them.
   void count_search(PoolClass pool) noexcept { ++searches_[static_cast<std::size_t>(pool)]; }
   [[nodiscard]] std::uint32_t age(const Block& block) const {
     return searches(block.pool()) - block.tag;
@@ -64,10 +65,17 @@ class Pools {
   // newest of their numbers.
   static void number(BlockTable& blocks, BlockIndex block, Waits::Number freed) noexcept;
 
+  // Segments that are one free block may hold so many bytes; at first there is no bound.
+  void cap_idle(std::uint64_t bytes) { idle_cap_ = bytes / to_bytes(1); }
+  [[nodiscard]] std::uint64_t idle_cap() const { return to_bytes(1) * idle_cap_; }
+  [[nodiscard]] bool is_over_cap() const { return idle_units_ > idle_cap_; }
+
   // Bytes of segments that are one free block.
   [[nodiscard]] std::uint64_t idle_bytes() const { return to_bytes(1) * idle_units_; }
 
  private:
+  static constexpr std::uint64_t kUncapped = ~std::uint64_t{0} / kUnit;
+
   [[nodiscard]] std::uint32_t searches(PoolClass pool) const {
     return searches_[static_cast<std::size_t>(pool)];
   }
@@ -76,6 +84,7 @@ class Pools {
 
   FreeBlocks free_;
   std::uint64_t idle_units_ = 0;
+  std::uint64_t idle_cap_ = kUncapped;
   std::array<std::uint32_t, 2> searches_{};  // by PoolClass
   std::uint16_t place_;
 };

@@ -56,10 +56,12 @@ class Duel {
   explicit Duel(const Scenario& scenario)
       : our_device_(model_of(scenario)),
         model_device_(model_of(scenario)),
-        limits_(
-            parse_alloc_conf(kSettings[scenario.settings],
-                             {.exact_fallback = scenario.exact_fallback, .reuse = scenario.reuse})
-                .limits),
+        limits_(parse_alloc_conf(kSettings[scenario.settings],
+                                 {.policy = scenario.policy,
+                                  .idle_share = scenario.idle_share,
+                                  .exact_fallback = scenario.exact_fallback,
+                                  .reuse = scenario.reuse})
+                    .limits),
         ours_(our_backend_, limits_),
         model_(model_backend_, limits_),
         slots_(scenario.slots),
@@ -175,6 +177,10 @@ class Duel {
       case Action::capture:
         our_backend_.set_may_wait(operation.number == 0);
         model_backend_.set_may_wait(operation.number == 0);
+        break;
+      case Action::others_take:
+        ours_.note_unrecorded(kPlaces[operation.place].device, operation.number);
+        model_.note_unrecorded(kPlaces[operation.place].device, operation.number);
         break;
       case Action::sticky_error:
         our_device_.set_sticky(static_cast<std::int32_t>(operation.number));

@@ -99,6 +99,7 @@ TEST_P(Grid, AgreesAfterEachOperation) {
         .capacity = (turn % 3 == 0 ? 2000 : 400) * kScenarioMiB,
         .exact_fallback = turn % 2 == 0,
         .reuse = turn % 4 < 2 ? ReuseTime::at_free : ReuseTime::at_reuse,
+        .policy = turn % 3 == 1 ? Policy::native_safe : Policy::pytorch,
         .reuse_addresses = turn % 7 < 3,
         .whole = turn % 5 == 0 ? 30U : 0U,
         .faults = faults},

@@ -24,6 +24,7 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
 
 std::uint64_t segment_size(std::uint64_t rounded, const Limits& limits) {
   if (is_small_to_model(rounded)) return kSmallSegment;
+  if (limits.policy == Policy::native_safe) return rounded;
   if (rounded < kOwnSegment) return limits.large_segment_size;  // shared
   return round_up(rounded, kSegmentRounding);
 }
@@ -40,9 +41,11 @@ Outcome NaiveModel::allocate(const Request& request) {
     return outcome;
   }
   if (request.where.kind == Kind::pinned) return allocate_pinned(request);
+  give_way(request.where);
   open(request.where);
   devices_[request.where.device];
-  complete_pending(request.where, request.dedicated);
+  const bool was_pending = complete_pending(request.where, request.dedicated);
+  if (was_pending && !request.dedicated) shed(request.where);
   if (request.dedicated) return allocate_whole(request);
   const std::uint64_t rounded = rounded_size(request.bytes);
   const bool is_small = is_small_to_model(rounded);
@@ -62,6 +65,9 @@ Outcome NaiveModel::allocate(const Request& request) {
     spot.found = proof == Proof::given;
   }
   if (!spot.found) {
+    for (const bool either : {false, true}) {
+      if (is_native()) ++searches({request.where, 0, 0, either, false, {}});
+    }
     outcome.status = climb(request.where, rounded, outcome);
     if (!outcome.status.ok()) return outcome;
     spot = {segments_.size() - 1, 0, true};
@@ -80,13 +86,28 @@ void NaiveModel::open(Place where) {
   unused == open_.end() ? open_.push_back(where) : void(*unused = where);
 }
 
+// What the policy does not know stays as it is by default.
+void NaiveModel::set_limits(Limits limits) {
+  limits_ = limits;
+  limits_.policy = limits_at_start_.policy;
+  if (!is_native()) return;
+  const Limits defaults;
+  limits_.max_split_size = defaults.max_split_size;
+  limits_.max_non_split_rounding = defaults.max_non_split_rounding;
+  limits_.large_segment_size = defaults.large_segment_size;
+  limits_.roundup_power2_divisions = defaults.roundup_power2_divisions;
+  limits_.exact_fallback = true;
+}
+
 // The next of the steps into which the neighbouring powers of two divide their distance.
 std::uint64_t NaiveModel::rounded_size(std::uint64_t bytes) const {
   std::size_t interval = 0;  // [1 MiB, 2 MiB) and all below
   while (interval < 15 && bytes >> (21 + interval) != 0) ++interval;
   const std::uint64_t divisions = limits_.roundup_power2_divisions[interval];
   if (divisions <= 1 || bytes <= kSmallest * divisions) {
-    return std::max(kSmallest, round_up(bytes, kRounding));
+    const std::uint64_t rounded = std::max(kSmallest, round_up(bytes, kRounding));
+    const bool has_class = is_native() && !is_small_to_model(rounded);
+    return has_class ? round_up(rounded, kSegmentRounding) : rounded;
   }
   std::uint64_t power = 1;
   while (power * 2 <= bytes) power *= 2;
@@ -94,6 +115,7 @@ std::uint64_t NaiveModel::rounded_size(std::uint64_t bytes) const {
 }
 
 bool NaiveModel::may_serve(std::uint64_t block, std::uint64_t size) const {
+  if (is_native()) return is_small_to_model(size) || block == size;
   if (size < limits_.max_split_size && block >= limits_.max_split_size) return false;
   return size < limits_.max_split_size || block - size < limits_.max_non_split_rounding;
 }
@@ -263,6 +285,7 @@ Outcome NaiveModel::free(Address address) {
   begin_free(now);
   if (may_wait) complete_free(now);
   if (may_wait) outcome.status = settle(address);
+  if (where.kind == Kind::device) shed(where);
   return outcome;
 }
 
@@ -339,16 +362,19 @@ std::size_t NaiveModel::put_back(Spot spot, std::uint64_t number) {
 
 // Frees that a capture had put off need a wait that succeeds. Those of dedicated segments and of
 // others are completed apart.
-void NaiveModel::complete_pending(Place where, bool is_whole) {
+// Whether there were any, whatever became of them.
+bool NaiveModel::complete_pending(Place where, bool is_whole) {
   for (const ModelSegment& segment : segments_) {
     for (const ModelBlock& block : segment.blocks) {
       if (segment.place != where || block.state != BlockState::active_pending_free) continue;
-      if (segment.is_whole != is_whole || !backend_.may_wait(where)) continue;
+      if (segment.is_whole != is_whole) continue;
+      if (!backend_.may_wait(where)) return true;
       const bool has_waited = waits_at_reuse() || backend_.wait(where).status.ok();
       if (has_waited) finish_pending(where, is_whole);
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 // In the order of their frees.

@@ -1,11 +1,12 @@
-// The judge of the allocator: PyTorch 2.6's policy on one stream, as naively as possible.
-// SPDX-License-Identifier: Apache-2.0
+// The judge of the allocator: PyTorch 2.6's policy on one stream and the native-safe one, as
+// naively as possible. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -66,13 +67,15 @@ struct ModelDevice {
   void add_block(const ModelBlock& block, bool is_small, int sign);
 };
 
-// Written from the rules of PyTorch's allocator only, sharing no code with ours: linear search,
-// vectors and maps. test/golden proves it, then it judges. Wherever CachingAllocator has a function
-// of the same name, it means the same. Threads: one.
+// Written from the rules of PyTorch's allocator, and of Policy::native_safe, only, sharing no code
+// with ours: linear search, vectors and maps. test/golden proves it, then it judges. Wherever
+// CachingAllocator has a function of the same name, it means the same. Threads: one.
 class NaiveModel {
  public:
-  NaiveModel(Backend& backend, Limits limits)
-      : backend_(backend), limits_(limits), limits_at_start_(limits) {}
+  NaiveModel(Backend& backend, Limits limits) : backend_(backend), limits_at_start_(limits) {
+    set_limits(limits);
+    limits_at_start_ = limits_;
+  }
 
   Outcome allocate(const Request& request);
   Outcome free(Address address);
@@ -85,7 +88,8 @@ class NaiveModel {
   void forget_place(Place where);
   void reset_peaks();
   void reset_accumulated();
-  void set_limits(Limits limits) { limits_ = limits; }
+  void set_limits(Limits limits);
+  void note_unrecorded(std::uint16_t device, std::uint64_t bytes);
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const;
 
   // Every key of memory_stats; all zero before the first use of the device.
@@ -121,11 +125,17 @@ class NaiveModel {
   std::size_t put_back(Spot spot, std::uint64_t number);
   bool release_oversize(Place where, bool is_small, std::uint64_t size);
   void collect_garbage(Place where);
+  [[nodiscard]] bool is_native() const { return limits_at_start_.policy == Policy::native_safe; }
+  [[nodiscard]] std::uint64_t idle_cap(Place where) const;
+  [[nodiscard]] std::uint64_t idle_in_pools(Place where) const;
+  bool give_way(Place where);
+  void shed(Place where);
+  void release_oldest(Place where, std::uint64_t bytes);
   bool release_segment(Address address, Status& status);
   std::uint64_t release_each(const std::vector<Address>& segments);
   template <class Wanted>
   std::vector<Address> idle_segments(Place where, Wanted wanted) const;
-  void complete_pending(Place where, bool is_whole);
+  bool complete_pending(Place where, bool is_whole);
   void finish_pending(Place where, bool is_whole);
   bool full_release(std::uint16_t device);
   void release_idle(Place where, bool is_whole);
@@ -157,6 +167,8 @@ class NaiveModel {
   Limits limits_;
   Limits limits_at_start_;
   std::map<PoolKey, std::uint64_t> searches_;
+  std::map<std::uint16_t, std::uint64_t> least_unrecorded_;  // by device
+  std::set<std::uint16_t> wanted_;  // devices on which somebody else needs memory
   std::vector<ModelSegment> segments_;
   std::vector<Address> freed_pinned_;  // pinned blocks without a user, the last freed last
   std::vector<Address> freed_whole_;   // dedicated ones, likewise

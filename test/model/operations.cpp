@@ -97,6 +97,11 @@ Operation fault(Random& random, const Scenario& scenario) {
       Action::trim,         Action::trim_pinned,      Action::reset_peaks,
       Action::set_fraction, Action::change_settings,  Action::fail_call,
       Action::fail_release, Action::reset_accumulated};
+  if (scenario.policy == Policy::native_safe && random.below(8) == 0) {
+    operation.action = Action::others_take;
+    operation.number = random.below(200) * kMiB;
+    return operation;
+  }
   constexpr std::array kRare = {Action::capture, Action::sticky_error, Action::forget_place};
   const bool is_rare = random.below(4) == 0;
   operation.action =
@@ -132,13 +137,13 @@ Operation direct(Random& random) {
   return operation;
 }
 
-constexpr std::array kNames = {"allocate",      "allocate_whole",  "note_export",
-                               "free",          "free_inside",     "free_again",
-                               "free_foreign",  "adopt",           "forget",
-                               "forget_inside", "forget_place",    "trim",
-                               "trim_pinned",   "reset_peaks",     "reset_accumulated",
-                               "set_fraction",  "change_settings", "fail_call",
-                               "fail_release",  "capture",         "sticky_error"};
+constexpr std::array kNames = {
+    "allocate",        "allocate_whole", "note_export",       "free",
+    "free_inside",     "free_again",     "free_foreign",      "adopt",
+    "forget",          "forget_inside",  "forget_place",      "trim",
+    "trim_pinned",     "reset_peaks",    "reset_accumulated", "set_fraction",
+    "change_settings", "fail_call",      "fail_release",      "capture",
+    "others_take",     "sticky_error"};
 
 }  // namespace
 
@@ -161,15 +166,19 @@ void write_sequence(std::ostream& out, const Scenario& scenario,
   out << "slots " << scenario.slots << " settings " << scenario.settings << " capacity "
       << scenario.capacity << " exact_fallback " << scenario.exact_fallback << " at_reuse "
       << (scenario.reuse == ReuseTime::at_reuse) << " reuse_addresses " << scenario.reuse_addresses
-      << '\n';
+      << " native_safe " << (scenario.policy == Policy::native_safe) << " idle_share "
+      << scenario.idle_share << '\n';
   for (const Operation& operation : operations) out << operation << '\n';
 }
 
 bool read_sequence(std::istream& in, Scenario& scenario, std::vector<Operation>& operations) {
   std::string word;
   bool at_reuse = false;
+  bool native_safe = false;
   in >> word >> scenario.slots >> word >> scenario.settings >> word >> scenario.capacity >> word >>
-      scenario.exact_fallback >> word >> at_reuse >> word >> scenario.reuse_addresses;
+      scenario.exact_fallback >> word >> at_reuse >> word >> scenario.reuse_addresses >> word >>
+      native_safe >> word >> scenario.idle_share;
+  scenario.policy = native_safe ? Policy::native_safe : Policy::pytorch;
   scenario.reuse = at_reuse ? ReuseTime::at_reuse : ReuseTime::at_free;
   if (!in) return false;
   for (std::string name; in >> name;) {

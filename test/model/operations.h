@@ -34,6 +34,7 @@ enum class Action : std::uint8_t {
   fail_call,          // the `number`-th reserve from now; 0: none
   fail_release,       // the `number`-th release from now; 0: none
   capture,            // `number`: 1 begins, 0 ends
+  others_take,        // so that `number` bytes of device `place` are recorded nowhere
   sticky_error,       // `number`: the code that every backend call answers; 0: healed
 };
 
@@ -81,6 +82,8 @@ struct Scenario {
   std::uint64_t capacity = 16ull << 30;
   bool exact_fallback = false;
   ReuseTime reuse = ReuseTime::at_free;
+  Policy policy = Policy::pytorch;
+  double idle_share = Limits::kIdleShare;
   bool reuse_addresses = false;  // of released segments, as drivers do
   std::uint32_t whole = 0;       // per cent of the requests that are dedicated
   Faults faults = Faults::all;

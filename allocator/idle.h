@@ -1,0 +1,36 @@
+// Idle segments are kept for the next request of their class, as long as they are few and nobody
+// else needs their memory: Policy::native_safe. Under PyTorch's policy nothing here happens.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/state.h"
+
+namespace vramscope {
+
+// Threads: one at a time.
+class CachingAllocator::Idle {
+ public:
+  // To be called when places have come or gone, or settings have changed: the places of a device
+  // share what may stay idle there in equal parts.
+  static void set_caps(State& state) VRAMSCOPE_REQUIRES(state.mutex);
+
+  // No idle segment serves a request: those that are there have been idle one request longer.
+  static void count_miss(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex);
+
+  // In a call of the program's for memory of a place. Once somebody else needs memory there, all
+  // that is idle on the device goes back; false: nobody does. Not while a capture forbids it: then
+  // a later call does it. Unlocks.
+  static bool yield(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state.mutex);
+  // In one that frees some: that, or what the place has too much goes back, old ones first.
+  [[gnu::noinline]] static void shed(State& state, Place where, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+
+  // Used on a device by nothing that is recorded, by a sample. Not to be asked amid a call that
+  // moves memory between us and the device.
+  static void note_unrecorded(State& state, std::uint16_t device, std::uint64_t bytes)
+      VRAMSCOPE_REQUIRES(state.mutex);
+};
+
+}  // namespace vramscope
