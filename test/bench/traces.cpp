@@ -60,45 +60,52 @@ class Script {
   std::uint32_t next_ = 0;
 };
 
-// A transformer in half precision, 512 tokens, batch 8, sixteen heads.
+// A transformer in half precision, batch 8, sixteen heads.
 constexpr std::uint64_t kLayers = 48;
 constexpr std::uint64_t kHidden = 1024;
-constexpr std::uint64_t kTokens = 8 * 512;
-constexpr std::uint64_t kScores = 8 * 16 * 512 * 512;  // of one layer's attention
 constexpr std::uint64_t kVocabulary = 32000;
 constexpr std::uint64_t kWorkspace = 8519680;  // what matrix multiplications ask for
-constexpr std::uint64_t kActivation = kTokens * kHidden * 2;
+constexpr std::uint64_t kUsualLength = 512;    // of a sequence, in tokens
 
-std::vector<std::uint32_t> forward_layer(Script& script) {
+// What follows from the length of the sequences of a batch.
+struct Batch {
+  explicit Batch(std::uint64_t length)
+      : tokens(8 * length), scores(8 * 16 * length * length), activation(tokens * kHidden * 2) {}
+  std::uint64_t tokens;
+  std::uint64_t scores;  // of one layer's attention
+  std::uint64_t activation;
+};
+
+std::vector<std::uint32_t> forward_layer(Script& script, const Batch& batch) {
   std::vector<std::uint32_t> kept;
   auto keep = [&](std::uint64_t bytes) { kept.push_back(script.allocate(bytes)); };
-  keep(kActivation);
-  keep(kTokens * 4);
-  keep(kTokens * 4);
-  keep(kActivation * 3);
+  keep(batch.activation);
+  keep(batch.tokens * 4);
+  keep(batch.tokens * 4);
+  keep(batch.activation * 3);
   const std::uint32_t workspace = script.allocate(kWorkspace);
-  keep(kScores * 2);
+  keep(batch.scores * 2);
   script.release(workspace);
-  const std::uint32_t softmax = script.allocate(kScores * 2);
-  keep(kTokens * 16 * 4);
+  const std::uint32_t softmax = script.allocate(batch.scores * 2);
+  keep(batch.tokens * 16 * 4);
   script.release(softmax);
-  keep(kActivation);
-  const std::uint32_t projection = script.allocate(kActivation);
-  keep(kActivation * 4);
-  keep(kActivation * 2);
+  keep(batch.activation);
+  const std::uint32_t projection = script.allocate(batch.activation);
+  keep(batch.activation * 4);
+  keep(batch.activation * 2);
   script.release(projection);
-  keep(kActivation / 2);
+  keep(batch.activation / 2);
   const std::uint32_t scale = script.allocate(512);
   const std::uint32_t flag = script.allocate(4);
-  keep(kActivation);
+  keep(batch.activation);
   script.release(scale);
   script.release(flag);
   return kept;
 }
 
-void backward_layer(Script& script, std::vector<std::uint32_t> kept) {
+void backward_layer(Script& script, const Batch& batch, std::vector<std::uint32_t> kept) {
   for (std::uint64_t i = 0; !kept.empty(); ++i) {
-    const std::uint64_t sizes[] = {kActivation * 4, kActivation, 2048 * (1 + i)};
+    const std::uint64_t sizes[] = {batch.activation * 4, batch.activation, 2048 * (1 + i)};
     const std::uint32_t gradient = script.allocate(sizes[i % 3]);
     if (i % 4 == 0) script.touch(4 << 20);
     script.release(kept.back());
@@ -107,22 +114,22 @@ void backward_layer(Script& script, std::vector<std::uint32_t> kept) {
   }
 }
 
-void iteration(Script& script) {
+void iteration(Script& script, const Batch& batch) {
   std::vector<std::vector<std::uint32_t>> activations;
-  for (std::uint64_t l = 0; l < kLayers; ++l) activations.push_back(forward_layer(script));
+  for (std::uint64_t l = 0; l < kLayers; ++l) activations.push_back(forward_layer(script, batch));
   const std::uint32_t loss = script.allocate(4);
-  const std::uint32_t logits = script.allocate(kTokens * kVocabulary * 2);
-  const std::uint32_t probabilities = script.allocate(kTokens * kVocabulary * 4);
+  const std::uint32_t logits = script.allocate(batch.tokens * kVocabulary * 2);
+  const std::uint32_t probabilities = script.allocate(batch.tokens * kVocabulary * 4);
   script.release(logits);
-  std::uint32_t upstream = script.allocate(kActivation);
+  std::uint32_t upstream = script.allocate(batch.activation);
   script.release(probabilities);
 
   std::vector<std::uint32_t> gradients;
   for (; !activations.empty(); activations.pop_back()) {
-    backward_layer(script, std::move(activations.back()));
+    backward_layer(script, batch, std::move(activations.back()));
     gradients.push_back(script.allocate(kHidden * kHidden * 12 * 2));
     gradients.push_back(script.allocate(kHidden * kHidden * 4 * 2));
-    const std::uint32_t next = script.allocate(kActivation);
+    const std::uint32_t next = script.allocate(batch.activation);
     script.release(upstream);
     upstream = next;
   }
@@ -170,14 +177,18 @@ Trace steady(std::string name, std::uint32_t live, int replacements, std::uint64
   return finished(std::move(trace));
 }
 
-Trace training(std::string name, int iterations) {
+Trace training(std::string name, int iterations, Lengths lengths) {
   Script script;
+  std::mt19937_64 random(11);
   std::vector<std::uint32_t> weights;
   for (std::uint64_t l = 0; l < kLayers; ++l) {
     weights.push_back(script.allocate(kHidden * kHidden * 12 * 2));
     weights.push_back(script.allocate(kHidden * kHidden * 4 * 2));
   }
-  for (int i = 0; i < iterations; ++i) iteration(script);
+  for (int i = 0; i < iterations; ++i) {
+    const bool varies = lengths == Lengths::varying;
+    iteration(script, Batch(varies ? 128 + random() % (kUsualLength - 127) : kUsualLength));
+  }
   for (const std::uint32_t weight : weights) script.release(weight);
   return finished({.name = std::move(name), .steps = script.take()});
 }

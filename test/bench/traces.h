@@ -31,7 +31,8 @@ Trace steady(std::string name, std::uint32_t live, int replacements, std::uint64
 
 // A training loop of a 48-layer transformer: the forward pass keeps activations and drops
 // temporaries, the backward pass frees last-in first-out while it makes gradients, then an
-// optimizer step. The shapes repeat in each iteration.
-Trace training(std::string name, int iterations);
+// optimizer step. The shapes repeat in each iteration, or each has sequences of 128 to 512 tokens.
+enum class Lengths : bool { constant, varying };
+Trace training(std::string name, int iterations, Lengths lengths = Lengths::constant);
 
 }  // namespace vramscope::bench

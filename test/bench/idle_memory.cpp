@@ -1,0 +1,102 @@
+// Plays the traces of the benchmark under both policies and with different caps of idle memory, and
+// prints how often the driver is called and how much is reserved: the table of README.md.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "allocator/caching_allocator.h"
+#include "test/bench/traces.h"
+
+namespace vramscope::bench {
+namespace {
+
+// Addresses that only grow; nothing is ever refused.
+class Endless : public Backend {
+ public:
+  explicit Endless(std::uint64_t total_bytes) : total_bytes_(total_bytes) {}
+  Grant reserve(Place, std::size_t bytes) noexcept override {
+    const Grant grant{.status = {}, .address = next_};
+    next_ += (bytes + kPage - 1) / kPage * kPage;
+    return grant;
+  }
+  Reply release(Place, Address) noexcept override { return {}; }
+  Reply wait(Place) noexcept override { return {}; }
+  Reply probe(Place) noexcept override { return {}; }
+  bool may_wait(Place) noexcept override { return true; }
+  std::uint64_t total_bytes(Place) noexcept override { return total_bytes_; }
+
+ private:
+  static constexpr std::uint64_t kPage = 2 << 20;
+  Address next_ = 0x7f0000000000;
+  std::uint64_t total_bytes_;
+};
+
+struct Setting {
+  const char* name;
+  Limits limits;
+};
+
+void pass(CachingAllocator& allocator, const Trace& trace) {
+  std::vector<Address> held(trace.slots);
+  for (const Step& step : trace.steps) {
+    if (step.bytes == 0) {
+      static_cast<void>(allocator.free(held[step.slot]));
+    } else {
+      held[step.slot] = allocator.allocate({.where = {}, .bytes = step.bytes}).address;
+    }
+  }
+}
+
+// Of a second pass: what a program meets that has been running for a while.
+void play(const Trace& trace, const Setting& setting, std::uint64_t device_bytes) {
+  Endless backend(device_bytes);
+  CachingAllocator allocator(backend, setting.limits);
+  pass(allocator, trace);
+  allocator.reset_peaks();
+  allocator.reset_accumulated();
+  pass(allocator, trace);
+  DeviceStatistics counted;
+  if (!allocator.read_statistics(0, counted)) return;
+  const auto pairs = static_cast<double>(trace.pairs);
+  const auto asked = static_cast<double>(counted.num_device_alloc);
+  std::printf(
+      "| %s | %s | %.1f %% | %.1f | %.2f | %.1f %% |\n", trace.name.c_str(), setting.name,
+      100 * (pairs - asked) / pairs,
+      1000 * (asked + static_cast<double>(counted.num_device_free)) / pairs,
+      static_cast<double>(counted.reserved_bytes.all.peak) / static_cast<double>(trace.peak_bytes),
+      100 * static_cast<double>(allocator.idle_bytes(0)) / static_cast<double>(device_bytes));
+}
+
+void play_all(double spare) {
+  const Limits native{.policy = Policy::native_safe};
+  std::vector<Setting> settings = {
+      {"1/16", native}, {"1/8", native}, {"1/4", native}, {"none", native}, {"pytorch", {}}};
+  const double shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0, 1.0};
+  for (std::size_t i = 0; i < settings.size(); ++i) settings[i].limits.idle_share = shares[i];
+  const std::vector<Trace> traces = {ping_pong("same 1 MiB", 1 << 20, 10000),
+                                     ping_pong("same 64 MiB", 64 << 20, 10000),
+                                     steady("1,000 live", 1000, 20000, 8ull << 30),
+                                     steady("10,000 live", 10000, 40000, 40ull << 30),
+                                     training("training", 12),
+                                     training("training, lengths vary", 12, Lengths::varying)};
+  std::printf(
+      "| trace | cap | served from the cache | driver calls in 1,000 pairs | peak reserved / "
+      "requested | idle at the end, of the device |\n|---|---|---|---|---|---|\n");
+  for (const Trace& trace : traces) {
+    for (const Setting& setting : settings) {
+      const auto device = static_cast<std::uint64_t>(static_cast<double>(trace.peak_bytes) * spare);
+      play(trace, setting, device);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramscope::bench
+
+// idle_memory [FACTOR]: the device has so many times what the trace needs at its peak (1.25).
+int main(int argc, char** argv) {
+  vramscope::bench::play_all(argc > 1 ? std::max(1.0, std::stod(argv[1])) : 1.25);
+}
