@@ -40,21 +40,28 @@ struct Parts {
 alignas(Parts) constinit std::byte storage[sizeof(Parts)] = {};
 constinit std::atomic_flag starting = ATOMIC_FLAG_INIT;
 
-// Says what of the settings string has no effect.
-Limits limits_of(const Options& options) {
+// Says what of the settings has no effect; notes are for the report, too.
+AllocConf settings_of(const Options& options) {
   Limits limits;
+  limits.policy = options.policy;
   limits.exact_fallback = options.exact_fallback;
   limits.reuse = options.reuse;
-  const AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
+  AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
+  if (!options.exact_fallback && options.policy == Policy::native_safe) {
+    conf.notes.emplace_back("--exact-fallback off has no effect: it is of --policy pytorch");
+  }
   for (const std::string& problem : conf.problems) say(problem.c_str());
   for (const std::string& note : conf.notes) say(note.c_str());
-  return conf.limits;
+  return conf;
 }
 
 // Null: no memory for it.
 Parts* make_parts(const Options& options, std::int32_t driver_version) noexcept {
   try {
-    return new (storage) Parts(options, limits_of(options), driver_version);
+    const AllocConf conf = settings_of(options);
+    Parts* const parts = new (storage) Parts(options, conf.limits, driver_version);
+    for (const std::string& note : conf.notes) parts->profiler.recorder().warn(note.c_str());
+    return parts;
   } catch (const std::exception&) {
     return nullptr;
   }

@@ -221,6 +221,7 @@ struct Idle {
   const char* why;
 };
 
+constexpr const char* kOfPyTorch = "it is of --policy pytorch";
 constexpr const char* kPinning = "pinned memory is obtained as the program asks for it";
 
 constexpr Idle kIdle[] = {
@@ -271,9 +272,14 @@ struct Found {
   Problems notes;
 };
 
-void note(const Item& item, const Idle& idle, Found& found) {
+void note(const Item& item, const char* why, Found& found) {
   found.notes.add(
-      [&] { return "allocator setting " + quoted(item) + " has no effect here: " + idle.why; });
+      [&] { return "allocator setting " + quoted(item) + " has no effect here: " + why; });
+}
+
+// Whether a value that was accepted asks for what the policy does not do.
+bool is_without_effect(const Limits& limits, const Limits& before) {
+  return limits != before && limits.under_policy() == before.under_policy();
 }
 
 std::string unknown(std::string_view name) {
@@ -290,12 +296,14 @@ void apply(const Item& item, AllocConf& conf, Found& found) {
   };
   for (const Row& row : kRows) {
     if (row.name != item.name) continue;
-    if (!row.read(item.value, conf.limits)) refuse(row.range);
+    const Limits before = conf.limits;
+    if (!row.read(item.value, conf.limits)) return refuse(row.range);
+    if (is_without_effect(conf.limits, before)) note(item, kOfPyTorch, found);
     return;
   }
   for (const Idle& idle : kIdle) {
     if (idle.name != item.name) continue;
-    return idle.accepts(item.value) ? note(item, idle, found) : refuse(idle.range);
+    return idle.accepts(item.value) ? note(item, idle.why, found) : refuse(idle.range);
   }
   found.problems.add([&] { return unknown(item.name); });
 }

@@ -13,7 +13,8 @@ namespace vramscope {
 struct AllocConf {
   Limits limits;
   std::vector<std::string> problems;  // one line each: an unknown name or a bad value, left out
-  std::vector<std::string> notes;     // one line each: accepted, but without effect here
+  std::vector<std::string> notes;     // one line each: accepted, but without effect here, or under
+                                      // the policy that `before` has
 };
 
 // "name:value,name:value", as in PYTORCH_CUDA_ALLOC_CONF: sizes in MiB, lists in brackets, spaces

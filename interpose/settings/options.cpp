@@ -23,6 +23,8 @@ constexpr Named<bool> kBooleans[] = {{"on", true},   {"off", false},   {"yes", t
 #define NAMED_MODE(name) {#name, Mode::name},
 constexpr Named<Mode> kModes[] = {VRAMSCOPE_MODES(NAMED_MODE)};
 #undef NAMED_MODE
+constexpr Named<Policy> kPolicies[] = {{"native-safe", Policy::native_safe},
+                                       {"pytorch", Policy::pytorch}};
 constexpr Named<ReuseTime> kReuses[] = {{"at-free", ReuseTime::at_free},
                                         {"at-reuse", ReuseTime::at_reuse}};
 constexpr Named<StackMethod> kStackMethods[] = {{"unwind", StackMethod::unwind_tables},
@@ -76,6 +78,7 @@ std::string accepted_named(const Named<T> (&names)[kCount]) {
 
 std::string text(bool value) { return text_named(value, kBooleans); }
 std::string text(Mode value) { return text_named(value, kModes); }
+std::string text(Policy value) { return text_named(value, kPolicies); }
 std::string text(ReuseTime value) { return text_named(value, kReuses); }
 std::string text(StackMethod value) { return text_named(value, kStackMethods); }
 std::string text(const std::string& value) { return value; }
@@ -87,6 +90,7 @@ std::string accepted(const CapacityOption&) {
 }
 std::string accepted(const bool&) { return "on or off"; }
 std::string accepted(const Mode&) { return accepted_named(kModes); }
+std::string accepted(const Policy&) { return accepted_named(kPolicies); }
 std::string accepted(const ReuseTime&) { return accepted_named(kReuses); }
 std::string accepted(const StackMethod&) { return accepted_named(kStackMethods); }
 std::string accepted(const Signal&) { return "a signal such as SIGUSR1 or 10, or none"; }
@@ -178,6 +182,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 
 bool read(std::string_view text, bool& value) { return read_named(text, kBooleans, value); }
 bool read(std::string_view text, Mode& value) { return read_named(text, kModes, value); }
+bool read(std::string_view text, Policy& value) { return read_named(text, kPolicies, value); }
 bool read(std::string_view text, ReuseTime& value) { return read_named(text, kReuses, value); }
 bool read(std::string_view text, StackMethod& value) {
   return read_named(text, kStackMethods, value);

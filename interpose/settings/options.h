@@ -82,6 +82,7 @@ struct OptionRow {
 // Each reads a whole text into the value and returns true, or leaves the value alone.
 [[nodiscard]] bool read(std::string_view text, bool& value);
 [[nodiscard]] bool read(std::string_view text, Mode& value);
+[[nodiscard]] bool read(std::string_view text, Policy& value);
 [[nodiscard]] bool read(std::string_view text, ReuseTime& value);
 [[nodiscard]] bool read(std::string_view text, Signal& value);
 [[nodiscard]] bool read(std::string_view text, StackMethod& value);

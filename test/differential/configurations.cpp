@@ -10,10 +10,18 @@ constexpr const char* kCollectsGarbage =
     "per_process_memory_fraction:0.25,garbage_collection_threshold:0.001";
 
 const std::pair<std::string, std::string> kAtReuse = {"VRAMSCOPE_REUSE", "at-reuse"};
+const std::pair<std::string, std::string> kPyTorch = {"VRAMSCOPE_POLICY", "pytorch"};
 
 Configuration with_setting(const std::string& setting) {
   return {
       .name = "cache " + setting, .mode = "cache", .options = {{"VRAMSCOPE_ALLOC_CONF", setting}}};
+}
+
+// PyTorch's policy, which knows more settings.
+Configuration of_pytorch(Configuration one) {
+  one.name += ", pytorch";
+  one.options.push_back(kPyTorch);
+  return one;
 }
 
 Configuration with_option(const std::string& name, const std::string& value) {
@@ -43,12 +51,16 @@ std::vector<Configuration> rotated() {
   for (const char* setting :
        {"max_split_size_mb:24", "max_split_size_mb:24,max_non_split_rounding_mb:32",
         "large_segment_size_mb:32", "roundup_power2_divisions:4",
-        "roundup_power2_divisions:[1:2,4:1,>:8]", kCollectsGarbage,
-        "per_process_memory_fraction:0.25", "throw_on_cudamalloc_oom:True",
-        "pinned_max_round_threshold_mb:1", "pinned_max_cached_size_mb:1", "exact_fallback:False"}) {
+        "roundup_power2_divisions:[1:2,4:1,>:8]", kCollectsGarbage, "exact_fallback:False"}) {
+    all.push_back(of_pytorch(with_setting(setting)));
+  }
+  for (const char* setting :
+       {kCollectsGarbage, "per_process_memory_fraction:0.25", "throw_on_cudamalloc_oom:True",
+        "pinned_max_round_threshold_mb:1", "pinned_max_cached_size_mb:1"}) {
     all.push_back(with_setting(setting));
   }
-  all.push_back(with_option("EXACT_FALLBACK", "off"));
+  all.push_back(of_pytorch(with_option("EXACT_FALLBACK", "off")));
+  all.push_back(of_pytorch({.name = "cache", .mode = "cache", .options = {}}));
   all.push_back(with_option("STACKS", "frame-pointers"));
   all.push_back(with_option("STACKS", "none"));
   all.push_back(with_option("STACK_DEPTH", "1"));

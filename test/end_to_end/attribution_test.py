@@ -189,7 +189,7 @@ class Attribution(harness.Case):
         (report,) = [r for r in harness.read_reports(self.folder) if r["process"]["arguments"][1] == "30"]
         recount.check(self, report)
         # The program sees what we could give back as free.
-        cached = 20 * MIB if mode == "cache" else 8 * MIB if mode == "dedicated" else 0
+        cached = 0 if mode == "observe" else 8 * MIB
         self.assertEqual(used + cached, self.used(report))
         (device,) = report["devices"]
         self.assertEqual(device["total_bytes"] - device["free_bytes"], self.used(report))

@@ -22,13 +22,13 @@ def answers(text):
 
 class Faces(harness.Case):
     def c_answers(self, mode=None):
-        outcome = self.run_program([harness.program("faces")], mode)
+        outcome = self.run_program([harness.program("faces")], mode, VRAMSCOPE_POLICY="pytorch")
         self.assertEqual((0, ""), (outcome.status, outcome.stderr))
         return answers(outcome.stdout)
 
     def python_answers(self, mode=None):
         command = [sys.executable, str(harness.SOURCE / "test/programs/faces.py"), FOLDER]
-        outcome = self.run_program(command, mode, "devices=2")
+        outcome = self.run_program(command, mode, "devices=2", VRAMSCOPE_POLICY="pytorch")
         self.assertEqual((0, ""), (outcome.status, outcome.stderr))
         return answers(outcome.stdout)
 

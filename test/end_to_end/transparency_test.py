@@ -72,6 +72,7 @@ VICTIMS = [
     (["graph_memory"], ""),
     (["graph_room"], "capacity=1GiB"),
     (["graphics"], ""),
+    (["holes"], "capacity=1GiB"),
     (["ipc_export"], ""),
     (["ipc_processes"], ""),
     (["kinds"], ""),

@@ -35,6 +35,7 @@ TEST(Options, AreTheDefaultsWhenNothingIsSet) {
   EXPECT_EQ(options.signal.number, SIGUSR1);
   EXPECT_EQ(options.stacks, StackMethod::unwind_tables);
   EXPECT_EQ(options.stack_depth.value, 64u);
+  EXPECT_EQ(options.policy, Policy::native_safe);
   EXPECT_TRUE(options.exact_fallback);
   EXPECT_EQ(options.reuse, ReuseTime::at_free);
   EXPECT_TRUE(options.report_at_exit);
@@ -52,6 +53,7 @@ TEST(Options, EachOneCanBeSet) {
   EXPECT_EQ(parsed("VRAMSCOPE_ALLOC_CONF", "exact_fallback:False").alloc_conf,
             "exact_fallback:False");
   EXPECT_FALSE(parsed("VRAMSCOPE_EXACT_FALLBACK", "off").exact_fallback);
+  EXPECT_EQ(parsed("VRAMSCOPE_POLICY", "pytorch").policy, Policy::pytorch);
   EXPECT_EQ(parsed("VRAMSCOPE_REUSE", "at-reuse").reuse, ReuseTime::at_reuse);
   EXPECT_FALSE(parsed("VRAMSCOPE_REPORT_AT_EXIT", "0").report_at_exit);
 }
@@ -159,6 +161,7 @@ TEST(Options, EveryEchoedValueIsReadBack) {
   changed.signal = Signal{0};
   changed.stacks = StackMethod::frame_pointers;
   changed.stack_depth = StackDepth{128};
+  changed.policy = Policy::pytorch;
   changed.exact_fallback = false;
   changed.reuse = ReuseTime::at_reuse;
 

@@ -45,6 +45,11 @@ std::string what_ran(const Report& report, const Page& page) {
   if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
   who += ", mode " + printable(process.mode, page);
+  if (process.mode == "cache") {  // the only one that the policy is of; older versions had none
+    for (const auto& [name, value] : process.options) {
+      if (name == "policy") who += ", policy " + printable(value, page);
+    }
+  }
   if (process.cuda_driver_version > 0) {
     who += ", CUDA " + std::to_string(process.cuda_driver_version / 1000) + "." +
            std::to_string(process.cuda_driver_version % 1000 / 10);
