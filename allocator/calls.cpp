@@ -171,7 +171,7 @@ void CachingAllocator::set_limits(Limits limits) noexcept {
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
   state_->accounts.set_oversize_from(limits.max_split_size);
-  Idle::set_caps(*state_);
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) Idle::set_caps(*state_, device);
   state_->note_usual_places();
 }
 

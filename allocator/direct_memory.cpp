@@ -1,5 +1,6 @@
 // Memory that the program got from the driver itself: adopted, counted, forgotten.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/idle.h"
 #include "allocator/reading.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
@@ -32,6 +33,7 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
   out.serial = next_serial();
   if (!directs.add(address, {bytes, out.serial, where, out.tag})) return;
   accounts.direct_came(where, out.tag, bytes, out.serial);
+  Idle::set_caps(*this, where.device);
   out.status = {};
   out.source = Source::direct;
 }

@@ -37,7 +37,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     it = next;
   }
   state.places[place->slot].reset();
-  Idle::set_caps(state);
+  Idle::set_caps(state, where.device);
   state.note_usual_places();
 }
 

@@ -2,8 +2,6 @@
 #include "allocator/idle.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 
 #include "allocator/reclaim.h"
 
@@ -19,16 +17,25 @@ constexpr std::uint64_t kNoiseParts = 64;  // of the device
 
 }  // namespace
 
-void CachingAllocator::Idle::set_caps(State& state) {
+// Half of what nobody uses, or the share of the device that is always granted.
+CachingAllocator::Idle::Room CachingAllocator::Idle::room_of(State& state,
+                                                             const PlaceMemory& place) {
+  const std::uint16_t device = place.place.device;
+  std::uint64_t places = 0;
+  for (const auto& one : state.places) places += one && one->place.device == device;
+  const std::uint64_t used = state.accounts.device(device).reserved +
+                             state.accounts.use(device).direct + state.unrecorded[device].last;
+  const std::uint64_t unused = place.total_bytes - std::min(used, place.total_bytes);
+  return {.share = Reclaim::part_of(place.total_bytes, state.limits.idle_share) / places,
+          .unused = unused / places};
+}
+
+void CachingAllocator::Idle::set_caps(State& state, std::uint16_t device) {
   if (state.policy != Policy::native_safe) return;
-  std::array<std::uint64_t, kMaxDevices> counts{};
   for (const auto& place : state.places) {
-    if (place) ++counts[place->place.device];
-  }
-  for (const auto& place : state.places) {
-    if (!place) continue;
-    const std::uint64_t all = Reclaim::part_of(place->total_bytes, state.limits.idle_share);
-    place->pools.cap_idle(all / counts[place->place.device]);
+    if (!place || place->place.device != device) continue;
+    const Room room = room_of(state, *place);
+    place->pools.cap_idle(std::max(room.share, room.unused));
   }
 }
 
@@ -51,9 +58,12 @@ void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
   if (state.policy != Policy::native_safe || yield(state, where, out)) return;
   const PlaceMemory* place = state.find_place(where);
   if (!place || !place->pools.is_over_cap()) return;
-  const std::uint64_t cap = place->pools.idle_cap();
-  const std::uint64_t kept = cap - cap / kRoomParts;
-  Reclaim::oldest(state, where, place->pools.idle_bytes() - kept, out);
+  set_caps(state, where.device);  // the device may have more by now
+  if (!place->pools.is_over_cap()) return;
+  const Room room = room_of(state, *place);
+  const std::uint64_t idle = place->pools.idle_bytes();
+  const std::uint64_t most = std::max(room.share, (idle + room.unused) / 2);
+  Reclaim::oldest(state, where, idle - (most - most / kRoomParts), out);
 }
 
 void CachingAllocator::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
@@ -74,6 +84,8 @@ void CachingAllocator::Idle::note_unrecorded(State& state, std::uint16_t device,
   const std::uint64_t noise = std::min(kMostNoise, place->total_bytes / kNoiseParts);
   const bool has_grown = bytes > known.least && bytes - known.least > noise;
   known.least = has_grown ? bytes : std::min(known.least, bytes);
+  known.last = bytes;
+  set_caps(state, device);
   if (!has_grown || known.has_grown) return;
   known.has_grown = true;
   state.note_usual_places();

@@ -148,6 +148,7 @@ AnyBlock CachingAllocator::Ladder::attempt_segment(State& state, const Need& nee
   const AnyBlock block = need.store == Store::pools ? add_segment(state, need, address)
                                                     : add_dedicated(state, need, address, out.tag);
   if (!block || !state.accounts.prepare(out.tag)) out.status = {Result::failed, 0};
+  Idle::set_caps(state, need.where.device);
   return out.status.ok() ? block : AnyBlock{};
 }
 

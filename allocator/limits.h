@@ -34,8 +34,9 @@ struct Limits {
 
   // Read when the allocator is made; changing it later has no effect.
   Policy policy = Policy::pytorch;
-  // Policy::native_safe: share of the device's total memory that segments without a live block may
-  // hold, [0, 1]. What is more goes back, old ones first, in the free that made it more.
+  // Policy::native_safe: segments without a live block may hold this share of the device's total
+  // memory, [0, 1], and as much as is unused there. What is more goes back, old ones first, in the
+  // free that made it more.
   double idle_share = kIdleShare;
 
   // Share of the device's total memory that segments of ours may take, [0, 1]; memory that the

@@ -45,7 +45,7 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
   place->total_bytes = std::min(total_bytes, accounts.use(where.device).limit);
   if (!place->prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
-  Idle::set_caps(*this);
+  Idle::set_caps(*this, where.device);
   note_usual_places();
   return places[slot].get();
 } catch (const std::bad_alloc&) {

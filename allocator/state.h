@@ -61,7 +61,8 @@ using Segments = std::map<Address, Segment>;
 // What is used on a device and not recorded here, as samples of its free memory tell.
 struct Unrecorded {
   std::uint64_t least = ~std::uint64_t{0};  // since idle segments went back because of it
-  bool has_grown = false;                   // somebody needs memory: idle segments are to go back
+  std::uint64_t last = 0;
+  bool has_grown = false;  // somebody needs memory: idle segments are to go back
 };
 
 // A segment that the backend is being asked to take back: it is in no book. Lives on the stack of

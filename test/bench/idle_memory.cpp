@@ -34,6 +34,8 @@ class Endless : public Backend {
   std::uint64_t total_bytes_;
 };
 
+constexpr double kLeastDevice = 1 << 30;
+
 struct Setting {
   const char* name;
   Limits limits;
@@ -87,8 +89,8 @@ void play_all(double spare) {
       "requested | idle at the end, of the device |\n|---|---|---|---|---|---|\n");
   for (const Trace& trace : traces) {
     for (const Setting& setting : settings) {
-      const auto device = static_cast<std::uint64_t>(static_cast<double>(trace.peak_bytes) * spare);
-      play(trace, setting, device);
+      const double needed = std::max(static_cast<double>(trace.peak_bytes), kLeastDevice / 2);
+      play(trace, setting, static_cast<std::uint64_t>(needed * spare));
     }
   }
 }

@@ -165,7 +165,7 @@ TEST(AllocConf, WhatThePolicyDoesNotKnowIsAcceptedWithOneLine) {
   const Limits native{.policy = Policy::native_safe};
   for (const char* text :
        {"max_split_size_mb:128", "max_non_split_rounding_mb:32", "large_segment_size_mb:40",
-        "roundup_power2_divisions:4", "exact_fallback:False"}) {
+        "roundup_power2_divisions:4", "exact_fallback:False", "expandable_segments:True"}) {
     const AllocConf conf = parse_alloc_conf(text, native);
     EXPECT_TRUE(conf.problems.empty()) << text;
     ASSERT_EQ(conf.notes.size(), 1u) << text;

@@ -14,13 +14,25 @@ constexpr std::uint64_t kNoise = 16 << 20;
 
 }  // namespace
 
-// The contexts of a device have equal parts of what may stay idle there.
-std::uint64_t NaiveModel::idle_cap(Place where) const {
+// The contexts of a device have equal parts of what may stay idle there, and of what is unused.
+std::uint64_t NaiveModel::part_of_place(Place where, std::uint64_t bytes) const {
   std::uint64_t count = 0;
   for (const std::optional<Place>& place : open_) {
     if (place && place->device == where.device) ++count;
   }
-  return share(where, limits_.idle_share) / count / kBlock * kBlock;
+  return bytes / count;
+}
+
+std::uint64_t NaiveModel::unused_bytes(Place where) const {
+  std::uint64_t used = 0;
+  if (unrecorded_.contains(where.device)) used = unrecorded_.at(where.device);
+  for (const ModelSegment& segment : segments_) {
+    const bool is_on_device =
+        segment.place.kind != Kind::pinned && segment.place.kind != Kind::registered;
+    if (is_on_device && segment.place.device == where.device) used += segment.size;
+  }
+  const std::uint64_t total = backend_.total_bytes(where);
+  return total - std::min(total, used);
 }
 
 std::uint64_t NaiveModel::idle_in_pools(Place where) const {
@@ -40,6 +52,7 @@ void NaiveModel::note_unrecorded(std::uint16_t device, std::uint64_t bytes) {
   const bool has_grown =
       !is_first && bytes > least + std::min(kNoise, backend_.total_bytes(**place) / 64);
   if (is_first || has_grown || bytes < least) least = bytes;
+  unrecorded_[device] = bytes;
   if (has_grown) wanted_.insert(device);
 }
 
@@ -52,9 +65,12 @@ bool NaiveModel::give_way(Place where) {
 
 void NaiveModel::shed(Place where) {
   if (!is_native() || give_way(where)) return;
-  const std::uint64_t cap = idle_cap(where);
+  const std::uint64_t share_of_device = part_of_place(where, share(where, limits_.idle_share));
+  const std::uint64_t unused = part_of_place(where, unused_bytes(where));
   const std::uint64_t idle = idle_in_pools(where);
-  if (idle > cap && backend_.may_wait(where)) release_oldest(where, idle - (cap - cap / 16));
+  const std::uint64_t cap = std::max(share_of_device, unused) / kBlock * kBlock;
+  const std::uint64_t most = std::max(share_of_device, (idle + unused) / 2);
+  if (idle > cap && backend_.may_wait(where)) release_oldest(where, idle - (most - most / 16));
 }
 
 // Those that are idle for at least the mean age go by address, until it is enough.

@@ -126,7 +126,8 @@ class NaiveModel {
   bool release_oversize(Place where, bool is_small, std::uint64_t size);
   void collect_garbage(Place where);
   [[nodiscard]] bool is_native() const { return limits_at_start_.policy == Policy::native_safe; }
-  [[nodiscard]] std::uint64_t idle_cap(Place where) const;
+  [[nodiscard]] std::uint64_t part_of_place(Place where, std::uint64_t bytes) const;
+  [[nodiscard]] std::uint64_t unused_bytes(Place where) const;
   [[nodiscard]] std::uint64_t idle_in_pools(Place where) const;
   bool give_way(Place where);
   void shed(Place where);
@@ -167,7 +168,7 @@ class NaiveModel {
   Limits limits_;
   Limits limits_at_start_;
   std::map<PoolKey, std::uint64_t> searches_;
-  std::map<std::uint16_t, std::uint64_t> least_unrecorded_;  // by device
+  std::map<std::uint16_t, std::uint64_t> unrecorded_, least_unrecorded_;  // by device
   std::set<std::uint16_t> wanted_;  // devices on which somebody else needs memory
   std::vector<ModelSegment> segments_;
   std::vector<Address> freed_pinned_;  // pinned blocks without a user, the last freed last
