@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
 #include "interpose/settings/private_variables.h"
 #include "test/simulator/device/configuration.h"
@@ -25,8 +26,12 @@ struct Process {
   unsigned int gpu_instance, compute_instance;
 };
 
-std::unique_ptr<Configuration> configuration;
-std::unique_ptr<SharedUse> use;
+// Never destroyed: programs shut NVML down from destructors that run while the process ends.
+std::unique_ptr<Configuration>& configuration = *new std::unique_ptr<Configuration>;
+std::unique_ptr<SharedUse>& use = *new std::unique_ptr<SharedUse>;
+
+std::mutex users_mutex;
+int users = 0;  // guarded by it: calls of nvmlInit that no nvmlShutdown has answered
 
 // Handles are ordinals, from 1 on.
 using Device = std::uintptr_t;
@@ -46,6 +51,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device);
 }
 
 EXPORTED int nvmlInit_v2() {
+  const std::lock_guard lock(users_mutex);
+  if (users++ > 0) return kSuccess;
   const char* settings = std::getenv(vramscope::kSimulatorVariable);
   configuration = std::make_unique<Configuration>(
       parse_configuration(settings != nullptr ? settings : "").configuration);
@@ -75,6 +82,9 @@ EXPORTED const char* nvmlErrorString(int result) {
 }
 
 EXPORTED int nvmlShutdown() {
+  const std::lock_guard lock(users_mutex);
+  if (users == 0) return kUninitialized;
+  if (--users > 0) return kSuccess;
   use.reset();
   configuration.reset();
   return kSuccess;

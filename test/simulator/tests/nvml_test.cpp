@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace {
 
 // Values of nvml.h.
@@ -43,6 +45,32 @@ TEST(Nvml, RefusesWhatItDoesNotModel) {
     EXPECT_EQ(call(symbol, nullptr, 0, &value), kNotSupported) << symbol;
   }
   EXPECT_EQ(call("nvmlShutdown"), kSuccess);
+}
+
+TEST(Nvml, LastsUntilItsLastUserShutsItDown) {
+  unsigned count = 0;
+
+  EXPECT_EQ(call("nvmlShutdown"), kUninitialized);
+  ASSERT_EQ(call("nvmlInit_v2"), kSuccess);
+  ASSERT_EQ(call("nvmlInit_v2"), kSuccess);
+  EXPECT_EQ(call("nvmlShutdown"), kSuccess);
+  EXPECT_EQ(call("nvmlDeviceGetCount", &count), kSuccess);
+  EXPECT_EQ(call("nvmlShutdown"), kSuccess);
+
+  EXPECT_EQ(call("nvmlDeviceGetCount", &count), kUninitialized);
+}
+
+// As UCX does, from the destructor of a library that was loaded before NVML.
+TEST(Nvml, MayBeShutDownWhileTheProcessEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not loaded it yet
+
+  EXPECT_EXIT(
+      {
+        std::atexit([] { std::_Exit(call("nvmlShutdown") == kSuccess ? 7 : 1); });
+        call("nvmlInit_v2");
+        std::exit(0);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 }  // namespace
