@@ -127,6 +127,9 @@ class CachingAllocator {
   // let_go(). Out of memory ends the quarantine too, as the free did without us.
   void hold_blocks() noexcept;
   void let_go() noexcept;
+  // What is pending on the device for a reason that is over becomes free. May wait for the device,
+  // and does nothing where a capture forbids that.
+  void settle(std::uint16_t device) noexcept;
 
   // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
   // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no

@@ -25,12 +25,25 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   return to_code(outcome.status);
 }
 
+namespace {
+
+// The current place, if there is one. What the program freed while a capture or a graph was there
+// is free once that has gone.
+bool find_settled(Call& call, Place& place) {
+  if (!call.find_place(place)) return false;
+  call.profiler().allocator().settle(place.device);
+  return true;
+}
+
+}  // namespace
+
 // Idle segments count as free: the program could have them at once.
 CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free,
                          std::size_t* total) noexcept {
-  const CUresult code = direct();
   Place place;
-  if (code != CUDA_SUCCESS || !call.find_place(place)) return code;
+  const bool has_place = find_settled(call, place);
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || !has_place) return code;
   if (free != nullptr && total != nullptr) {
     call.profiler().backend().note_free_memory(place.device, *free, *total);
   }
@@ -44,9 +57,10 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
 // From before addresses had 64 bits: what does not fit is as much as fits.
 CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
                       unsigned int* total) noexcept {
-  const CUresult code = direct();
   Place place;
-  if (code != CUDA_SUCCESS || !call.find_place(place)) return code;
+  const bool has_place = find_settled(call, place);
+  const CUresult code = direct();
+  if (code != CUDA_SUCCESS || !has_place) return code;
   std::size_t free_bytes = free != nullptr ? *free : 0;
   std::size_t total_bytes = total != nullptr ? *total : 0;
   free_bytes += call.profiler().allocator().recoverable_bytes(place.device);

@@ -57,6 +57,34 @@ TEST_P(HeldBlocks, KeepWhatWasFreedDuringACapture) {
   EXPECT_EQ(address_of(512), address);
 }
 
+// Free memory lacked them until the next allocation.
+TEST_P(HeldBlocks, AreIdleOnceTheyAreLetGoAndSettled) {
+  const Address address = address_of(2 * kMiB);
+  const std::uint64_t before = allocator_.recoverable_bytes(0);
+  allocator_.hold_blocks();
+  ASSERT_EQ(free(address), Result::ok);
+
+  allocator_.settle(0);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), before);
+  allocator_.let_go();
+  allocator_.settle(0);
+
+  EXPECT_GT(allocator_.recoverable_bytes(0), before);
+}
+
+TEST_P(HeldBlocks, StayPendingWhileACaptureForbidsToWait) {
+  const Address address = address_of(512);
+  backend_.set_may_wait(false);
+  ASSERT_EQ(free(address), Result::ok);
+
+  allocator_.settle(0);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 0u);
+  backend_.set_may_wait(true);
+  allocator_.settle(0);
+
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 2 * kMiB);
+}
+
 TEST_P(HeldBlocks, AreRefusedASecondFree) {
   const Address address = address_of(512);
   allocator_.hold_blocks();
