@@ -35,6 +35,8 @@ void room(Turn& turn) {
   if (code != CUDA_SUCCESS) return;
   turn.say("total", total);
   turn.say("free", free_bytes);
+  World& world = turn.world;
+  if (!world.is_capturing() && world.graph_count() == 0) world.freed_beside_graphs = 0;
   say_room(turn);
 }
 
@@ -63,7 +65,7 @@ void say_room(Turn& turn) {
   const World& world = turn.world;
   turn.say("small", pages_with_small_blocks(world, current_device()));
   turn.say("captures", world.is_capturing() ? 1 : 0);
-  turn.say("held", world.held.size());
+  turn.say("held", world.freed_beside_graphs);
 }
 
 void add_room_verbs(Verbs& verbs) {

@@ -17,9 +17,10 @@ inline constexpr std::size_t kExcuses = 4;
 [[nodiscard]] const char* name_of(Excuse excuse);
 
 struct RoomCounts {
-  std::uint64_t served = 0;                       // requests of device memory
-  std::uint64_t refused = 0;                      // with us, and natively too
-  std::uint64_t asked = 0;                        // times that free memory was compared
+  std::uint64_t served = 0;     // requests of device memory
+  std::uint64_t refused = 0;    // with us, and natively too
+  std::uint64_t asked = 0;      // times that free memory was compared
+  std::uint64_t told_less = 0;  // of these, while a graph kept frees pending: not promised
   std::array<std::uint64_t, kExcuses> excused{};  // refused with us alone
   void add(const RoomCounts& other);
 };

@@ -152,6 +152,8 @@ class Session {
     std::printf(
         "# requests served %llu, refused as natively %llu; free memory compared %llu times\n",
         number(counts_.served), number(counts_.refused), number(counts_.asked));
+    std::printf("# not promised, less free memory told, a graph keeps frees pending: %llu\n",
+                number(counts_.told_less));
     for (std::size_t i = 1; i < kExcuses; ++i) {
       std::printf("# not promised, refused with us alone, %s: %llu\n",
                   name_of(static_cast<Excuse>(i)), number(counts_.excused[i]));

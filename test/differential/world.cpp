@@ -127,6 +127,7 @@ void World::end(Memory& memory) {
   const bool may_be_kept = is_capturing() || graph_count() > 0;
   if (memory.shelf != kNone) note_end_of_shared(memory, may_be_kept);
   count_end(memory);
+  if (memory.kind == MemoryKind::device && may_be_kept) ++freed_beside_graphs;
   const bool is_named = !memory.direct && memory.life <= held_lives && graph_count() > 0;
   if (memory.kind == MemoryKind::device && is_named) {
     held.push_back({memory.address, memory.bytes, memory.context});

@@ -195,8 +195,9 @@ struct World {
     std::uint64_t bytes = 0;
     int context = kNone;
   };
-  std::vector<Held> held;  // those that a graph may name
-  bool runs_out = false;   // memory did, or may have unseen: then nothing is kept back for graphs
+  std::vector<Held> held;                 // those that a graph may name
+  std::uint64_t freed_beside_graphs = 0;  // blocks, until free memory is asked without any
+  bool runs_out = false;  // memory did, or may have unseen: then nothing is kept back for graphs
   std::uint64_t lives = 0;
   std::uint64_t held_lives = 0;  // those that began before the last graph may be named by it
 
