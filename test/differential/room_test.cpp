@@ -111,7 +111,8 @@ class Session {
     constexpr std::size_t kMost = 4;  // what comes later often follows
     if (notes.size() > kMost) notes.resize(kMost);
     if (!notes.empty() && !arguments_.keep.empty()) notes.push_back(keep(judge, chosen));
-    print(verdict.differences.empty(), chosen.name, notes, verdict.counts);
+    print(verdict.differences.empty(), chosen.name, notes, verdict.counts,
+          chosen.sequence.lines.size());
   }
 
   std::string keep(RoomJudge& judge, const Case& chosen) {
@@ -130,11 +131,12 @@ class Session {
   }
 
   void print(bool ok, const std::string& name, const std::vector<std::string>& notes,
-             const RoomCounts& counts) {
+             const RoomCounts& counts, std::size_t calls = 0) {
     const std::lock_guard lock(mutex_);
     counts_.add(counts);
     ++printed_;
-    if (!ok && failed_++ == 0) found_ = name;
+    if (!ok && failed_++ == 0) found_ = name + ", " + std::to_string(calls_ + calls) + " calls";
+    calls_ += calls;
     if (ok && arguments_.quiet) return;
     std::printf("%s %llu %s\n", ok ? "ok" : "not ok", static_cast<unsigned long long>(printed_),
                 name.c_str());
@@ -159,7 +161,7 @@ class Session {
                   name_of(static_cast<Excuse>(i)), number(counts_.excused[i]));
     }
     if (arguments_.until_found && failed_ != 0) {
-      std::printf("found: %s, %.1f seconds\n", found_.c_str(), elapsed());
+      std::printf("found: %s, %f seconds, in cache: room\n", found_.c_str(), elapsed());
     }
   }
 
@@ -172,6 +174,7 @@ class Session {
   std::mutex mutex_;  // guards what follows
   std::uint64_t printed_ = 0;
   RoomCounts counts_;
+  std::uint64_t calls_ = 0;
   std::string found_;
 };
 
