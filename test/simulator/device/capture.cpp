@@ -30,13 +30,15 @@ bool forbids(const Capture& capture, CUstreamCaptureMode thread_mode) {
          capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-// The captures that work on this stream would have to be ordered with, if it is the legacy one.
-std::vector<std::shared_ptr<Capture>> implied_by(const CUstream_st& stream) {
+// The captures that work on this stream would have to be ordered with, if it is the legacy one:
+// `is_near` says of a member's context whether it counts.
+template <class IsNear>
+std::vector<std::shared_ptr<Capture>> implied_by(const CUstream_st& stream, IsNear is_near) {
   std::vector<std::shared_ptr<Capture>> implied;
   if (!stream.is_legacy) return implied;
   for (const auto& capture : ongoing) {
     const bool blocking = std::ranges::any_of(capture->members, [&](CUstream member) {
-      return member->context == stream.context && member->flags != CU_STREAM_NON_BLOCKING;
+      return is_near(member->context) && member->flags != CU_STREAM_NON_BLOCKING;
     });
     if (blocking) implied.push_back(capture);
   }
@@ -125,7 +127,8 @@ CUresult describe(CUstream handle, const CaptureFacts& facts) {
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   const std::lock_guard lock(capture_mutex);
   // Asking does not invalidate (cuda.h, cuStreamIsCapturing).
-  if (!implied_by(*stream).empty()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  const auto is_same = [&](CUcontext context) { return context == stream->context; };
+  if (!implied_by(*stream, is_same).empty()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   *facts.status = status_of(stream->capture);
   if (*facts.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
   CaptureFront& front = stream->capture->fronts[stream.get()];
@@ -202,9 +205,13 @@ CUresult refuse_while_capturing(CUstream_st& stream) {
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
+// By any thread on the same GPU, never on another one (ROCm/rocm-systems#4508).
 CUresult refuse_implicit(CUstream_st& stream) {
+  const auto is_on_device = [&](CUcontext context) {
+    return context->device == stream.context->device;
+  };
   const std::lock_guard lock(capture_mutex);
-  const auto captures = implied_by(stream);
+  const auto captures = implied_by(stream, is_on_device);
   for (const auto& capture : captures) capture->invalidated = true;
   return captures.empty() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }

@@ -118,7 +118,7 @@ void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::
 [[nodiscard]] CUresult refuse_context_wait(CUcontext context);
 // The same for a wait or a query on one stream.
 [[nodiscard]] CUresult refuse_while_capturing(CUstream_st& stream);
-// Legacy-stream work while a blocking stream of the context captures: error 906.
+// Legacy-stream work while a blocking stream of the device captures: error 906.
 [[nodiscard]] CUresult refuse_implicit(CUstream_st& stream);
 [[nodiscard]] std::shared_ptr<Capture> capture_of(CUstream_st& stream);
 [[nodiscard]] CUgraph graph_of_capture(CUstream_st& stream);  // null without one

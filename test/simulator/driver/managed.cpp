@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <vector>
 
 #include "test/simulator/device/managed_ranges.h"
 #include "test/simulator/driver/driver.h"
@@ -135,7 +136,10 @@ void list_accessors(CUdeviceptr pointer, std::size_t bytes, CUdevice* devices, s
     std::erase_if(*all, [&](CUdevice device) { return !advice.accessed_by.contains(device); });
   });
   std::fill_n(devices, count, CU_DEVICE_INVALID);
-  std::copy_n(all->begin(), std::min(count, all->size()), devices);
+  // Devices come first, by their ordinals, then the host (cuda-python test_cuda_mem_range_attr).
+  std::vector<CUdevice> ordered(all->begin(), all->end());
+  std::stable_partition(ordered.begin(), ordered.end(), [](CUdevice one) { return one >= 0; });
+  std::copy_n(ordered.begin(), std::min(count, ordered.size()), devices);
 }
 
 CUresult answer(void* data, std::size_t size, CUmem_range_attribute name, CUdeviceptr pointer,

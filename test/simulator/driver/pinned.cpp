@@ -16,6 +16,10 @@ constexpr unsigned kHostFlags =
 constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
+// One registration cannot be larger since r580 (maru#65).
+constexpr std::size_t kMostRegistered = std::size_t{512} << 30;
+constexpr int kFirstWithMost = 13000;
+
 // Whether the process has pages at all of the range.
 bool is_mapped(Address start, std::uint64_t bytes) {
   unsigned char present[4096];
@@ -87,6 +91,9 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags) 
   }
   if (address_of(pointer) + bytes < bytes || driver().is_device_address(address_of(pointer))) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (bytes >= kMostRegistered && configuration().driver_version >= kFirstWithMost) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
   }
   if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0 && !is_mapped(address_of(pointer), bytes)) {
     return CUDA_ERROR_INVALID_VALUE;

@@ -172,5 +172,29 @@ TEST_F(DriverContexts, EnteringAContextThatAnotherThreadDestroysIsACrash) {
       "entered while another thread destroys it");
 }
 
+// "Any thread on the same GPU", THREAD_LOCAL included (ROCm/rocm-systems#4508).
+TEST_F(DriverContexts, BreakEachOthersCapturesByLegacyWork) {
+  CUstream work = nullptr;
+  CUcontext beside = nullptr, popped = nullptr;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUresult copied = CUDA_SUCCESS;
+  CALL(cuStreamCreate)(&work, CU_STREAM_DEFAULT);
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&beside, 0, 0), CUDA_SUCCESS);
+  const CUdeviceptr memory = allocate(64);
+  CALL(cuCtxPopCurrent_v2)(&popped);
+
+  ASSERT_EQ(CALL(cuStreamBeginCapture_v2)(work, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+  std::thread([&] {
+    char byte = 0;
+    CALL(cuCtxSetCurrent)(beside);
+    copied = CALL(cuMemcpyDtoH_v2)(&byte, memory, 1);
+  }).join();
+
+  EXPECT_EQ(copied, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(CALL(cuStreamIsCapturing)(work, &status), CUDA_SUCCESS);
+  EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  CALL(cuCtxDestroy_v2)(beside);
+}
+
 }  // namespace
 }  // namespace vramscope::simulator

@@ -75,7 +75,14 @@ TEST_F(DriverManaged, ListsWhoAccesses) {
   EXPECT_EQ(devices[0], 0);
   EXPECT_EQ(devices[1], CU_DEVICE_INVALID);
   EXPECT_EQ(devices[2], CU_DEVICE_INVALID);
-  EXPECT_EQ(ask(CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, 0, kPage), CU_DEVICE_CPU);
+
+  // cuda-python test_cuda_mem_range_attr: devices, the host, then nobody.
+  EXPECT_EQ(CALL(cuMemRangeGetAttribute)(devices, sizeof devices,
+                                         CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, memory_, kPage),
+            CUDA_SUCCESS);
+  EXPECT_EQ(devices[0], 0);
+  EXPECT_EQ(devices[1], CU_DEVICE_CPU);
+  EXPECT_EQ(devices[2], CU_DEVICE_INVALID);
 }
 
 TEST_F(DriverManaged, ForgetsAdviceWithTheMemory) {

@@ -1,5 +1,7 @@
 // Memory through the driver face: codes, placement, numbers (reference, section 4).
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
 #include <cstring>
 
 #include "test/simulator/tests/driver_fixture.h"
@@ -184,6 +186,20 @@ TEST_F(DriverMemory, CountsWhatAPoolHolds) {
 
   EXPECT_EQ(used, 0u);
   EXPECT_GE(high, 5120u);
+}
+
+// Since r580 (maru#65).
+TEST_F(DriverMemory, RegistersLessThan512GiBAtOnce) {
+  constexpr std::size_t kMost = std::size_t{512} << 30;
+  void* const memory =
+      mmap(nullptr, kMost, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+
+  EXPECT_EQ(CALL(cuMemHostRegister_v2)(memory, kMost, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(CALL(cuMemHostRegister_v2)(memory, kMost - 4096, 0), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuMemHostUnregister)(memory), CUDA_SUCCESS);
+  munmap(memory, kMost);
 }
 
 }  // namespace

@@ -64,6 +64,25 @@ TEST_F(DriverPeers, ContextsOfOneDeviceAreNone) {
   CALL(cuCtxDestroy_v2)(beside);
 }
 
+// ROCm/rocm-systems#4508.
+TEST_F(DriverPeers, DoNotBreakEachOthersCaptures) {
+  CUstream work = nullptr;
+  CUgraph graph = nullptr;
+  CALL(cuStreamCreate)(&work, CU_STREAM_DEFAULT);
+  use(second_);
+  CUdeviceptr memory = 0;
+  CALL(cuMemAlloc_v2)(&memory, 64);
+  use(context_);
+
+  ASSERT_EQ(CALL(cuStreamBeginCapture_v2)(work, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  use(second_);
+  EXPECT_EQ(CALL(cuMemsetD8Async)(memory, 1, 64, nullptr), CUDA_SUCCESS);
+  use(context_);
+
+  EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_SUCCESS);
+  CALL(cuGraphDestroy)(graph);
+}
+
 TEST_F(DriverPeers, TellAboutTheirLink) {
   int value = 0;
 
