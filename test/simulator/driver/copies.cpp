@@ -1,5 +1,7 @@
 // cuMemcpy* and cuMemset*: each entry point is one box.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
 #include "test/simulator/device/transfer.h"
 #include "test/simulator/driver/driver.h"
 
@@ -44,6 +46,59 @@ CUresult copy_2d(const CUDA_MEMCPY2D* c, CUstream stream, Wait wait) {
   deep.Height = c->Height;
   deep.Depth = 1;
   return copy_3d(&deep, stream, wait);
+}
+
+// Copies of a batch from this index on have these attributes, up to where the next ones begin.
+bool good_attributes(const CUmemcpyAttributes* attributes, const std::size_t* from,
+                     std::size_t number, std::size_t count) {
+  if (attributes == nullptr || from == nullptr || number == 0 || number > count || from[0] != 0) {
+    return false;
+  }
+  for (std::size_t i = 0; i < number; ++i) {
+    if (i > 0 && (from[i] <= from[i - 1] || from[i] >= count)) return false;
+    if (attributes[i].srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+        attributes[i].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) {
+      return false;
+    }
+  }
+  return true;
+}
+
+struct Batch {
+  const CUdeviceptr* to;
+  const CUdeviceptr* from;
+  const std::size_t* sizes;
+  std::size_t count;
+  const CUmemcpyAttributes* attributes;
+  const std::size_t* attributes_from;
+  std::size_t attribute_count;
+};
+
+// One after the other, which is one of the orders that they may have. A capture takes no batch
+// (NVIDIA/cuopt#1753), and neither does the legacy stream (cuda.h).
+CUresult copy_batch(const Batch& batch, CUstream handle) {
+  if (batch.to == nullptr || batch.from == nullptr || batch.sizes == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (!good_attributes(batch.attributes, batch.attributes_from, batch.attribute_count,
+                       batch.count)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->is_legacy) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult no = refuse_while_capturing(*stream); no != CUDA_SUCCESS) return no;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    if (next < batch.attribute_count && batch.attributes_from[next] == i) ++next;
+    const auto order = batch.attributes[next - 1].srcAccessOrder;
+    const bool now = order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+    const CUresult result =
+        transfer(line(batch.to[i], Claim::any, batch.from[i], Claim::any, batch.sizes[i]), handle,
+                 now ? Wait::always : Wait::as_needed);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult fill(CUdeviceptr to, std::uint32_t value, unsigned element, std::size_t count,
@@ -124,6 +179,24 @@ CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUs
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
                               CUstream stream) {
   return transfer(line(to, Claim::device, from, Claim::device, bytes), stream, Wait::as_needed);
+}
+
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes,
+                               std::size_t count, CUmemcpyAttributes* attributes,
+                               std::size_t* attributes_from, std::size_t attribute_count,
+                               CUstream stream) {
+  return copy_batch({to, from, sizes, count, attributes, attributes_from, attribute_count}, stream);
+}
+
+// Which copy failed nobody need say: SIZE_MAX (cuda.h 12.8).
+CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes,
+                            std::size_t count, CUmemcpyAttributes* attributes,
+                            std::size_t* attributes_from, std::size_t attribute_count,
+                            std::size_t* failed, CUstream stream) {
+  const CUresult result =
+      copy_batch({to, from, sizes, count, attributes, attributes_from, attribute_count}, stream);
+  if (result != CUDA_SUCCESS && failed != nullptr) *failed = SIZE_MAX;
+  return result;
 }
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) { return copy_2d(copy, nullptr, Wait::for_host); }

@@ -94,5 +94,47 @@ TEST_F(DriverCopies, CopiesSlices) {
   EXPECT_EQ(std::memcmp(back, host, 16), 0);
 }
 
+// A batch of two in a stream, by cuda.h's rules.
+TEST_F(DriverCopies, BatchesCopyAndNeedAStreamOfTheirOwn) {
+  const CUdeviceptr memory = allocate(64);
+  int given[2] = {11, 22}, got = 0;
+  CUstream work = nullptr;
+  CALL(cuStreamCreate)(&work, CU_STREAM_NON_BLOCKING);
+  CUdeviceptr to[] = {memory, memory + 4};
+  CUdeviceptr from[] = {reinterpret_cast<CUdeviceptr>(&given[0]),
+                        reinterpret_cast<CUdeviceptr>(&given[1])};
+  std::size_t sizes[] = {4, 4}, first = 0;
+  CUmemcpyAttributes attributes = {};
+  const auto copy = [&](CUstream stream) {
+    return CALL(cuMemcpyBatchAsync_v2)(to, from, sizes, 2, &attributes, &first, 1, stream);
+  };
+
+  EXPECT_EQ(copy(work), CUDA_ERROR_INVALID_VALUE);  // no order of access
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  EXPECT_EQ(copy(nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy(work), CUDA_SUCCESS);
+
+  CALL(cuStreamSynchronize)(work);
+  CALL(cuMemcpyDtoH_v2)(&got, memory + 4, 4);
+  EXPECT_EQ(got, 22);
+}
+
+// NVIDIA/cuopt#1753: 900, in any mode.
+TEST_F(DriverCopies, BatchesAreNotCaptured) {
+  CUdeviceptr memory = allocate(64), other = memory + 32;
+  std::size_t bytes = 4, first = 0;
+  CUmemcpyAttributes attributes = {};
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  CUstream work = nullptr;
+  CUgraph graph = nullptr;
+  CALL(cuStreamCreate)(&work, CU_STREAM_NON_BLOCKING);
+
+  ASSERT_EQ(CALL(cuStreamBeginCapture_v2)(work, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuMemcpyBatchAsync_v2)(&other, &memory, &bytes, 1, &attributes, &first, 1, work),
+            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
 }  // namespace
 }  // namespace vramscope::simulator
