@@ -57,7 +57,8 @@ DeviceFacts ask_device(std::uint16_t device) {
 bool is_simulated_device() noexcept { return real().vramscope_simulated_launches != nullptr; }
 
 bool is_simulated_for_one_process() noexcept {
-  return is_simulated_device() && !real().vramscope_simulated_shared();
+  const auto is_shared = real().vramscope_simulated_shared;
+  return is_simulated_device() && (is_shared == nullptr || !is_shared());
 }
 
 std::uint64_t simulated_launches() noexcept {
