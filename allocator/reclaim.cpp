@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "allocator/expansion.h"
-#include "allocator/idle.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
@@ -81,7 +80,6 @@ CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& s
     state.segments.insert(std::move(node));
     state.places[segment.slot]->pools.restore(state.blocks, segment.first);
     state.accounts.segment_kept(where, segment.pool, segment.bytes);
-    Idle::set_caps(state, where.device);
     return fate;
   }
   state.blocks.destroy(segment.first);
@@ -228,7 +226,6 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::dedicated_segment
   const Returned returned = give_back(state, block.where, block.address, out);
   if (returned.fate == Fate::kept && owner.restore(node)) {
     state.accounts.segment_kept(block.where, block.pool, block.bytes);
-    Idle::set_caps(state, block.where.device);
     return returned;
   }
   if (returned.fate == Fate::taken) state.accounts.segment_given_back(block.where);
