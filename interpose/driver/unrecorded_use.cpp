@@ -30,8 +30,10 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
   const std::uint64_t used = total_bytes - std::min(free_bytes, total_bytes);
   const DeviceCapacity now = allocator_.capacity(device);
   const std::uint64_t held = now.held + now.rounding;
+  const std::uint64_t outside = used - std::min(held, used);  // managed pages may lie on the host
+  allocator_.note_unrecorded(device, outside);
   const SystemLock lock(mutex_);
-  set_outside(device, used - std::min(held, used));  // managed pages may lie on the host
+  set_outside(device, outside);
 }
 
 void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {

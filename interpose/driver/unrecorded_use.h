@@ -20,7 +20,7 @@ class CudaBackend;
 // Threads: any. Asks the driver and the allocator, never while its own lock is held.
 class UnrecordedUse {
  public:
-  UnrecordedUse(const CachingAllocator& allocator, CudaBackend& backend) noexcept
+  UnrecordedUse(CachingAllocator& allocator, CudaBackend& backend) noexcept
       : allocator_(allocator), backend_(backend) {}
 
   struct Figures {
@@ -67,7 +67,7 @@ class UnrecordedUse {
   void bound_contexts(std::uint16_t device);
   void announce(std::uint16_t device, std::uint64_t before) noexcept;
 
-  const CachingAllocator& allocator_;
+  CachingAllocator& allocator_;
   CudaBackend& backend_;
   SiblingContexts siblings_;
   SystemMutex mutex_;
