@@ -98,6 +98,7 @@ Request Call::request(Place place, std::size_t bytes) noexcept {
     Stack stack;
     const Origin asked = capture_stack(place, bytes, stack);
     request.tag = profiler_->recorder().intern(stack, asked);
+    if (!profiler_->may_be_part(bytes)) return;  // it can be exported as it is
     // The tag of those that are left out stands for many stacks.
     const std::uint64_t key = asked.sampling == Sampling::left_out ? stack.hash() : request.tag;
     request.dedicated = profiler_->exporters().wants_dedicated(stack, key, to_address(caller_));

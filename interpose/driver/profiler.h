@@ -4,6 +4,7 @@
 #pragma once
 
 #include "allocator/caching_allocator.h"
+#include "allocator/size_policy.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
 #include "interpose/driver/cuda_backend.h"
@@ -43,6 +44,11 @@ class Profiler {
 
   [[nodiscard]] bool routes_device_memory() const noexcept {
     return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
+  }
+  // Whether a block of so many bytes may be a part of a segment, unless it is dedicated.
+  [[nodiscard]] bool may_be_part(std::size_t bytes) const noexcept {
+    return options_.policy == Policy::pytorch || options_.mode == Mode::dedicated ||
+           bytes <= kSmallRequest;
   }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }

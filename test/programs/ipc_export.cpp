@@ -25,17 +25,20 @@ void describe(const char* name, CUdeviceptr address) {
 
 }  // namespace
 
-int main() {
+// "large": no block is small enough to share a segment.
+int main(int argc, char** argv) {
+  const bool is_large = argc > 1 && std::strcmp(argv[1], "large") == 0;
+  const std::size_t least = is_large ? 3 * kMiB : kMiB, odd_bytes = is_large ? 3'100'001 : 100'001;
   start();
   CUipcMemHandle handle{}, second{};
-  const CUdeviceptr small = allocate(kMiB), odd = allocate(100'001), large = allocate(64 * kMiB);
+  const CUdeviceptr small = allocate(least), odd = allocate(odd_bytes), large = allocate(64 * kMiB);
   std::printf("can be exported: small %d, odd %d, large %d\n", is_capable(small), is_capable(odd),
               is_capable(large));
   show("export of a small block", cuIpcGetMemHandle(&handle, small));
   show("export of a block of odd size", cuIpcGetMemHandle(&handle, odd));
   show("export of a large block", cuIpcGetMemHandle(&handle, large));
   show("export by a pointer inside", cuIpcGetMemHandle(&second, large + kMiB));
-  const CUdeviceptr later = allocate(kMiB);
+  const CUdeviceptr later = allocate(least);
   show("export of a block allocated after an export", cuIpcGetMemHandle(&second, later));
   std::printf("can be exported: later %d\n", is_capable(later));
   describe("small", small);

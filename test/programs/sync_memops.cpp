@@ -1,5 +1,6 @@
 // SYNC_MEMOPS belongs to one allocation: whoever gets memory afterwards must not inherit it.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
 #include <initializer_list>
 
 #include "test/programs/driver.h"
@@ -20,9 +21,11 @@ void set(const char* name, int value, CUdeviceptr address) {
 
 }  // namespace
 
-int main() {
+// "large": no block is small enough to share a segment.
+int main(int argc, char** argv) {
+  const bool is_large = argc > 1 && std::strcmp(argv[1], "large") == 0;
   start();
-  for (const std::size_t bytes : {std::size_t{4096}, 3 * kMiB, 64 * kMiB}) {
+  for (const std::size_t bytes : {is_large ? 2 * kMiB : std::size_t{4096}, 3 * kMiB, 64 * kMiB}) {
     const CUdeviceptr block = allocate(bytes), neighbour = allocate(bytes);
     ask("at first", block);
     set("switch it off, which it is", 0, block);
