@@ -130,7 +130,8 @@ void hand_out(const Snapshot& snapshot, vramscope_each_segment each, void* conte
                                           .active_size = segment.active_size,
                                           .requested_size = segment.requested_size,
                                           .blocks = blocks.data(),
-                                          .block_count = blocks.size()};
+                                          .block_count = blocks.size(),
+                                          .is_expandable = segment.is_expandable};
     each(&handed_out, context);
   }
 }

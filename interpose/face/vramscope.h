@@ -56,6 +56,7 @@ struct vramscope_segment {
   uint64_t requested_size;              /* bytes that were asked for in the active blocks */
   const struct vramscope_block* blocks; /* they tile the segment */
   size_t block_count;
+  int32_t is_expandable; /* pages mapped into reserved addresses: it may grow */
 };
 
 /* Receives one segment. All it points to is valid during the call. */

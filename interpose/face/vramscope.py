@@ -43,6 +43,7 @@ class _Segment(ctypes.Structure):
         ("requested_size", ctypes.c_uint64),
         ("blocks", ctypes.POINTER(_Block)),
         ("block_count", ctypes.c_size_t),
+        ("is_expandable", ctypes.c_int32),
     ]
 
 
@@ -202,7 +203,7 @@ def _describe(segment):
         "stream": 0,
         "segment_type": "small" if segment.is_small else "large",
         "segment_pool_id": (0, 0),
-        "is_expandable": False,
+        "is_expandable": bool(segment.is_expandable),
         "frames": [],
         "blocks": blocks,
         "context": segment.context,

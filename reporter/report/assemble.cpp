@@ -203,6 +203,7 @@ SegmentFacts describe_segment(const SegmentSnapshot& segment, const Snapshot& me
                      .active_size = segment.active_size,
                      .requested_size = segment.requested_size,
                      .is_small = segment.is_small,
+                     .is_expandable = segment.is_expandable,
                      .is_direct = segment.is_direct,
                      .is_dedicated = segment.is_dedicated,
                      .is_exported = segment.is_exported,

@@ -129,7 +129,7 @@ void visit_fields(Self& segment, F&& f) {
   f.fixed("stream", "0");
   f("segment_type", Choice{segment.is_small, "small", "large"});
   f.fixed("segment_pool_id", "[0,0]");
-  f.fixed("is_expandable", "false");
+  f("is_expandable", segment.is_expandable);
   f.required("kind", segment.kind);
   f("context", segment.context);
   f("is_direct", segment.is_direct);

@@ -35,6 +35,7 @@ struct SegmentFacts {
   std::uint64_t active_size = 0;
   std::uint64_t requested_size = 0;
   bool is_small = false;
+  bool is_expandable = false;
   bool is_direct = false;
   bool is_dedicated = false;
   bool is_exported = false;

@@ -86,7 +86,8 @@ Counts device_counts(const Json& segments) {
   for (const Json& segment : segments) {
     if (segment.at("kind") != "device") continue;
     const std::string pool = segment.at("segment_type").get<std::string>();
-    add(pool, "segment", 1);
+    const bool is_expandable = segment.at("is_expandable").get<bool>();
+    add(pool, "segment", is_expandable ? 0 : 1);
     add(pool, "reserved_bytes", number(segment, "total_size"));
     for (const Json& block : segment.at("blocks")) {
       const std::string& state = block.at("state").get_ref<const std::string&>();
@@ -97,7 +98,7 @@ Counts device_counts(const Json& segments) {
         add(pool, "active", 1);
         add(pool, "active_bytes", size);
         add(pool, "requested_bytes", number(block, "requested_size"));
-      } else if (segment.at("blocks").size() > 1) {
+      } else if (segment.at("blocks").size() > 1 && !is_expandable) {
         add(pool, "inactive_split", 1);
         add(pool, "inactive_split_bytes", size);
       }

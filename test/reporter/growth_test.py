@@ -20,7 +20,7 @@ TOOL, SAMPLE = sys.argv[1], pathlib.Path(sys.argv[2])
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden/reports/a4f2d85"
 READABLE = jsonschema.Draft7Validator(report_schema.readable())
 VERBS = ("report", "stats", "owners", "peak", "sites", "timeline")
-NOT_READ = re.compile(r"\.?(tool\.name|.*\]\.(stream|segment_pool_id|is_expandable|id)|.*(segments|registrations|blocks)\[\]\.frames)$")
+NOT_READ = re.compile(r"\.?(tool\.name|.*\]\.(stream|segment_pool_id|id)|.*(segments|registrations|blocks)\[\]\.frames)$")
 ANY_KEYS = re.compile(r"(^|.*\.)(options|memory_stats)\.")
 
 
