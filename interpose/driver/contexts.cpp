@@ -170,6 +170,13 @@ bool Contexts::alone_reaches(CUcontext context, Place place) const noexcept {
   return alone;
 }
 
+std::uint64_t Contexts::devices_reaching(std::uint16_t device) const noexcept {
+  std::uint64_t devices = 0;
+  each_reaching({.kind = Kind::device, .device = device},
+                [&](CUcontext, Generation one) { devices |= bit_of(entries_[one].device); });
+  return devices;
+}
+
 bool Contexts::find(CUcontext context, Place& place) noexcept {
   const SystemLock lock(mutex_);
   const Generation generation = find_generation(context);

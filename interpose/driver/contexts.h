@@ -133,6 +133,8 @@ class Contexts {
       if (context != nullptr && entries_[i].device == device) visit(context, i);
     }
   }
+  // The devices of living contexts that can reach memory of a device: a bit each.
+  [[nodiscard]] std::uint64_t devices_reaching(std::uint16_t device) const noexcept;
   // No living context but `context` can reach memory of the place.
   [[nodiscard]] bool alone_reaches(CUcontext context, Place place) const noexcept;
   // The device place of a living context. False: never seen.

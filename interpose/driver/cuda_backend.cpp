@@ -89,6 +89,25 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
   return {status, elapsed_ns(start)};
 }
 
+Grant CudaBackend::reserve_addresses(Place where, std::uint64_t bytes, std::uint64_t) noexcept {
+  return pages_.reserve(where.device, bytes);
+}
+
+Grant CudaBackend::map(Place where, Address address, std::uint64_t bytes,
+                       std::uint64_t page) noexcept {
+  Grant grant = pages_.map(where.device, address, bytes, page);
+  if (grant.status.ok()) sample_free_memory(where.device, grant);
+  return grant;
+}
+
+Reply CudaBackend::unmap(Place, Address address, std::uint64_t bytes, std::uint64_t) noexcept {
+  return pages_.unmap(address, bytes);
+}
+
+void CudaBackend::release_addresses(Place, Address address, std::uint64_t bytes) noexcept {
+  pages_.release(address, bytes);
+}
+
 // A capture may have begun since the allocator asked: whoever begins one does not wait for us, but
 // nothing starts here from then on.
 CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {

@@ -9,6 +9,7 @@
 #include "allocator/backend.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
+#include "interpose/driver/page_memory.h"
 
 namespace vramscope {
 
@@ -31,14 +32,24 @@ struct FreeMemoryCallback {
 // Threads: any.
 class CudaBackend final : public Backend {
  public:
-  CudaBackend(Contexts& contexts, Captures& captures) : contexts_(contexts), captures_(captures) {}
+  CudaBackend(Contexts& contexts, Captures& captures)
+      : contexts_(contexts), captures_(captures), pages_(contexts, captures) {}
 
   [[nodiscard]] Grant reserve(Place where, std::size_t bytes) noexcept override;
   Reply release(Place where, Address segment) noexcept override;
+  [[nodiscard]] Grant reserve_addresses(Place where, std::uint64_t bytes,
+                                        std::uint64_t page) noexcept override;
+  [[nodiscard]] Grant map(Place where, Address address, std::uint64_t bytes,
+                          std::uint64_t page) noexcept override;
+  Reply unmap(Place where, Address address, std::uint64_t bytes,
+              std::uint64_t page) noexcept override;
+  void release_addresses(Place where, Address address, std::uint64_t bytes) noexcept override;
   Reply wait(Place where) noexcept override;
   Reply probe(Place where) noexcept override;
   [[nodiscard]] bool may_wait(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
+
+  [[nodiscard]] PageMemory& pages() noexcept { return pages_; }
 
   // Once, before the first sample.
   void on_free_memory(FreeMemoryCallback callback) noexcept { callback_ = callback; }
@@ -65,6 +76,7 @@ class CudaBackend final : public Backend {
   };
   Contexts& contexts_;
   Captures& captures_;
+  PageMemory pages_;
   FreeMemoryCallback callback_;
   std::array<Sample, kMaxDevices> samples_{};
 };

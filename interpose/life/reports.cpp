@@ -142,6 +142,9 @@ ReportParts Reports::collect(const char* trigger) {
   // The loader's lock, which the search takes, may be one that the ending thread holds.
   if (!EndingThread::is_amid_call()) {
     for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
+    for (std::string& line : profiler_.backend().pages().problems()) {
+      parts.recorder.warnings.push_back(std::move(line));
+    }
   }
   parts.sample_bytes = profiler_.sample_bytes();
   collect_devices(parts);

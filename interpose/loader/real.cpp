@@ -60,6 +60,7 @@ void load_real(void* handle) noexcept {
 #define X(symbol) \
   fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
   VRAMSCOPE_USED_FUNCTIONS(X)
+  VRAMSCOPE_USED_IF_THERE(X)
 #undef X
   fresh.vramscope_simulated_launches =
       reinterpret_cast<decltype(fresh.vramscope_simulated_launches)>(

@@ -17,6 +17,9 @@ namespace vramscope {
   X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
   X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)        \
   X(cuDeviceGetGraphMemAttribute) X(cuDeviceGetDefaultMemPool)
+// Those that we can do without.
+#define VRAMSCOPE_USED_IF_THERE(X)                                                               \
+  X(cuMemSetAccess) X(cuMemGetAllocationGranularity) X(cuMemsetD8_v2) X(cuMemcpyDtoH_v2)
 // clang-format on
 
 struct Real {
@@ -24,6 +27,7 @@ struct Real {
 #include "interpose/table/functions.def"
 #define X(symbol) decltype(&::symbol) symbol = nullptr;
   VRAMSCOPE_USED_FUNCTIONS(X)
+  VRAMSCOPE_USED_IF_THERE(X)
 #undef X
   std::uint64_t (*vramscope_simulated_launches)() = nullptr;  // our simulated device has these
   bool (*vramscope_simulated_shared)() = nullptr;

@@ -235,6 +235,10 @@ CUresult cuCtxEnablePeerAccess(Call& call, const DirectCall& direct, CUcontext p
   Place accessing;
   if (code == CUDA_SUCCESS && call.find_place(accessing)) {  // which also notes a first device
     call.profiler().contexts().enabled_peer(peerContext);
+    Place owner;
+    if (call.profiler().contexts().find(peerContext, owner)) {
+      call.profiler().backend().pages().enabled_peer(accessing.device, owner.device);
+    }
   }
   return code;
 }

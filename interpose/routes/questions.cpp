@@ -46,8 +46,14 @@ void describe_pinned_block(const Found& found, CUpointer_attribute attribute, vo
   }
 }
 
+// Memory that was mapped in pages has no context; the program's own call has one.
+void name_context(Call& call, const Found& found, void* data) {
+  CUcontext& context = *static_cast<CUcontext*>(data);
+  if (context == nullptr) context = call.profiler().contexts().handle(found.where);
+}
+
 // Overwrites what an attribute says about the segment with what is true of the block.
-void describe_block(const Found& found, CUpointer_attribute attribute, void* data) {
+void describe_block(Call& call, const Found& found, CUpointer_attribute attribute, void* data) {
   if (found.where.kind == Kind::pinned) describe_pinned_block(found, attribute, data);
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -55,6 +61,9 @@ void describe_block(const Found& found, CUpointer_attribute attribute, void* dat
       break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       if (!is_exact(found)) *static_cast<std::size_t*>(data) = found.block.requested_size;
+      break;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      if (found.where.kind == Kind::device) name_context(call, found, data);
       break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
@@ -86,7 +95,7 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
       found.where.kind == Kind::device && asks_for_tokens({&attribute, std::size_t{1}});
   if (exports && !may_export(call, found, "cuPointerGetAttribute")) return CUDA_ERROR_NOT_SUPPORTED;
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) describe_block(found, attribute, data);
+  if (code == CUDA_SUCCESS) describe_block(call, found, attribute, data);
   return exports ? exported(call, code) : code;
 }
 
@@ -125,7 +134,7 @@ CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned i
   const CUresult code = direct();
   if (exports) exported(call, code);
   if (code != CUDA_SUCCESS) return code;
-  for (unsigned int i = 0; i < count; ++i) describe_block(found, attributes[i], data[i]);
+  for (unsigned int i = 0; i < count; ++i) describe_block(call, found, attributes[i], data[i]);
   return code;
 }
 

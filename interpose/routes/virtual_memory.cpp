@@ -129,8 +129,10 @@ CUresult cuMemRelease(Call& call, const DirectCall& direct, Handle handle) noexc
   return code;
 }
 
+// What the program has by cuMemAlloc has no handle, also where ours is mapped.
 CUresult cuMemRetainAllocationHandle(Call& call, const DirectCall& direct, Handle* handle,
-                                     void*) noexcept {
+                                     void* address) noexcept {
+  if (call.profiler().allocator().find(to_address(address)).owned) return CUDA_ERROR_INVALID_VALUE;
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) call.profiler().virtual_memory().retained(*handle);
   return code;

@@ -222,15 +222,16 @@ struct Idle {
 };
 
 constexpr const char* kOfPyTorch = "it is of --policy pytorch";
+constexpr const char* kReserved = "9/8 of the device are reserved";
 constexpr const char* kPinning = "pinned memory is obtained as the program asks for it";
 
 constexpr Idle kIdle[] = {
     {"backend", [](std::string_view v) { return v == "native" || v == "cudaMallocAsync"; },
      "native or cudaMallocAsync", "the calls of the program decide"},
     {"expandable_segments_reserve", [](std::string_view v) { return !v.empty(); },
-     "a number or a size", "segments are plain"},
+     "a number or a size", kReserved},
     {"expandable_segments_reserve_by_class", [](std::string_view v) { return !v.empty(); },
-     "a list", "segments are plain"},
+     "a list", kReserved},
     {"release_lock_on_cudamalloc", is_boolean, "True or False",
      "no lock is held during a driver call"},
     {"release_lock_on_hipmalloc", is_boolean, "True or False",

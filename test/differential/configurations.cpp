@@ -51,7 +51,8 @@ std::vector<Configuration> rotated() {
   for (const char* setting :
        {"max_split_size_mb:24", "max_split_size_mb:24,max_non_split_rounding_mb:32",
         "large_segment_size_mb:32", "roundup_power2_divisions:4",
-        "roundup_power2_divisions:[1:2,4:1,>:8]", kCollectsGarbage, "exact_fallback:False"}) {
+        "roundup_power2_divisions:[1:2,4:1,>:8]", kCollectsGarbage, "exact_fallback:False",
+        "expandable_segments:True"}) {
     all.push_back(of_pytorch(with_setting(setting)));
   }
   for (const char* setting :

@@ -17,6 +17,7 @@ SETTINGS = (
     "pinned_max_round_threshold_mb:0",
     "pinned_max_cached_size_mb:0",
     "exact_fallback:False",
+    "expandable_segments:True",
     "backend:native",
 )
 
