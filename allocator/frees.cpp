@@ -198,7 +198,11 @@ bool CachingAllocator::State::prove(Store store, const AnyBlock& block, Outcome&
     return true;
   }
   Outcome unused;
-  if (is_ours) static_cast<void>(make_reusable(now, Accounts::kNoLife, unused));
+  if (is_ours) {
+    const CountedBlock counted = now.counted();
+    static_cast<void>(make_reusable(now, Accounts::kNoLife, unused));
+    accounts.unseen(out.where, counted);
+  }
   if (!is_ours) out.status = {Result::failed, 0};
   take_back(out);
   return !is_ours || answer == Reuse::Answer::error;

@@ -38,7 +38,7 @@ bool Accounts::open_device(std::uint16_t device) noexcept {
 void Accounts::came(const PlaceAccounts& at, const CountedBlock& block, SplitChange split,
                     std::uint64_t serial) {
   at.device.counters.count_allocation(block.pool, block.bytes, block.requested, split);
-  if (is_oversize(block.bytes)) [[unlikely]]
+  if (block.bytes >= oversize_from_) [[unlikely]]
     at.device.counters.rare().oversize_allocations.increase(1);
   ledger_.count_allocation(at.ledger, block.tag, block.requested);
   if (fault(Fault::double_count)) ledger_.count_allocation(at.ledger, block.tag, block.requested);
@@ -62,7 +62,7 @@ void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t se
     return change(host_.allocated, host_.allocated_bytes, block.bytes, &Stat::decrease);
   DeviceCounters& counters = devices_[where.device]->counters;
   counters.count_release(block.pool, block.bytes);
-  if (is_oversize(block.bytes)) counters.rare().oversize_allocations.decrease(1);
+  if (block.bytes >= oversize_from_) counters.rare().oversize_allocations.decrease(1);
 }
 
 void Accounts::reusable(Place where, const CountedBlock& block, SplitChange split) {
@@ -75,7 +75,7 @@ void Accounts::reusable(Place where, const CountedBlock& block, SplitChange spli
 
 void Accounts::freed(const PlaceAccounts& at, const CountedBlock& block) {
   at.device.counters.count_free(block.pool, block.bytes, block.requested);
-  if (is_oversize(block.bytes)) [[unlikely]]
+  if (block.bytes >= oversize_from_) [[unlikely]]
     at.device.counters.rare().oversize_allocations.decrease(1);
   ledger_.count_free(at.ledger, block.tag, block.requested);
 }
@@ -144,7 +144,7 @@ void Accounts::change_segments(DeviceAccount& device, PoolClass pool, std::uint6
                                Stat::Change how) {
   DeviceStatistics& rare = device.counters.rare();
   device.counters.change_segments(pool, bytes, how);
-  if (is_oversize(bytes)) (rare.oversize_segments.*how)(1);
+  if (bytes >= oversize_from_) (rare.oversize_segments.*how)(1);
   if (how == &Stat::increase) ++rare.num_device_alloc;
 }
 

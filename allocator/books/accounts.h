@@ -102,6 +102,11 @@ class Accounts {
       detail_freed(at.ledger, tag, requested, serial);
   }
 
+  // After came() and freed(): the program never saw the block.
+  void unseen(Place where, const CountedBlock& block) {
+    ledger_.count_unseen(ledger_.account_of(where), block.tag, block.requested);
+  }
+
   // A segment of ours came from the backend, or is in our books no longer; it came back to them
   // because the backend kept it; the backend took it.
   void segment_came(Place where, PoolClass pool, std::uint64_t bytes);
@@ -140,7 +145,6 @@ class Accounts {
   }
 
  private:
-  [[nodiscard]] bool is_oversize(std::uint64_t bytes) const { return bytes >= oversize_from_; }
   void change_segments(DeviceAccount& device, PoolClass pool, std::uint64_t bytes,
                        Stat::Change how);
   // Only when details are kept. Numbers are passed, so that no block is laid out in memory for it.

@@ -81,6 +81,14 @@ void Ledger::count_completion(Account& account, Tag tag, std::uint64_t bytes) no
   account.below += static_cast<std::int64_t>(bytes);
 }
 
+void Ledger::count_unseen(Account& account, Tag tag, std::uint64_t bytes) noexcept {
+  Holding& holding = touch(account, tag);
+  holding.total -= Amount{bytes, 1};
+  holding.gone -= Amount{bytes, 1};
+  --account.allocations;
+  --account.frees;
+}
+
 void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {
   for (const Group group : details_[tag].groups) {
     if (group == 0) continue;
@@ -163,10 +171,10 @@ void Ledger::describe(Snapshot& snapshot) const {
     TimelineSnapshot& timeline = snapshot.timelines.emplace_back(describe(account.timeline.get()));
     timeline.kind = snapshot.kinds.back().kind;
     timeline.device = snapshot.kinds.back().device;
-    if (account.unknown.total[1] > 0) add(snapshot.tags[0], account.unknown);
+    if (account.unknown.account) add(snapshot.tags[0], account.unknown);
   }
   for (std::size_t tag = 1; tag < tag_count_; ++tag) {
-    if (tags_[tag].total[1] > 0) add(snapshot.tags[tag], tags_[tag]);
+    if (tags_[tag].account) add(snapshot.tags[tag], tags_[tag]);
   }
   for (std::size_t tag = 0; tag < std::min(tag_count_, details_.size()); ++tag) {
     snapshot.tags[tag].lifetimes = details_[tag].lifetimes;

@@ -80,6 +80,9 @@ class Ledger {
   void count_call_of_free(Account& account) noexcept;
   void count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
 
+  // The program never saw what was counted as allocated and then as freed: neither took place.
+  void count_unseen(Account& account, Tag tag, std::uint64_t bytes) noexcept;
+
   // When keeps_details(), these follow an allocation and a completion: timeline, history, groups.
   void detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
   void detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;

@@ -62,6 +62,19 @@ TEST_P(LateCaptures, AFreeSucceedsAndNothingIsHandedOutUnproved) {
   EXPECT_EQ(allocate().address, first.address);
 }
 
+TEST_P(LateCaptures, ABlockThatTheProgramNeverSawIsNoAllocationOfItsOwn) {
+  EXPECT_EQ(allocator_.free(allocate().address).status, Status{});
+
+  backend_.captures = true;
+  EXPECT_EQ(allocate().status, Status{});
+  backend_.captures = false;
+
+  const Snapshot seen = allocator_.snapshot();
+  EXPECT_EQ(seen.kinds.at(0).allocations, 2u);
+  EXPECT_EQ(seen.kinds.at(0).frees, 1u);
+  EXPECT_EQ(seen.tags.at(0).total_count, 2u);
+}
+
 TEST_P(LateCaptures, AnExportedBlockIsKeptUntilItMayGoBack) {
   const Outcome exported = allocate(true);
   EXPECT_TRUE(allocator_.note_export(exported.address).owned);

@@ -163,6 +163,7 @@ class NaiveModel {
   void release_pinned(Place where);
   Status settle(Address address);
   void count_request(Place where, const ModelBlock& block, int sign);
+  void forget_request(Place where, const ModelBlock& block);
 
   Backend& backend_;
   Limits limits_;

@@ -28,8 +28,10 @@ NaiveModel::Proof NaiveModel::prove(Place where, Address address, Status& status
     if (must_wait) finished(where) = frees_;
     return Proof::given;
   }
+  const ModelBlock unseen = segments_[spot.segment].blocks[spot.block];
   begin_free(spot);
   put_back(spot, number);
+  forget_request(where, unseen);
   return may_ask ? Proof::refused : Proof::not_now;
 }
 

@@ -83,6 +83,15 @@ void NaiveModel::count_host(const std::vector<const char*>& names, const ModelBl
   }
 }
 
+// The program never saw the block, which came and went: of that only what was live at peaks stays.
+void NaiveModel::forget_request(Place where, const ModelBlock& block) {
+  KindTotals& kind = kinds_[{where.kind, where.device}];
+  --kind.allocations;
+  --kind.frees;
+  tags_[block.tag].total_bytes -= block.requested;
+  --tags_[block.tag].total_count;
+}
+
 // Requested bytes by kind and by tag. At each new peak of a kind every tag of it is remembered.
 void NaiveModel::count_request(Place where, const ModelBlock& block, int sign) {
   const Account account{where.kind, where.device};
