@@ -2,6 +2,7 @@
 // is given back, for they are there no longer.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/expansion.h"
+#include "allocator/ground/fault.h"
 #include "allocator/idle.h"
 #include "allocator/reclaim.h"
 
@@ -9,7 +10,8 @@ namespace vramscope {
 
 void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
   for (Departure* departure = state.departures; departure; departure = departure->next) {
-    departure->lost |= departure->where == where;
+    const bool is_of_it = departure->where == where;
+    departure->lost |= is_of_it && !fault(Fault::departure_of_ended_place);
   }
   Address from = 0;
   while (const DirectBlocks::Entry* entry = state.directs.find_of(where, from)) {

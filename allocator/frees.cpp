@@ -106,7 +106,9 @@ void CachingAllocator::State::finish_free(Store store, const AnyBlock& block,
   note_usual_places();
   accounts.given_up(out.where, counted, known.serial);
   if (completes) {
-    out.status = complete(store, out.where, known.newest_pending, block.pending(), out);
+    const bool is_late = fault(Fault::later_frees_completed);
+    const std::uint32_t newest = is_late ? pending.newest() : known.newest_pending;
+    out.status = complete(store, out.where, newest, block.pending(), out);
   }
 }
 

@@ -71,7 +71,8 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
     const Reply waited = backend.wait(Place::unpack(packed));
     if (waited.status.ok()) [[likely]] {
       MutexLock lock(mutex);
-      if (sole_place.load(std::memory_order_relaxed) == packed) [[likely]] {
+      const bool is_sole = sole_place.load(std::memory_order_relaxed) == packed;
+      if (is_sole || fault(Fault::place_unchecked)) [[likely]] {
         const BlockTable::Entry entry = blocks.find_entry(address);
         if (entry.block != kNoBlock && blocks[entry.block].is_live()) [[likely]] {
           if (blocks.life(entry.block).serial() > newest) [[unlikely]]

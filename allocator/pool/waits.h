@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "allocator/ground/fault.h"
+
 namespace vramscope {
 
 // Waits are numbered as they begin. A free block carries the number of the newest wait that had
@@ -18,6 +20,7 @@ class Waits {
   [[nodiscard]] Number begin() { return ++begun_; }
   // The numbered wait succeeded. One that did not begin here is none of ours.
   void end(Number number) {
+    if (fault(Fault::later_frees_covered)) number = begin();
     if (!is_after(number, begun_) && is_after(number, finished_)) finished_ = number;
   }
 

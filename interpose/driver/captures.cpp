@@ -16,7 +16,7 @@ Captures::Key Captures::key(CUstream stream, bool per_thread) noexcept {
   const bool is_default = stream == nullptr || stream == CU_STREAM_LEGACY;
   if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && per_thread)) {
     key.stream = CU_STREAM_PER_THREAD;
-    key.thread = gettid();
+    key.thread = fault(Fault::shared_capture_key) ? -1 : gettid();
   } else if (!is_default) {
     real().cuStreamGetCtx(stream, &key.context);
     return key;
@@ -84,7 +84,12 @@ CUgraph Captures::graph_of(Number capture) noexcept {
 void Captures::ended(Number capture) noexcept {
   const SystemLock lock(mutex_);
   std::size_t gone = capture == kUnlisted ? 1 : 0;
-  gone += std::erase_if(open_, [&](const Open& one) { return one.number == capture; });
+  const auto same = [&](const Open& one) { return one.number == capture; };
+  Key shared;
+  if (const auto it = std::ranges::find_if(open_, same); it != open_.end()) shared = it->key;
+  gone += std::erase_if(open_, [&](const Open& one) {
+    return same(one) || (fault(Fault::shared_capture_key) && one.key == shared);
+  });
   count_.fetch_sub(gone, std::memory_order_release);
 }
 

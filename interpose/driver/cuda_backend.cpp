@@ -133,7 +133,7 @@ CUresult CudaBackend::wait_in_others(Contexts::Generation own, Place where) noex
   contexts_.each_reaching(where, [&](CUcontext, Contexts::Generation other) {
     if (other == own || refusal != CUDA_SUCCESS) return;
     const CUresult code = wait_in(other);
-    if (is_of_capture(code)) refusal = code;
+    if (is_of_capture(code) && !fault(Fault::wait_cut_short)) refusal = code;
   });
   return refusal;
 }

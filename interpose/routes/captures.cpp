@@ -1,5 +1,6 @@
 // Stream captures: when one begins and ends, and what becomes of its graph.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/ground/fault.h"
 #include "interpose/routes/routes.h"
 #include "reporter/record/stream_table.h"
 
@@ -11,8 +12,11 @@ enum class Into : bool { new_graph, given_graph };
 CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread,
                        Into into = Into::new_graph) {
   Captures& captures = call.profiler().captures();
-  const Captures::Number capture = captures.begins(Captures::key(stream, per_thread));
+  const Captures::Key key = Captures::key(stream, per_thread);
+  const bool is_late = fault(Fault::capture_noted_late);
+  Captures::Number capture = is_late ? Captures::none : captures.begins(key);
   const CUresult code = direct();
+  if (is_late) capture = captures.begins(key);
   if (code != CUDA_SUCCESS) return captures.ended(capture), code;
   CUgraph own = nullptr;
   if (into == Into::new_graph) own = Captures::graph_of(stream, per_thread);

@@ -154,19 +154,6 @@ void peer(Turn& turn) {
   turn.world.contexts[static_cast<std::size_t>(own)].peers |= 1U << context.device;
 }
 
-// visit: a context of its own, which works when it is destroyed; for threads at the same time
-void visit(Turn& turn) {
-  CUcontext before = current_context(), own = nullptr;
-  CUstream stream = nullptr;
-  turn.code(CU(cuCtxCreate_v2, turn.way(), &own, 0U, current_device()));
-  turn.code(CU(cuStreamCreate, turn.way(), &stream, static_cast<unsigned>(CU_STREAM_NON_BLOCKING)));
-  constexpr CUhostFn kNothing = [](void*) {};
-  for (int i = 0; i < 3; ++i)
-    turn.code(CU(cuLaunchHostFunc, turn.way(), stream, kNothing, nullptr));
-  turn.code(CU(cuCtxDestroy_v2, turn.way(), own));
-  turn.say(current_context() == before ? "back" : "elsewhere");
-}
-
 }  // namespace
 
 void add_context_verbs(Verbs& verbs) {
@@ -183,7 +170,6 @@ void add_context_verbs(Verbs& verbs) {
   verbs["attach"] = attach;
   verbs["detach"] = detach;
   verbs["peer"] = peer;
-  verbs["visit"] = visit;
 }
 
 }  // namespace vramscope::differential

@@ -8,6 +8,7 @@ namespace vramscope::differential {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kOneThatRaces = 3;  // of so many seeds
 // Around the steps of drivers and allocators: alignment, classes of size, segments.
 constexpr std::uint64_t kEdges[] = {1,
                                     2,
@@ -51,7 +52,10 @@ const char* Generator::packing_of(std::uint64_t seed) {
 Sequence generate(std::uint64_t seed, std::size_t calls) { return Generator(seed, calls).make(); }
 
 Generator::Generator(std::uint64_t seed, std::size_t calls)
-    : seed_(seed), random_(seed * 0x9e3779b97f4a7c15U + 1), calls_(calls) {
+    : seed_(seed),
+      random_(seed * 0x9e3779b97f4a7c15U + 1),
+      calls_(calls),
+      races_(seed % kOneThatRaces == 0) {
   sequence_.comments.push_back("seed " + std::to_string(seed));
 }
 
@@ -90,7 +94,8 @@ void Generator::emit(int thread, std::string verb, std::vector<std::string> word
 void Generator::begin() {
   threads_ = chance(50) ? 1 : 2 + below(3);
   devices_ = chance(70) ? 1 : 2;
-  shares_ = chance(12);
+  shares_ = chance(12) && !races_;
+  if (races_) threads_ = 3 + below(3), devices_ = 2;
   frees_in_order_ = chance(15) ? 15 : 0;
   slots_ = 4 + below(16);
   favourite_ = one_of(kEdges);
@@ -99,9 +104,15 @@ void Generator::begin() {
     simulator += (simulator.empty() ? "" : ",") + setting;
   };
   constexpr const char* kDelays[] = {"delay_us=100", "delay_us=300", "delay_us=1000"};
-  if (chance(45)) add(one_of(kDelays));
+  if (races_) {
+    delay_us_ = std::stoul(std::string(one_of(kDelays)).substr(9));
+    add("delay_us=" + std::to_string(delay_us_));
+  } else if (chance(45)) {
+    add(one_of(kDelays));
+  }
   if (chance(10)) add("slow_free_us=50");
-  if (chance(8)) add(chance(50) ? "capacity=64MiB" : "capacity=256MiB");
+  if (races_ && chance(30)) add("slow_capture_us=300");
+  if (!races_ && chance(8)) add(chance(50) ? "capacity=64MiB" : "capacity=256MiB");
   constexpr const char* kDrivers[] = {"driver_version=11080", "driver_version=12000",
                                       "driver_version=12040"};
   if (chance(10)) add(one_of(kDrivers));
@@ -114,6 +125,7 @@ void Generator::begin() {
   emit(0, "primary", {"c0", "0"}, way());
   contexts_["c0"] = 0;
   for (std::size_t i = 1; i < threads_; ++i) emit(static_cast<int>(i), "use", {"c0"});
+  if (races_) chance(70) ? race() : race_with_pending();
   if (!shares_) return;
   for (const char* verb : {"init", "primary"}) {
     Line line;
@@ -154,6 +166,9 @@ void Generator::choose_actions() {
   if (chance(50)) add(2, &Generator::report);
   if (chance(20)) add(1, &Generator::child);
   if (threads_ > 1 && chance(60)) add(4, &Generator::together);
+  if (races_) add(4, &Generator::race), add(2, &Generator::race_with_pending);
+  if (races_) add(2, &Generator::race_of_own_streams);
+  if (races_) add(2, &Generator::race_with_begin);
   if (chance(15)) add(2, &Generator::fault);
   if (chance(25)) add(2, &Generator::trim);
   if (shares_) add(14, &Generator::share);
@@ -161,6 +176,7 @@ void Generator::choose_actions() {
 
 // Looks at what is left, sometimes after the device broke, and ends in some way.
 void Generator::finish() {
+  if (races_ && chance(40)) race_with_reset();
   if (chance(6)) {
     emit(0, "fault", {"sticky", "0", chance(50) ? "700" : "719"});
     emit(0, "sync_context", {});

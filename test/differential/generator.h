@@ -82,6 +82,14 @@ class Generator {
   void release(const std::string& physical);
   void retain(const std::string& mapping);
   void one_of_many(int thread);
+  enum class Racer : std::uint8_t { reuses, records, visits, waits };
+  void race_as(Racer role, int thread);
+  void reuse_in_race(int thread);
+  void run_together(std::size_t from) {
+    for (; from < sequence_.lines.size(); ++from) sequence_.lines[from].together = true;
+  }
+  void record_in_race(int thread);
+  void work_in_race(int thread, const std::string& stream);
   void end_amid_calls();
 
   void begin();
@@ -115,6 +123,11 @@ class Generator {
   void report();
   void child();
   void together();
+  void race();
+  void race_with_pending();
+  void race_of_own_streams();
+  void race_with_begin();
+  void race_with_reset();
   void fault();
   void trim();
   void share();
@@ -125,11 +138,13 @@ class Generator {
   const std::uint64_t seed_;
   std::mt19937_64 random_;
   const std::size_t calls_;
+  const bool races_;  // several threads, on slow devices
   Sequence sequence_;
   std::vector<Action> actions_;
   unsigned all_weights_ = 0;
   std::size_t threads_ = 1;
   std::size_t devices_ = 1;
+  std::size_t delay_us_ = 1;  // of the device, where threads race
   bool shares_ = false;
   unsigned frees_in_order_ = 0;  // percent of the frees of plain memory
   bool meets_contexts_ = false;  // threads at the same time make and destroy contexts

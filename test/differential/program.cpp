@@ -36,6 +36,7 @@ const Verbs& verbs() {
     add_life_verbs(made);
     add_sharing_verbs(made);
     add_room_verbs(made);
+    add_race_verbs(made);
     return made;
   }());
   return all;
@@ -157,6 +158,7 @@ void run_group(World& world, const Sequence& sequence, std::size_t first, std::s
   for (std::size_t i = first; i < last; ++i) {
     const Line& line = sequence.lines[i];
     std::string& result = results[i - first];
+    world.records |= line.verb == "record";
     if (line.verb == "end") {
       jobs.push_back({line.thread, [&world, &line] {
                         write_nothing_known_before_end(world);
@@ -172,7 +174,7 @@ void run_group(World& world, const Sequence& sequence, std::size_t first, std::s
     }
   }
   run_together(jobs);
-  world.together = false;
+  world.together = world.records = false;
   world.note_peaks();
   if (reports && world.profiled) wait_for_reports(world);
   for (std::size_t i = first; i < last; ++i) {

@@ -52,6 +52,7 @@ void add_virtual_verbs(Verbs& verbs);
 void add_life_verbs(Verbs& verbs);
 void add_sharing_verbs(Verbs& verbs);
 void add_room_verbs(Verbs& verbs);
+void add_race_verbs(Verbs& verbs);
 
 // Runs `body` below a function of its own for each site, so that stacks tell them apart.
 CUresult at_site(int site, CUresult (*body)(void*), void* argument);

@@ -124,7 +124,7 @@ void World::end(Memory& memory) {
   if (memory.node != kNone) {
     change(node(memory.node), [](GraphNode& one) { one.left = false; });
   }
-  const bool may_be_kept = is_capturing() || graph_count() > 0;
+  const bool may_be_kept = is_capturing() || graph_count() > 0 || records;
   if (memory.shelf != kNone) note_end_of_shared(memory, may_be_kept);
   count_end(memory);
   if (memory.kind == MemoryKind::device && may_be_kept) ++freed_beside_graphs;
@@ -232,7 +232,6 @@ bool settle(World& world, Memory& memory, const Queue* queue) {
       if (wait_for(first) != CUDA_SUCCESS) return false;
     }
     std::erase(memory.pending, first);
-    if (world.together) continue;  // the others keep what they know
     if (first.stream == nullptr) {
       finished_context(world, first.context);
     } else {
@@ -266,6 +265,7 @@ namespace {
 
 template <class Is>
 void finished_where(World& world, Is is) {
+  if (world.together) return;  // the others keep what they know
   world.for_each_memory([&](Memory& memory) { std::erase_if(memory.pending, is); });
 }
 

@@ -136,7 +136,7 @@ struct Event {
 struct World {
   std::map<std::string, Memory> memories;  // "a3", "h0", ...: all made before the first call
   std::array<Context, 8> contexts;
-  std::array<Stream, 16> streams;
+  std::array<Stream, 24> streams;
   std::array<Graph, 8> graphs;
   std::array<Graph, 8> executables;
   std::array<Pool, 4> pools;
@@ -150,6 +150,7 @@ struct World {
   std::string folder;         // for reports
   bool asks_once = false;     // a request that is refused is not made again
   bool together = false;      // several lines run at the moment
+  bool records = false;       // captures of theirs are among them
   int broken_device = kNone;  // answers an error from now on
 
   [[nodiscard]] Memory& memory(const std::string& name) { return memories.at(name); }
