@@ -15,12 +15,18 @@ namespace cudart {
 
 namespace {
 
+struct Managed {
+  void** binary;  // that announced it
+  std::size_t bytes;
+};
+
 // What a program's start-up code announced. Never destroyed: programs unregister at exit.
 struct Announced {
   std::mutex mutex;
   std::map<const void*, std::string> kernels;          // host function -> device name
   std::map<const void*, std::size_t> variables;        // host variable -> bytes
   std::map<const void*, CUdeviceptr> variable_memory;  // allocated when first asked for
+  std::map<void**, Managed> managed;  // by where the program keeps a variable's address
   CUmodule module = nullptr;
   std::map<const void*, CUfunction> functions;
 };
@@ -195,7 +201,26 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   return runtime::cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 
-char __cudaInitModule(void**) { return 1; }
+// What the program has announced by now gets memory, empty: of a binary nobody reads the contents.
+char __cudaInitModule(void**) {
+  if (prepare(RuntimeNeeds::context) != cudaSuccess) return 0;
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [address, variable] : all.managed) {
+    CUdeviceptr memory = 0;
+    if (*address != nullptr) continue;
+    if (the_driver().cuMemAllocManaged(&memory, variable.bytes, CU_MEM_ATTACH_GLOBAL) !=
+        CUDA_SUCCESS) {
+      return 0;
+    }
+    *address = reinterpret_cast<void*>(memory);
+    std::memset(*address, 0, variable.bytes);
+    all.variables[*address] =
+        variable.bytes;  // a program names it by what it holds, not by its holder
+    all.variable_memory[*address] = memory;
+  }
+  return 1;
+}
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
                                      CUstream_st* stream) {
@@ -217,7 +242,13 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* sha
 // The handle of a binary is its image: only what is announced with it matters.
 void** __cudaRegisterFatBinary(void* image) { return static_cast<void**>(image); }
 void __cudaRegisterFatBinaryEnd(void**) {}
-void __cudaUnregisterFatBinary(void**) {}
+
+// The library that announced it goes: its variables are no longer there to be filled.
+void __cudaUnregisterFatBinary(void** binary) {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.managed, [&](const auto& entry) { return entry.second.binary == binary; });
+}
 
 void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*,
                             dim3*, dim3*, int*) {
@@ -232,11 +263,11 @@ void __cudaRegisterVar(void**, char* host, char*, const char*, int, std::size_t 
   all.variables[host] = bytes;
 }
 
-void __cudaRegisterManagedVar(void**, void** host, char*, const char*, int, std::size_t bytes, int,
-                              int) {
+void __cudaRegisterManagedVar(void** binary, void** host, char*, const char*, int,
+                              std::size_t bytes, int, int) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
-  all.variables[host] = bytes;
+  all.managed[host] = {binary, bytes};
 }
 
 }  // namespace runtime

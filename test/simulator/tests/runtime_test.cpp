@@ -134,6 +134,51 @@ TEST(Runtime, SaysWhereManagedMemoryWasPrefetched) {
 extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*,
                                        dim3*, dim3*, int*);
 
+extern "C" void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, std::size_t, int,
+                                         int);
+extern "C" char __cudaInitModule(void**);
+extern "C" void** __cudaRegisterFatBinary(void*);
+extern "C" void __cudaUnregisterFatBinary(void**);
+
+// As nvcc's code does before it first touches one.
+TEST(Runtime, MakesManagedVariables) {
+  static void* variable = nullptr;
+  void* address = nullptr;
+  std::size_t bytes = 0;
+  cudaPointerAttributes attributes = {};
+  const int nine = 9;
+  __cudaRegisterManagedVar(nullptr, &variable, nullptr, "variable", 0, 16, 0, 0);
+
+  ASSERT_NE(__cudaInitModule(nullptr), 0);
+  ASSERT_NE(variable, nullptr);
+  void* const made = variable;
+  EXPECT_NE(__cudaInitModule(nullptr), 0);
+
+  EXPECT_EQ(variable, made);
+  EXPECT_EQ(static_cast<int*>(variable)[3], 0);
+  EXPECT_EQ(cudaMemcpyToSymbol(variable, &nine, sizeof nine, 0, cudaMemcpyHostToDevice),
+            cudaSuccess);
+  EXPECT_EQ(static_cast<int*>(variable)[0], nine);
+  EXPECT_EQ(cudaGetSymbolAddress(&address, variable), cudaSuccess);
+  EXPECT_EQ(address, variable);
+  EXPECT_EQ(cudaGetSymbolSize(&bytes, variable), cudaSuccess);
+  EXPECT_EQ(bytes, 16u);
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, variable), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeManaged);
+}
+
+TEST(Runtime, LeavesVariablesOfAnUnloadedLibraryAlone) {
+  static void* variable = nullptr;
+  static int image = 0;
+  void** const binary = __cudaRegisterFatBinary(&image);
+  __cudaRegisterManagedVar(binary, &variable, nullptr, "variable", 0, 16, 0, 0);
+  __cudaUnregisterFatBinary(binary);
+
+  EXPECT_NE(__cudaInitModule(nullptr), 0);
+
+  EXPECT_EQ(variable, nullptr);
+}
+
 TEST(Runtime, DescribesAKernel) {
   static const char kernel = 0;  // its address is what a program launches
   __cudaRegisterFunction(nullptr, &kernel, nullptr, "kernel", -1, nullptr, nullptr, nullptr,
