@@ -164,6 +164,7 @@ std::uint64_t CachingAllocator::Reading::awaited_bytes_of_pools(const State& sta
   if (!any || state.reuse.holds()) return bytes;
   for (const auto& [address, segment] : state.segments) {
     if (state.places[segment.slot]->place.device != device) continue;
+    if (segment.page != 0) continue;  // of a reservation only pages are to be had, once proved
     bool is_live = false, is_pending = false;
     for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
       is_live |= state.blocks[i].is_live();

@@ -56,6 +56,7 @@ FreeBlocks::Found FreeBlocks::find(PoolClass pool, Units size) const noexcept {
 
 FreeBlocks::Found FreeBlocks::find_from(PoolClass pool, Units size,
                                         Address address) const noexcept {
+  if (pool == PoolClass::small && size > kSmallBins) return {};
   const Slot least = slot_of(pool, size, address);
   std::uint32_t at = least.bin;
   if (used_[at / 64] >> (at % 64) & 1) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -47,6 +48,18 @@ TEST_F(Expandable, ABlockGrowsInPlaceWhereAPlainSegmentWouldBeAddedBesides) {
 
   EXPECT_EQ(address_of(70 * kMiB), first);
   EXPECT_EQ(reserved(), mib(80));
+}
+
+TEST_F(Expandable, SmallBlocksMergeBeyondASmallSegment) {
+  std::array<Address, 20> blocks{};
+  for (Address& block : blocks) block = address_of(512 * kKiB);
+  for (const Address block : blocks) ASSERT_EQ(free(block), Result::ok);
+
+  EXPECT_EQ(address_of(512 * kKiB), blocks[0]);
+  EXPECT_EQ(address_of(kMiB), blocks[1]);
+
+  EXPECT_EQ(reserved(), mib(10));
+  ASSERT_EQ(allocator_.snapshot().segments.size(), 1u);
 }
 
 TEST_F(Expandable, OnlyWholePagesGoBack) {
@@ -214,6 +227,14 @@ TEST_F(Expandable, PiecesThatWereMappedStayWhenALaterOneFails) {
 
   EXPECT_EQ(statistics().num_alloc_retries, 1);
   EXPECT_EQ(backend_.mapped_pages(), 3u);
+}
+
+TEST_F(Expandable, APendingFreeMakesNoWholeReservationRecoverable) {
+  const Address block = address_of(30 * kMiB);
+  backend_.set_may_wait(false);
+  ASSERT_EQ(free(block), Result::ok);
+
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 0u);
 }
 
 TEST_F(Expandable, WhatIsSwitchedOffServesNobodyAnyMore) {

@@ -42,6 +42,15 @@ class FreeBlocksTest : public testing::Test {
   FreeBlocks free_;
 };
 
+TEST_F(FreeBlocksTest, NoSmallBlockIsLargerThanASmallSegment) {
+  add(kLarge, 2048, 0x7f0000000000);
+  add(kLarge, 1 << 20, 0x7f0010000000);
+
+  EXPECT_EQ(free_.find_from(kSmall, 4096, 0).block, kNoBlock);
+  EXPECT_EQ(free_.find_from(kSmall, 4097, 0).block, kNoBlock);
+  EXPECT_EQ(free_.find_from(kSmall, 1 << 20, 0).block, kNoBlock);
+}
+
 TEST_F(FreeBlocksTest, FindsNothingWhenEmpty) {
   EXPECT_EQ(find(kSmall, 1), kNoBlock);
   EXPECT_EQ(find(kSmall, 2048), kNoBlock);
@@ -124,6 +133,14 @@ TEST_P(FreeBlocksMix, AgreesWithAnOrderedSet) {
       held.pop_back();
     }
     const Units wanted = sizes(random);
+    const Address from = 0x7f0000000000 + random() % 65536 * kUnit;
+    const auto next = expected.lower_bound({wanted, from});
+    const BlockIndex found_next = free_.find_from(GetParam().pool, wanted, from).block;
+    ASSERT_EQ(found_next == kNoBlock, next == expected.end()) << "step " << i;
+    if (found_next != kNoBlock) {
+      ASSERT_EQ(table_[found_next].size, next->first) << "step " << i;
+      ASSERT_EQ(table_[found_next].address(), next->second) << "step " << i;
+    }
     const auto best = expected.lower_bound({wanted, 0});
     const FreeBlocks::Found found = free_.find(GetParam().pool, wanted);
     ASSERT_EQ(found.block == kNoBlock, best == expected.end()) << "step " << i;
