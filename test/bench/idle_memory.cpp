@@ -23,6 +23,13 @@ class Endless : public Backend {
     return grant;
   }
   Reply release(Place, Address) noexcept override { return {}; }
+  Grant reserve_addresses(Place where, std::uint64_t bytes, std::uint64_t) noexcept override {
+    return reserve(where, bytes);
+  }
+  Grant map(Place, Address address, std::uint64_t, std::uint64_t) noexcept override {
+    return {.status = {}, .address = address};
+  }
+  Reply unmap(Place, Address, std::uint64_t, std::uint64_t) noexcept override { return {}; }
   Reply wait(Place) noexcept override { return {}; }
   Reply probe(Place) noexcept override { return {}; }
   bool may_wait(Place) noexcept override { return true; }
@@ -74,9 +81,11 @@ void play(const Trace& trace, const Setting& setting, std::uint64_t device_bytes
 
 void play_all(double spare) {
   const Limits native{.policy = Policy::native_safe};
-  std::vector<Setting> settings = {
-      {"1/16", native}, {"1/8", native}, {"1/4", native}, {"none", native}, {"pytorch", {}}};
-  const double shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0, 1.0};
+  const Limits expandable{.expandable_segments = true};
+  std::vector<Setting> settings = {{"1/16", native}, {"1/8", native},
+                                   {"1/4", native},  {"none", native},
+                                   {"pytorch", {}},  {"pytorch, expandable", expandable}};
+  const double shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0, 1.0, 1.0};
   for (std::size_t i = 0; i < settings.size(); ++i) settings[i].limits.idle_share = shares[i];
   const std::vector<Trace> traces = {ping_pong("same 1 MiB", 1 << 20, 10000),
                                      ping_pong("same 64 MiB", 64 << 20, 10000),
