@@ -12,17 +12,10 @@ namespace vramscope {
 
 namespace {
 
-// What lies idle with us gives way before the program hears that there is no memory.
+// The same on the current device.
 CUresult ask_twice(Call& call, const DirectCall& direct) {
-  const CUresult code = direct();
   Place place;
-  if (code != CUDA_ERROR_OUT_OF_MEMORY || !call.find_place(place)) return code;
-  CachingAllocator& allocator = call.profiler().allocator();
-  bool trimmed = allocator.trim_device(place.device);
-  for (std::uint16_t other = 0; other < kMaxDevices && !trimmed; ++other) {
-    trimmed = allocator.trim_device(other);  // a pool may be on another device
-  }
-  return trimmed ? direct() : code;
+  return call.find_place(place) ? ask_twice(call, direct, place.device) : direct();
 }
 
 // Promises room within the capacity. False: there is none, which the report says.
@@ -33,6 +26,17 @@ bool promise_room(Profiler& profiler, Promise promise) {
 }
 
 }  // namespace
+
+CUresult ask_twice(Call& call, const DirectCall& direct, std::uint16_t device) noexcept {
+  const CUresult code = direct();
+  if (code != CUDA_ERROR_OUT_OF_MEMORY || call.profiler().captures().any()) return code;
+  CachingAllocator& allocator = call.profiler().allocator();
+  bool trimmed = allocator.trim_device(device);
+  for (std::uint16_t other = 0; other < kMaxDevices && !trimmed; ++other) {
+    trimmed = allocator.trim_device(other);  // a pool may be on another device
+  }
+  return trimmed ? direct() : code;
+}
 
 CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept {
   Profiler& profiler = call.profiler();

@@ -4,6 +4,7 @@
 
 #include "interpose/driver/context_end.h"
 #include "interpose/loader/real.h"
+#include "interpose/routes/capacity_checks.h"
 #include "interpose/routes/other_context.h"
 #include "interpose/routes/routes.h"
 
@@ -45,7 +46,9 @@ CUresult begin_context(Call& call, const DirectCall& direct, CUcontext* context,
                        bool is_new, void (Contexts::*began)(CUcontext, CUdevice) noexcept) {
   Profiler& profiler = call.profiler();
   const auto before = is_new ? measure_before(profiler, device) : std::nullopt;
-  const CUresult code = direct();
+  const bool is_device = device >= 0 && device < CUdevice{kMaxDevices};
+  const CUresult code =
+      is_device ? ask_twice(call, direct, static_cast<std::uint16_t>(device)) : direct();
   if (code != CUDA_SUCCESS || context == nullptr) return code;
   (profiler.contexts().*began)(*context, device);
   if (before) measure_after(profiler, *context, device, *before);

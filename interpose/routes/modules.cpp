@@ -1,6 +1,7 @@
 // Loading code: what the device has less afterwards is the code's.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/loader/real.h"
+#include "interpose/routes/capacity_checks.h"
 #include "interpose/routes/routes.h"
 
 namespace vramscope::routes {
@@ -14,7 +15,7 @@ CUresult measured(Call& call, const DirectCall& direct) {
   real().cuCtxGetCurrent(&context);
   UnrecordedUse& use = profiler.unrecorded_use();
   const auto before = use.measure(place.device);
-  const CUresult code = direct();
+  const CUresult code = ask_twice(call, direct, place.device);
   if (code != CUDA_SUCCESS || !before) return code;
   if (const auto after = use.measure(place.device)) {
     use.changed_code(context, place.device, *before, *after);

@@ -25,18 +25,17 @@ bool is_served(const std::string& result) { return result == "0" || result.start
 // What takes memory of the device, and the lines that take it back.
 struct Taking {
   std::string_view verb;
-  std::string_view back;  // null: nothing does
-  bool has_size;
+  std::string_view back;  // empty: nothing does
 };
-constexpr Taking kTaking[] = {{"alloc", "free", true},
-                              {"pitch", "free", true},
-                              {"managed", "free", true},
-                              {"array", "array_end", true},
-                              {"alloc_async", "free_async", true},
-                              {"create", "release_handle", true},
-                              {"launch", "", true},
-                              {"module", "module_end", false},
-                              {"context", "context_end", false}};
+constexpr Taking kTaking[] = {{"alloc", "free"},
+                              {"pitch", "free"},
+                              {"managed", "free"},
+                              {"array", "array_end"},
+                              {"alloc_async", "free_async"},
+                              {"create", "release_handle"},
+                              {"launch", ""},
+                              {"module", "module_end"},
+                              {"context", "context_end"}};
 
 const Taking* taking(const Line& line) {
   const auto same = [&](const Taking& one) { return one.verb == line.verb; };
@@ -146,13 +145,13 @@ class Room {
     const Taking* const asks = taking(line);
     if (asks == nullptr) return;
     if (is_served(ours)) ++verdict_.counts.served;
-    if (is_refused(ours) && is_served(native)) return judge_refusal(number, *asks);
+    if (is_refused(ours) && is_served(native)) return judge_refusal(number);
     const bool is_code = !native.empty() && native[0] >= '0' && native[0] <= '9';
     const bool same = native.substr(0, native.find(' ')) == ours.substr(0, ours.find(' '));
     if (is_code && !same) add(number, "is answered otherwise");
   }
 
-  void judge_refusal(std::size_t number, const Taking& asks) {
+  void judge_refusal(std::size_t number) {
     const auto after = used(played_.places[number] + 1);
     if (!after) return;
     // A small block that found no place would have had one more segment.
@@ -162,7 +161,7 @@ class Room {
       ++verdict_.counts.refused;
       return;
     }
-    const Excuse excuse = excuse_of(number, asks);
+    const Excuse excuse = excuse_of(number);
     ++verdict_.counts.excused[static_cast<std::size_t>(excuse)];
     if (excuse != Excuse::none) return;
     add(number, "is refused with us; natively " + std::to_string(*after >> 20) +
@@ -170,9 +169,8 @@ class Room {
                     " of " + std::to_string(capacity_ >> 20));
   }
 
-  [[nodiscard]] Excuse excuse_of(std::size_t number, const Taking& asks) const {
+  [[nodiscard]] Excuse excuse_of(std::size_t number) const {
     const std::string& ours = ours_.results[number];
-    if (!asks.has_size) return Excuse::no_size;
     if (value(ours, "captures") != 0) return Excuse::capture;
     return value(ours, "held") != 0 ? Excuse::pending_free : Excuse::none;
   }
@@ -217,8 +215,7 @@ std::string made(const std::string& folder) {
 }  // namespace
 
 const char* name_of(Excuse excuse) {
-  constexpr const char* kNames[] = {"none", "without a size", "during a capture",
-                                    "a graph keeps frees pending"};
+  constexpr const char* kNames[] = {"none", "during a capture", "a graph keeps frees pending"};
   return kNames[static_cast<std::size_t>(excuse)];
 }
 

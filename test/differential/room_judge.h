@@ -12,8 +12,8 @@
 namespace vramscope::differential {
 
 // What is not promised: a refusal with one of these reasons is counted and not judged.
-enum class Excuse : std::uint8_t { none, no_size, capture, pending_free };
-inline constexpr std::size_t kExcuses = 4;
+enum class Excuse : std::uint8_t { none, capture, pending_free };
+inline constexpr std::size_t kExcuses = 3;
 [[nodiscard]] const char* name_of(Excuse excuse);
 
 struct RoomCounts {
