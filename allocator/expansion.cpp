@@ -227,6 +227,16 @@ bool CachingAllocator::Expansion::back(State& state, Place where, Chain& chain, 
   return have >= size;
 }
 
+// What an unbacked block of a chain holds beyond so many bytes is free to others.
+BlockIndex CachingAllocator::Expansion::spare(State& state, Place where, BlockIndex block,
+                                              std::uint64_t bytes) {
+  const BlockIndex rest = cut(state, block, bytes);
+  state.blocks[rest].where &= ~Block::kHeld;
+  state.blocks[rest].requested = 0;
+  insert(state, *state.find_place(where), rest);
+  return rest;
+}
+
 // Whole pages for the beginning of an unbacked block of the chain; what stays unbacked ends it.
 bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, BlockIndex block,
                                       std::uint64_t bytes, Outcome& out) {
@@ -240,13 +250,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
     out.status.result = out.by_limit ? Result::out_of_memory : Result::failed;
     return false;
   }
-  if (to_bytes(state.blocks[block].size) > bytes) {
-    const BlockIndex rest = cut(state, block, bytes);
-    state.blocks[rest].where &= ~Block::kHeld;
-    state.blocks[rest].requested = 0;
-    insert(state, *state.find_place(where), rest);
-    chain.end = rest;
-  }
+  if (to_bytes(state.blocks[block].size) > bytes) chain.end = spare(state, where, block, bytes);
   state.accounts.device(device).awaited += bytes;
   Grant grant;
   const bool is_here =

@@ -98,6 +98,8 @@ class CachingAllocator::Expansion {
       VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static bool map(State& state, Place where, Chain& chain, BlockIndex block,
                                 std::uint64_t bytes, Outcome& out) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static BlockIndex spare(State& state, Place where, BlockIndex block,
+                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(state.mutex);
 
   // shrinking.cpp
   [[nodiscard]] static bool prove_unused(State& state, Place where, Outcome& out)
