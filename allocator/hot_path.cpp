@@ -38,7 +38,8 @@ inline Outcome CachingAllocator::State::allocate_usually(const Request& request)
         const bool by_class = policy == Policy::native_safe;
         const Units wanted = by_class ? to_units(class_bytes(rounded)) : size;
         const Pools::Found found = place->pools.find(PoolClass::large, wanted);
-        if (found.block != kNoBlock && (!by_class || found.size == wanted)) [[likely]]
+        if (found.block != kNoBlock &&
+            (!by_class || found.size == wanted || fault(Fault::larger_block_serves))) [[likely]]
           return hit(*place, PoolClass::large, found, wanted, request);
       }
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allocator/expansion.h"
+#include "allocator/ground/fault.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
@@ -24,6 +25,7 @@ bool CachingAllocator::Reclaim::may_release(State& state, Place where) {
 // All places of a device give back what no live block needs. Counted once for the device, and only
 // when some place may be touched now.
 bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome& out) {
+  if (fault(Fault::idle_kept) && state.policy == Policy::native_safe) return false;
   bool counted = false;
   for (std::size_t slot = 0; slot < state.places.size(); ++slot) {
     if (!state.places[slot] || state.places[slot]->place.device != device) continue;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/ground/fault.h"
 #include "allocator/limits.h"
 
 namespace vramscope {
@@ -93,9 +94,11 @@ enum class PoolClass : std::uint8_t { large, small };
 }
 
 // May the best free block of `block` bytes serve a request? No other one is looked for.
-[[nodiscard]] constexpr bool may_serve(std::uint64_t block, std::uint64_t rounded,
-                                       const Limits& limits) {
-  if (limits.policy == Policy::native_safe) return block == rounded || rounded <= kSmallRequest;
+[[nodiscard]] inline bool may_serve(std::uint64_t block, std::uint64_t rounded,
+                                    const Limits& limits) {
+  if (limits.policy == Policy::native_safe) {
+    return block == rounded || rounded <= kSmallRequest || fault(Fault::larger_block_serves);
+  }
   if (!is_oversize(rounded, limits)) return !is_oversize(block, limits);
   return block - rounded < limits.max_non_split_rounding;
 }
