@@ -186,9 +186,8 @@ class CachingAllocator {
   void set_limits(Limits limits) noexcept;
   // Bytes of segments on `device` that trim() would give back.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;
-  // What the device would then have more, frees that wait for a proof included: it hands out memory
-  // in granules of 2 MiB, which small dedicated segments share. Costs a walk over the dedicated
-  // ones.
+  // What the device would then have more: it hands out memory in granules of 2 MiB, which small
+  // dedicated segments share. Costs a walk over the dedicated ones.
   [[nodiscard]] std::uint64_t recoverable_bytes(std::uint16_t device) const noexcept;
 
   // For tests: empty when blocks tile their segments, no two neighbours are free and every counter

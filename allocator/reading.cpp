@@ -152,29 +152,6 @@ std::uint64_t CachingAllocator::Reading::idle_bytes_of_pools(const State& state,
   return bytes;
 }
 
-// What graphs hold back is not to be had; what they held back, or captures, is: the next wait
-// proves it.
-std::uint64_t CachingAllocator::Reading::awaited_bytes_of_pools(const State& state,
-                                                                std::uint16_t device) {
-  bool any = false;
-  for (const auto& place : state.places) {
-    any |= place && place->place.device == device && !place->pending.empty();
-  }
-  std::uint64_t bytes = 0;
-  if (!any || state.reuse.holds()) return bytes;
-  for (const auto& [address, segment] : state.segments) {
-    if (state.places[segment.slot]->place.device != device) continue;
-    if (segment.page != 0) continue;  // of a reservation only pages are to be had, once proved
-    bool is_live = false, is_pending = false;
-    for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
-      is_live |= state.blocks[i].is_live();
-      is_pending |= !state.blocks[i].is_live() && !state.blocks[i].is_free();
-    }
-    if (is_pending && !is_live) bytes += segment.bytes;
-  }
-  return bytes;
-}
-
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
   return Reading::idle_bytes_of_pools(*state_, device) + state_->dedicated.idle_bytes(device);
@@ -183,7 +160,6 @@ std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept 
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
   MutexLock lock(state_->mutex);
   return Reading::idle_bytes_of_pools(*state_, device) +
-         Reading::awaited_bytes_of_pools(*state_, device) +
          state_->dedicated.idle_granules(device) * kGranularity;
 }
 

@@ -23,10 +23,6 @@ class CachingAllocator::Reading {
   [[nodiscard]] static bool find_ours(const State& state, Address address, Found& found)
       VRAMSCOPE_REQUIRES(state.mutex);
 
-  // Of segments in which nothing is live, but something waits for a proof that it can be had.
-  [[nodiscard]] static std::uint64_t awaited_bytes_of_pools(const State& state,
-                                                            std::uint16_t device)
-      VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static std::uint64_t idle_bytes_of_pools(const State& state, std::uint16_t device)
       VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static Snapshot snapshot(const State& state) VRAMSCOPE_REQUIRES(state.mutex);
