@@ -50,7 +50,7 @@ void Generator::work_in_race(int own, const std::string& stream) {
 
 void Generator::record_in_race(int own) {
   std::vector<std::string> words = {std::to_string(1 + below(2)), one_of(kPauses)};
-  if (chance(40)) words.emplace_back(chance(50) ? "own" : "lost");
+  if (chance(40) && chance(50)) words.emplace_back("lost");
   emit(own, "record", words);
   emit(own, "pause", {one_of(kPauses)});
 }
