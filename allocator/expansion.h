@@ -45,6 +45,10 @@ class CachingAllocator::Expansion {
   // Unlocks.
   static void drop_orphans(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex);
 
+  // Whether a snapshot shows a block as a part of the one before it: both are free to it, but one
+  // is held by a thread whose mapping is under way.
+  [[nodiscard]] static bool is_shown_with_previous(const State& state, const Block& block)
+      VRAMSCOPE_REQUIRES(state.mutex);
   // Records that no snapshot shows.
   [[nodiscard]] static std::size_t hidden_records(const State& state)
       VRAMSCOPE_REQUIRES(state.mutex);

@@ -54,8 +54,7 @@ struct DeviceRecount {
   Recount all, small, large;
 };
 
-std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segment,
-                         bool is_in_flight) {
+std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segment) {
   const std::string name = "segment at " + std::to_string(segment.address);
   Address expected = segment.address;
   bool was_free = false;
@@ -63,7 +62,7 @@ std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segmen
     const BlockSnapshot& block = snapshot.blocks[segment.first_block + i];
     if (block.address != expected) return name + ": its blocks do not tile it";
     const bool is_free = block.state == BlockState::inactive;
-    if (is_free && was_free && !is_in_flight) return name + ": two free neighbours";
+    if (is_free && was_free) return name + ": two free neighbours";
     was_free = is_free;
     expected += block.size;
   }
@@ -168,8 +167,7 @@ std::string CachingAllocator::Reading::check_invariants(const State& state) {
   const Snapshot now = snapshot(state);
   if (std::string wrong = check_reservations(state); !wrong.empty()) return wrong;
   for (const SegmentSnapshot& segment : now.segments) {
-    const bool is_in_flight = segment.is_expandable && state.flights != nullptr;
-    if (std::string wrong = check_tiling(now, segment, is_in_flight); !wrong.empty()) return wrong;
+    if (std::string wrong = check_tiling(now, segment); !wrong.empty()) return wrong;
   }
   std::size_t reachable = 0;
   for (const auto& [address, segment] : state.segments) {

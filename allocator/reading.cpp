@@ -270,6 +270,10 @@ Snapshot CachingAllocator::Reading::snapshot(const State& state) {
     } else {
       for (; i != kNoBlock && !state.blocks[i].is_unbacked(); i = state.blocks[i].next) {
         const Block& b = state.blocks[i];
+        if (Expansion::is_shown_with_previous(state, b)) {
+          out.blocks.back().size += to_bytes(b.size);
+          continue;
+        }
         add_block(out, segment, describe(b), born_ns(state.blocks.life(i).serial(), b.is_live()));
       }
     }

@@ -129,12 +129,20 @@ void CachingAllocator::Expansion::hand_out(State& state, PlaceMemory& place, Blo
   state.accounts.came(place.accounts, b.counted(), {}, out.serial);
 }
 
+bool CachingAllocator::Expansion::is_shown_with_previous(const State& state, const Block& block) {
+  const auto is_shown_free = [](const Block& b) {
+    return b.is_expandable() && !b.is_unbacked() && (b.is_free() || b.is_aside());
+  };
+  return is_shown_free(block) && is_shown_free(state.blocks[block.prev]);
+}
+
 std::size_t CachingAllocator::Expansion::hidden_records(const State& state) {
   std::size_t hidden = state.fence != kNoBlock ? 1 : 0;
   for (const auto& [address, segment] : state.segments) {
     if (segment.page == 0) continue;
     for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
-      hidden += state.blocks[i].is_unbacked();
+      const Block& b = state.blocks[i];
+      hidden += b.is_unbacked() || is_shown_with_previous(state, b);
     }
   }
   for (const auto& [address, orphan] : state.orphans) {

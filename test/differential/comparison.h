@@ -16,8 +16,9 @@ struct Rule {
   const char* readme;
 };
 inline constexpr Rule kRules[] = {
-    {"free memory", "Memory that it freed stays reserved, but counts as free in `cudaMemGetInfo`."},
-    {"addresses come back elsewhere", "Memory that it freed stays reserved"},
+    {"free memory",
+     "Of the memory that it freed some stays reserved, but counts as free in `cudaMemGetInfo`."},
+    {"addresses come back elsewhere", "Of the memory that it freed some stays reserved"},
     {"parts of segments stay here", "A block that is a part of a segment cannot be exported"},
     {"exports are whole segments", "who opens it sees its segment, up to 2 MiB more"},
     {"errors show later",

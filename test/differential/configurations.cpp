@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/differential/configurations.h"
 
+#include <string_view>
+
 namespace vramscope::differential {
 namespace {
 
@@ -46,13 +48,15 @@ Configuration at_reuse(Configuration one) {
   return one;
 }
 
-std::vector<Configuration> rotated() {
+std::vector<Configuration> rotated_for(const Sequence& sequence) {
   std::vector<Configuration> all;
+  const bool has_several_devices = sequence.simulator.find("devices=") != std::string::npos;
   for (const char* setting :
        {"max_split_size_mb:24", "max_split_size_mb:24,max_non_split_rounding_mb:32",
         "large_segment_size_mb:32", "roundup_power2_divisions:4",
         "roundup_power2_divisions:[1:2,4:1,>:8]", kCollectsGarbage, "exact_fallback:False",
         "expandable_segments:True"}) {
+    if (has_several_devices && setting == std::string_view("expandable_segments:True")) continue;
     all.push_back(of_pytorch(with_setting(setting)));
   }
   for (const char* setting :

@@ -139,7 +139,7 @@ class Session {
   [[nodiscard]] std::vector<Configuration> configurations_of(const Case& chosen) const {
     std::vector<Configuration> all = modes();
     all.erase(all.begin());
-    const std::vector<Configuration> options = rotated();
+    const std::vector<Configuration> options = rotated_for(chosen.sequence);
     const bool has_all = chosen.seed == 0 || (arguments_.thorough && chosen.seed % 4 == 0);
     if (!has_all) {
       const Configuration& one = options[chosen.seed % options.size()];
