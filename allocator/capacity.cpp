@@ -45,9 +45,7 @@ void CachingAllocator::end_promise(Promise promise) noexcept {
 
 bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
   MutexLock lock(state_->mutex);
-  const std::uint64_t held = state_->accounts.capacity(device).held;
-  Ladder::make_room(*state_, device);
-  return state_->accounts.capacity(device).held < held;
+  return Ladder::make_room(*state_, device);
 }
 
 DeviceCapacity CachingAllocator::capacity(std::uint16_t device) const {

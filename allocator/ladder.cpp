@@ -91,15 +91,18 @@ bool CachingAllocator::Ladder::release_idle(State& state, const Need& need, Outc
     Reclaim::idle_dedicated(state, need.where, out);
     return true;
   }
-  if (!Reclaim::idle(state, need.where.device, out)) return false;
+  const bool may_release = Reclaim::idle(state, need.where.device, out);
+  if (!Reclaim::await_departures(state, need.where.device) && !may_release) return false;
   ++state.accounts.device(need.where.device).counters.rare().num_alloc_retries;
   return true;
 }
 
-void CachingAllocator::Ladder::make_room(State& state, std::uint16_t device) {
+bool CachingAllocator::Ladder::make_room(State& state, std::uint16_t device) {
+  const std::uint64_t held = state.accounts.capacity(device).held;
   Outcome unused;
   static_cast<void>(end_quarantine(state, {.where = {.device = device}}));
   static_cast<void>(Reclaim::idle(state, device, unused));
+  return Reclaim::await_departures(state, device) || state.accounts.capacity(device).held < held;
 }
 
 // throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted

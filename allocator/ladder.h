@@ -27,8 +27,9 @@ class CachingAllocator::Ladder {
   // blocks are not searched on any step but that: what goes back is in no free list.
   [[nodiscard]] static AnyBlock obtain(State& state, Need need, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
-  // The steps that make room for memory that the program gets elsewhere.
-  static void make_room(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state.mutex);
+  // The steps that make room for memory that the program gets elsewhere. False: there was none to
+  // make.
+  static bool make_room(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state.mutex);
 
  private:
   enum class Step : std::uint8_t;

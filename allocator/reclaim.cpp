@@ -2,6 +2,7 @@
 #include "allocator/reclaim.h"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "allocator/expansion.h"
@@ -42,12 +43,32 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
   return counted;
 }
 
+// It is bounded, because a backend that waits for work may wait for what the caller is to do next.
+bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t device) {
+  constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
+  constexpr int kMostNaps = 5000;  // a second
+  const auto others_give_back = [&]() VRAMSCOPE_REQUIRES(state.mutex) {
+    for (const Departure* one = state.departures; one; one = one->next) {
+      if (one->where.device == device && one->thread != this_holder()) return true;
+    }
+    return false;
+  };
+  bool waited = false;
+  for (int i = 0; i < kMostNaps && others_give_back(); ++i) {
+    waited = true;
+    state.mutex.unlock();
+    nanosleep(&kNap, nullptr);
+    state.mutex.lock();
+  }
+  return waited;
+}
+
 // One call of the backend for a segment that no request can find: it is not in our books, so that
 // the backend may grant its address again at once. A capture may have begun since the caller asked.
 CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& state, Place where,
                                                                          Address address,
                                                                          Outcome& out) {
-  Departure departure{.where = where, .next = state.departures};
+  Departure departure{.where = where, .thread = this_holder(), .next = state.departures};
   state.departures = &departure;
   state.mutex.unlock();
   const bool may = state.backend.may_wait(where);

@@ -27,6 +27,9 @@ class CachingAllocator::Reclaim {
   // All idle segments of a device. False: nothing may be released now.
   static bool idle(State& state, std::uint16_t device, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
+  // Segments of a device that other threads are giving back have gone when this returns, or a
+  // second is over. False: there were none.
+  static bool await_departures(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state.mutex);
   // All idle dedicated segments of a place.
   static void idle_dedicated(State& state, Place where, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);

@@ -69,7 +69,8 @@ struct Unrecorded {
 // the thread that asks.
 struct Departure {
   Place where;
-  bool lost = false;  // its place has ended meanwhile
+  std::uint32_t thread = 0;  // this_holder() of it
+  bool lost = false;         // its place has ended meanwhile
   Departure* next = nullptr;
 };
 

@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "allocator/pool/block_table.h"
@@ -54,6 +57,25 @@ TEST(NativeSafeSizes, AreNobodyElsesBusiness) {
   limits.roundup_power2_divisions.fill(2);
 
   EXPECT_EQ(limits.under_policy(), kNative);
+}
+
+// Idle memory that another thread is giving back is in no book, and the driver's not yet.
+TEST_F(NativeSafe, MemoryOnItsWayBackIsWaitedFor) {
+  ASSERT_EQ(free(address_of(900 * kMiB)), Result::ok);
+  std::atomic<bool> is_leaving{false};
+  std::atomic<bool> was_refused{false};
+  backend_.on_release([&](Place, Address) {
+    is_leaving = true;
+    while (!was_refused) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for whoever does not wait
+  });
+  std::thread trimming([&] { allocator_.trim(); });
+  while (!is_leaving) std::this_thread::yield();
+  backend_.on_reserve([&](Place, std::size_t) { was_refused = true; });
+
+  EXPECT_EQ(allocate(600 * kMiB).status.result, Result::ok);
+
+  trimming.join();
 }
 
 TEST_F(NativeSafe, ServesWhatHolesWouldRefuse) {
