@@ -194,7 +194,8 @@ AnyBlock CachingAllocator::Ladder::add_segment(State& state, const Need& need, A
   const bool fresh = state.is_fresh(Kind::device, address, bytes);
   const bool usable = fresh && address % kUnit == 0 && bytes <= kMaxBlockBytes &&
                       address <= FreeBlocks::kMaxAddress - bytes;
-  assert(usable && "the backend granted an address that is misaligned, too high or in use");
+  assert((usable || bytes > kMaxBlockBytes) &&
+         "the backend granted an address that is misaligned, too high or in use");
   try {
     PlaceMemory* place = usable ? state.open_place(need.where) : nullptr;
     if (place && state.prepare_blocks()) {

@@ -174,7 +174,7 @@ int refuse_name(unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, v
 }  // namespace
 
 void open(DlsymFunction real_dlsym) noexcept {
-  unwinder = {};
+  if (unwinder.space != nullptr) return;
   void* const library = dlopen("libunwind-x86_64.so.8", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     dlerror();  // the program must not find our failure there
