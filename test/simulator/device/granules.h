@@ -49,7 +49,7 @@ struct Footprint {
 // holes between live allocations never look like exhaustion (first fit needs log2(largest /
 // smallest allocation) times what lives: J. M. Robson, 1977), large ones two for each byte.
 constexpr std::uint64_t addresses_for(std::uint64_t capacity) {
-  constexpr std::uint64_t kMany = std::uint64_t{64} << 30;
+  constexpr std::uint64_t kMany = std::uint64_t{32} << 30;  // valgrind has no room for 64 GiB
   const std::uint64_t whole = round_up(capacity, kGranule);
   return std::max(2 * whole, std::min(16 * whole, kMany));
 }
