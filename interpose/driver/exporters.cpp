@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <span>
 
+#include "reporter/record/stack/loaded_counts.h"
+
 namespace vramscope {
 namespace {
 
@@ -45,21 +47,6 @@ std::string_view file_of(const char* path) {
   return all.substr(all.rfind('/') + 1);
 }
 
-struct Counts {
-  std::uint64_t adds = 0, subs = 0;
-};
-
-Counts count_loaded() noexcept {
-  Counts counts;
-  dl_iterate_phdr(
-      [](dl_phdr_info* object, std::size_t, void* out) noexcept {
-        *static_cast<Counts*>(out) = {object->dlpi_adds, object->dlpi_subs};
-        return 1;  // every object tells the same
-      },
-      &counts);
-  return counts;
-}
-
 }  // namespace
 
 bool is_exporter(std::string_view file) noexcept {
@@ -91,7 +78,7 @@ Exporters::Loaded Exporters::find_loaded() noexcept {
 
 // A stack or a caller that nobody has seen may be in an object that nobody has seen.
 void Exporters::refresh() noexcept {
-  const Counts now = count_loaded();
+  const LoadedCounts now = count_loaded();
   {
     const std::lock_guard lock(mutex_);
     if (loaded_.adds == now.adds && loaded_.subs == now.subs) return;

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/known_stacks.h"
 
-#include <link.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "allocator/ground/thread_room.h"
 #include "reporter/record/stack/hash.h"
+#include "reporter/record/stack/loaded_counts.h"
 
 namespace vramscope {
 
@@ -18,11 +17,6 @@ namespace {
 constexpr std::uint32_t kFirstPatience = 2;
 constexpr std::uint32_t kMostPatience = 1 << 16;  // a walk of 30 us among these is nothing
 constexpr std::uint32_t kWorthwhile = 64;         // finds that pay for one
-
-int read_changes(dl_phdr_info* object, std::size_t, void* argument) noexcept {
-  *static_cast<std::uint64_t*>(argument) = object->dlpi_adds + object->dlpi_subs;
-  return 1;  // the first object tells for all
-}
 
 // The stack is the thread's own, and what runs there now wrote these words.
 __attribute__((no_sanitize("address", "thread"))) inline std::uintptr_t word_at(
@@ -109,10 +103,9 @@ void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) no
 
 // A program that loads and unloads without end pays for one pass over its known stacks each time.
 void KnownStacks::check_objects() noexcept {
-  std::uint64_t changes = 0;
-  dl_iterate_phdr(read_changes, &changes);
-  if (changes == changes_) return;
-  changes_ = changes;
+  const LoadedCounts now = count_loaded();
+  if (now == loaded_) return;
+  loaded_ = now;
   for (Set& set : sets_) {
     for (Known& known : set.ways) known.slot = 0;
   }

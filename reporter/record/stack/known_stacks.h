@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "reporter/record/stack/loaded_counts.h"
 #include "reporter/record/stack/recorded_walk.h"
 #include "reporter/record/stack/stack.h"
 
@@ -68,7 +69,7 @@ class KnownStacks {
   void check_objects() noexcept;
 
   std::array<Set, kSets> sets_;
-  std::uint64_t changes_;  // of the loader's list
+  LoadedCounts loaded_;
   std::uint64_t found_;
   std::uint32_t finds_;
 };
