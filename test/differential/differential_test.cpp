@@ -18,13 +18,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <mutex>
 #include <sstream>
 #include <thread>
@@ -32,6 +29,7 @@
 #include "test/differential/configurations.h"
 #include "test/differential/generator.h"
 #include "test/differential/judge.h"
+#include "test/differential/session.h"
 #include "test/differential/shrinking.h"
 
 using namespace vramscope::differential;
@@ -42,15 +40,9 @@ constexpr int kMostShrinkingRuns = 600;
 constexpr int kTriesOfARace = 6;
 constexpr double kMostShrinkingSeconds = 90;  // a program that hangs takes long each time
 
-struct Arguments {
-  Installation installation;
-  std::string kept, keep, file, faults;
+struct Arguments : SessionArguments {
+  std::string faults;
   std::vector<std::string> readmes;
-  std::uint64_t first = 1, count = 0;
-  std::size_t calls = 200;
-  double seconds = 1e9;
-  bool until_found = false;
-  bool quiet = false;
   bool thorough = false;
 };
 
@@ -66,66 +58,33 @@ std::filesystem::path folder_for_files() {
   return has_room && !is_chosen ? memory : std::filesystem::temp_directory_path();
 }
 
-struct Case {
-  std::string name;
-  Sequence sequence;
-  std::uint64_t seed = 0;  // 0: a file
-};
-
 // What runs on several threads, and how it ended.
 class Session {
  public:
-  explicit Session(Arguments arguments) : arguments_(std::move(arguments)) {
-    if (!arguments_.file.empty()) files_.push_back(arguments_.file);
-    if (!arguments_.kept.empty()) {
-      for (const auto& entry : std::filesystem::directory_iterator(arguments_.kept)) {
-        if (entry.path().extension() == ".seq") files_.push_back(entry.path());
-      }
-      std::sort(files_.begin(), files_.end());
-    }
-  }
+  explicit Session(const Arguments& arguments) : arguments_(arguments) {}
 
   int run() {
     unsigned workers = std::max(1U, std::thread::hardware_concurrency()) * 5 / 2;
     if (arguments_.until_found) workers = 1;  // the first seed is the same each time
-    std::string pattern = folder_for_files() / "vramscope-differential-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
     check_readme();
-    check_settings();
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < workers; ++i) threads.emplace_back([this, i] { work(i); });
-    for (std::thread& thread : threads) thread.join();
-    std::filesystem::remove_all(folder_);
+    work_in_folders(folder_for_files(), "settings", 1,
+                    [this](const std::string& folder) { check_settings(folder); });
+    work_in_folders(folder_for_files(), "differential", workers,
+                    [this](const std::string& folder) { work(folder); });
     std::printf("1..%llu\n# %llu calls, %.1f seconds, %llu differ\n",
                 static_cast<unsigned long long>(printed_),
-                static_cast<unsigned long long>(calls_.load()), elapsed(),
+                static_cast<unsigned long long>(calls_.load()), cases_.elapsed(),
                 static_cast<unsigned long long>(failed_.load()));
     if (!found_.empty()) std::printf("%s\n", found_.c_str());
     return failed_ == 0 ? 0 : 1;
   }
 
  private:
-  [[nodiscard]] double elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
   bool next(Case& chosen) {
-    if (elapsed() > arguments_.seconds || (arguments_.until_found && failed_ != 0)) return false;
-    const std::uint64_t number = next_++;
-    if (number < files_.size()) {
-      const std::string& path = files_[number];
-      chosen = {std::filesystem::path(path).stem(), read_sequence_file(path), 0};
-      return true;
-    }
-    if (number - files_.size() >= arguments_.count) return false;
-    const std::uint64_t seed = arguments_.first + number - files_.size();
-    chosen = {"seed " + std::to_string(seed), generate(seed, arguments_.calls), seed};
-    return true;
+    return !(arguments_.until_found && failed_ != 0) && cases_.next(chosen);
   }
 
-  void work(unsigned worker) {
-    const std::string folder = folder_ + "/" + std::to_string(worker);
-    std::filesystem::create_directory(folder);
+  void work(const std::string& folder) {
     try {
       Judge judge(arguments_.installation, folder);
       for (Case chosen; next(chosen);) play(judge, chosen);
@@ -155,8 +114,9 @@ class Session {
     Verdict verdict = judge.compare(chosen.sequence, configurations);
     std::vector<std::string> notes;
     if (!verdict.differences.empty()) {
-      notes.push_back("in " + verdict.configuration + ", after " + std::to_string(elapsed()) +
-                      " seconds, of " + std::to_string(chosen.sequence.lines.size()) + " calls:");
+      notes.push_back("in " + verdict.configuration + ", after " +
+                      std::to_string(cases_.elapsed()) + " seconds, of " +
+                      std::to_string(chosen.sequence.lines.size()) + " calls:");
       notes.insert(notes.end(), verdict.differences.begin(), verdict.differences.end());
       if (!arguments_.keep.empty()) notes.push_back(keep(judge, chosen, verdict));
     }
@@ -170,7 +130,8 @@ class Session {
     first = first.substr(0, first.find('\n'));
     found_ = "found: seed " + std::to_string(chosen.seed) + ", " +
              std::to_string(calls_ + chosen.sequence.lines.size()) + " calls, " +
-             std::to_string(elapsed()) + " seconds, in " + verdict.configuration + ": " + first;
+             std::to_string(cases_.elapsed()) + " seconds, in " + verdict.configuration + ": " +
+             first;
   }
 
   // What a difference is about, without its numbers and names: it stays that one while it shrinks.
@@ -191,7 +152,7 @@ class Session {
       if (one.name == verdict.configuration) only.push_back(one);
     }
     const std::string wanted = kind_of(verdict.differences.front());
-    const double until = elapsed() + kMostShrinkingSeconds;
+    const double until = cases_.elapsed() + kMostShrinkingSeconds;
     const auto fails_once = [&](const Sequence& sequence) {
       const std::vector<std::string> found = judge.compare(sequence, only).differences;
       return std::any_of(found.begin(), found.end(),
@@ -201,27 +162,19 @@ class Session {
     const int tries =
         fails_once(chosen.sequence) && fails_once(chosen.sequence) ? 1 : kTriesOfARace;
     const Fails fails = [&](const Sequence& sequence) {
-      for (int i = 0; i < tries && elapsed() < until; ++i) {
+      for (int i = 0; i < tries && cases_.elapsed() < until; ++i) {
         if (fails_once(sequence)) return true;
       }
       return false;
     };
     Sequence small = shrink(chosen.sequence, fails, kMostShrinkingRuns);
     small.comments.push_back("differed in " + verdict.configuration);
-    std::string name = chosen.name;
-    std::replace(name.begin(), name.end(), ' ', '-');
-    const std::string path = arguments_.keep + "/" + name + ".seq";
-    std::error_code unmade;
-    std::filesystem::create_directories(arguments_.keep, unmade);
-    std::ofstream file(path);
-    const bool is_kept = (file << text_of(small) << std::flush).good();
-    return (is_kept ? "kept in " : "cannot be kept in ") + path + ":\n" + text_of(small);
+    return keep_in(arguments_.keep, chosen.name, small);
   }
 
   // Both sides of a comparison would be without a setting that does not arrive.
-  void check_settings() {
-    std::filesystem::create_directory(folder_ + "/settings");
-    Judge judge(arguments_.installation, folder_ + "/settings");
+  void check_settings(const std::string& folder) {
+    Judge judge(arguments_.installation, folder);
     const Run run = judge.run_natively(read_sequence("sim devices=2\nt0 init\nt0 total 1\n"));
     const bool has_two = run.results.size() > 1 && run.results[1].starts_with("0 total=");
     print(has_two, "the simulated device has a sequence's settings", {});
@@ -256,20 +209,11 @@ class Session {
       ++printed_;
       return;
     }
-    std::printf("%s %llu %s\n", ok ? "ok" : "not ok", static_cast<unsigned long long>(++printed_),
-                name.c_str());
-    for (const std::string& note : notes) {
-      std::istringstream lines(note);
-      for (std::string line; std::getline(lines, line);) std::printf("# %s\n", line.c_str());
-    }
-    std::fflush(stdout);
+    print_result(ok, ++printed_, name, notes);
   }
 
-  const Arguments arguments_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::vector<std::string> files_;
-  std::string folder_;
-  std::atomic<std::uint64_t> next_{0};
+  const Arguments& arguments_;
+  Cases cases_{arguments_, generate};
   std::atomic<std::uint64_t> failed_{0};
   std::mutex mutex_;
   std::uint64_t printed_ = 0;
@@ -287,30 +231,13 @@ int usage() {
 int main(int argc, char** argv) {
   if (argc < 4) return usage();
   Arguments arguments;
-  arguments.installation = {std::filesystem::absolute(argv[1]), std::filesystem::absolute(argv[2]),
-                            std::filesystem::absolute(argv[3])};
-  for (int i = 4; i < argc; ++i) {
-    const std::string option = argv[i];
-    const auto value = [&] { return i + 1 < argc ? std::string(argv[++i]) : std::string("0"); };
-    if (option == "--kept") arguments.kept = value();
-    if (option == "--keep") arguments.keep = value();
-    if (option == "--file") arguments.file = value();
+  arguments.calls = 200;
+  const auto special = [&](const std::string& option, const OptionValue& value) {
     if (option == "--readme") arguments.readmes.push_back(value());
-    if (option == "--calls") arguments.calls = std::stoull(value());
-    if (option == "--seconds") arguments.seconds = std::stod(value());
     if (option == "--faults") arguments.faults = value();
-    if (option == "--quiet") arguments.quiet = true;
     if (option == "--thorough") arguments.thorough = true;
-    if (option == "--until-found") arguments.until_found = true;
-    if (option == "--seeds") {
-      arguments.first = std::stoull(value());
-      arguments.count = std::stoull(value());
-    }
-    if (option == "--print") {
-      std::printf("%s", text_of(generate(std::stoull(value()), arguments.calls)).c_str());
-      return 0;
-    }
-  }
+  };
+  if (!read_arguments(argc, argv, arguments, generate, special)) return 0;
   signal(SIGPIPE, SIG_IGN);
-  return Session(std::move(arguments)).run();
+  return Session(arguments).run();
 }

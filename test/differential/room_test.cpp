@@ -15,17 +15,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 #include <thread>
 
 #include "test/differential/room_generator.h"
 #include "test/differential/room_judge.h"
+#include "test/differential/session.h"
 #include "test/differential/shrinking.h"
 
 using namespace vramscope::differential;
@@ -34,69 +31,30 @@ namespace {
 
 constexpr int kMostShrinkingRuns = 400;
 
-struct Arguments {
-  Installation installation;
-  std::string kept, keep, file;
+struct Arguments : SessionArguments {
   Variables options;
-  std::uint64_t first = 1, count = 0;
-  std::size_t calls = 150;
-  double seconds = 1e9;
-  bool until_found = false;
-  bool quiet = false;
-};
-
-struct Case {
-  std::string name;
-  Sequence sequence;
 };
 
 // What runs on several threads, and how it ended.
 class Session {
  public:
-  explicit Session(Arguments arguments) : arguments_(std::move(arguments)) {
-    if (!arguments_.file.empty()) files_.push_back(arguments_.file);
-    if (arguments_.kept.empty()) return;
-    for (const auto& entry : std::filesystem::directory_iterator(arguments_.kept)) {
-      if (entry.path().extension() == ".seq") files_.push_back(entry.path());
-    }
-    std::sort(files_.begin(), files_.end());
-  }
+  explicit Session(const Arguments& arguments) : arguments_(arguments) {}
 
   int run() {
     unsigned workers = std::max(1U, std::thread::hardware_concurrency());
     if (arguments_.until_found) workers = 1;  // the first seed is the same each time
-    std::string pattern = std::filesystem::temp_directory_path() / "vramscope-room-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < workers; ++i) threads.emplace_back([this, i] { work(i); });
-    for (std::thread& thread : threads) thread.join();
-    std::filesystem::remove_all(folder_);
+    work_in_folders(std::filesystem::temp_directory_path(), "room", workers,
+                    [this](const std::string& folder) { work(folder); });
     print_numbers();
     return failed_ == 0 && printed_ != 0 ? 0 : 1;
   }
 
  private:
-  [[nodiscard]] double elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
   bool next(Case& chosen) {
-    if (elapsed() > arguments_.seconds || (arguments_.until_found && failed_ != 0)) return false;
-    const std::uint64_t number = next_++;
-    if (number < files_.size()) {
-      const std::string& path = files_[number];
-      chosen = {std::filesystem::path(path).stem(), read_sequence_file(path)};
-      return true;
-    }
-    if (number - files_.size() >= arguments_.count) return false;
-    const std::uint64_t seed = arguments_.first + number - files_.size();
-    chosen = {"seed " + std::to_string(seed), generate_for_room(seed, arguments_.calls)};
-    return true;
+    return !(arguments_.until_found && failed_ != 0) && cases_.next(chosen);
   }
 
-  void work(unsigned worker) {
-    const std::string folder = folder_ + "/" + std::to_string(worker);
-    std::filesystem::create_directory(folder);
+  void work(const std::string& folder) {
     try {
       RoomJudge judge(arguments_.installation, folder, arguments_.options);
       for (Case chosen; next(chosen);) play(judge, chosen);
@@ -119,15 +77,8 @@ class Session {
     const Fails fails = [&](const Sequence& sequence) {
       return !judge.judge(sequence).differences.empty();
     };
-    const Sequence small = shrink(chosen.sequence, fails, kMostShrinkingRuns);
-    std::string name = chosen.name;
-    std::replace(name.begin(), name.end(), ' ', '-');
-    const std::string path = arguments_.keep + "/room-" + name + ".seq";
-    std::error_code unmade;
-    std::filesystem::create_directories(arguments_.keep, unmade);
-    std::ofstream file(path);
-    const bool is_kept = (file << text_of(small) << std::flush).good();
-    return (is_kept ? "kept in " : "cannot be kept in ") + path + ":\n" + text_of(small);
+    return keep_in(arguments_.keep, "room-" + chosen.name,
+                   shrink(chosen.sequence, fails, kMostShrinkingRuns));
   }
 
   void print(bool ok, const std::string& name, const std::vector<std::string>& notes,
@@ -138,18 +89,12 @@ class Session {
     if (!ok && failed_++ == 0) found_ = name + ", " + std::to_string(calls_ + calls) + " calls";
     calls_ += calls;
     if (ok && arguments_.quiet) return;
-    std::printf("%s %llu %s\n", ok ? "ok" : "not ok", static_cast<unsigned long long>(printed_),
-                name.c_str());
-    for (const std::string& note : notes) {
-      std::istringstream lines(note);
-      for (std::string line; std::getline(lines, line);) std::printf("# %s\n", line.c_str());
-    }
-    std::fflush(stdout);
+    print_result(ok, printed_, name, notes);
   }
 
   void print_numbers() const {
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-    std::printf("1..%llu\n# %.1f seconds, %llu differ\n", number(printed_), elapsed(),
+    std::printf("1..%llu\n# %.1f seconds, %llu differ\n", number(printed_), cases_.elapsed(),
                 number(failed_));
     std::printf(
         "# requests served %llu, refused as natively %llu; free memory compared %llu times\n",
@@ -161,15 +106,12 @@ class Session {
                   name_of(static_cast<Excuse>(i)), number(counts_.excused[i]));
     }
     if (arguments_.until_found && failed_ != 0) {
-      std::printf("found: %s, %f seconds, in cache: room\n", found_.c_str(), elapsed());
+      std::printf("found: %s, %f seconds, in cache: room\n", found_.c_str(), cases_.elapsed());
     }
   }
 
-  const Arguments arguments_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::vector<std::string> files_;
-  std::string folder_;
-  std::atomic<std::uint64_t> next_{0};
+  const Arguments& arguments_;
+  Cases cases_{arguments_, generate_for_room};
   std::atomic<std::uint64_t> failed_{0};
   std::mutex mutex_;  // guards what follows
   std::uint64_t printed_ = 0;
@@ -188,32 +130,14 @@ int usage() {
 int main(int argc, char** argv) {
   if (argc < 4) return usage();
   Arguments arguments;
-  arguments.installation = {std::filesystem::absolute(argv[1]), std::filesystem::absolute(argv[2]),
-                            std::filesystem::absolute(argv[3])};
-  for (int i = 4; i < argc; ++i) {
-    const std::string option = argv[i];
-    const auto value = [&] { return i + 1 < argc ? std::string(argv[++i]) : std::string("0"); };
-    if (option == "--kept") arguments.kept = value();
-    if (option == "--keep") arguments.keep = value();
-    if (option == "--file") arguments.file = value();
-    if (option == "--calls") arguments.calls = std::stoull(value());
-    if (option == "--seconds") arguments.seconds = std::stod(value());
-    if (option == "--quiet") arguments.quiet = true;
-    if (option == "--until-found") arguments.until_found = true;
-    if (option == "--set") {
-      const std::string pair = value();
-      const std::size_t at = pair.find('=');
-      if (at != pair.npos) arguments.options.emplace_back(pair.substr(0, at), pair.substr(at + 1));
-    }
-    if (option == "--seeds") {
-      arguments.first = std::stoull(value());
-      arguments.count = std::stoull(value());
-    }
-    if (option == "--print") {
-      std::printf("%s", text_of(generate_for_room(std::stoull(value()), arguments.calls)).c_str());
-      return 0;
-    }
-  }
+  arguments.calls = 150;
+  const auto special = [&](const std::string& option, const OptionValue& value) {
+    if (option != "--set") return;
+    const std::string pair = value();
+    const std::size_t at = pair.find('=');
+    if (at != pair.npos) arguments.options.emplace_back(pair.substr(0, at), pair.substr(at + 1));
+  };
+  if (!read_arguments(argc, argv, arguments, generate_for_room, special)) return 0;
   signal(SIGPIPE, SIG_IGN);
-  return Session(std::move(arguments)).run();
+  return Session(arguments).run();
 }
