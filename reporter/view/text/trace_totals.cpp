@@ -42,71 +42,23 @@ TraceTag& TraceTotals::touch(Tag tag, TracePlace where, const TraceKind& kind) {
   return found;
 }
 
-void TraceTotals::count_end(const Live& live) {
-  const TracePlace where = place_of(live.place);
+void TraceTotals::went(const TraceBlock& block, TraceMemory::End) {
+  const TracePlace where = place_of(block.place);
   TraceKind& kind = kinds[where];
-  lose(touch(live.tag, where, kind).held, live.bytes);
-  lose(kind.held, live.bytes);
+  lose(touch(block.tag, where, kind).held, block.bytes);
+  lose(kind.held, block.bytes);
 }
 
-// The driver hands out no address twice: what was there the program has freed, on a thread that has
-// not come to say so, or behind our back. The allocator counts in the same way.
-void TraceTotals::end_overlapping(Space space, Address address, std::uint64_t bytes) {
-  auto it = direct_.lower_bound({space, address});
-  if (has_ranges(space) && it != direct_.begin()) {
-    const auto below = std::prev(it);
-    if (below->first.first == space && below->first.second + below->second.bytes > address) {
-      it = below;
-    }
-  }
-  const Key end{space, address + (has_ranges(space) ? std::max<std::uint64_t>(bytes, 1) : 1)};
-  while (it != direct_.end() && it->first < end) {
-    count_end(it->second);
-    it = direct_.erase(it);
-  }
-}
-
-void TraceTotals::come(const Event& event, bool direct) {
-  const Key key{space_of(event.place.kind), event.address};
-  if (direct) end_overlapping(key.first, key.second, event.bytes);
-  const TracePlace where = place_of(event.place);
+void TraceTotals::came(const TraceBlock& block, const Event& event) {
+  const TracePlace where = place_of(block.place);
   TraceKind& kind = kinds[where];
-  gain(touch(event.tag, where, kind).held, event.bytes);
-  gain(kind.held, event.bytes);
-  const Live live{event.bytes, event.tag, event.place};
-  if (direct) {
-    direct_[key] = live;
-  } else {
-    served_[key] = live;
-  }
+  gain(touch(block.tag, where, kind).held, block.bytes);
+  gain(kind.held, block.bytes);
   if (kind.held.live_bytes <= kind.held.peak_bytes) return;
   kind.held.peak_bytes = kind.held.live_bytes;
   kind.peak_ns = event.start_ns;
   kind.peak_tag = event.tag;
   ++kind.peak_number;
-}
-
-// In a trace with damage its beginning may be missing.
-void TraceTotals::go(const Event& event, bool direct) {
-  const Key key{space_of(event.place.kind), event.address};
-  if (direct) {
-    if (const auto it = direct_.find(key); it != direct_.end()) {
-      count_end(it->second);
-      direct_.erase(it);
-    }
-  } else if (const auto it = served_.find(key); it != served_.end()) {
-    count_end(it->second);
-    served_.erase(it);
-  }
-}
-
-template <class Lives>
-void TraceTotals::end_place(Lives& lives, Place place) {
-  std::erase_if(lives, [&](const auto& entry) {
-    if (!(entry.second.place == place)) return false;
-    count_end(entry.second);
-    return true;
-  });
 }
 
 void TraceTotals::add(const TraceEvent& one) {
@@ -124,24 +76,7 @@ void TraceTotals::add(const TraceEvent& one) {
     failures += event.failed ? 1 : 0;
     function.failures += event.failed ? 1 : 0;
   }
-  const bool direct = one.what > What::went || event.served == Served::direct;
-  switch (one.what) {
-    case What::came:
-    case What::came_besides:
-      come(event, direct);
-      break;
-    case What::went:
-    case What::went_besides:
-      go(event, direct);
-      break;
-    case What::place_ended:
-      end_place(served_, event.place);
-      end_place(direct_, event.place);
-      break;
-    case What::call:
-    case What::thread:
-      break;
-  }
+  memory_.add(one, *this);
   if (one.what <= What::went && event.tag != 0 && is_allocating(event)) {
     const TracePlace where = place_of(event.place);
     touch(event.tag, where, kinds[where]).total_ns += event.total_ns;

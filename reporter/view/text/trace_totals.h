@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "reporter/report/traces/trace_reader.h"
+#include "reporter/report/traces/trace_memory.h"
 
 namespace vramscope {
 
@@ -46,7 +45,7 @@ struct TraceTag {
 using TracePlace = std::pair<Kind, std::uint16_t>;
 
 // Takes events in the order by_change. Threads: one.
-class TraceTotals {
+class TraceTotals : private TraceMemory::Changes {
  public:
   void add(const TraceEvent& event);
   // After the last event: what tags held at the peaks.
@@ -64,28 +63,11 @@ class TraceTotals {
   std::map<std::pair<Tag, TracePlace>, TraceTag> tags;
 
  private:
-  struct Live {
-    std::uint64_t bytes = 0;
-    Tag tag = 0;
-    Place place;
-  };
-  using Key = std::pair<Space, Address>;
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept {
-      return (key.second ^ static_cast<std::uint64_t>(key.first) << 60) * 0x9e3779b97f4a7c15U;
-    }
-  };
-
   TraceTag& touch(Tag tag, TracePlace where, const TraceKind& kind);
-  void come(const Event& event, bool direct);
-  void go(const Event& event, bool direct);
-  void count_end(const Live& live);
-  void end_overlapping(Space space, Address address, std::uint64_t bytes);
-  template <class Lives>
-  void end_place(Lives& lives, Place place);
+  void came(const TraceBlock& block, const Event& event) override;
+  void went(const TraceBlock& block, TraceMemory::End how) override;
 
-  std::unordered_map<Key, Live, KeyHash> served_;  // by our allocator: its blocks never overlap
-  std::map<Key, Live> direct_;
+  TraceMemory memory_;
 };
 
 }  // namespace vramscope
