@@ -8,38 +8,11 @@
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "test/bench/endless_backend.h"
 #include "test/bench/traces.h"
 
 namespace vramscope::bench {
 namespace {
-
-// Addresses that only grow; nothing is ever refused.
-class Endless : public Backend {
- public:
-  explicit Endless(std::uint64_t total_bytes) : total_bytes_(total_bytes) {}
-  Grant reserve(Place, std::size_t bytes) noexcept override {
-    const Grant grant{.status = {}, .address = next_};
-    next_ += (bytes + kPage - 1) / kPage * kPage;
-    return grant;
-  }
-  Reply release(Place, Address) noexcept override { return {}; }
-  Grant reserve_addresses(Place where, std::uint64_t bytes, std::uint64_t) noexcept override {
-    return reserve(where, bytes);
-  }
-  Grant map(Place, Address address, std::uint64_t, std::uint64_t) noexcept override {
-    return {.status = {}, .address = address};
-  }
-  Reply unmap(Place, Address, std::uint64_t, std::uint64_t) noexcept override { return {}; }
-  Reply wait(Place) noexcept override { return {}; }
-  Reply probe(Place) noexcept override { return {}; }
-  bool may_wait(Place) noexcept override { return true; }
-  std::uint64_t total_bytes(Place) noexcept override { return total_bytes_; }
-
- private:
-  static constexpr std::uint64_t kPage = 2 << 20;
-  Address next_ = 0x7f0000000000;
-  std::uint64_t total_bytes_;
-};
 
 constexpr double kLeastDevice = 1 << 30;
 
@@ -61,7 +34,7 @@ void pass(CachingAllocator& allocator, const Trace& trace) {
 
 // Of a second pass: what a program meets that has been running for a while.
 void play(const Trace& trace, const Setting& setting, std::uint64_t device_bytes) {
-  Endless backend(device_bytes);
+  EndlessBackend backend(device_bytes);
   CachingAllocator allocator(backend, setting.limits);
   pass(allocator, trace);
   allocator.reset_peaks();
