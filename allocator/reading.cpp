@@ -5,6 +5,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "allocator/expansion.h"
 #include "allocator/snapshot.h"
 
 namespace vramscope {
