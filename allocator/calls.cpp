@@ -30,7 +30,9 @@ Status refuse(const Request& request) {
 }  // namespace
 
 CachingAllocator::CachingAllocator(Backend& backend, Limits limits)
-    : state_(std::make_unique<State>(backend, limits)) {}
+    : state_(std::make_unique<State>(backend, limits)) {
+  prepare_biases();
+}
 
 CachingAllocator::~CachingAllocator() = default;
 

@@ -1,4 +1,4 @@
-// The allocator's lock is made for sections of some fifty nanoseconds.
+// A lock made for sections of some fifty nanoseconds: one atomic exchange, and waiters that spin.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,10 +12,11 @@ namespace vramscope {
 
 // For sections of some fifty nanoseconds that are entered millions of times: one atomic exchange
 // to lock, a plain store to unlock. A waiter looks again after some such sections, less and less
-// often, and then sleeps. Unlocking may miss waiters that are just going to sleep (a fence
+// often: who has the lock runs on with warm caches. Then it asks whoever unlocks to give way, and
+// sleeps when that did not help. Unlocking may miss waiters that are just going to sleep (a fence
 // that would prevent it costs as much as a second exchange), so sleeps are short.
 // Threads: any.
-class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
+class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
  public:
   void lock() VRAMSCOPE_ACQUIRE() {
     if (!take()) [[unlikely]]
@@ -26,25 +27,34 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   }
   void unlock() VRAMSCOPE_RELEASE() {
     holder_.store(0, std::memory_order_release);
-    if (has_sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      wake();
+    if (wanted_.load(std::memory_order_relaxed) != Wanted::no) [[unlikely]]
+      give_way();
   }
 
+  // Whose section is open, as this_holder() numbers threads; 0: nobody's.
+  [[nodiscard]] std::uint32_t holder() const noexcept {
+    return holder_.load(std::memory_order_relaxed);
+  }
+
+  // Sleeps while `word` holds `value`, for some fifty microseconds at most.
+  static void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept;
+
  private:
+  enum class Wanted : std::uint32_t { no, by_spinner, by_sleeper };
+
   [[nodiscard]] bool take() noexcept {
     std::uint32_t nobody = 0;
     return holder_.compare_exchange_strong(nobody, this_holder(), std::memory_order_acquire);
   }
+  [[nodiscard]] bool take_when_free(int pauses) noexcept;
   [[nodiscard]] bool spin() noexcept;
   // Never inlined, not even into what asks for everything inline. Throws LockLost where lost locks
   // are given up.
   [[gnu::noinline, gnu::cold]] void wait();
-  [[gnu::noinline, gnu::cold]] void wake() noexcept;
+  [[gnu::noinline, gnu::cold]] void give_way() noexcept;
 
-  std::atomic<std::uint32_t> holder_{0};        // 0: it is free
-  std::atomic<std::uint32_t> has_sleepers_{0};  // since somebody woke them last
+  std::atomic<std::uint32_t> holder_{0};    // 0: it is free
+  std::atomic<Wanted> wanted_{Wanted::no};  // since somebody gave way last
 };
-
-using MutexLock = ScopedLock<Mutex>;
 
 }  // namespace vramscope

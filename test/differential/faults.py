@@ -13,6 +13,7 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 ROOM = "native-safe: "  # what begins so is noticed by programs that fill a small device
+LOCK = "a lock: "  # and this by threads that do nothing but lock
 BEGIN, END = "<!-- scripts/check --faults writes this table -->\n", "<!-- end of the table -->\n"
 
 
@@ -30,6 +31,8 @@ def find(build, name, text, seconds):
         build / "test/simulator", "--seeds", "1", "1000000000", "--seconds", str(seconds),
         "--until-found", "--quiet",
     ]  # fmt: skip
+    if text.startswith(LOCK):
+        command = [build / "test/allocator/lock_stress", "--seconds", str(seconds)]
     environment = {**os.environ, "VRAMSCOPE_FAULT": name}
     output = subprocess.run(command, env=environment, capture_output=True, text=True).stdout
     found = re.search(r"^found: seed (\d+), (\d+) calls, ([\d.]+) seconds, in ([^:]*):", output, re.M)
