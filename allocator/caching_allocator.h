@@ -127,10 +127,6 @@ class CachingAllocator {
   // let_go(). Out of memory ends the quarantine too, as the free did without us.
   void hold_blocks() noexcept;
   void let_go() noexcept;
-  // What is pending on the device for a reason that is over becomes free. May wait for the device,
-  // and does nothing where a capture forbids that.
-  void settle(std::uint16_t device) noexcept;
-
   // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
   // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no
   // other proof then (ReuseTime::at_reuse). One for any place of pinned memory counts for all of
@@ -187,7 +183,9 @@ class CachingAllocator {
   // Bytes of segments on `device` that trim() would give back.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const noexcept;
   // What the device would then have more: it hands out memory in granules of 2 MiB, which small
-  // dedicated segments share. Costs a walk over the dedicated ones.
+  // dedicated segments share. What is pending for a reason that is over counts too, unless a
+  // capture forbids the wait that will complete it: nothing is waited for here. Costs a walk over
+  // the dedicated segments and over those with something pending.
   [[nodiscard]] std::uint64_t recoverable_bytes(std::uint16_t device) const noexcept;
 
   // For tests: empty when blocks tile their segments, no two neighbours are free and every counter

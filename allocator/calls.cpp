@@ -188,17 +188,6 @@ void CachingAllocator::let_go() noexcept {
   state_->hold_up_to(0);
 }
 
-void CachingAllocator::settle(std::uint16_t device) noexcept {
-  MutexLock lock(state_->mutex);
-  Outcome unused;
-  for (std::size_t i = 0; i < state_->places.size(); ++i) {  // others may come while it waits
-    if (!state_->places[i] || state_->places[i]->place.device != device) continue;
-    const Place where = state_->places[i]->place;
-    state_->drain(Store::pools, where, unused);
-    state_->drain(Store::dedicated, where, unused);
-  }
-}
-
 std::uint32_t CachingAllocator::begin_wait(Place where) noexcept {
   MutexLock lock(state_->mutex);
   if (where.kind == Kind::pinned) return state_->reuse.pinned_waits().begin();

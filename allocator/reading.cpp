@@ -158,10 +158,53 @@ std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept 
   return Reading::idle_bytes_of_pools(*state_, device) + state_->dedicated.idle_bytes(device);
 }
 
+// A plain segment goes back whole, a reservation page by page.
+std::uint64_t CachingAllocator::Reading::bytes_around(const State& state, BlockIndex pending) {
+  const auto is_unused = [&](BlockIndex i) {
+    return i != kNoBlock && !state.blocks[i].is_live() && !state.blocks[i].is_aside();
+  };
+  BlockIndex first = pending;
+  for (BlockIndex i = state.blocks[first].prev; is_unused(i); i = state.blocks[i].prev) {
+    if (!state.blocks[i].is_free()) return 0;
+    first = i;
+  }
+  Block around = state.blocks[first];
+  std::uint64_t idle = 0;
+  std::uint64_t units = 0;
+  BlockIndex end = first;
+  for (; is_unused(end); end = state.blocks[end].next) {
+    const Block& block = state.blocks[end];
+    units += block.size;
+    if (block.is_expandable() && block.is_free()) idle += Expansion::pages_in(state, block).bytes();
+  }
+  around.size = static_cast<Units>(units);
+  if (around.is_expandable()) return Expansion::pages_in(state, around).bytes() - idle;
+  const bool is_whole = around.prev == kNoBlock && end == kNoBlock;
+  return is_whole ? to_bytes(around.size) : 0;
+}
+
+std::uint64_t CachingAllocator::Reading::pending_bytes_of_pools(const State& state,
+                                                                std::uint16_t device) {
+  std::uint64_t bytes = 0;
+  for (const auto& place : state.places) {
+    if (!place || place->place.device != device) continue;
+    for (AnyBlock one = place->pending.first(); one; one = PendingFrees::after(one)) {
+      bytes += bytes_around(state, one.index());
+    }
+  }
+  return bytes;
+}
+
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
+  using Pending = DedicatedBlocks::Pending;
+  const bool may_wait = state_->backend.may_wait({.device = device});
   MutexLock lock(state_->mutex);
-  return Reading::idle_bytes_of_pools(*state_, device) +
-         state_->dedicated.idle_granules(device) * kGranularity;
+  const bool completes = may_wait && !state_->reuse.holds();
+  const std::uint64_t pending =
+      completes ? Reading::pending_bytes_of_pools(*state_, device) : std::uint64_t{0};
+  const Pending counted = completes ? Pending::free : Pending::in_use;
+  return Reading::idle_bytes_of_pools(*state_, device) + pending +
+         state_->dedicated.idle_granules(device, counted) * kGranularity;
 }
 
 bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {

@@ -25,11 +25,19 @@ class CachingAllocator::Reading {
 
   [[nodiscard]] static std::uint64_t idle_bytes_of_pools(const State& state, std::uint16_t device)
       VRAMSCOPE_REQUIRES(state.mutex);
+  // What more would be idle if nothing were pending there.
+  [[nodiscard]] static std::uint64_t pending_bytes_of_pools(const State& state,
+                                                            std::uint16_t device)
+      VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static Snapshot snapshot(const State& state) VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static std::string check_invariants(const State& state)
       VRAMSCOPE_REQUIRES(state.mutex);
 
  private:
+  // Of the free and pending blocks around a pending one; 0 where another of them is pending and
+  // lies lower.
+  [[nodiscard]] static std::uint64_t bytes_around(const State& state, BlockIndex pending)
+      VRAMSCOPE_REQUIRES(state.mutex);
   // Segments that are one block each.
   [[nodiscard]] static std::size_t count_of_one_block(const State& state)
       VRAMSCOPE_REQUIRES(state.mutex);

@@ -62,6 +62,9 @@ class PendingFrees {
   // `own`, taken out; none: there is no such.
   [[nodiscard]] AnyBlock take(Place where, std::uint32_t newest, std::uint32_t own);
   [[nodiscard]] std::uint32_t newest() const { return newest_; }
+  // The first, and the one after another.
+  [[nodiscard]] AnyBlock first() const { return first_; }
+  [[nodiscard]] static AnyBlock after(const AnyBlock& block) { return block.next(); }
 
  private:
   AnyBlock first_;

@@ -115,13 +115,14 @@ bool DedicatedBlocks::overlaps(Address address, std::uint64_t bytes) const noexc
 }
 
 // In the order of addresses a granule is shared with the neighbours only.
-std::uint64_t DedicatedBlocks::idle_granules(std::uint16_t device) const noexcept {
+std::uint64_t DedicatedBlocks::idle_granules(std::uint16_t device, Pending pending) const noexcept {
   std::uint64_t idle = 0;
   Address shared = ~Address{0};  // granule in which the last block ended
   bool is_idle = false;
   for (const auto& [address, block] : blocks_) {
     if (block.where.device != device) continue;
-    const bool is_free = block.state == BlockState::inactive;
+    const bool is_free =
+        block.state == BlockState::inactive || (pending == Pending::free && !block.is_live());
     const Address first = address / kGranularity;
     const Address last = (address + block.bytes - 1) / kGranularity;
     if (first != shared) idle += is_idle;

@@ -69,8 +69,10 @@ class DedicatedBlocks {
 
   // Bytes of the blocks in buckets.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const { return idle_[device]; }
-  // Granules of 2 MiB in which free blocks of a device lie, and no others.
-  [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device) const noexcept;
+  // Granules of 2 MiB in which free blocks of a device lie, and no others; pending ones may count
+  // as free.
+  enum class Pending : bool { in_use, free };
+  [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device, Pending pending) const noexcept;
 
   [[nodiscard]] const std::map<Address, DedicatedBlock>& all() const { return blocks_; }
 

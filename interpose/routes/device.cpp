@@ -25,23 +25,13 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   return to_code(outcome.status);
 }
 
-namespace {
-
-// The current place, if there is one. What the program freed while a capture or a graph was there
-// is free once that has gone.
-bool find_settled(Call& call, Place& place) {
-  if (!call.find_place(place)) return false;
-  call.profiler().allocator().settle(place.device);
-  return true;
-}
-
-}  // namespace
-
-// Idle segments count as free: the program could have them at once.
+// Idle segments count as free: the program could have them at once. So does what it freed while a
+// capture or a graph was there that has gone: nothing is waited for, as the driver waits for
+// nothing.
 CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free,
                          std::size_t* total) noexcept {
   Place place;
-  const bool has_place = find_settled(call, place);
+  const bool has_place = call.find_place(place);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS || !has_place) return code;
   if (free != nullptr && total != nullptr) {
@@ -58,7 +48,7 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
 CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
                       unsigned int* total) noexcept {
   Place place;
-  const bool has_place = find_settled(call, place);
+  const bool has_place = call.find_place(place);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS || !has_place) return code;
   std::size_t free_bytes = free != nullptr ? *free : 0;

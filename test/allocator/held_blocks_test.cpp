@@ -57,19 +57,19 @@ TEST_P(HeldBlocks, KeepWhatWasFreedDuringACapture) {
   EXPECT_EQ(address_of(512), address);
 }
 
-// Free memory lacked them until the next allocation.
-TEST_P(HeldBlocks, AreIdleOnceTheyAreLetGoAndSettled) {
+// Free memory lacked them until the next allocation; then asking for it waited for the device.
+TEST_P(HeldBlocks, CountAsIdleOnceTheyAreLetGoAndNothingIsWaitedFor) {
   const Address address = address_of(2 * kMiB);
   const std::uint64_t before = allocator_.recoverable_bytes(0);
   allocator_.hold_blocks();
   ASSERT_EQ(free(address), Result::ok);
+  const std::uint64_t waits = backend_.waits();
 
-  allocator_.settle(0);
   EXPECT_EQ(allocator_.recoverable_bytes(0), before);
   allocator_.let_go();
-  allocator_.settle(0);
 
-  EXPECT_GT(allocator_.recoverable_bytes(0), before);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), before + 20 * kMiB);
+  EXPECT_EQ(backend_.waits(), waits);
 }
 
 TEST_P(HeldBlocks, StayPendingWhileACaptureForbidsToWait) {
@@ -77,12 +77,43 @@ TEST_P(HeldBlocks, StayPendingWhileACaptureForbidsToWait) {
   backend_.set_may_wait(false);
   ASSERT_EQ(free(address), Result::ok);
 
-  allocator_.settle(0);
   EXPECT_EQ(allocator_.recoverable_bytes(0), 0u);
   backend_.set_may_wait(true);
-  allocator_.settle(0);
 
   EXPECT_EQ(allocator_.recoverable_bytes(0), 2 * kMiB);
+}
+
+// Each once, with the free blocks between them, and only where nothing else lives.
+TEST_P(HeldBlocks, CountBySegmentsThatNothingElseLivesIn) {
+  const Address first = address_of(512);
+  const Address between = address_of(512);
+  const Address second = address_of(512);
+  const Address living = address_of(512);
+  ASSERT_EQ(free(between), Result::ok);
+  backend_.set_may_wait(false);
+  ASSERT_EQ(free(second), Result::ok);
+  ASSERT_EQ(free(first), Result::ok);
+  backend_.set_may_wait(true);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 0u);
+
+  backend_.set_may_wait(false);
+  ASSERT_EQ(free(living), Result::ok);
+  backend_.set_may_wait(true);
+
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 2 * kMiB);
+}
+
+TEST_P(HeldBlocks, CountByGranulesWhereTheyAreDedicated) {
+  const Outcome block =
+      allocator_.allocate({.where = kDevice0, .bytes = 5 * kMiB, .dedicated = true});
+  ASSERT_TRUE(block.status.ok());
+  backend_.set_may_wait(false);
+  ASSERT_EQ(free(block.address), Result::ok);
+
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 0u);
+  backend_.set_may_wait(true);
+
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 6 * kMiB);
 }
 
 TEST_P(HeldBlocks, AreRefusedASecondFree) {
@@ -147,6 +178,30 @@ TEST_P(HeldBlocks, MayBePinned) {
   EXPECT_NE(address_of(4096, 0, kPinned), held);
   allocator_.let_go();
   EXPECT_EQ(address_of(4096, 0, kPinned), held);
+}
+
+class HeldPages : public AllocatorFixture {
+ protected:
+  HeldPages() : AllocatorFixture(256 * kMiB, {.expandable_segments = true}) {}
+};
+
+// A page between two pending blocks, and none that somebody lives in.
+TEST_F(HeldPages, CountAsIdleWithTheFreeOnesAroundThem) {
+  const Address first = address_of(30 * kMiB);
+  const Address between = address_of(20 * kMiB);
+  const Address second = address_of(30 * kMiB);
+  static_cast<void>(address_of(15 * kMiB));
+  ASSERT_EQ(free(between), Result::ok);
+  const std::uint64_t before = allocator_.recoverable_bytes(0);
+  backend_.set_may_wait(false);
+  ASSERT_EQ(free(second), Result::ok);
+  ASSERT_EQ(free(first), Result::ok);
+  EXPECT_EQ(allocator_.recoverable_bytes(0), before);
+  backend_.set_may_wait(true);
+
+  EXPECT_EQ(allocator_.recoverable_bytes(0), 80 * kMiB);
+  allocator_.trim();
+  EXPECT_EQ(statistics().reserved_bytes.all.current, static_cast<std::int64_t>(20 * kMiB));
 }
 
 INSTANTIATE_TEST_SUITE_P(Reuse, HeldBlocks,

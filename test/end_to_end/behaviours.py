@@ -43,7 +43,7 @@ BEHAVIOURS = [
         "Any thread frees, whatever context is current and whatever call it interrupts",
         ("free_elsewhere", "threads_alloc", "eight_threads", "nested_free", "malloc_hook", "longjmp"),
     ),
-    Behaviour("Free memory falls with an allocation and comes back with its free", ("meminfo", "holes")),
+    Behaviour("Free memory falls with an allocation and comes back with its free", ("meminfo", "holes", "graph_pending")),
     Behaviour("Ranges, attributes and ids describe the allocation", ("ranges", "kinds")),
     Behaviour("An IPC handle opens at the allocation's start, one for each", ("ipc_export", "ipc_processes")),
     Behaviour(

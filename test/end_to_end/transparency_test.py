@@ -66,6 +66,7 @@ VICTIMS = [
     (["graph_blocks"], ""),
     (["graph_blocks", "40"], "capacity=64MiB"),
     (["graph_ends"], ""),
+    (["graph_pending"], ""),
     (["graph_memory"], ""),
     (["graph_room"], "capacity=1GiB"),
     (["graphics"], ""),
