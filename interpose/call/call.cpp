@@ -179,12 +179,18 @@ void Call::note_gone(const Outcome& gone) noexcept {
 }
 
 // Memory came from the driver or went there: how much of the device is free is asked anew, now and
-// then, so that what others use is known as of about the last such call.
-void Call::renew_sample() noexcept {
+// then, so that what others use is known as of about the last such call. Frees that the cache keeps
+// ask, too, but rarely: else a program that it always serves would never learn that others want
+// what lies idle there.
+void Call::renew_sample(std::uint64_t end_ns) noexcept {
   const Place& place = event_.place;
-  const bool changed = event_.change != MemoryChange::none && event_.served != Served::hit;
-  if (!changed || !takes_device_memory(place.kind)) return;
-  if (!profiler_->backend().is_sample_old(place.device)) return;
+  const bool is_hit = event_.served == Served::hit;
+  const bool asks =
+      event_.change == MemoryChange::went || (event_.change == MemoryChange::came && !is_hit);
+  if (!asks || !takes_device_memory(place.kind)) return;
+  const std::uint64_t age_ns =
+      is_hit ? CudaBackend::kSampleAmidHitsNs : CudaBackend::kSampleEveryNs;
+  if (!profiler_->backend().is_sample_old(place.device, end_ns, age_ns)) return;
   Place here;  // a device that nobody asked about before is described now
   const bool can_ask = find_place(place.kind, here) && here.device == place.device;
   if (can_ask) profiler_->backend().renew_sample(place.device);
@@ -197,7 +203,7 @@ CUresult Call::finish(CUresult code) noexcept {
   event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
   profiler_->recorder().record(event_);
   if (fault(Fault::double_record)) profiler_->recorder().record(event_);
-  renew_sample();
+  renew_sample(end_ns);
   return code;
 }
 

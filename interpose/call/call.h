@@ -103,7 +103,7 @@ class Call {
 
  private:
   void note_gone(const Outcome& gone) noexcept;
-  void renew_sample() noexcept;
+  void renew_sample(std::uint64_t end_ns) noexcept;
   [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {

@@ -6,14 +6,6 @@
 #include "interpose/loader/real.h"
 
 namespace vramscope {
-namespace {
-
-// How old a sample of free memory may get before a new segment takes another: cuMemGetInfo costs
-// about as much as a small cuMemAlloc.
-constexpr std::uint64_t kSampleEveryNs = 10'000'000;
-
-}  // namespace
-
 Status to_status(CUresult code) noexcept {
   switch (code) {
     case CUDA_SUCCESS:
@@ -189,12 +181,6 @@ void CudaBackend::note_free_memory(std::uint16_t device, std::size_t free_bytes,
   }
 }
 
-bool CudaBackend::is_sample_old(std::uint16_t device) const noexcept {
-  const Sample& sample = samples_[device];
-  return sample.is_first.load(std::memory_order_relaxed) ||
-         now_ns() - sample.taken_ns.load(std::memory_order_relaxed) >= kSampleEveryNs;
-}
-
 void CudaBackend::renew_sample(std::uint16_t device) noexcept {
   if (captures_.any()) return;
   std::size_t free_bytes = 0;
@@ -206,7 +192,7 @@ void CudaBackend::renew_sample(std::uint16_t device) noexcept {
 // Who uses the rest of the device is told by the allocator, which knows how much is recorded: from
 // here its lock would be taken a second time.
 void CudaBackend::sample_free_memory(std::uint16_t device, Grant& grant) noexcept {
-  if (captures_.any() || !is_sample_old(device)) return;
+  if (captures_.any() || !is_sample_old(device, now_ns(), kSampleEveryNs)) return;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {

@@ -56,10 +56,19 @@ class CudaBackend final : public Backend {
   // cuMemGetInfo answered this for the current context of `device`.
   void note_free_memory(std::uint16_t device, std::size_t free_bytes,
                         std::size_t total_bytes) noexcept;
-  // Asks the driver again, at most every 10 ms. On a thread of the program, in its own call that
+  // Asks the driver again. On a thread of the program, in its own call that
   // changed what is used, in a context of `device`; not while a stream is captured.
   void renew_sample(std::uint16_t device) noexcept;
-  [[nodiscard]] bool is_sample_old(std::uint16_t device) const noexcept;
+  // How old a sample of free memory may get before another is taken: cuMemGetInfo costs about as
+  // much as a small cuMemAlloc. At calls of the driver, and at frees that the cache keeps.
+  static constexpr std::uint64_t kSampleEveryNs = 10'000'000;
+  static constexpr std::uint64_t kSampleAmidHitsNs = 100'000'000;
+  [[nodiscard]] bool is_sample_old(std::uint16_t device, std::uint64_t now_ns,
+                                   std::uint64_t age_ns) const noexcept {
+    const Sample& sample = samples_[device];
+    const std::uint64_t taken_ns = sample.taken_ns.load(std::memory_order_relaxed);
+    return taken_ns + age_ns <= now_ns || sample.is_first.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
 
  private:

@@ -5,12 +5,14 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import time
 
 import harness
 
 MIB = 1 << 20
 CONTEXT = 300 * MIB
 COUNT = 8
+OUT_OF_MEMORY = 2
 
 
 class SharedDevice(harness.Case):
@@ -86,6 +88,48 @@ class SharedDevice(harness.Case):
         expected = {("device", "program"): 20, ("unaccounted", "exported"): left}
         self.assertEqual({key: value for key, value in expected.items() if value}, parts, (mode, how, end))
         self.assertEqual(left * MIB, report["devices"][0]["exported_bytes"])
+
+    def commanded(self, mode, **variables):
+        """A program that does what say() tells it, on a device of 1 GiB that others use, too."""
+        process = self.start_program(
+            [harness.program("commands")], mode,
+            VRAMSCOPE_SIM=f"capacity=1GiB,shared={self.folder}/device", **variables,
+        )  # fmt: skip
+        self.assertEqual("ready\n", process.stdout.readline())
+        return process
+
+    def say(self, process, words):
+        process.stdin.write(words + "\n")
+        process.stdin.flush()
+        return int(process.stdout.readline())
+
+    def check_way(self, words, **variables):
+        """300 MiB lie idle; the other program gets 400 once this one has done a few calls more."""
+        ours, other = self.commanded("cache", **variables), self.commanded(None)
+        for step in ("take 300", "take 1", "give", "give"):
+            self.assertEqual(0, self.say(ours, step))
+        self.assertEqual(0, self.say(other, "take 500"))
+        self.assertEqual(OUT_OF_MEMORY, self.say(other, "take 400"))
+        end = time.monotonic() + harness.DEADLINE_S
+        calls = 0
+        while self.say(other, "take 400") != 0:
+            self.assertLess(time.monotonic(), end, f"still idle after {calls} calls")
+            for step in words:
+                self.say(ours, step)
+            calls += len(words)
+        self.assertEqual(0, self.say(ours, "take 100"))
+
+    def test_idle_memory_goes_back_when_another_process_has_taken_some(self):
+        self.check_way(("take 7", "take 9", "give", "give"))
+
+    def test_it_does_so_at_reuse(self):
+        self.check_way(("take 7", "take 9", "give", "give"), VRAMSCOPE_REUSE="at-reuse")
+
+    def test_it_does_so_where_every_request_is_served_from_the_cache(self):
+        self.check_way(("take 1", "give"))
+
+    def test_it_does_so_where_the_program_only_asks_what_is_free(self):
+        self.check_way(("free", "take 1", "give"))
 
     @staticmethod
     def child_of(process):
