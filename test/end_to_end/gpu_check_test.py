@@ -43,12 +43,76 @@ class GpuCheck(harness.Case):
             self.assertIn("cuMemAlloc during global capture", names)
             self.assertIn("start to end of no_cuda", names)
 
+    def check_answers(self, answers):
+        for answer in answers:
+            asked = answer["simulator"] != "a time" and not answer["here"].startswith(("not asked", "not measured"))
+            if asked:
+                self.assertEqual(answer["simulator"], answer["here"], answer["question"])
+
     def test_each_question_says_what_the_simulated_device_does(self):
         result = self.on_simulator("--parts", "questions")
         self.assertGreater(len(result["questions"]), 30)
+        self.check_answers(result["questions"])
+
+    def test_all_fifteen_questions_about_pages_are_asked(self):
+        result = self.on_simulator("--parts", "pages")
+        found = {}
         for answer in result["questions"]:
-            if answer["simulator"] != "a time" and "no kernels" not in answer["here"]:
-                self.assertEqual(answer["simulator"], answer["here"], answer["question"])
+            found.setdefault(answer["ask"], []).append(answer["here"])
+        self.assertEqual({f"G{number}" for number in range(1, 16)}, set(found))
+        self.check_answers(result["questions"])
+        for ask in ("G1", "G2", "G3", "G4", "G5", "G6", "G8", "G9", "G11", "G12", "G15"):
+            self.assertTrue(any(not here.startswith("not ") for here in found[ask]), (ask, found[ask]))
+
+    def ask(self, name, simulator=""):
+        script = harness.SOURCE / "test/programs/gpu_questions.py"
+        return self.run_program([sys.executable, str(script), name], simulator=simulator).stdout
+
+    def test_peers_are_asked_about_where_there_are_two_devices(self):
+        for name in ("plain_peers", "mapped_peers"):
+            self.assertEqual("not asked: one device only\n", self.ask(name))
+            self.assertEqual("0: 0+ 0+ 0+\n", self.ask(name, "devices=2"))
+        self.assertEqual("0: 1 1 1\n", self.ask("mapped_strangers", "devices=2"))
+
+    def test_kernels_of_the_questions_are_right_for_a_compiler(self):
+        sys.path.insert(0, str(harness.SOURCE / "test/programs"))
+        import gpu_driver
+
+        source = pathlib.Path(self.folder) / "kernels.ptx"
+        source.write_text(gpu_driver.KERNELS)
+        compiler = [harness.installed("ptxas"), "-arch=sm_80", "-o", "/dev/null", str(source)]
+        done = subprocess.run(compiler, capture_output=True, text=True, check=False)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+    def test_a_part_that_fails_is_a_row_and_the_others_are_asked(self):
+        sys.path.insert(0, str(harness.SOURCE / "test/gpu_check"))
+        import asks
+        import tables
+
+        class Document:
+            rows = []
+
+            def add(self, _, rows):
+                self.rows += rows
+
+        # No runner at all: each part fails in its own way.
+        asks.ask_all(None, Document(), [{"name": "plain_attributes", "ask": "G5", "question": ""}])
+        self.assertEqual(["G14", "G15", "G5, G11"], sorted({row["ask"] for row in Document.rows}))
+        self.assertEqual({"SKIPPED"}, {tables.verdict(row) for row in Document.rows})
+
+    def test_another_answer_is_told_with_both_values(self):
+        sys.path.insert(0, str(harness.SOURCE / "test/gpu_check"))
+        import contextlib
+        import io
+
+        import tables
+
+        answer = {"ask": "G1", "question": "Where?", "simulator": "nowhere", "here": "513 B"}
+        self.assertEqual("differs from the table", tables.verdict(answer))
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            tables.questions([answer])
+        self.assertIn("  expected: nowhere\n  here:     513 B\n", out.getvalue())
 
     def test_questions_that_stand_in_the_list_are_found_there(self):
         listed = (harness.SOURCE / "test/simulator/OPEN.md").read_text()

@@ -49,8 +49,8 @@ class Runner:
             result["VRAMSCOPE_OUTPUT"] = f"{folder}/%e.%p.json"
         return {**result, **dict(variables)}
 
-    def run(self, words, mode, limit_s, variables=()):
-        """(Outcome, "") or (None, the reason in words)."""
+    def run(self, words, mode, limit_s, variables=(), under=()):
+        """(Outcome, "") or (None, the reason in words); `under`: the words of a tool that starts it."""
         left_s = self.budget.left()
         if left_s <= 1:
             self.is_complete = False
@@ -58,7 +58,7 @@ class Runner:
         with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
             try:
                 return programs.run(
-                    self.command(words), self.environment(mode, folder, variables), folder,
+                    [*under, *self.command(words)], self.environment(mode, folder, variables), folder,
                     min(limit_s, left_s), unreadable, errors="replace",
                 ), ""  # fmt: skip
             except OSError as error:

@@ -36,20 +36,42 @@ def in_cell(row):
     return row["verdict"] + seconds
 
 
+DIFFERS = "differs from the table"
+SKIPPED = "not "  # how an answer begins that the machine could not give
+
+
 def questions(answers):
-    print("\nOpen questions: what the simulated device does, and this driver\n")
-    table(
-        ["question", "simulated", "here", ""],
-        [[a["question"], a["simulator"], a["here"], verdict(a)] for a in answers],
-    )
+    pages = sorted((a for a in answers if a["ask"]), key=lambda a: int(a["ask"][1:].split(",")[0]))
+    if pages:
+        print("\nPages and footprint, G1 to G15: what is expected, and this driver\n")
+        table(
+            ["", "question", "expected", "here", ""],
+            [[a["ask"], a["question"], expected(a), a["here"], verdict(a)] for a in pages],
+        )
+    others = [a for a in answers if not a["ask"]]
+    if others:
+        print("\nOpen questions: what the simulated device does, and this driver\n")
+        table(
+            ["question", "simulated", "here", ""],
+            [[a["question"], expected(a), a["here"], verdict(a)] for a in others],
+        )
+    told = [a for a in answers if verdict(a) == DIFFERS or len(a["here"]) > WIDEST]
+    for answer in told:
+        print(f"\n{answer['question']}\n  expected: {expected(answer)}\n  here:     {answer['here']}")
+
+
+def expected(answer):
+    return "" if answer["simulator"] == "a time" else answer["simulator"]
 
 
 def verdict(answer):
-    """Whether the simulated device does what this driver does."""
+    """Whether this driver does what the table says."""
     here = answer["here"]
-    if answer["simulator"] == "a time" or here.startswith("not "):
-        return "" if here != "not exported" else "SIMULATOR DIFFERS"
-    return "same" if here == answer["simulator"] else "SIMULATOR DIFFERS"
+    if here.startswith(SKIPPED) and here != "not exported":
+        return "SKIPPED"
+    if answer["simulator"] == "a time" or answer["simulator"].startswith(SKIPPED):
+        return ""
+    return "same" if here == answer["simulator"] else DIFFERS
 
 
 def in_words(result):

@@ -30,6 +30,67 @@ loop:
   st.global.u32 [%where], %what;
   ret;
 }
+.visible .entry copy(.param .u64 source, .param .u64 target, .param .u64 count)
+{
+  .reg .u64 %source, %target, %count, %i, %step, %offset, %at;
+  .reg .u32 %block, %threads, %thread, %blocks, %a, %b, %c, %d;
+  .reg .pred %over;
+  ld.param.u64 %source, [source];
+  ld.param.u64 %target, [target];
+  ld.param.u64 %count, [count];
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %thread, %tid.x;
+  mov.u32 %blocks, %nctaid.x;
+  cvt.u64.u32 %i, %thread;
+  mad.wide.u32 %i, %block, %threads, %i;
+  mul.wide.u32 %step, %blocks, %threads;
+again:
+  setp.ge.u64 %over, %i, %count;
+  @%over bra end;
+  shl.b64 %offset, %i, 4;
+  add.u64 %at, %source, %offset;
+  ld.global.v4.u32 {%a, %b, %c, %d}, [%at];
+  add.u64 %at, %target, %offset;
+  st.global.v4.u32 [%at], {%a, %b, %c, %d};
+  add.u64 %i, %i, %step;
+  bra again;
+end:
+  ret;
+}
+.visible .entry random_reads(.param .u64 source, .param .u64 target, .param .u64 lines,
+                             .param .u64 rounds)
+{
+  .reg .u64 %source, %target, %lines, %rounds, %i, %state, %line, %at;
+  .reg .u32 %block, %threads, %thread, %sum, %value;
+  .reg .pred %more;
+  ld.param.u64 %source, [source];
+  ld.param.u64 %target, [target];
+  ld.param.u64 %lines, [lines];
+  ld.param.u64 %rounds, [rounds];
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %thread, %tid.x;
+  cvt.u64.u32 %i, %thread;
+  mad.wide.u32 %i, %block, %threads, %i;
+  mul.lo.u64 %state, %i, 6364136223846793005;
+  mov.u32 %sum, 0;
+again:
+  mul.lo.u64 %state, %state, 6364136223846793005;
+  add.u64 %state, %state, 1442695040888963407;
+  mul.hi.u64 %line, %state, %lines;
+  shl.b64 %line, %line, 7;
+  add.u64 %at, %source, %line;
+  ld.global.u32 %value, [%at];
+  add.u32 %sum, %sum, %value;
+  sub.u64 %rounds, %rounds, 1;
+  setp.ne.u64 %more, %rounds, 0;
+  @%more bra again;
+  shl.b64 %i, %i, 2;
+  add.u64 %at, %target, %i;
+  st.global.u32 [%at], %sum;
+  ret;
+}
 """
 
 
@@ -166,10 +227,10 @@ class Driver:
         return code, address.value
 
 
-def spin(gpu, name="spin"):
+def kernel(gpu, name):
     """A launcher of the kernel in the current context, on its default stream; None: none runs.
 
-    Loads the module in any case.
+    launch(*numbers of 64 bits, blocks=1, threads=1) gives the code. Loads the module in any case.
     """
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     if gpu.cuModuleLoadData(ctypes.byref(module), KERNELS.encode()) != 0:
@@ -182,12 +243,19 @@ def spin(gpu, name="spin"):
     except AttributeError:
         pass
 
-    def launch(ns):
-        value = ctypes.c_uint64(ns)
-        arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(value), ctypes.c_void_p))
+    def launch(*numbers, blocks=1, threads=1):
+        values = [ctypes.c_uint64(number) for number in numbers]
+        places = [ctypes.cast(ctypes.byref(value), ctypes.c_void_p) for value in values]
+        arguments = (ctypes.c_void_p * len(places))(*places)
+        grid, block = ctypes.c_uint(blocks), ctypes.c_uint(threads)
         one, none = ctypes.c_uint(1), ctypes.c_uint(0)
         return gpu.library.cuLaunchKernel(
-            function, one, one, one, one, one, one, none, None, arguments, None
+            function, grid, one, one, block, one, one, none, None, arguments, None
         )
 
     return launch
+
+
+def spin(gpu, name="spin"):
+    """As kernel(): one that runs for so many nanoseconds, or one that faults."""
+    return kernel(gpu, name)

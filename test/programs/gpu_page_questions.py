@@ -1,9 +1,8 @@
 """Questions about the driver's own footprint: pages, chunks, and memory that is mapped by hand."""
 # SPDX-License-Identifier: Apache-2.0
 import ctypes
-import time
 
-from gpu_driver import KIB, MIB, spin
+from gpu_driver import KIB, MIB
 from gpu_question import codes, question
 
 PAGE = 2 * MIB
@@ -22,20 +21,27 @@ def model(size, count):
     return rounded(size, PAGE) * count if small > MIB else -(-count // (PAGE // small)) * PAGE
 
 
-@question("Footprint of up to 1000 equal blocks, 24 sizes from 1 B to 64 MiB: where not as the model",
-          "nowhere", "Is the footprint of `cuMemAlloc` the model's")  # fmt: skip
+@question("Footprint after each of up to 1000 equal blocks, 24 sizes from 1 B to 64 MiB: where not as "
+          "the model", "nowhere", "Is the footprint of `cuMemAlloc` the model's", "G1", 60)  # fmt: skip
 def footprint(gpu):
-    odd = []
-    for size in SIZES:
-        count = max(1, min(1000, gpu.free_memory() // 2 // rounded(size, PAGE if size > MIB else 1)))
-        before = gpu.free_memory()
-        blocks = [gpu.alloc(size) for _ in range(count)]
+    told = (footprint_of(gpu, size) for size in SIZES)
+    return "; ".join(one for one in told if one) or "nowhere"
+
+
+def footprint_of(gpu, size):
+    """The first number of blocks that does not take what the model says, and all of them."""
+    count = max(1, min(1000, gpu.free_memory() // 2 // rounded(size, PAGE if size > MIB else 1)))
+    before, blocks, odd = gpu.free_memory(), [], ""
+    for number in range(1, count + 1):
+        blocks.append(gpu.alloc(size))
         taken = before - gpu.free_memory()
-        if taken != model(size, count):
-            odd.append(f"{size} B: {taken / count:.0f} each")
-        for block in blocks:
-            gpu.cuMemFree_v2(block)
-    return "; ".join(odd) or "nowhere"
+        if not odd and taken != model(size, number):
+            odd = f"{size} B: {taken // KIB} KiB for {number}, not {model(size, number) // KIB}"
+    if odd:
+        odd += f", {taken // KIB} for {count}, not {model(size, count) // KIB}"
+    for block in blocks:
+        gpu.cuMemFree_v2(block)
+    return odd
 
 
 def chunks_left(gpu, order):
@@ -50,14 +56,23 @@ def chunks_left(gpu, order):
 
 
 @question("MiB used after each free of six blocks of 1 MiB: in order, in reverse, every second first",
-          "6 4 4 2 2 0, 6 4 4 2 2 0, 6 6 6 4 2 0", "Is an empty chunk given back")  # fmt: skip
+          "6 4 4 2 2 0, 6 4 4 2 2 0, 6 6 6 4 2 0; again: the same; in another context: the same",
+          "Is an empty chunk given back", "G2")  # fmt: skip
 def empty_chunks(gpu):
+    first, again = chunks_left_in_orders(gpu), chunks_left_in_orders(gpu)
+    gpu.create_context()
+    elsewhere = chunks_left_in_orders(gpu)
+    again, elsewhere = ("the same" if one == first else one for one in (again, elsewhere))
+    return f"{first}; again: {again}; in another context: {elsewhere}"
+
+
+def chunks_left_in_orders(gpu):
     orders = ((0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (0, 2, 4, 1, 3, 5))
     return ", ".join(chunks_left(gpu, order) for order in orders)
 
 
 @question("MiB for 512 bytes in one context, then also in another", "2, 2",
-          "Does each context have chunks of its own")  # fmt: skip
+          "Does each context have chunks of its own", "G2")  # fmt: skip
 def chunks_of_contexts(gpu):
     gpu.create_context()
     first, start = gpu.context, gpu.free_memory()
@@ -68,7 +83,8 @@ def chunks_of_contexts(gpu):
     return codes(one // MIB, (start - gpu.free_memory()) // MIB)
 
 
-@question("Blocks of 2 MiB in the last 4 GiB, every second freed: 2 GiB in one piece", "0")
+@question("Blocks of 2 MiB in the last 4 GiB, every second freed: 2 GiB in one piece", "0",
+          ask="G3", limit_s=60)  # fmt: skip
 def fragmentation(gpu):
     room = min(4096 * MIB, gpu.free_memory() // 2)
     ballast, code = gpu.free_memory() - room, 1
@@ -87,7 +103,7 @@ def fragmentation(gpu):
 
 
 @question("Holes of 64, 16 and 32 KiB in one chunk: where 16 KiB, then 24 KiB go", "64, 64",
-          "Where does an allocation up to 1 MiB go")  # fmt: skip
+          "Where does an allocation up to 1 MiB go", "G4")  # fmt: skip
 def reuse_in_a_chunk(gpu):
     holes = {}
     for size in (64 * KIB, 16 * KIB, 32 * KIB):
@@ -111,7 +127,7 @@ class Properties(ctypes.Structure):
 
 
 class Access(ctypes.Structure):
-    """CUmemAccessDesc: device 0 reads and writes."""
+    """CUmemAccessDesc: a device reads and writes."""
 
     _fields_ = [("where", ctypes.c_int), ("device", ctypes.c_int), ("flags", ctypes.c_int)]
 
@@ -134,6 +150,11 @@ class Pages:
         ]
         self.address, self.handle = address.value, handle.value
 
+    def grant(self, device):
+        """The code of giving another device access, too."""
+        access = Access(where=1, device=device, flags=3)
+        return self.gpu.cuMemSetAccess(self.address, self.size, ctypes.byref(access), 1)
+
     def end(self):
         return codes(
             self.gpu.cuMemUnmap(self.address, self.size), self.gpu.cuMemRelease(self.handle),
@@ -141,38 +162,8 @@ class Pages:
         )  # fmt: skip
 
 
-# Numbers of CUpointer_attribute whose answers differ between the two kinds of memory, or may.
-ATTRIBUTES = {"type": 2, "managed": 8, "legacy IPC": 10, "size": 12, "mapped": 13, "handles": 14,
-              "access": 16, "mapping size": 18}  # fmt: skip
-
-
-def attributes(gpu, address):
-    """Values, or a code in brackets."""
-    answers = (gpu.attribute(number, address) for number in ATTRIBUTES.values())
-    return " ".join(f"{value & 0xFFFFFFFF}" if code == 0 else f"({code})" for code, value in answers)
-
-
-@question("Attributes of cuMemAlloc memory, inside it, freed (" + ", ".join(ATTRIBUTES) + ")",
-          "2 0 1 4194304 1 0 3 4194304, the same, (1) (1) (1) (1) (1) (1) (1) (1)")  # fmt: skip
-def plain_attributes(gpu):
-    block = gpu.alloc(4 * MIB)
-    live, inside = attributes(gpu, block), attributes(gpu, block + 4096)
-    gpu.cuMemFree_v2(block)
-    return ", ".join((live, "the same" if inside == live else inside, attributes(gpu, block)))
-
-
-@question("The same of memory mapped by hand",
-          "2 0 0 4194304 1 0 3 4194304, the same, (1) (1) (1) (1) (1) (1) (1) (1)")  # fmt: skip
-def mapped_attributes(gpu):
-    pages = Pages(gpu, 4 * MIB)
-    live, inside = attributes(gpu, pages.address), attributes(gpu, pages.address + 4096)
-    pages.end()
-    after = attributes(gpu, pages.address)
-    return ", ".join((live, "the same" if inside == live else inside, after))
-
-
 @question("Memory mapped by hand: cuIpcGetMemHandle, SYNC_MEMOPS, P2P_TOKENS, retaining its handle",
-          "1, 801, 1, 0")  # fmt: skip
+          "1, 801, 1, 0", ask="G11")  # fmt: skip
 def mapped_exports(gpu):
     pages, one, tokens = Pages(gpu, 4 * MIB), ctypes.c_uint(1), (ctypes.c_char * 16)()
     return codes(
@@ -183,7 +174,8 @@ def mapped_exports(gpu):
     )
 
 
-@question("The same of cuMemAlloc memory", "0, 0, 0, 1")
+@question("cuMemAlloc memory: cuIpcGetMemHandle, SYNC_MEMOPS, P2P_TOKENS, retaining its handle",
+          "0, 0, 0, 1", ask="G11")  # fmt: skip
 def plain_exports(gpu):
     block, one, tokens = gpu.alloc(4 * MIB), ctypes.c_uint(1), (ctypes.c_char * 16)()
     return codes(
@@ -194,7 +186,8 @@ def plain_exports(gpu):
     )
 
 
-@question("MiB of 64 mapped by hand and 64 of cuMemAlloc that are used after their context's end", "64")
+@question("MiB of 64 mapped by hand and 64 of cuMemAlloc that are used after their context's end", "64",
+          ask="G9")  # fmt: skip
 def pages_outlive_contexts(gpu):
     before = gpu.free_memory()
     context = gpu.create_context()
@@ -207,7 +200,7 @@ def pages_outlive_contexts(gpu):
 
 @question("Mapping by hand during an own capture (global, of the thread, relaxed): seven calls, its end",
           "0, 0, 0, 0, 0, 0, 0, 0; 0, 0, 0, 0, 0, 0, 0, 0; 0, 0, 0, 0, 0, 0, 0, 0",
-          "`cuMemCreate`, `cuMemMap`, `cuMemSetAccess`")  # fmt: skip
+          "`cuMemCreate`, `cuMemMap`, `cuMemSetAccess`", "G8")  # fmt: skip
 def pages_in_captures(gpu):
     told = []
     for mode in range(3):
@@ -219,40 +212,8 @@ def pages_in_captures(gpu):
     return "; ".join(told)
 
 
-@question("Cost in us, by Python, of 2 and 64 MiB: reserve to access, unmap to end; cuMemAlloc, cuMemFree",
-          "a time")  # fmt: skip
-def page_costs(gpu):
-    told = []
-    for size in (PAGE, 64 * MIB):
-        times = [[], [], [], []]
-        for _ in range(50):
-            marks = [time.perf_counter()]
-            pages = Pages(gpu, size)
-            marks.append(time.perf_counter())
-            pages.end()
-            marks.append(time.perf_counter())
-            block = gpu.alloc(size)
-            marks.append(time.perf_counter())
-            gpu.cuMemFree_v2(block)
-            marks.append(time.perf_counter())
-            for i, one in enumerate(times):
-                one.append(marks[i + 1] - marks[i])
-        told.append(" ".join(f"{sorted(one)[25] * 1e6:.1f}" for one in times))
-    return ", ".join(told)
-
-
-@question("Milliseconds that cuMemUnmap waits for a kernel of 200 ms", "not asked: no kernels run here")
-def unmap_waits(gpu):
-    launch, pages = spin(gpu), Pages(gpu, 4 * MIB)
-    if launch is None:
-        return "not asked: no kernels run here"
-    launch(200_000_000)
-    start = time.perf_counter()
-    gpu.cuMemUnmap(pages.address, pages.size)
-    return f"{(time.perf_counter() - start) * 1e3:.0f}"
-
-
-@question("How often one handle of 2 MiB can be mapped, of 2000 times", "2000")
+@question("How often one handle of 2 MiB can be mapped, of 2000 times", "2000",
+          ask="G12")  # fmt: skip
 def many_mappings(gpu):
     handle, address = ctypes.c_uint64(), ctypes.c_uint64()
     properties, count = Properties(type=1, where=1), 2000

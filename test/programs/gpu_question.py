@@ -4,16 +4,24 @@
 import pathlib
 import queue
 import threading
+from typing import Callable, NamedTuple
 
 OPEN = pathlib.Path(__file__).resolve().parents[1] / "simulator/OPEN.md"
 QUESTIONS = {}
 
 
-def question(text, simulator, row=""):
-    """`simulator`: what it answers. `row`: how the question begins in OPEN.md, if it is there."""
+class Question(NamedTuple):
+    text: str
+    simulator: str  # what the simulated driver answers; "a time": nothing to compare
+    row: str  # how the question begins in OPEN.md, if it is there
+    ask: str  # which of the fifteen questions about pages it is a part of (test/README.md)
+    limit_s: int
+    function: Callable
 
+
+def question(text, simulator, row="", ask="", limit_s=20):
     def add(function):
-        QUESTIONS[function.__name__] = (text, simulator, row, function)
+        QUESTIONS[function.__name__] = Question(text, simulator, row, ask, limit_s, function)
         return function
 
     return add
@@ -47,7 +55,7 @@ def in_order():
     listed = OPEN.read_text() if OPEN.exists() else ""
 
     def place(item):
-        row = item[1][2]
+        row = item[1].row
         at = listed.find("| " + row) if row else -1
         return at if at >= 0 else len(listed)
 

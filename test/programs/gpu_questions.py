@@ -13,8 +13,10 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import gpu_device_questions  # noqa: E402, F401
 import gpu_memory_questions  # noqa: E402, F401
 import gpu_page_questions  # noqa: E402, F401
+import gpu_reach_questions  # noqa: E402, F401
 import gpu_work_questions  # noqa: E402, F401
 from gpu_driver import KIB, MIB, Driver  # noqa: E402
 from gpu_question import QUESTIONS, codes, in_order, question  # noqa: E402
@@ -88,15 +90,16 @@ def probe_costs(gpu):
 
 def ask(name):
     try:
-        return QUESTIONS[name][-1](Driver())
+        return QUESTIONS[name].function(Driver())
     except (OSError, AttributeError, RuntimeError) as error:
         return f"not asked: {error}"
 
 
 def main():
     if sys.argv[1:2] == ["--list"]:
-        for name, (text, simulator, row, _) in in_order().items():
-            print(json.dumps({"name": name, "question": text, "simulator": simulator, "row": row}))
+        for name, asked in in_order().items():
+            said = {key: value for key, value in asked._asdict().items() if key != "function"}
+            print(json.dumps({"name": name, "question": said.pop("text"), **said}))
     elif sys.argv[1:2] == ["importer"]:
         print(importer(Driver(), bytes.fromhex(sys.argv[2])))
     else:
