@@ -114,7 +114,10 @@ void keep_less_for(CUcontext context, std::uint64_t bytes) {
   context->kept -= bytes;
 }
 
-CUcontext current_context() { return stack().empty() ? nullptr : stack().back(); }
+CUcontext current_context() {
+  Stack& contexts = stack();
+  return contexts.empty() ? nullptr : contexts.back();
+}
 
 namespace body {
 

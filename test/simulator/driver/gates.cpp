@@ -17,13 +17,14 @@ namespace {
 // call in again.
 class FlavourScope {
  public:
-  explicit FlavourScope(Flavour flavour) : before_(default_stream_flavour()) {
-    default_stream_flavour() = flavour;
+  explicit FlavourScope(Flavour flavour) : current_(default_stream_flavour()), before_(current_) {
+    current_ = flavour;
   }
-  ~FlavourScope() { default_stream_flavour() = before_; }
+  ~FlavourScope() { current_ = before_; }
 
  private:
-  Flavour before_;
+  Flavour& current_;  // the thread's: asking for it again takes a call of the loader
+  const Flavour before_;
 };
 
 template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
