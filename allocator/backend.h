@@ -57,6 +57,9 @@ class Backend {
   // Returns when everything submitted so far has finished, in every context that can reach `where`;
   // Result::forbidden, also when a capture began since may_wait() said that there is none.
   virtual Reply wait(Place where) noexcept = 0;
+  // The same as the first thing that the present call does: its time may count from where the call
+  // began (call_time_ns).
+  virtual Reply wait_first(Place where) noexcept { return wait(where); }
 
   // A sticky error of `where` that nobody has been told of, without waiting for the device;
   // forbidden as for wait().

@@ -69,7 +69,7 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
   if (packed != kSeveralPlaces && device_range.contains(address) &&
       !dedicated_range.contains(address)) [[likely]] {
     const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
-    const Reply waited = backend.wait(Place::unpack(packed));
+    const Reply waited = backend.wait_first(Place::unpack(packed));
     if (waited.status.ok()) [[likely]] {
       MutexLock lock(mutex);
       const bool is_sole = sole_place.load(std::memory_order_relaxed) == packed;

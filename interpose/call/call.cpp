@@ -14,7 +14,10 @@
 namespace vramscope {
 
 Call::Call(Function function, const void* caller) noexcept
-    : profiler_(is_guarded(this) ? nullptr : Profiler::active()), caller_(caller), errno_(errno) {
+    : profiler_(is_guarded(this) ? nullptr : Profiler::active()),
+      caller_(caller),
+      errno_place_(&errno),
+      errno_(*errno_place_) {
   if (profiler_ == nullptr) return;
   guard_mark = stack_address(this);
   event_.function = static_cast<std::uint16_t>(function);
@@ -29,7 +32,7 @@ Call::~Call() {
   if (profiler_ == nullptr) return;
   if (deferred_frees::any()) deferred_frees::complete(*profiler_);
   guard_mark = 0;
-  errno = errno_;
+  *errno_place_ = errno_;
 }
 
 std::optional<CUresult> Call::defer_free(Function function, Address address) noexcept {
@@ -50,7 +53,9 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
   const Contexts::Current current = profiler_->contexts().current();
   if (current.code != CUDA_SUCCESS) return false;
   if (current.first_of_device) profiler_->used_devices().note(current.place.device);
-  place = in_context(kind, current.place.device, current.place.context);
+  // Whole, as it was stored: parts would be waited for.
+  place = kind == Kind::device ? current.place
+                               : in_context(kind, current.place.device, current.place.context);
   return true;
 }
 
@@ -82,8 +87,15 @@ Origin Call::capture_stack(Place place, std::size_t bytes, Stack& stack) const n
   return asked;
 }
 
+Tag Call::plain_tag(Place place) const noexcept {
+  const bool is_plain =
+      !profiler_->attributes() && profiler_->sample_bytes() == 0 && !captures_frames();
+  return is_plain ? profiler_->recorder().known_plain(place) : 0;
+}
+
 Tag Call::tag(Place place, std::size_t bytes) noexcept {
-  Tag tag = 0;
+  Tag tag = plain_tag(place);
+  if (tag != 0) return tag;
   own_stack::run([&] {
     Stack stack;
     const Origin asked = capture_stack(place, bytes, stack);
@@ -93,7 +105,15 @@ Tag Call::tag(Place place, std::size_t bytes) noexcept {
 }
 
 Request Call::request(Place place, std::size_t bytes) noexcept {
-  Request request{.where = place, .bytes = bytes};
+  Request request{.where = place, .bytes = bytes, .tag = plain_tag(place)};
+  if (request.tag != 0) {
+    const bool may_be_part = profiler_->may_be_part(bytes);
+    const auto known = profiler_->exporters().known(to_address(caller_));
+    if (!may_be_part || known) {
+      request.dedicated = may_be_part && *known;
+      return request;
+    }
+  }
   own_stack::run([&] {
     Stack stack;
     const Origin asked = capture_stack(place, bytes, stack);

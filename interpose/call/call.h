@@ -111,9 +111,9 @@ class Call {
   }
   template <class RealFunction>
   CUresult timed(RealFunction real_function, std::uint64_t start) noexcept {
-    errno = errno_;
+    *errno_place_ = errno_;
     const CUresult code = real_function();
-    errno_ = errno;
+    errno_ = *errno_place_;
     answered_ns_ = now_ns();
     event_.driver_ns += answered_ns_ > start ? answered_ns_ - start : 0;
     return code;
@@ -147,13 +147,17 @@ class Call {
   Profiler* profiler_;
   Event event_;
   [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
+  // The tag that needs neither a stack nor a name; 0: there is none such, or none yet.
+  [[nodiscard]] Tag plain_tag(Place place) const noexcept;
   // Takes as much of the stack as the call gets, and says who asks.
   [[nodiscard]] Origin capture_stack(Place place, std::size_t bytes, Stack& stack) const noexcept;
   const void* caller_;
   std::optional<CUstream> stream_;
   Promise promise_;
   std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the
-  int errno_;                      // function's time. 0: it was not called
+                                   // function's time. 0: it was not called
+  int* const errno_place_;         // the thread's: the C library is asked once
+  int errno_;
 };
 
 }  // namespace vramscope

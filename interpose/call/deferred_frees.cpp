@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "allocator/ground/call_time.h"
 #include "allocator/ground/thread_room.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/event_of.h"
@@ -67,7 +68,7 @@ void complete_one(Profiler& profiler, const Deferred& free, CachingAllocator::Wa
   event.function = static_cast<std::uint16_t>(free.function);
   event.effect = Effect::release;
   event.address = free.address;
-  event.start_ns = now_ns();
+  event.start_ns = call_time_ns = now_ns();
   const Found found = profiler.allocator().find(free.address);
   if (!found.owned) {
     event.failed = free_directly(free) != CUDA_SUCCESS;

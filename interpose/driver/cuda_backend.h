@@ -45,6 +45,7 @@ class CudaBackend final : public Backend {
               std::uint64_t page) noexcept override;
   void release_addresses(Place where, Address address, std::uint64_t bytes) noexcept override;
   Reply wait(Place where) noexcept override;
+  Reply wait_first(Place where) noexcept override;
   Reply probe(Place where) noexcept override;
   [[nodiscard]] bool may_wait(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
@@ -72,6 +73,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
 
  private:
+  [[nodiscard]] Reply wait_from(std::uint64_t start, Place where) noexcept;
   [[nodiscard]] CUresult wait_in(Contexts::Generation one) noexcept;
   [[nodiscard]] CUresult wait_in_others(Contexts::Generation own, Place where) noexcept;
   void keep_sample(std::uint16_t device, std::size_t free_bytes, std::size_t total_bytes) noexcept;

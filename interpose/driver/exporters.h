@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "allocator/ground/place.h"
@@ -31,12 +32,18 @@ class Exporters {
   // stacks.
   [[nodiscard]] bool wants_dedicated(const Stack& stack, std::uint64_t key,
                                      std::uintptr_t caller) noexcept {
-    if (everybody_.load(std::memory_order_relaxed)) return true;
     if (stack.depth == 0) key = caller;
+    const std::optional<bool> answer = known(key);
+    return answer ? *answer : find_out(stack, key, caller);
+  }
+
+  // The answer for a key that was asked about before; without a stack the caller is the key.
+  [[nodiscard]] std::optional<bool> known(std::uint64_t key) const noexcept {
+    if (everybody_.load(std::memory_order_relaxed)) return true;
     const std::uint64_t known = known_[key % kKnown].load(std::memory_order_relaxed);
     if (known >> 1 == key && key != 0) [[likely]]
       return (known & 1) != 0;
-    return find_out(stack, key, caller);
+    return std::nullopt;
   }
 
   // The program exported memory: what it asks for from now on is dedicated.

@@ -236,8 +236,11 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
   }
 }
 
+Tag Recorder::known_plain(Place place) const noexcept {
+  return state_->plain_tag(place).load(std::memory_order_acquire);
+}
+
 void Recorder::record(const Event& event) noexcept {
-  const KeptErrno kept;
   try {
     state_->counters.record(event);
     if (event.tag != 0 && is_allocating(event)) state_->tag_times.add(event.tag, event.total_ns);

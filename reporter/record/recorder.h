@@ -52,6 +52,9 @@ class Recorder {
   }
   [[nodiscard]] std::uint32_t current_thread() noexcept;
   [[nodiscard]] StreamTable& streams() noexcept;
+  // The tag that intern() gave to (no stack, an origin that is a place alone); 0: it has not yet.
+  [[nodiscard]] Tag known_plain(Place place) const noexcept;
+  // May change errno.
   void record(const Event& event) noexcept;
   // A call begins on this thread. A trace takes the changes of a lane in their order: so a thread
   // has its lane before its first change.

@@ -242,6 +242,11 @@ void capture_python_again(Stack& stack) noexcept {
   }
 }
 
+bool captures_frames() noexcept {
+  return stacks.method != StackMethod::none ||
+         python_capture.load(std::memory_order_acquire) != nullptr;
+}
+
 __attribute__((noinline)) void capture(Stack& stack, StackPart part) noexcept {
   stack.depth = 0;
   stack.python_depth = 0;

@@ -22,6 +22,9 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
 using PythonCapture = void (*)(Stack& stack, std::size_t max_depth) noexcept;
 void capture_python_by(PythonCapture capture) noexcept;
 
+// Whether capture() may find frames: not without a method and a PythonCapture. Threads: any.
+[[nodiscard]] bool captures_frames() noexcept;
+
 // Adds the Python frames to a stack that was captured on this thread, from the same function or one
 // that it called, before there was an interpreter. Keeps errno.
 void capture_python_again(Stack& stack) noexcept;
