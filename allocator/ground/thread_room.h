@@ -18,7 +18,8 @@ inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 struct Parts {
   alignas(64) std::byte proven_pages[8192];       // reporter/record/stack/proven_memory
   alignas(64) std::byte deferred_frees[1024];     // interpose/call/deferred_frees
-  alignas(64) std::byte known_stacks[128 << 10];  // reporter/record/stack/known_stacks
+  alignas(64) std::byte known_callers[8192];      // reporter/record/stack/known_callers
+  alignas(64) std::byte known_stacks[192 << 10];  // reporter/record/stack/known_stacks
 };
 
 // Null until the thread needs them.

@@ -13,9 +13,9 @@
 
 namespace vramscope {
 
-Call::Call(Function function, const void* caller) noexcept
+Call::Call(Function function, const void* frame) noexcept
     : profiler_(is_guarded(this) ? nullptr : Profiler::active()),
-      caller_(caller),
+      frame_(frame),
       errno_place_(&errno),
       errno_(*errno_place_) {
   if (profiler_ == nullptr) return;
@@ -62,67 +62,78 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
 bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
 
 Origin Call::origin(Place place, std::size_t bytes) const noexcept {
-  if (!profiler_->attributes()) return {.place = place};
+  const std::uint64_t every = profiler_->sample_bytes();
+  const Sampling sampling = every == 0 ? Sampling::every : choose(bytes, every);
+  const std::uint8_t size_class = size_class_of(bytes);
+  if (!profiler_->attributes()) {
+    // What is estimated from samples is told by class.
+    return {.place = place,
+            .size_class = every == 0 ? std::uint8_t{0} : size_class,
+            .sampling = sampling};
+  }
   Recorder& recorder = profiler_->recorder();
   const RangeTable* const named = ranges();
   return {.place = place,
           .function = event_.function,
-          .size_class = size_class_of(bytes),
+          .size_class = size_class,
           .thread = recorder.current_thread(),
           .stream = stream_ ? recorder.streams().number_of(to_address(*stream_)) : 0,
           .range = named == nullptr ? 0 : named->current(),
-          .caller = to_address(caller_)};
+          .caller = caller(),
+          .sampling = sampling};
 }
 
-Origin Call::capture_stack(Place place, std::size_t bytes, Stack& stack) const noexcept {
-  Origin asked = origin(place, bytes);
-  const std::uint64_t every = profiler_->sample_bytes();
-  if (every == 0) {
-    capture(stack);
-    return asked;
-  }
-  asked.sampling = choose(bytes, every);
-  asked.size_class = size_class_of(bytes);
-  capture(stack, asked.sampling == Sampling::left_out ? StackPart::few : StackPart::all);
-  return asked;
-}
-
-Tag Call::plain_tag(Place place) const noexcept {
-  const bool is_plain =
-      !profiler_->attributes() && profiler_->sample_bytes() == 0 && !captures_frames();
-  return is_plain ? profiler_->recorder().known_plain(place) : 0;
-}
-
-Tag Call::tag(Place place, std::size_t bytes) noexcept {
-  Tag tag = plain_tag(place);
-  if (tag != 0) return tag;
-  own_stack::run([&] {
-    Stack stack;
-    const Origin asked = capture_stack(place, bytes, stack);
-    tag = profiler_->recorder().intern(stack, asked);
-  });
+Tag Call::tag_of(const Origin& asked, Stack& stack) noexcept {
+  const bool is_left_out = asked.sampling == Sampling::left_out;
+  capture(stack, is_left_out ? StackPart::few : StackPart::all);
+  const Tag tag = profiler_->recorder().intern(stack, asked);
+  profiler_->recorder().know(asked, caller(), tag);
   return tag;
 }
 
+Tag Call::take_tag(const Origin& asked) noexcept {
+  Stack stack;
+  return tag_of(asked, stack);
+}
+
+Tag Call::tag(Place place, std::size_t bytes) noexcept {
+  const Origin asked = origin(place, bytes);
+  Tag tag = profiler_->recorder().known(asked, frame_).tag;
+  if (tag == 0) own_stack::run([&] { tag = take_tag(asked); });
+  return tag;
+}
+
+void Call::take_stack(const Origin& asked, const KnownTag& known, Request& request) noexcept {
+  Stack stack;
+  request.tag = tag_of(asked, stack);
+  if (!profiler_->may_be_part(request.bytes)) return;
+  const bool is_left_out = asked.sampling == Sampling::left_out;
+  const std::uint64_t key = is_left_out ? stack.hash() : request.tag;
+  const Address from = caller();
+  const bool is_by_caller = known.is_by_caller || stack.depth == 0;
+  Exporters& exporters = profiler_->exporters();
+  request.dedicated = is_by_caller ? exporters.wants_dedicated({&from, 1}, from)
+                                   : exporters.wants_dedicated(stack.view(), key);
+}
+
 Request Call::request(Place place, std::size_t bytes) noexcept {
-  Request request{.where = place, .bytes = bytes, .tag = plain_tag(place)};
-  if (request.tag != 0) {
-    const bool may_be_part = profiler_->may_be_part(bytes);
-    const auto known = profiler_->exporters().known(to_address(caller_));
-    if (!may_be_part || known) {
-      request.dedicated = may_be_part && *known;
+  const Origin asked = origin(place, bytes);
+  const bool may_be_part = profiler_->may_be_part(bytes);  // else it can be exported as it is
+  const KnownTag known = profiler_->recorder().known(asked, frame_);
+  Request request{.where = place, .bytes = bytes, .tag = known.tag};
+  if (known.tag != 0) {
+    if (!may_be_part) return request;
+    // The tag of those that are left out stands for many stacks.
+    const bool is_left_out = asked.sampling == Sampling::left_out;
+    const std::uint64_t key = known.is_by_caller ? caller()
+                              : is_left_out      ? known.stack
+                                                 : std::uint64_t{known.tag};
+    if (const auto wanted = profiler_->exporters().known(key)) {
+      request.dedicated = *wanted;
       return request;
     }
   }
-  own_stack::run([&] {
-    Stack stack;
-    const Origin asked = capture_stack(place, bytes, stack);
-    request.tag = profiler_->recorder().intern(stack, asked);
-    if (!profiler_->may_be_part(bytes)) return;  // it can be exported as it is
-    // The tag of those that are left out stands for many stacks.
-    const std::uint64_t key = asked.sampling == Sampling::left_out ? stack.hash() : request.tag;
-    request.dedicated = profiler_->exporters().wants_dedicated(stack, key, to_address(caller_));
-  });
+  own_stack::run([&] { take_stack(asked, known, request); });
   return request;
 }
 

@@ -27,8 +27,8 @@ template <class T>
 // Threads: one, the calling thread. Keeps errno as the real call left it.
 class Call {
  public:
-  // caller: where the driver was called from.
-  Call(Function function, const void* caller) noexcept;
+  // frame: of the function that the program called.
+  Call(Function function, const void* frame) noexcept;
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -147,11 +147,17 @@ class Call {
   Profiler* profiler_;
   Event event_;
   [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
-  // The tag that needs neither a stack nor a name; 0: there is none such, or none yet.
-  [[nodiscard]] Tag plain_tag(Place place) const noexcept;
-  // Takes as much of the stack as the call gets, and says who asks.
-  [[nodiscard]] Origin capture_stack(Place place, std::size_t bytes, Stack& stack) const noexcept;
-  const void* caller_;
+  // Where the driver was called from.
+  [[nodiscard]] Address caller() const noexcept {
+    return static_cast<const Address*>(frame_)[1];  // System V ABI for x86-64, section 3.2.2
+  }
+  // The tag of the stack, which is taken as far as it is needed, and whether the memory is to be
+  // dedicated. On the stack of ours: these take much of it.
+  [[nodiscard]] Tag tag_of(const Origin& asked, Stack& stack) noexcept;
+  [[gnu::noinline]] Tag take_tag(const Origin& asked) noexcept;
+  [[gnu::noinline]] void take_stack(const Origin& asked, const KnownTag& known,
+                                    Request& request) noexcept;
+  const void* frame_;
   std::optional<CUstream> stream_;
   Promise promise_;
   std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the

@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <algorithm>
-#include <span>
 
 #include "reporter/record/stack/loaded_counts.h"
 
@@ -103,10 +102,9 @@ const Exporters::Range* Exporters::range_of(std::uintptr_t address) const noexce
 // The innermost frame that is not CUDA's own decides. Without stacks only the driver's caller is
 // known: a library that calls the driver itself, or has the runtime linked statically as NVIDIA's
 // have, is recognised; one that calls a shared runtime is not.
-bool Exporters::find_out(const Stack& stack, std::uint64_t key, std::uintptr_t caller) noexcept {
+bool Exporters::find_out(std::span<const std::uintptr_t> frames, std::uint64_t key) noexcept {
   refresh();
   const std::lock_guard lock(mutex_);
-  const std::span frames = stack.depth != 0 ? stack.view() : std::span(&caller, 1);
   bool exports = false;
   for (const std::uintptr_t frame : frames) {
     const Range* range = range_of(frame);

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "allocator/ground/place.h"
 #include "reporter/record/recorder.h"
-#include "reporter/record/stack/stack.h"
 
 namespace vramscope {
 
@@ -26,18 +26,17 @@ class Exporters {
   // everybody: mode dedicated.
   explicit Exporters(bool everybody) noexcept : everybody_(everybody) {}
 
-  // Whether the memory that `stack` asks for must be dedicated: everybody's is after the first
-  // export, before that only what an exporting library asks for. `key`, below
-  // 2^63, is the stack's tag or hash; `caller` is where the driver was called from, for use without
-  // stacks.
-  [[nodiscard]] bool wants_dedicated(const Stack& stack, std::uint64_t key,
-                                     std::uintptr_t caller) noexcept {
-    if (stack.depth == 0) key = caller;
+  // Whether the memory that is asked for by the code at these return addresses, innermost first,
+  // must be dedicated: everybody's is after the first export, before that only what an exporting
+  // library asks for. `key`, not 0 and below 2^63, stands for the addresses: the stack's tag or
+  // hash, or without stacks where the driver was called from.
+  [[nodiscard]] bool wants_dedicated(std::span<const std::uintptr_t> frames,
+                                     std::uint64_t key) noexcept {
     const std::optional<bool> answer = known(key);
-    return answer ? *answer : find_out(stack, key, caller);
+    return answer ? *answer : find_out(frames, key);
   }
 
-  // The answer for a key that was asked about before; without a stack the caller is the key.
+  // The answer that stands for `key`, if there is one.
   [[nodiscard]] std::optional<bool> known(std::uint64_t key) const noexcept {
     if (everybody_.load(std::memory_order_relaxed)) return true;
     const std::uint64_t known = known_[key % kKnown].load(std::memory_order_relaxed);
@@ -64,8 +63,7 @@ class Exporters {
 
   [[nodiscard]] static Loaded find_loaded() noexcept;
   void refresh() noexcept;
-  [[nodiscard]] bool find_out(const Stack& stack, std::uint64_t key,
-                              std::uintptr_t caller) noexcept;
+  [[nodiscard]] bool find_out(std::span<const std::uintptr_t> frames, std::uint64_t key) noexcept;
   [[nodiscard]] const Range* range_of(std::uintptr_t address) const noexcept;
 
   std::atomic<bool> everybody_;

@@ -9,6 +9,7 @@
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/own_stack.h"
 #include "reporter/record/python/codes.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack/capture.h"
@@ -52,6 +53,7 @@ struct Recorder::State {
 
   Tag find(StackKey& key, StackNote* note);
   TagGroups intern_new(const StackKey& key, const Stack& stack);
+  [[gnu::noinline]] void check_objects() noexcept;
   bool look_for_python();
   void count_temporary(const Event& event);
   void trace_event(trace::What what, const Event& event);
@@ -106,11 +108,16 @@ Timing Recorder::State::host() const {
   return sum;
 }
 
-Tag Recorder::State::find(StackKey& key, StackNote* note) {
-  if (++lookups % kLookupsBetweenChecks == 0) {
+void Recorder::State::check_objects() noexcept {
+  try {
     modules.refresh();
     (void)look_for_python();
+  } catch (...) {  // the next check looks again
   }
+}
+
+Tag Recorder::State::find(StackKey& key, StackNote* note) {
+  if (++lookups % kLookupsBetweenChecks == 0) check_objects();
   key.epoch = modules.epoch();
   if (note == nullptr) return stacks.find(key, StackTable::hash(key));
   const auto rest = key.rest();
@@ -236,14 +243,26 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
   }
 }
 
-Tag Recorder::known_plain(Place place) const noexcept {
-  return state_->plain_tag(place).load(std::memory_order_acquire);
+[[gnu::flatten]] KnownTag Recorder::known(const Origin& origin, const void* frame) noexcept {
+  if (++lookups % kLookupsBetweenChecks == 0) [[unlikely]]
+    own_stack::run([this] { state_->check_objects(); });
+  return known_tags::find(state_.get(), state_->modules.epoch(), origin, frame);
 }
 
-void Recorder::record(const Event& event) noexcept {
+void Recorder::know(const Origin& origin, std::uintptr_t caller, Tag tag) noexcept {
+  const KeptErrno kept;
+  try {
+    known_tags::note(state_.get(), state_->modules, origin, caller, tag);
+  } catch (...) {  // the next call asks again
+  }
+}
+
+[[gnu::flatten]] void Recorder::record(const Event& event) noexcept {
   try {
     state_->counters.record(event);
-    if (event.tag != 0 && is_allocating(event)) state_->tag_times.add(event.tag, event.total_ns);
+    if (event.tag != 0 && is_allocating(event)) {
+      state_->counters.add_time(event.tag, event.total_ns, state_->tag_times);
+    }
     if (callback_.function != nullptr) state_->count_temporary(event);
     if (state_->trace) state_->trace_event(what_of(event), event);
   } catch (...) {
@@ -310,8 +329,10 @@ RecorderFacts Recorder::facts() const {
   state_->sites.copy_to(facts);
   facts.modules = state_->modules.facts();
   state_->codes.copy_to(facts);
+  std::vector<std::uint64_t> kept_by_threads(facts.tags.size());
+  state_->counters.add_times_to(kept_by_threads);
   for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
-    facts.tags[tag].total_ns = state_->tag_times.get(tag);
+    facts.tags[tag].total_ns = state_->tag_times.get(tag) + kept_by_threads[tag];
     facts.tags[tag].temporary = state_->tag_times.temporary(tag);
   }
   // After the tags, which name them.

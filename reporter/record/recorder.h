@@ -10,6 +10,7 @@
 #include "reporter/record/axes.h"
 #include "reporter/record/event.h"
 #include "reporter/record/facts.h"
+#include "reporter/record/stack/known_tags.h"
 #include "reporter/record/stack/stack.h"
 
 namespace vramscope {
@@ -52,8 +53,12 @@ class Recorder {
   }
   [[nodiscard]] std::uint32_t current_thread() noexcept;
   [[nodiscard]] StreamTable& streams() noexcept;
-  // The tag that intern() gave to (no stack, an origin that is a place alone); 0: it has not yet.
-  [[nodiscard]] Tag known_plain(Place place) const noexcept;
+  // The tag of the calling thread's stack, if it needs not be taken: the stack comes again, or all
+  // that counts is who called the driver. `frame`: of the function of ours that the program called.
+  // Takes little of the stack. Threads: any, one call of ours at a time.
+  [[nodiscard]] KnownTag known(const Origin& origin, const void* frame) noexcept;
+  // intern() gave this tag to a call of the driver from `caller`.
+  void know(const Origin& origin, std::uintptr_t caller, Tag tag) noexcept;
   // May change errno.
   void record(const Event& event) noexcept;
   // A call begins on this thread. A trace takes the changes of a lane in their order: so a thread

@@ -43,10 +43,16 @@ class Chance {
   // `every` bytes always are. every: not 0.
   [[nodiscard]] constexpr bool takes(std::uint64_t bytes, std::uint64_t every) noexcept {
     const std::uint64_t weight = sampled_bytes(bytes);
-    return weight >= every || next() % every < weight;
+    return weight >= every || below(every) < weight;
   }
 
  private:
+  // Below `limit`, each as likely as the others to one part in 2^64 / limit. A division would take
+  // as long as all the rest.
+  constexpr std::uint64_t below(std::uint64_t limit) noexcept {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>(Wide{next()} * limit >> 64);
+  }
   constexpr std::uint64_t next() noexcept {
     std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;

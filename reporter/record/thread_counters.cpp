@@ -74,6 +74,24 @@ void CounterSet::record(const Event& event, std::uint64_t generation) {
   }
 }
 
+void CounterSet::add_time(Tag tag, std::uint64_t ns, TagTimes& times) noexcept {
+  TagTime& time = tag_times_[tag % tag_times_.size()];
+  const Tag before = time.tag.load(std::memory_order_relaxed);
+  if (before != tag) [[unlikely]] {
+    if (time.ns.get() != 0) times.add(before, time.ns.get());
+    time.ns.set(0);
+    time.tag.store(tag, std::memory_order_relaxed);
+  }
+  time.ns.add(ns);
+}
+
+void CounterSet::add_times_to(std::vector<std::uint64_t>& by_tag) const noexcept {
+  for (const TagTime& time : tag_times_) {
+    const Tag tag = time.tag.load(std::memory_order_relaxed);
+    if (tag < by_tag.size()) by_tag[tag] += time.ns.get();
+  }
+}
+
 void CounterSet::add_to(std::vector<FunctionTotals>& functions) const noexcept {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const FunctionCounters* row = functions_[i].load(std::memory_order_acquire);
@@ -192,6 +210,11 @@ void ThreadCounters::record(const Event& event) {
   pool_->late->record(event, generation);
 }
 
+void ThreadCounters::add_time(Tag tag, std::uint64_t ns, TagTimes& times) {
+  if (CounterSet* const set = own_set()) return set->add_time(tag, ns, times);
+  times.add(tag, ns);
+}
+
 void ThreadCounters::enter() { static_cast<void>(own_set()); }
 
 void ThreadCounters::add_to(Trace& trace, const TraceEvent& event) {
@@ -208,6 +231,10 @@ void ThreadCounters::each_set(F&& f) const {
   const SystemLock guard(pool_->lock);
   for (const auto& set : pool_->sets) f(*set);
   f(*pool_->late);
+}
+
+void ThreadCounters::add_times_to(std::vector<std::uint64_t>& by_tag) const {
+  each_set([&](const CounterSet& set) { set.add_times_to(by_tag); });
 }
 
 std::vector<FunctionTotals> ThreadCounters::functions() const {

@@ -11,6 +11,7 @@
 #include "allocator/ground/capability.h"
 #include "reporter/record/counters.h"
 #include "reporter/record/event.h"
+#include "reporter/record/tag_times.h"
 #include "reporter/record/trace/trace.h"
 
 namespace vramscope {
@@ -39,6 +40,11 @@ class CounterSet {
 
   // May throw bad_alloc, before anything was counted.
   void record(const Event& event, std::uint64_t generation);
+  // Time of an allocating call by tag: kept here while few tags take turns, so that most calls need
+  // no locked instruction; what has to make room goes to `times`.
+  void add_time(Tag tag, std::uint64_t ns, TagTimes& times) noexcept;
+  // Adds what is kept here, by tag. While the thread records, one call may count twice or not yet.
+  void add_times_to(std::vector<std::uint64_t>& by_tag) const noexcept;
   void add_to(std::vector<FunctionTotals>& functions) const noexcept;
   // Slot d is device d, slot kMaxDevices the host.
   void add_timing(std::size_t slot, std::uint64_t generation, Timing& sum) const noexcept;
@@ -53,6 +59,11 @@ class CounterSet {
 
   std::vector<std::atomic<FunctionCounters*>> functions_;
   std::array<std::atomic<TimingCounters*>, kMaxDevices + 1> timings_{};
+  struct TagTime {
+    std::atomic<Tag> tag{0};
+    Counter ns;
+  };
+  std::array<TagTime, 64> tag_times_{};
   std::atomic<bool> taken_{true};  // by a living thread
 };
 
@@ -63,6 +74,9 @@ class ThreadCounters {
 
   void enter();                     // takes the thread's set; may throw bad_alloc
   void record(const Event& event);  // may throw bad_alloc
+  // May throw bad_alloc.
+  void add_time(Tag tag, std::uint64_t ns, TagTimes& times);
+  void add_times_to(std::vector<std::uint64_t>& by_tag) const;
   // To the calling thread's own lane. May throw bad_alloc.
   void add_to(Trace& trace, const TraceEvent& event);
   [[nodiscard]] std::vector<FunctionTotals> functions() const;

@@ -46,6 +46,7 @@ std::span<const std::uintptr_t> callers_of(const Stack& stack) {
                     std::to_string(walked.depth) + " frames, known are " +
                     std::to_string(known.depth);
   }
+  if (!library_note_fits()) program.wrong = "a note of another stack";
   asm volatile("" ::: "memory");  // no tail call
 }
 

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <numeric>
 #include <set>
 #include <thread>
+#include <vector>
 
 namespace vramscope {
 namespace {
@@ -68,6 +70,30 @@ TEST(Recorder, KnowsAnEmptyStack) {
 
   EXPECT_NE(tag, 0U);
   EXPECT_TRUE(recorder.facts().sites.at(recorder.facts().tags.at(tag).site).frames.empty());
+}
+
+// As a function of ours has it that was called from there.
+std::array<std::uintptr_t, 2> frame_called_from(const void* caller) {
+  return {0, reinterpret_cast<std::uintptr_t>(caller)};
+}
+
+TEST(Recorder, KnowsTheTagOfACallerWithoutItsStack) {
+  static const char here = 0, elsewhere = 0;
+  const auto frame = frame_called_from(&here);
+  const auto other_frame = frame_called_from(&elsewhere);
+  const Origin asked{.place = kDevice0, .size_class = 3};
+  Recorder recorder(2);
+  Recorder other(2);
+  const Tag tag = recorder.intern(Stack{}, asked);
+  EXPECT_EQ(recorder.known(asked, frame.data()).tag, 0U);
+
+  recorder.know(asked, frame[1], tag);
+
+  EXPECT_EQ(recorder.known(asked, frame.data()).tag, tag);
+  EXPECT_EQ(recorder.known(asked, other_frame.data()).tag, 0U);
+  EXPECT_EQ(recorder.known({.place = kDevice0, .size_class = 4}, frame.data()).tag, 0U);
+  EXPECT_EQ(recorder.known({.place = kDevice1, .size_class = 3}, frame.data()).tag, 0U);
+  EXPECT_EQ(other.known(asked, frame.data()).tag, 0U);
 }
 
 TEST(Recorder, WarnsOnceWhenItsTagsAreUsedUp) {
@@ -205,6 +231,32 @@ TEST(Recorder, LosesNoEventOfEightThreads) {
   EXPECT_EQ(facts.functions.at(1).time.total_ns, sum);
   EXPECT_EQ(facts.devices.at(0).second.alloc_hit.count, 2 * kThreads * kEvents);
   EXPECT_EQ(facts.tags.at(tag).total_ns, sum);
+}
+
+// More tags than a thread keeps the times of.
+TEST(Recorder, LosesNoTimeOfManyTags) {
+  constexpr std::size_t kTags = 300;
+  constexpr int kRounds = 5;
+  Recorder recorder(2);
+  std::vector<Tag> tags;
+  for (std::uintptr_t i = 1; i <= kTags; ++i) {
+    tags.push_back(recorder.intern(stack_of({i}), kDevice0));
+  }
+  std::vector<std::thread> threads;
+
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        for (const Tag tag : tags) recorder.record(allocation(Served::hit, 10 + tag, tag));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  const RecorderFacts facts = recorder.facts();
+  for (const Tag tag : tags) {
+    ASSERT_EQ(facts.tags.at(tag).total_ns, (10U + tag) * 4 * kRounds) << tag;
+  }
 }
 
 TEST(Recorder, GivesEightThreadsTheSameTags) {

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "reporter/record/recorder.h"
 #include "reporter/report/assemble.h"
@@ -101,6 +103,22 @@ TEST(Sampling, CallsThatAreLeftOutKeepTheirOwnerAndShareOneSite) {
             rest.values[static_cast<std::size_t>(Axis::owner)]);
   EXPECT_TRUE(facts.sites.at(kLeftOutSite).frames.empty());
   EXPECT_EQ(recorder.intern(stack, left_out), b);
+}
+
+TEST(Sampling, OnlyTheOwnersOwnCodeTellsWhoseACallIsThatIsLeftOut) {
+  static const char in_program = 0;
+  const auto in_c_library = reinterpret_cast<std::uintptr_t>(&abort) + 1;
+  const std::array<std::uintptr_t, 2> own{0, reinterpret_cast<std::uintptr_t>(&in_program) + 1};
+  const std::array<std::uintptr_t, 2> passing_on{0, in_c_library};
+  const Origin left_out{.place = kDevice, .sampling = Sampling::left_out};
+  Recorder recorder(1);
+  const Tag tag = recorder.intern(stack_at(&in_program), left_out);
+
+  recorder.know(left_out, own[1], tag);
+  recorder.know(left_out, passing_on[1], tag);
+
+  EXPECT_EQ(recorder.known(left_out, own.data()).tag, tag);
+  EXPECT_EQ(recorder.known(left_out, passing_on.data()).tag, 0U);
 }
 
 // A taken tag of a known class, the rest of its class left out, and one that is always taken.

@@ -17,6 +17,18 @@ void library_capture_elsewhere(Stack& stack) {
   own_stack::run([&stack] { capture(stack); });
 }
 
+bool library_note_fits() {
+  Stack walked;
+  capture(walked);
+  const Door door = door_at(__builtin_frame_address(0));
+  const StackNote* const note = KnownStacks::of_thread()->find_note(door, StackPart::all);
+  own_stack::run([] {
+    Stack stack;
+    capture(stack);  // so that it is learnt
+  });
+  return note == nullptr || note->hash == walked.hash();
+}
+
 std::uint64_t library_found() { return KnownStacks::of_thread()->found(); }
 
 }  // namespace vramscope

@@ -98,9 +98,9 @@ Address innermost(const PythonLayout& layout, Address state) {
   return ender != 0 && ender != state;
 }
 
-class Walk {
+class PythonWalk {
  public:
-  Walk(const PythonInterpreter& python, Address state, Stack& stack, std::size_t max_depth)
+  PythonWalk(const PythonInterpreter& python, Address state, Stack& stack, std::size_t max_depth)
       : python_(python),
         layout_(python.layout),
         state_(state),
@@ -237,7 +237,7 @@ void capture_python(Stack& stack, std::size_t max_depth) noexcept {
   const auto state = reinterpret_cast<Address>(interpreter->this_thread());
   if (state == 0 || is_ending(*interpreter, state)) return;
   proven::begin_walk();
-  Walk walk(*interpreter, state, stack, std::min(max_depth, kMaxFrames));
+  PythonWalk walk(*interpreter, state, stack, std::min(max_depth, kMaxFrames));
   if (const Address first = first_of_several(*interpreter); first != 0) [[unlikely]] {
     const States states = all_states(*interpreter, first, state);
     for (std::size_t i = 0; i < states.count; ++i) {

@@ -247,6 +247,19 @@ bool captures_frames() noexcept {
          python_capture.load(std::memory_order_acquire) != nullptr;
 }
 
+bool captures_native_only(StackPart part) noexcept {
+  return stacks.method != StackMethod::none &&
+         (part == StackPart::few || python_capture.load(std::memory_order_acquire) == nullptr);
+}
+
+Door door_at(const void* frame) noexcept {
+  const auto* const ours = static_cast<const Frame*>(frame);
+  if (stacks.own.contains(ours->return_address - 1)) return {};
+  return {.slot = reinterpret_cast<std::uintptr_t>(&ours->return_address),
+          .return_address = ours->return_address,
+          .frame_pointer = reinterpret_cast<std::uintptr_t>(ours->caller)};
+}
+
 __attribute__((noinline)) void capture(Stack& stack, StackPart part) noexcept {
   stack.depth = 0;
   stack.python_depth = 0;

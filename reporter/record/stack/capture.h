@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "reporter/record/stack/recorded_walk.h"
 #include "reporter/record/stack/stack.h"
 
 namespace vramscope {
@@ -24,6 +25,13 @@ void capture_python_by(PythonCapture capture) noexcept;
 
 // Whether capture() may find frames: not without a method and a PythonCapture. Threads: any.
 [[nodiscard]] bool captures_frames() noexcept;
+
+// Whether it would find native frames and no others.
+[[nodiscard]] bool captures_native_only(StackPart part) noexcept;
+
+// The door of the function of ours that has its frame there: where the program called it. None
+// (slot 0) when other code of ours did.
+[[nodiscard]] Door door_at(const void* frame) noexcept;
 
 // Adds the Python frames to a stack that was captured on this thread, from the same function or one
 // that it called, before there was an interpreter. Keeps errno.

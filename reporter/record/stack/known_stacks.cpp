@@ -18,11 +18,12 @@ constexpr std::uint32_t kFirstPatience = 2;
 constexpr std::uint32_t kMostPatience = 1 << 16;  // a walk of 30 us among these is nothing
 constexpr std::uint32_t kWorthwhile = 64;         // finds that pay for one
 
-// The stack is the thread's own, and what runs there now wrote these words.
-__attribute__((no_sanitize("address", "thread"))) inline std::uintptr_t word_at(
-    std::uintptr_t address) {
-  return *reinterpret_cast<const volatile std::uintptr_t*>(address);
-}
+constexpr std::uintptr_t kPairBytes = 16;
+constexpr std::uintptr_t pair_of(std::uintptr_t address) { return address & ~(kPairBytes - 1); }
+
+// Which words of a unit count, by the lower bits of its place.
+constexpr std::uintptr_t kAll = ~std::uintptr_t{0};
+constexpr std::uintptr_t kMasks[4][2] = {{0, 0}, {kAll, 0}, {0, kAll}, {kAll, kAll}};
 
 }  // namespace
 
@@ -38,26 +39,71 @@ __attribute__((no_sanitize("address", "thread"))) inline bool KnownStacks::Known
     const Door& door, StackPart part) const noexcept {
   if (slot != door.slot || return_address != door.return_address) return false;
   if (needs_frame_pointer && frame_pointer != door.frame_pointer) return false;
-  const std::size_t count = words[static_cast<std::size_t>(part)];
+  // The stack is the thread's own, and what runs there now wrote these words. A unit never crosses
+  // a page: where one of its words can be read, both can.
+  const std::size_t count = units[static_cast<std::size_t>(part)];
+  const std::uintptr_t base = pair_of(slot);
   for (std::size_t i = 0; i < count; ++i) {
-    if (word_at(slot + offsets[i]) != values[i]) return false;
+    const auto* const now =
+        reinterpret_cast<const volatile std::uintptr_t*>(base + pair_of(where[i]));
+    const std::uintptr_t(&mask)[2] = kMasks[where[i] & 3];
+    const auto& then = values[i].words;
+    if ((((now[0] ^ then[0]) & mask[0]) | ((now[1] ^ then[1]) & mask[1])) != 0) return false;
   }
   return true;
 }
 
+// Words that lie side by side and follow each other become one unit.
+void KnownStacks::Known::keep(const Door& door, const Walked& walked) noexcept {
+  const std::uintptr_t base = pair_of(door.slot);
+  const auto few = static_cast<std::size_t>(StackPart::few);
+  const std::size_t words_of_few = walked.count_of_few != 0 ? walked.count_of_few : walked.count;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < walked.count; ++i) {
+    if (i == words_of_few) units[few] = static_cast<std::uint8_t>(count);
+    const auto [address, value] = walked.words[i];
+    const auto at = static_cast<std::uint32_t>(pair_of(address) - base);
+    const std::uint32_t half = address % kPairBytes / sizeof value;
+    const bool begins = count == 0 || i == words_of_few || pair_of(where[count - 1]) != at;
+    if (begins) {
+      where[count] = at;
+      values[count++] = Unit{};
+    }
+    where[count - 1] |= 1U << half;
+    values[count - 1].words[half] = value;
+  }
+  units[static_cast<std::size_t>(StackPart::all)] = static_cast<std::uint8_t>(count);
+  if (words_of_few == walked.count) units[few] = static_cast<std::uint8_t>(count);
+}
+
+KnownStacks::Known* KnownStacks::find(const Door& door, StackPart part) noexcept {
+  for (Known& known : set_of(door).ways) {
+    if (known.holds(door, part)) return &known;
+  }
+  return nullptr;
+}
+
 bool KnownStacks::find(const Door& door, StackPart part, Stack& stack) noexcept {
   if (++finds_ % kFindsBetweenChecks == 0) check_objects();
-  for (Known& known : set_of(door).ways) {
-    if (!known.holds(door, part)) continue;
-    ++known.finds;
-    ++found_;
-    const auto which = static_cast<std::size_t>(part);
-    stack.depth = known.depths[which];
-    stack.note = &known.notes[which];
-    std::memcpy(stack.frames.data(), known.frames.data(), stack.depth * sizeof(std::uintptr_t));
-    return true;
-  }
-  return false;
+  Known* const known = find(door, part);
+  if (known == nullptr) return false;
+  ++known->finds;
+  ++found_;
+  const auto which = static_cast<std::size_t>(part);
+  stack.depth = known->depths[which];
+  stack.note = &known->notes[which];
+  std::memcpy(stack.frames.data(), known->frames.data(), stack.depth * sizeof(std::uintptr_t));
+  return true;
+}
+
+const StackNote* KnownStacks::find_note(const Door& door, StackPart part) noexcept {
+  if ((finds_ + 1) % kFindsBetweenChecks == 0) return nullptr;  // find() checks
+  Known* const known = find(door, part);
+  if (known == nullptr) return nullptr;
+  ++finds_;
+  ++known->finds;
+  ++found_;
+  return &known->notes[static_cast<std::size_t>(part)];
 }
 
 bool KnownStacks::should_learn(const Door& door, const Stack& stack) noexcept {
@@ -82,10 +128,7 @@ void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) no
   known.frame_pointer = door.frame_pointer;
   known.needs_frame_pointer = walked.needs_frame_pointer;
   known.finds = 0;
-  for (std::size_t i = 0; i < walked.count; ++i) {
-    known.offsets[i] = static_cast<std::uint32_t>(walked.words[i].address - door.slot);
-    known.values[i] = walked.words[i].value;
-  }
+  known.keep(door, walked);
   const bool has_more = walked.count_of_few != 0;
   const std::size_t depth = stack.depth;
   std::memcpy(known.frames.data(), stack.frames.data(), depth * sizeof(std::uintptr_t));
@@ -94,7 +137,6 @@ void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) no
     const auto which = static_cast<std::size_t>(part);
     stack.depth = is_few ? kOwnerFrames : depth;
     known.depths[which] = static_cast<std::uint8_t>(stack.depth);
-    known.words[which] = static_cast<std::uint8_t>(is_few ? walked.count_of_few : walked.count);
     known.notes[which] = {.rest = {}, .tag = 0, .hash = stack.hash()};
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);

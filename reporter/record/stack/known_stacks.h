@@ -28,6 +28,8 @@ class KnownStacks {
 
   // Fills the stack's native frames and its note. False: it is not known.
   [[nodiscard]] bool find(const Door& door, StackPart part, Stack& stack) noexcept;
+  // The note of a known stack, null: find() has to be asked. May run on the program's stack.
+  [[nodiscard]] const StackNote* find_note(const Door& door, StackPart part) noexcept;
 
   // A stack was walked that find() did not know: should its words be recorded now?
   [[nodiscard]] bool should_learn(const Door& door, const Stack& stack) noexcept;
@@ -41,6 +43,11 @@ class KnownStacks {
   static constexpr std::size_t kWays = 4;
   static constexpr std::size_t kSets = 16;
 
+  // Two words of a stack, side by side.
+  struct alignas(16) Unit {
+    std::array<std::uintptr_t, 2> words;
+  };
+
   // Zero bytes are one that nothing is known of.
   struct Known {
     std::uintptr_t slot;  // of the door; 0: nothing is known
@@ -49,13 +56,15 @@ class KnownStacks {
     std::uint32_t finds;  // since it was learnt
     bool needs_frame_pointer;
     std::array<std::uint8_t, 2> depths;  // by StackPart, as the others
-    std::array<std::uint8_t, 2> words;
+    std::array<std::uint8_t, 2> units;
     std::array<StackNote, 2> notes;
-    std::array<std::uint32_t, Walked::kMostWords> offsets;  // from the slot
-    std::array<std::uintptr_t, Walked::kMostWords> values;
+    // Where a unit lies, from the door's on; the lower bits tell which of its words were read.
+    std::array<std::uint32_t, Walked::kMostWords> where;
+    std::array<Unit, Walked::kMostWords> values;
     std::array<std::uintptr_t, kMostFrames> frames;
 
     [[nodiscard]] bool holds(const Door& door, StackPart part) const noexcept;
+    void keep(const Door& door, const Walked& walked) noexcept;
   };
   struct Set {
     std::array<Known, kWays> ways;
@@ -65,6 +74,7 @@ class KnownStacks {
     std::uint32_t left;
   };
 
+  [[nodiscard]] Known* find(const Door& door, StackPart part) noexcept;
   [[nodiscard]] Set& set_of(const Door& door) noexcept;
   void check_objects() noexcept;
 

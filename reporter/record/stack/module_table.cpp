@@ -183,6 +183,12 @@ std::string ModuleTable::owner(const std::vector<FrameFact>& frames) const {
   return std::string(kUnknownOwner);
 }
 
+bool ModuleTable::owns(const std::vector<FrameFact>& frames) const {
+  const SystemLock guard(lock_);
+  const bool is_known = !frames.empty() && frames.front().module < modules_.size();
+  return is_known && !only_passes_on(modules_[frames.front().module].path);
+}
+
 std::uint64_t ModuleTable::loaded() const {
   const SystemLock guard(lock_);
   return adds_;

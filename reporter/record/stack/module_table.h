@@ -46,6 +46,8 @@ class ModuleTable {
   [[nodiscard]] std::vector<ModuleFact> facts() const;  // may throw bad_alloc
   // Whose code asks: the innermost frame's that does not merely pass calls on. May throw bad_alloc.
   [[nodiscard]] std::string owner(const std::vector<FrameFact>& frames) const;
+  // Whether the first frame's code does not merely pass calls on.
+  [[nodiscard]] bool owns(const std::vector<FrameFact>& frames) const;
 
  private:
   struct Range {

@@ -11,7 +11,8 @@
 
 namespace vramscope {
 
-std::array<std::uint64_t, 3> StackKey::rest() const noexcept {
+std::array<std::uint64_t, 3> StackKey::rest(const Origin& origin,
+                                            std::uint32_t epoch) noexcept {
   return {std::uint64_t(origin.sampling) << 48 | std::uint64_t{origin.size_class} << 40 |
               std::uint64_t{origin.function} << 24 | std::uint64_t(origin.place.kind) << 16 |
               origin.place.device,

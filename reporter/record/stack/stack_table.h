@@ -20,7 +20,10 @@ struct StackKey {
   std::uint32_t epoch = 0;  // of the modules: the same addresses may mean something else later
 
   // Everything but the frames.
-  [[nodiscard]] std::array<std::uint64_t, 3> rest() const noexcept;
+  [[nodiscard]] std::array<std::uint64_t, 3> rest() const noexcept { return rest(origin, epoch); }
+  // Without a copy of the origin: one that was just written would be waited for.
+  [[nodiscard]] static std::array<std::uint64_t, 3> rest(const Origin& origin,
+                                                         std::uint32_t epoch) noexcept;
 };
 
 // Append-only: a lookup takes no lock and never waits. Threads: any.
