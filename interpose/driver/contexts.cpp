@@ -190,12 +190,15 @@ Contexts::Use::Use(Contexts& contexts, Generation generation) noexcept
   Entry& entry = contexts_.entries_[generation_];
   for (;;) {
     const std::uint32_t turn = contexts_.turns_.value();
-    std::uint32_t held = entry.held.load(std::memory_order_acquire);
-    if (held >= kOneEnding && !fault(Fault::ended_context_used)) {
+    if (entry.held.load(std::memory_order_acquire) >= kOneEnding &&
+        !fault(Fault::ended_context_used)) {
       contexts_.turns_.wait_beyond(turn);
-    } else if (entry.held.compare_exchange_weak(held, held + 1, std::memory_order_acq_rel)) {
-      break;
+      continue;
     }
+    const std::uint32_t held = entry.held.fetch_add(1, std::memory_order_acq_rel);
+    if (held < kOneEnding || fault(Fault::ended_context_used)) break;
+    entry.held.fetch_sub(1, std::memory_order_acq_rel);
+    contexts_.turns_.raise();  // whoever ends the context may have seen us and waits
   }
   context_ = entry.context.load(std::memory_order_acquire);
 }
