@@ -3,10 +3,11 @@
 //
 // routed_pair [BYTES [PAIRS [FRAMES [written]]]]   One JSON object on stdout: time that passed, and
 // time that the thread ran (the two differ where a call waits for the device), and the same for a
-// wait alone. FRAMES more frames are on the stack below the calls. `written`: the memory was
-// written once, so that the simulated driver enters the kernel at each free; what runs then finds
-// caches and branch predictors cold. scripts/bench runs it with and without the preload library;
-// the difference is what routing costs, less the wait that each free makes.
+// wait alone and for the question for the current context, which each call asks the driver. FRAMES
+// more frames are on the stack below the calls. `written`: the memory was written once, so that the
+// simulated driver enters the kernel at each free; what runs then finds caches and branch
+// predictors cold. scripts/bench runs it with and without the preload library; the difference is
+// what routing costs, less the wait that each free makes.
 #include <dlfcn.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ using CtxSetCurrent = int (*)(void*);
 using MemAlloc = int (*)(Pointer*, std::size_t);
 using MemFree = int (*)(Pointer);
 using CtxSynchronize = int (*)();
+using CtxGetCurrent = int (*)(void**);
 using Memset = int (*)(Pointer, unsigned char, std::size_t);
 
 constexpr int kRounds = 11;
@@ -58,6 +60,7 @@ struct Work {
   MemAlloc allocate;
   MemFree release;
   CtxSynchronize wait;
+  CtxGetCurrent ask;
   std::size_t bytes;
   int pairs;
 };
@@ -87,6 +90,15 @@ double ran_ns_per_wait(const Work& work) {
   return (now_ns(CLOCK_THREAD_CPUTIME_ID) - ran) / work.pairs;
 }
 
+double ran_ns_per_question(const Work& work) {
+  void* context = nullptr;
+  const double ran = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < work.pairs; ++i) {
+    if (const int code = work.ask(&context)) fail("cuCtxGetCurrent", code);
+  }
+  return (now_ns(CLOCK_THREAD_CPUTIME_ID) - ran) / work.pairs;
+}
+
 __attribute__((noinline)) Sample sample_below(int frames, const Work& work) {
   const Sample found = frames > 0 ? sample_below(frames - 1, work) : sample(work);
   asm volatile("" ::: "memory");  // no tail call: each frame stays
@@ -105,8 +117,12 @@ Work prepare(GetProcAddress get, std::size_t bytes, int pairs) {
   if (const int code = retain(&context, 0)) fail("cuDevicePrimaryCtxRetain", code);
   const auto set_current = resolve<CtxSetCurrent>(get, "cuCtxSetCurrent");
   if (const int code = set_current(context)) fail("cuCtxSetCurrent", code);
-  return {resolve<MemAlloc>(get, "cuMemAlloc"), resolve<MemFree>(get, "cuMemFree"),
-          resolve<CtxSynchronize>(get, "cuCtxSynchronize"), bytes, pairs};
+  return {resolve<MemAlloc>(get, "cuMemAlloc"),
+          resolve<MemFree>(get, "cuMemFree"),
+          resolve<CtxSynchronize>(get, "cuCtxSynchronize"),
+          resolve<CtxGetCurrent>(get, "cuCtxGetCurrent"),
+          bytes,
+          pairs};
 }
 
 void write_once(GetProcAddress get, const Work& work) {
@@ -137,15 +153,17 @@ int main(int argc, char** argv) {
   std::vector<double> passed;
   std::vector<double> ran;
   std::vector<double> waited;
+  std::vector<double> asked;
   sample_below(frames, work);
   for (int i = 0; i < kRounds; ++i) {
     const Sample found = sample_below(frames, work);
     passed.push_back(found.passed_ns);
     ran.push_back(found.ran_ns);
     waited.push_back(ran_ns_per_wait(work));
+    asked.push_back(ran_ns_per_question(work));
   }
   std::printf(
       "{\"bytes\": %zu, \"pairs\": %d, \"frames\": %d, \"rounds\": %d, \"ns_per_pair\": %.1f, "
-      "\"ran_ns_per_pair\": %.1f, \"ran_ns_per_wait\": %.1f}\n",
-      bytes, pairs, frames, kRounds, median(passed), median(ran), median(waited));
+      "\"ran_ns_per_pair\": %.1f, \"ran_ns_per_wait\": %.1f, \"ran_ns_per_question\": %.1f}\n",
+      bytes, pairs, frames, kRounds, median(passed), median(ran), median(waited), median(asked));
 }
