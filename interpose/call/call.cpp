@@ -7,6 +7,7 @@
 #include "interpose/call/deferred_frees.h"
 #include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
+#include "interpose/loader/real.h"
 #include "interpose/tools/nvtx.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stream_table.h"
@@ -142,6 +143,7 @@ void Call::note(const Outcome& outcome) noexcept {
   note_outcome(event_, came ? MemoryChange::came : MemoryChange::went, outcome);
   event_.driver_ns += outcome.backend_ns;
   event_.sync_ns += outcome.wait_ns;
+  by_limit_ = outcome.by_limit;
   const bool asked_driver = outcome.backend_ns != 0;
   event_.served = asked_driver ? Served::driver : Served::hit;
   if (outcome.has_sample) {
@@ -227,12 +229,43 @@ void Call::renew_sample(std::uint64_t end_ns) noexcept {
   if (can_ask) profiler_->backend().renew_sample(place.device);
 }
 
+void Call::name_refused() noexcept {
+  if (event_.tag != 0) return;
+  event_.place = place_of(event_.place.kind);
+  event_.tag = tag(event_.place, event_.bytes);
+}
+
+// The driver is asked on this thread: no other one of ours has a context.
+void Call::tell_refused() noexcept {
+  Refusal refusal{.event = event_, .by_limit = by_limit_};
+  Place here;
+  const bool can_ask = has_device(event_.place.kind) && !profiler_->captures().any() &&
+                       find_place(event_.place.kind, here) && here.device == event_.place.device;
+  if (can_ask) {
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    if (real().cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+      profiler_->backend().note_free_memory(here.device, free_bytes, total_bytes);
+      refusal.free_bytes = free_bytes;
+      refusal.total_bytes = total_bytes;
+    }
+  }
+  profiler_->recorder().count_refused(event_);
+  profiler_->tell_refused(refusal);
+}
+
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
   const std::uint64_t end_ns = answered_ns_ != 0 ? answered_ns_ : now_ns();
   event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
+  const bool allocates = event_.effect == Effect::allocate || event_.effect == Effect::pin;
+  const bool is_refused = code == CUDA_ERROR_OUT_OF_MEMORY && allocates;
+  if (is_refused) [[unlikely]]
+    name_refused();
   profiler_->recorder().record(event_);
+  if (is_refused) [[unlikely]]
+    tell_refused();
   if (fault(Fault::double_record)) profiler_->recorder().record(event_);
   renew_sample(end_ns);
   return code;

@@ -73,6 +73,11 @@ class Call {
   // Room that the allocator keeps for what the real function gives.
   void keep(Promise promise) noexcept { promise_ = promise; }
 
+  // The bytes that the call asks for, for when it is refused; then, that a limit of ours refused
+  // it.
+  void plan(std::uint64_t bytes) noexcept { event_.bytes = bytes; }
+  void note_refused_by_limit() noexcept { by_limit_ = true; }
+
   // What our allocator decided becomes part of the event.
   void note(const Outcome& outcome) noexcept;
 
@@ -104,6 +109,10 @@ class Call {
  private:
   void note_gone(const Outcome& gone) noexcept;
   void renew_sample(std::uint64_t end_ns) noexcept;
+  // Memory ran out: whose stack it was, before the event is recorded, and what there is to say of
+  // it, after that.
+  void name_refused() noexcept;
+  void tell_refused() noexcept;
   [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {
@@ -160,6 +169,7 @@ class Call {
   const void* frame_;
   std::optional<CUstream> stream_;
   Promise promise_;
+  bool by_limit_ = false;
   std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the
                                    // function's time. 0: it was not called
   int* const errno_place_;         // the thread's: the C library is asked once

@@ -23,6 +23,13 @@
 
 namespace vramscope {
 
+// Called with each allocation that fails because memory ran out, before the program hears of it.
+// The calling thread is amid a call of ours and holds no lock.
+struct RefusalCallback {
+  void (*function)(void* context, const Refusal& refusal) noexcept = nullptr;
+  void* context = nullptr;
+};
+
 // One a process, never destroyed: the program may call CUDA from its last handler.
 // Threads: any.
 class Profiler {
@@ -61,6 +68,12 @@ class Profiler {
   // The recorder has a trace: set before the profiler is active.
   [[nodiscard]] bool traces() const noexcept { return traces_; }
   void set_traces() noexcept { traces_ = true; }
+  // Before the profiler is active.
+  void on_refusal(RefusalCallback callback) noexcept { refusal_callback_ = callback; }
+  void tell_refused(const Refusal& refusal) const noexcept {
+    if (refusal_callback_.function == nullptr) return;
+    refusal_callback_.function(refusal_callback_.context, refusal);
+  }
 
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
@@ -85,6 +98,7 @@ class Profiler {
   const Options options_;
   const bool limits_capacity_;
   bool traces_ = false;
+  RefusalCallback refusal_callback_;
   Contexts contexts_;
   Captures captures_;
   VirtualMemory virtual_memory_;

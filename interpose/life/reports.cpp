@@ -33,6 +33,13 @@ namespace {
 constinit std::atomic<Reports*> reports{nullptr};
 constinit std::atomic<pid_t> owner{0};
 
+constexpr Patience kAtEnd{
+    .limit_ns = 60'000'000'000,  // a file system that hangs
+    .given_up = "the last report could not be written in time; the program ends without it"};
+constexpr Patience kAmidProgram{
+    .limit_ns = 5'000'000'000,
+    .given_up = "the report on memory that ran out takes long; the program goes on meanwhile"};
+
 constexpr const char* kEndedAmidCall = "a signal handler ended the process amid a call of CUDA: ";
 
 constexpr const char* kNoMemory =
@@ -77,6 +84,10 @@ Reports* Reports::of_this_process() noexcept {
 void Reports::begin() noexcept {
   const auto ring = [](void* triggers) { static_cast<Triggers*>(triggers)->ring(); };
   trace_.start({ring, &triggers_});
+  const auto refuse = [](void* self, const Refusal& refusal) noexcept {
+    static_cast<Reports*>(self)->note_refusal(refusal);
+  };
+  profiler_.on_refusal({refuse, this});
   owner.store(getpid(), std::memory_order_relaxed);
   reports.store(this, std::memory_order_release);
 }
@@ -84,13 +95,19 @@ void Reports::begin() noexcept {
 void Reports::write_last(const char* trigger) noexcept {
   if (!ends_with_files() || ended_.exchange(true)) return;
   const EndingThread ending(guard_mark != 0, system_locks_held != 0);
-  triggers_.report_and_wait(trigger);
+  triggers_.report_and_wait(trigger, kAtEnd);
 }
 
 void Reports::write_before_exec() noexcept {
   if (!ends_with_files()) return;
   const EndingThread ending(guard_mark != 0, system_locks_held != 0);
-  triggers_.report_and_wait("exec");
+  triggers_.report_and_wait("exec", kAtEnd);
+}
+
+// The program waits for it, so that what is told was so when memory ran out; but not for long.
+void Reports::note_refusal(const Refusal& refusal) noexcept {
+  if (of_this_process() != this || !oom_.note(refusal)) return;
+  triggers_.report_and_wait("oom", kAmidProgram);
 }
 
 // Without the lock its counters can be read, but no list: a segment, a block or a call site may be
@@ -139,8 +156,9 @@ ReportParts Reports::collect(const char* trigger) {
   call_time_ns = now_ns();
   collect_memory(parts);
   collect_names(parts);
-  // The loader's lock, which the search takes, may be one that the ending thread holds.
-  if (!EndingThread::is_amid_call()) {
+  // The loader's lock, which the search takes, may be one that the ending thread holds, or the one
+  // that waits for this report.
+  if (!EndingThread::is_amid_call() && parts.trigger != "oom") {
     for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
     for (std::string& line : profiler_.backend().pages().problems()) {
       parts.recorder.warnings.push_back(std::move(line));
@@ -178,6 +196,11 @@ bool Reports::wants_report(const char* trigger) const noexcept {
   return options_.report_at_exit || (why != "exit" && why != "exec");
 }
 
+bool Reports::is_to_be_written(std::string_view trigger) noexcept {
+  if (trigger != "oom") return true;
+  return options_.on_oom == OnOom::report && oom_.deserves_report(now_ns());
+}
+
 // Says once why not.
 bool Reports::is_within_quota(const char* trigger) noexcept {
   if (std::string_view(trigger) != "signal") return true;
@@ -207,6 +230,9 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
   try {
     ReportParts parts = collect(trigger);
     writing.store(true, std::memory_order_release);
+    oom_.describe(parts);
+    if (!is_to_be_written(trigger)) return writing.store(false, std::memory_order_release);
+    parts.oom = oom_.report(parts);
     parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
     const std::string path = path_of(options_.output, parts.process, parts.sequence);
     const auto written = write_report(assemble(std::move(parts)), path);

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "interpose/driver/profiler.h"
+#include "interpose/life/oom_log.h"
 #include "interpose/life/process_trace.h"
 #include "interpose/life/report_quota.h"
 #include "interpose/life/triggers.h"
@@ -38,7 +40,10 @@ class Reports {
   void note_end_of_main_thread() noexcept;
 
  private:
+  void note_refusal(const Refusal& refusal) noexcept;
   void write(const char* trigger, std::atomic<bool>& writing) noexcept;
+  // False: its numbers were taken, and none is to be written.
+  [[nodiscard]] bool is_to_be_written(std::string_view trigger) noexcept;
   [[noreturn]] void end_process() noexcept;
   [[nodiscard]] TriggerCallbacks callbacks() noexcept;
   // What is behind a lock of a thread that will not go on is left out, with a warning.
@@ -59,6 +64,7 @@ class Reports {
   ProcessTrace trace_;
   Triggers triggers_;
   ReportQuota quota_;  // the helper thread's
+  OomLog oom_;
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   CUcontext last_context_ = nullptr;  // of the main thread when it left by pthread_exit

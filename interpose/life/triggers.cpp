@@ -19,8 +19,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::uint64_t kLockLimitNs = 1'000'000'000;    // contract section 4, "Life"
-constexpr std::uint64_t kWriteLimitNs = 60'000'000'000;  // a file system that hangs
+constexpr std::uint64_t kLockLimitNs = 1'000'000'000;  // contract section 4, "Life"
 constexpr std::uint64_t kLookNs = 50'000'000;  // how often a wait that may be in vain is looked at
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
@@ -60,7 +59,7 @@ void Triggers::start(int signal) noexcept {
   take_signal(signal, on_report_signal, on_changed_handler);
 }
 
-void Triggers::report_and_wait(const char* trigger) noexcept {
+void Triggers::report_and_wait(const char* trigger, Patience patience) noexcept {
   if (!has_thread_ || helper_.load(std::memory_order_relaxed) == gettid()) {
     if (writer_.exchange(gettid(), std::memory_order_relaxed) == gettid()) return;
     const Uncancelled uncancelled;
@@ -78,9 +77,8 @@ void Triggers::report_and_wait(const char* trigger) noexcept {
   while (!written_.wait_beyond(written, kLookNs)) {
     const std::uint64_t now = now_ns();
     if (writing_.load(std::memory_order_acquire)) last_progress = now;
-    if (now - last_progress < kLockLimitNs && now - asked < kWriteLimitNs) continue;
-    say("the last report could not be written in time; the program ends without it");
-    return;
+    if (now - last_progress < kLockLimitNs && now - asked < patience.limit_ns) continue;
+    return say(patience.given_up);
   }
 }
 

@@ -23,6 +23,12 @@ struct TriggerCallbacks {
   void (*end_process)(void* context) noexcept;
 };
 
+// How long a thread of the program waits for a report, and the line that says that it did not.
+struct Patience {
+  std::uint64_t limit_ns;
+  const char* given_up;
+};
+
 // The helper thread has every signal blocked and no context: it never calls the driver.
 class Triggers {
  public:
@@ -33,9 +39,9 @@ class Triggers {
 
   // A report by the helper thread, now; returns when it is written. Gives up, with one line, when
   // its numbers could not be taken for one second (a lock is held by a thread that will not go on)
-  // or writing takes longer than a minute.
+  // or it takes longer than `patience` in all. Another thread's wait of a second is waited for.
   // Threads: any.
-  void report_and_wait(const char* trigger) noexcept;
+  void report_and_wait(const char* trigger, Patience patience) noexcept;
 
   // The helper thread looks for full halves of the trace. Threads: any.
   void ring() noexcept { requests_.raise(); }

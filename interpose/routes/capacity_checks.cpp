@@ -19,9 +19,10 @@ CUresult ask_twice(Call& call, const DirectCall& direct) {
 }
 
 // Promises room within the capacity. False: there is none, which the report says.
-bool promise_room(Profiler& profiler, Promise promise) {
-  if (profiler.allocator().promise(promise)) return true;
-  warn_of_capacity(profiler, promise.device);
+bool promise_room(Call& call, Promise promise) {
+  if (call.profiler().allocator().promise(promise)) return true;
+  call.note_refused_by_limit();
+  warn_of_capacity(call.profiler(), promise.device);
   return false;
 }
 
@@ -40,6 +41,7 @@ CUresult ask_twice(Call& call, const DirectCall& direct, std::uint16_t device) n
 
 CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept {
   Profiler& profiler = call.profiler();
+  call.plan(bytes);
   if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
   // Managed memory does not run out with the device: the driver moves its pages away.
@@ -50,10 +52,11 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
 
 CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes, Place where) noexcept {
   Profiler& profiler = call.profiler();
+  call.plan(bytes);
   if (bytes == 0 || profiler.captures().any()) return direct();
   if (!profiler.limits_capacity()) return ask_twice(call, direct);
   const Promise promise{.device = where.device, .bytes = bytes};
-  if (!promise_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!promise_room(call, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   call.keep(promise);
   const CUresult code = ask_twice(call, direct);
   if (code != CUDA_SUCCESS) profiler.allocator().end_promise(promise);
@@ -63,10 +66,11 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes, Plac
 CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t bytes,
                            std::uint16_t device) noexcept {
   Profiler& profiler = call.profiler();
+  call.plan(bytes);
   if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
   const bool is_limited = profiler.limits_capacity();
   const Promise promise{.device = device, .bytes = bytes};
-  if (is_limited && !promise_room(profiler, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (is_limited && !promise_room(call, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
   if (code == CUDA_ERROR_OUT_OF_MEMORY && profiler.allocator().trim_device(device)) code = direct();
   if (is_limited) profiler.allocator().end_promise(promise);
@@ -82,12 +86,12 @@ void end_promises(CachingAllocator& allocator, GraphMemory::Bytes& bytes, std::u
   bytes = {};
 }
 
-bool promise_room_on_all(Profiler& profiler, GraphMemory::Bytes& bytes) {
+bool promise_room_on_all(Call& call, GraphMemory::Bytes& bytes) {
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
-    if (bytes[device] == 0 || promise_room(profiler, {.device = device, .bytes = bytes[device]})) {
+    if (bytes[device] == 0 || promise_room(call, {.device = device, .bytes = bytes[device]})) {
       continue;
     }
-    end_promises(profiler.allocator(), bytes, device);
+    end_promises(call.profiler().allocator(), bytes, device);
     return false;
   }
   return true;
@@ -99,7 +103,7 @@ CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes&
   Profiler& profiler = call.profiler();
   if (profiler.captures().any()) return bytes = {}, direct();
   if (!profiler.limits_capacity()) return bytes = {}, ask_twice(call, direct);
-  if (!promise_room_on_all(profiler, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!promise_room_on_all(call, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult code = ask_twice(call, direct);
   if (code != CUDA_SUCCESS) end_promises(profiler.allocator(), bytes, kMaxDevices);
   return code;

@@ -14,6 +14,7 @@ namespace {
 CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, std::size_t bytes,
                          unsigned int flags) {
   Profiler& profiler = call.profiler();
+  call.plan(bytes);
   const bool is_plain = pointer != nullptr && bytes != 0 && (flags & ~kHostFlags) == 0;
   if (!profiler.routes_pinned_memory() || !is_plain) return direct();
   if (profiler.captures().any()) return direct();  // the driver knows what a capture allows

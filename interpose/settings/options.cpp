@@ -27,6 +27,7 @@ constexpr Named<Policy> kPolicies[] = {{"native-safe", Policy::native_safe},
                                        {"pytorch", Policy::pytorch}};
 constexpr Named<ReuseTime> kReuses[] = {{"at-free", ReuseTime::at_free},
                                         {"at-reuse", ReuseTime::at_reuse}};
+constexpr Named<OnOom> kOnOoms[] = {{"report", OnOom::report}, {"none", OnOom::none}};
 constexpr Named<StackMethod> kStackMethods[] = {{"unwind", StackMethod::unwind_tables},
                                                 {"frame-pointers", StackMethod::frame_pointers},
                                                 {"none", StackMethod::none}};
@@ -80,6 +81,7 @@ std::string text(bool value) { return text_named(value, kBooleans); }
 std::string text(Mode value) { return text_named(value, kModes); }
 std::string text(Policy value) { return text_named(value, kPolicies); }
 std::string text(ReuseTime value) { return text_named(value, kReuses); }
+std::string text(OnOom value) { return text_named(value, kOnOoms); }
 std::string text(StackMethod value) { return text_named(value, kStackMethods); }
 std::string text(const std::string& value) { return value; }
 std::string text(Bytes value) { return std::to_string(value.value); }
@@ -92,6 +94,7 @@ std::string accepted(const bool&) { return "on or off"; }
 std::string accepted(const Mode&) { return accepted_named(kModes); }
 std::string accepted(const Policy&) { return accepted_named(kPolicies); }
 std::string accepted(const ReuseTime&) { return accepted_named(kReuses); }
+std::string accepted(const OnOom&) { return accepted_named(kOnOoms); }
 std::string accepted(const StackMethod&) { return accepted_named(kStackMethods); }
 std::string accepted(const Signal&) { return "a signal such as SIGUSR1 or 10, or none"; }
 std::string accepted(const Bytes&) { return "a number of bytes such as 512KiB or 0"; }
@@ -184,6 +187,7 @@ bool read(std::string_view text, bool& value) { return read_named(text, kBoolean
 bool read(std::string_view text, Mode& value) { return read_named(text, kModes, value); }
 bool read(std::string_view text, Policy& value) { return read_named(text, kPolicies, value); }
 bool read(std::string_view text, ReuseTime& value) { return read_named(text, kReuses, value); }
+bool read(std::string_view text, OnOom& value) { return read_named(text, kOnOoms, value); }
 bool read(std::string_view text, StackMethod& value) {
   return read_named(text, kStackMethods, value);
 }

@@ -24,6 +24,9 @@ namespace vramscope {
 #define VRAMSCOPE_MODES(X) X(cache) X(dedicated) X(observe) X(off)
 VRAMSCOPE_NAMED_ENUM(Mode, std::uint8_t, VRAMSCOPE_MODES);
 
+// What becomes of an allocation that fails because memory ran out, beside its line in the report.
+enum class OnOom : std::uint8_t { report, none };
+
 struct Signal {
   int number = 0;  // 0: none
   friend bool operator==(Signal, Signal) = default;
@@ -84,6 +87,7 @@ struct OptionRow {
 [[nodiscard]] bool read(std::string_view text, Mode& value);
 [[nodiscard]] bool read(std::string_view text, Policy& value);
 [[nodiscard]] bool read(std::string_view text, ReuseTime& value);
+[[nodiscard]] bool read(std::string_view text, OnOom& value);
 [[nodiscard]] bool read(std::string_view text, Signal& value);
 [[nodiscard]] bool read(std::string_view text, StackMethod& value);
 [[nodiscard]] bool read(std::string_view text, std::string& value);

@@ -270,6 +270,10 @@ void Recorder::know(const Origin& origin, std::uintptr_t caller, Tag tag) noexce
   }
 }
 
+void Recorder::count_refused(const Event& event) noexcept {
+  state_->tag_times.count_refused(event.tag, event.bytes);
+}
+
 void Recorder::enter() noexcept {
   if (!state_->trace) return;
   const KeptErrno kept;
@@ -334,6 +338,9 @@ RecorderFacts Recorder::facts() const {
   for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
     facts.tags[tag].total_ns = state_->tag_times.get(tag) + kept_by_threads[tag];
     facts.tags[tag].temporary = state_->tag_times.temporary(tag);
+    const TagTimes::Refused refused = state_->tag_times.refused(tag);
+    facts.tags[tag].refused_count = refused.count;
+    facts.tags[tag].refused_bytes = refused.bytes;
   }
   // After the tags, which name them.
   facts.threads = state_->threads.facts();

@@ -61,6 +61,8 @@ class Recorder {
   void know(const Origin& origin, std::uintptr_t caller, Tag tag) noexcept;
   // May change errno.
   void record(const Event& event) noexcept;
+  // Of an allocation that failed because memory ran out, beside its event.
+  void count_refused(const Event& event) noexcept;
   // A call begins on this thread. A trace takes the changes of a lane in their order: so a thread
   // has its lane before its first change.
   void enter() noexcept;

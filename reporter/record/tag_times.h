@@ -1,5 +1,5 @@
-// TagTimes adds up, by tag, the time spent in allocating calls and the allocations that were freed
-// at once.
+// TagTimes adds up, by tag, the time spent in allocating calls, the allocations that were freed at
+// once, and those that failed because memory ran out.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,6 +38,12 @@ class TagTimes {
   void count_temporary(Tag tag) noexcept {
     if (Row* row = find(tag)) row->temporary.fetch_add(1, std::memory_order_relaxed);
   }
+  void count_refused(Tag tag, std::uint64_t bytes) noexcept {
+    Row* const row = find(tag);
+    if (row == nullptr) return;
+    row->refused_count.fetch_add(1, std::memory_order_relaxed);
+    row->refused_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
 
   [[nodiscard]] std::uint64_t get(Tag tag) const noexcept {
     const Row* row = find(tag);
@@ -47,6 +53,16 @@ class TagTimes {
     const Row* row = find(tag);
     return row == nullptr ? 0 : row->temporary.load(std::memory_order_relaxed);
   }
+  struct Refused {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] Refused refused(Tag tag) const noexcept {
+    const Row* const row = find(tag);
+    if (row == nullptr) return {};
+    return {.count = row->refused_count.load(std::memory_order_relaxed),
+            .bytes = row->refused_bytes.load(std::memory_order_relaxed)};
+  }
 
  private:
   static constexpr std::size_t kChunk = 1024;
@@ -54,6 +70,8 @@ class TagTimes {
   struct Row {
     std::atomic<std::uint64_t> ns{0};
     std::atomic<std::uint64_t> temporary{0};
+    std::atomic<std::uint64_t> refused_count{0};
+    std::atomic<std::uint64_t> refused_bytes{0};
   };
   using Chunk = std::array<Row, kChunk>;
 

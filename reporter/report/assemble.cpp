@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "reporter/report/attribution.h"
+#include "reporter/report/oom.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
 
@@ -79,8 +80,10 @@ class SiteList {
   void add_tag(Tag tag, const TagTotals& totals) {
     const TagFact fact = tag < facts_.tags.size() ? facts_.tags[tag] : TagFact{};
     const SiteTotals sum = totals_of(totals, fact.total_ns);
-    if (sum.total_count == 0 && sum.live_count == 0 && sum.total_ns == 0) return;
     Site& site = sites_[fact.site < sites_.size() ? fact.site : kUnknownSite];
+    site.refused_count += fact.refused_count;
+    site.refused_bytes += fact.refused_bytes;
+    if (sum.total_count == 0 && sum.live_count == 0 && sum.total_ns == 0) return;
     site.totals += sum;
     add_history(site, totals, fact);
     // The unknown tag belongs to no one kind or device.
@@ -121,7 +124,9 @@ class SiteList {
     std::vector<std::uint32_t> used;
     for (std::uint32_t i = 0; i < sites_.size(); ++i) {
       const SiteTotals& totals = sites_[i].totals;
-      if (totals.total_count != 0 || totals.live_count != 0 || totals.total_ns != 0) {
+      const bool has_totals =
+          totals.total_count != 0 || totals.live_count != 0 || totals.total_ns != 0;
+      if (has_totals || sites_[i].refused_count != 0) {
         used.push_back(i);
       }
     }
@@ -247,8 +252,11 @@ Report assemble(ReportParts parts) {
   std::sort(report.process.options.begin(), report.process.options.end());
 
   SiteList sites(parts.recorder, parts.sample_bytes);
-  for (std::size_t tag = 0; tag < parts.memory.tags.size(); ++tag) {
-    sites.add_tag(static_cast<Tag>(tag), parts.memory.tags[tag]);
+  // A tag may have failed each time that it asked: the allocator has not heard of it then.
+  const std::size_t tags = std::max(parts.memory.tags.size(), parts.recorder.tags.size());
+  for (std::size_t tag = 0; tag < tags; ++tag) {
+    const bool is_known = tag < parts.memory.tags.size();
+    sites.add_tag(static_cast<Tag>(tag), is_known ? parts.memory.tags[tag] : TagTotals{});
   }
   const std::vector<std::int64_t> site_of_tag = sites.move_to(report);
 
@@ -268,6 +276,8 @@ Report assemble(ReportParts parts) {
   report.timeline = make_timeline(parts);
   add_ages(parts, site_of_tag, report.sites);
   report.trace = std::move(parts.trace);
+  report.oom = std::move(parts.oom);
+  number_sites(report.oom, site_of_tag);
   report.range_marks = parts.recorder.range_marks;
   report.functions = called_functions(parts);
   report.modules = std::move(parts.recorder.modules);

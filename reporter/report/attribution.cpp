@@ -40,7 +40,8 @@ std::string range_text(const std::vector<RangeFact>& ranges, std::uint32_t value
   return text;
 }
 
-// What a value of an axis is called.
+}  // namespace
+
 std::string value_text(const ReportParts& parts, Axis axis, std::uint32_t value) {
   const RecorderFacts& facts = parts.recorder;
   if (value == kOtherValue) return "others";
@@ -68,6 +69,14 @@ std::string value_text(const ReportParts& parts, Axis axis, std::uint32_t value)
   }
   return "unknown";
 }
+
+std::string value_of_tag(const ReportParts& parts, Axis axis, Tag tag) {
+  const auto& tags = parts.recorder.tags;
+  if (tag == 0 || tag >= tags.size()) return "unknown";
+  return value_text(parts, axis, tags[tag].values[static_cast<std::size_t>(axis)]);
+}
+
+namespace {
 
 void add(AxisEntry& sum, const TagTotals& tag, const TagFact& fact) {
   sum.totals.live_bytes += tag.live_bytes;
@@ -132,14 +141,9 @@ std::vector<KindFacts> make_kinds(const ReportParts& parts,
                     .allocations = totals.allocations,
                     .frees = totals.frees};
     if (totals.peak_tag < site_of_tag.size()) facts.peak_site = site_of_tag[totals.peak_tag];
-    const auto& tags = parts.recorder.tags;
-    if (totals.peak_tag != 0 && totals.peak_tag < tags.size()) {
-      const AxisValues& values = tags[totals.peak_tag].values;
-      const auto text = [&](Axis axis) {
-        return value_text(parts, axis, values[static_cast<std::size_t>(axis)]);
-      };
-      facts.peak_thread = text(Axis::thread);
-      facts.peak_range = text(Axis::range);
+    if (totals.peak_tag != 0 && totals.peak_tag < parts.recorder.tags.size()) {
+      facts.peak_thread = value_of_tag(parts, Axis::thread, totals.peak_tag);
+      facts.peak_range = value_of_tag(parts, Axis::range, totals.peak_tag);
     }
     kinds.push_back(std::move(facts));
   }
@@ -172,12 +176,6 @@ std::string kind_name(Kind kind) { return std::string(kKindNames[static_cast<std
 
 using OwnerKey = std::tuple<std::uint16_t, Kind, std::string>;
 
-std::string owner_of(const ReportParts& parts, Tag tag) {
-  const auto& tags = parts.recorder.tags;
-  if (tag == 0 || tag >= tags.size()) return "unknown";
-  return value_text(parts, Axis::owner, tags[tag].values[static_cast<std::size_t>(Axis::owner)]);
-}
-
 // What the driver rounded up, by who asked for the memory: whoever has pages to himself has their
 // rest, that of shared ones goes to each by its bytes. Of our idle segments it is nobody's.
 class Rounding {
@@ -209,7 +207,7 @@ class Rounding {
     }
     const Tag tag = is_live ? parts.memory.blocks[segment.first_block].tag : 0;
     const OwnerKey key{segment.place.device, segment.place.kind,
-                       is_live ? owner_of(parts, tag) : std::string()};
+                       is_live ? value_of_tag(parts, Axis::owner, tag) : std::string()};
     (pages == Pages::own ? of_owner_ : shared_)[key] +=
         pages == Pages::own ? rest : segment.total_size;
   }

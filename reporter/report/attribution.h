@@ -5,12 +5,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
+
+// What a value of an axis is called; "unknown", "none" and "others" where it names nothing.
+[[nodiscard]] std::string value_text(const ReportParts& parts, Axis axis, std::uint32_t value);
+// The same of the value that a tag has; "unknown" for the unknown tag.
+[[nodiscard]] std::string value_of_tag(const ReportParts& parts, Axis axis, Tag tag);
 
 // By axis, device and kind, then the largest at the peak first. May throw bad_alloc, as all here.
 [[nodiscard]] std::vector<AxisEntry> make_axes(const ReportParts& parts);

@@ -10,66 +10,15 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <string_view>
-#include <type_traits>
 
+#include "reporter/report/field_forms.h"
+#include "reporter/report/oom_fields.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
 
 inline constexpr std::string_view kSchemaName = "vramscope-report";
-
-// Self is Struct or const Struct.
-template <class Self, class Struct>
-concept IsOne = std::same_as<std::remove_const_t<Self>, Struct>;
-
-// Ways of writing a value that differ from its type's own.
-template <class T>
-struct OrNull {  // null instead of `none`
-  T& value;
-  std::remove_const_t<T> none;
-};
-template <class T>
-OrNull(T&, std::remove_const_t<T>) -> OrNull<T>;
-
-template <class T>
-struct Ordinal {  // of a device: below kMaxDevices
-  T& value;
-};
-template <class T>
-Ordinal(T&) -> Ordinal<T>;
-
-template <class Flag>
-struct Choice {  // a flag with words for true and false
-  Flag& value;
-  std::string_view yes, no;
-};
-template <class Flag>
-Choice(Flag&, std::string_view, std::string_view) -> Choice<Flag>;
-
-template <class Strings>
-struct Dictionary {  // pairs of text as an object, by key
-  Strings& value;
-};
-template <class Strings>
-Dictionary(Strings&) -> Dictionary<Strings>;
-
-template <class Owner>
-struct FlatStatistics {  // memory_stats of a DeviceReport or HostReport
-  Owner& value;
-};
-template <class Owner>
-FlatStatistics(Owner&) -> FlatStatistics<Owner>;
-
-struct SchemaMark {};  // {"name": "vramscope-report", "version": 1}; anything else is refused
-
-template <class Text>
-struct Tool {
-  Text& version;
-};
-template <class Text>
-Tool(Text&) -> Tool<Text>;
 
 template <class Text, class F>
 void visit_fields(const Tool<Text>& tool, F&& f) {
@@ -286,6 +235,8 @@ void visit_fields(Self& site, F&& f) {
   f("estimate", site.estimate);
   f("is_left_out", site.is_left_out);
   f("parts", site.parts);
+  f("refused_count", site.refused_count);
+  f("refused_bytes", site.refused_bytes);
   f("temporary_count", site.temporary_count);
   f("lifetimes", site.lifetimes);
   f("sizes", site.sizes);
@@ -356,6 +307,7 @@ void visit_fields(Self& report, F&& f) {
   f.elements("sites", report.sites);
   f("timeline", report.timeline);
   f("trace", report.trace);
+  f("oom", report.oom);
   f("range_marks", report.range_marks);
   f("cupti", report.cupti);
   f("sample_bytes", report.sample_bytes);

@@ -12,6 +12,7 @@
 #include "reporter/record/facts.h"
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/facts.h"
+#include "reporter/report/oom_events.h"
 
 namespace vramscope {
 
@@ -27,6 +28,7 @@ struct ReportParts {
   Snapshot memory;
   RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it
   TraceReport trace;
+  OomReport oom = {};
 };
 
 }  // namespace vramscope

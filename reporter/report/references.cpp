@@ -71,6 +71,19 @@ void check_segments(const std::vector<SegmentFacts>& segments, const std::string
   }
 }
 
+void check_site(std::int64_t site, std::size_t sites, const std::string& field) {
+  if (site >= 0) check_index(static_cast<std::uint64_t>(site), sites, field + ".site", "sites");
+}
+
+void check_events(const std::vector<OomEvent>& events, std::size_t sites) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::string field = element("oom.events", i);
+    check_site(events[i].site, sites, field);
+    for (const OomShare& share : events[i].shares) check_site(share.site, sites, field + ".shares");
+    for (const OomPin& pin : events[i].pins) check_site(pin.site, sites, field + ".pins");
+  }
+}
+
 }  // namespace
 
 void check_references(const Report& report) {
@@ -91,6 +104,7 @@ void check_references(const Report& report) {
     check_index(static_cast<std::uint64_t>(site), report.sites.size(),
                 element("kinds", i) + ".peak_site", "sites");
   }
+  check_events(report.oom.events, report.sites.size());
   for (std::size_t i = 0; i < report.codes.size(); ++i) {
     check_index(report.codes[i].source, report.sources.size(), element("codes", i) + ".source",
                 "sources");

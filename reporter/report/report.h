@@ -12,6 +12,7 @@
 #include "reporter/record/facts.h"
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/facts.h"
+#include "reporter/report/oom_events.h"
 
 namespace vramscope {
 
@@ -137,6 +138,8 @@ struct Site {
   std::optional<SiteTotals> estimate = {};
   bool is_left_out = false;  // of the calls that were not chosen as samples: no stack is known
   std::vector<SitePart> parts;
+  std::uint64_t refused_count = 0;              // allocations that failed because memory ran out
+  std::uint64_t refused_bytes = 0;              // that they asked for
   std::uint64_t temporary_count = 0;            // freed before the thread allocated again
   std::vector<std::uint64_t> lifetimes = {};    // of what was freed, in decades from under 1 us on
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
@@ -158,7 +161,7 @@ struct AxisEntry {
 // One report. Reading a written report gives an equal value.
 struct Report {
   std::string tool_version;
-  std::string trigger;  // why it was written: exit, signal or exec; of a newer report any word
+  std::string trigger;  // why it was written: exit, signal, exec or oom; of a newer report any word
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceReport> devices;
@@ -174,6 +177,7 @@ struct Report {
   std::vector<Site> sites;
   TimelineFacts timeline;
   TraceReport trace;
+  OomReport oom = {};  // allocations that failed because memory ran out
   std::uint64_t range_marks = 0;
   std::optional<CuptiFacts> cupti;  // with the option of that name
   std::uint64_t sample_bytes = 0;   // mean distance of the calls whose stack was taken; 0: all

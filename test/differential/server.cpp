@@ -37,6 +37,8 @@ std::vector<std::string> environment(const Installation& installation,
   if (configuration.mode.empty()) return all;
   all.push_back("LD_PRELOAD=" + installation.library);
   all.push_back("VRAMSCOPE_MODE=" + configuration.mode);
+  // Such reports would be numbered too. What they tell is gathered all the same.
+  all.push_back("VRAMSCOPE_ON_OOM=none");
   all.push_back("VRAMSCOPE_OUTPUT=" + folder + "/%p.%n.json");
   for (const auto& [name, value] : configuration.options) all.push_back(name + "=" + value);
   return all;

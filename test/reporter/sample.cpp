@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/reporter/sample.h"
 
+#include "reporter/report/oom.h"
+
 namespace vramscope {
 
 namespace {
@@ -161,6 +163,15 @@ RecorderFacts recorder() {
 
 }  // namespace
 
+Refusal sample_refusal() {
+  Refusal refusal{.number = 1, .total_bytes = 85899345920, .free_bytes = 800 * kMiB};
+  refusal.event.place = {.kind = Kind::device, .device = 0};
+  refusal.event.tag = 1;
+  refusal.event.bytes = 1 << 30;
+  refusal.event.start_ns = kStart + 700'000'000;
+  return refusal;
+}
+
 ReportParts sample_parts() {
   ReportParts parts;
   parts.trigger = "signal";
@@ -230,6 +241,9 @@ ReportParts sample_parts() {
                  .bytes = 4096,
                  .lost = 3,
                  .problem = "No space left on device"};
+  parts.recorder.tags[1].refused_count = 1;
+  parts.recorder.tags[1].refused_bytes = 1 << 30;
+  parts.oom = {.count = 3, .events = {describe_refusal(parts, sample_refusal())}};
   return parts;
 }
 

@@ -72,6 +72,19 @@ TEST(Run, TheSummarySaysThatMemoryRanOut) {
             "GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB), out of memory 2 times");
 }
 
+TEST(Run, TheSummaryNamesWhatWasRefused) {
+  Report report = sample_report();
+  report.oom = sample_refusals();
+
+  const Words lines = summary({"r.json", report}, 0);
+
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(
+      lines[0].starts_with("GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB); "
+                           "64.0 MiB of pinned refused to "));
+  EXPECT_EQ(lines[2], "next: vramscope oom r.json");
+}
+
 TEST(Run, TheSummaryCountsMemoryOfEachKind) {
   Report report = sample_report();
   report.kinds.push_back({.kind = Kind::physical,

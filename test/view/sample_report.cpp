@@ -118,6 +118,46 @@ Report sample_report() {
   return report;
 }
 
+OomReport sample_refusals() {
+  return {.count = 2,
+          .events = {{.number = 1,
+                      .time_ns = 5 * kSecond,
+                      .function = "cuMemAlloc_v2",
+                      .kind = Kind::device,
+                      .device = 0,
+                      .bytes = 300 * kMiB,
+                      .site = 1,
+                      .thread = "train 4711",
+                      .range = "epoch/forward",
+                      .has_details = true,
+                      .total_bytes = 1024 * kMiB,
+                      .free_bytes = 124 * kMiB,
+                      .reserved_bytes = 800 * kMiB,
+                      .allocated_bytes = 300 * kMiB,
+                      .requested_bytes = 290 * kMiB,
+                      .allocation_count = 90,
+                      .split_free_bytes = 500 * kMiB,
+                      .largest_free_bytes = 17 * kMiB,
+                      .outside_bytes = 100 * kMiB,
+                      .context_bytes = 60 * kMiB,
+                      .native_free_bytes = 612 * kMiB,
+                      .shares = {{.site = 0, .live_bytes = 200 * kMiB, .live_count = 45}},
+                      .owners = {{.owner = "program", .live_bytes = 290 * kMiB}},
+                      .pins = {{.site = 0,
+                                .segments = 30,
+                                .total_size = 600 * kMiB,
+                                .free_bytes = 500 * kMiB,
+                                .largest_free_bytes = 17 * kMiB,
+                                .live_bytes = 100 * kMiB,
+                                .live_count = 33}}},
+                     {.number = 2,
+                      .time_ns = 6 * kSecond,
+                      .kind = Kind::pinned,
+                      .bytes = 64 * kMiB,
+                      .site = 2,
+                      .thread = "train 4711"}}};
+}
+
 NameFrame sample_names() {
   return [](const Report&, const FrameFact& frame) -> std::vector<SourceFrame> {
     static const std::map<std::uint64_t, std::vector<SourceFrame>> kNames = {

@@ -11,6 +11,9 @@ namespace vramscope {
 // (forward, in a library) allocate device memory, site 2 (read_batch) pinned memory.
 [[nodiscard]] Report sample_report();
 
+// Memory of that run that ran out: 300 MiB for site 1, looked at, and 64 MiB pinned for site 2.
+[[nodiscard]] OomReport sample_refusals();
+
 // Names for the frames of sample_report, as its modules' symbols would give.
 [[nodiscard]] NameFrame sample_names();
 

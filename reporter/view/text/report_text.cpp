@@ -36,6 +36,7 @@ std::string trigger_text(const Report& report) {
   if (report.trigger == "exit") return "at exit";
   if (report.trigger == "exec") return "before exec";
   if (report.trigger == "signal") return "on a signal";
+  if (report.trigger == "oom") return "when memory ran out";
   return "for the reason '" + report.trigger + "'";  // of a newer version
 }
 
@@ -289,8 +290,8 @@ std::string report_text(const Report& report, const std::string& path, const Nam
          live_sites(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +
          (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
-         cupti_text(report, page) + warnings_text(report, page) + "\nNext: vramscope stats " +
-         printable(shell_word(path), page) + "\n";
+         cupti_text(report, page) + warnings_text(report, page) + "\nNext: vramscope " +
+         (report.oom.count != 0 ? "oom " : "stats ") + printable(shell_word(path), page) + "\n";
 }
 
 }  // namespace vramscope

@@ -25,6 +25,7 @@
 #include "reporter/view/outside/preset.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/oom_text.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -311,6 +312,8 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
+  const std::string refused = oom_line(written.report, names_from_symbols());
+  if (!refused.empty()) recorded += "; " + refused;
   std::string more = taken_name(written.path);
   if (others != 0) more += " and " + std::to_string(others) + " more";
   if (const TraceReport& trace = written.report.trace; !trace.path.empty()) {
@@ -318,7 +321,8 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
     if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
   }
   return {recorded, "report in " + written.path + more,
-          "next: vramscope report " + shell_word(written.path)};
+          "next: vramscope " + std::string(refused.empty() ? "report " : "oom ") +
+              shell_word(written.path)};
 }
 
 Verb add_run(CommandLine& line) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/life/oom_log.h"
+
+#include <new>
+
+#include "reporter/report/oom.h"
+#include "reporter/report/parts.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+}  // namespace
+
+bool OomLog::note(Refusal refusal) noexcept {
+  const std::uint64_t now = refusal.event.start_ns;
+  refusal.number = count_.fetch_add(1, std::memory_order_relaxed) + 1;
+  std::uint64_t before = detailed_ns_.load(std::memory_order_relaxed);
+  const bool is_due = now - before >= kSecondNs || now < before;
+  const bool is_wanted =
+      refusal.number <= kFirst || (is_due && detailed_ns_.compare_exchange_strong(before, now));
+  if (refusal.number <= kFirst) detailed_ns_.store(now, std::memory_order_relaxed);
+  const SystemLock lock(mutex_);
+  if (refusal.number > last_.number) last_ = refusal;
+  if (!is_wanted) return false;
+  try {
+    waiting_.push_back(refusal);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;  // it is counted
+  }
+}
+
+void OomLog::describe(const ReportParts& parts) {
+  std::vector<Refusal> waiting;
+  {
+    const SystemLock lock(mutex_);
+    waiting.swap(waiting_);
+  }
+  for (const Refusal& refusal : waiting) {
+    OomEvent event = describe_refusal(parts, refusal);
+    const SystemLock lock(mutex_);
+    if (refusal.number <= kFirst) {
+      first_.push_back(std::move(event));
+    } else {
+      last_described_ = std::move(event);
+    }
+  }
+}
+
+bool OomLog::deserves_report(std::uint64_t now_ns) noexcept {
+  const bool is_due = reports_ == 0 || now_ns - reported_ns_ >= kSecondNs;
+  if (!is_due || reports_ >= kMostReports) return false;
+  ++reports_;
+  reported_ns_ = now_ns;
+  return true;
+}
+
+OomReport OomLog::report(const ReportParts& parts) const {
+  const SystemLock lock(mutex_);
+  OomReport report{.count = count_.load(std::memory_order_relaxed), .events = first_};
+  const std::uint64_t described = last_described_  ? last_described_->number
+                                  : first_.empty() ? 0
+                                                   : first_.back().number;
+  if (last_.number > described) {
+    report.events.push_back(describe_briefly(parts, last_));
+  } else if (last_described_) {
+    report.events.push_back(*last_described_);
+  }
+  return report;
+}
+
+}  // namespace vramscope

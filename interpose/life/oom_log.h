@@ -1,0 +1,54 @@
+// The allocations that failed because memory ran out, and what there was to say of each: the first
+// ones and the last.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "allocator/ground/capability.h"
+#include "reporter/record/event.h"
+#include "reporter/report/oom_events.h"
+
+namespace vramscope {
+
+struct ReportParts;
+
+// A program may meet the end of memory in a loop, and go on each time: so only the first 16 are
+// looked at in detail, and then one in a second; a report of its own has one in a second, and 100
+// in all. Threads: any, unless a line says otherwise.
+class OomLog {
+ public:
+  static constexpr std::size_t kFirst = 16;
+  static constexpr std::uint64_t kMostReports = 100;
+
+  // Keeps and numbers it. True: its details are wanted, and describe() is to be called soon.
+  [[nodiscard]] bool note(Refusal refusal) noexcept;
+
+  // Looks at those that were noted and wait for it, in parts that were taken after that. May throw
+  // bad_alloc. Threads: the helper.
+  void describe(const ReportParts& parts);
+
+  // Whether the last one that was described has a report of its own. Counts when it has.
+  // Threads: the helper.
+  [[nodiscard]] bool deserves_report(std::uint64_t now_ns) noexcept;
+
+  // May throw bad_alloc.
+  [[nodiscard]] OomReport report(const ReportParts& parts) const;
+
+ private:
+  std::atomic<std::uint64_t> count_{0};
+  std::atomic<std::uint64_t> detailed_ns_{0};  // when the last details were wanted
+  mutable SystemMutex mutex_;
+  std::vector<Refusal> waiting_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Refusal last_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::vector<OomEvent> first_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::optional<OomEvent> last_described_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::uint64_t reports_ = 0;      // the helper's
+  std::uint64_t reported_ns_ = 0;  // the helper's
+};
+
+}  // namespace vramscope

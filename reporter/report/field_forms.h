@@ -1,0 +1,61 @@
+// Ways of writing a field of the report that differ from its type's own.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+
+namespace vramscope {
+
+// Self is Struct or const Struct.
+template <class Self, class Struct>
+concept IsOne = std::same_as<std::remove_const_t<Self>, Struct>;
+
+template <class T>
+struct OrNull {  // null instead of `none`
+  T& value;
+  std::remove_const_t<T> none;
+};
+template <class T>
+OrNull(T&, std::remove_const_t<T>) -> OrNull<T>;
+
+template <class T>
+struct Ordinal {  // of a device: below kMaxDevices
+  T& value;
+};
+template <class T>
+Ordinal(T&) -> Ordinal<T>;
+
+template <class Flag>
+struct Choice {  // a flag with words for true and false
+  Flag& value;
+  std::string_view yes, no;
+};
+template <class Flag>
+Choice(Flag&, std::string_view, std::string_view) -> Choice<Flag>;
+
+template <class Strings>
+struct Dictionary {  // pairs of text as an object, by key
+  Strings& value;
+};
+template <class Strings>
+Dictionary(Strings&) -> Dictionary<Strings>;
+
+template <class Owner>
+struct FlatStatistics {  // memory_stats of a DeviceReport or HostReport
+  Owner& value;
+};
+template <class Owner>
+FlatStatistics(Owner&) -> FlatStatistics<Owner>;
+
+struct SchemaMark {};  // {"name": "vramscope-report", "version": 1}; anything else is refused
+
+template <class Text>
+struct Tool {
+  Text& version;
+};
+template <class Text>
+Tool(Text&) -> Tool<Text>;
+
+}  // namespace vramscope

@@ -1,0 +1,193 @@
+// Looks at what a snapshot holds right after memory ran out.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/oom.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "allocator/ground/driver_pages.h"
+#include "reporter/report/attribution.h"
+#include "reporter/report/parts.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kMostListed = 10;
+
+// Keeps the largest by `bytes`, in their order.
+template <class Element, class Bytes>
+void keep_largest(std::vector<Element>& all, Bytes bytes) {
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Element& a, const Element& b) { return a.*bytes > b.*bytes; });
+  if (all.size() > kMostListed) all.resize(kMostListed);
+}
+
+std::span<const BlockSnapshot> blocks_of(const Snapshot& memory, const SegmentSnapshot& segment) {
+  return std::span(memory.blocks).subspan(segment.first_block, segment.block_count);
+}
+
+OomPin describe_pin(const Snapshot& memory, const SegmentSnapshot& segment) {
+  OomPin pin{.segments = 1, .total_size = segment.total_size};
+  std::uint64_t largest = 0;
+  for (const BlockSnapshot& block : blocks_of(memory, segment)) {
+    if (block.state == BlockState::inactive) {
+      pin.free_bytes += block.size;
+      pin.largest_free_bytes = std::max(pin.largest_free_bytes, block.size);
+      continue;
+    }
+    pin.live_bytes += block.size;
+    ++pin.live_count;
+    if (block.size <= largest) continue;
+    largest = block.size;
+    pin.tag = block.tag;
+  }
+  return pin;
+}
+
+// One more of its call stack.
+void add_pin(const std::vector<TagFact>& tags, const OomPin& more, std::vector<OomPin>& pins) {
+  const auto site_of = [&](Tag tag) { return tag < tags.size() ? tags[tag].site : kUnknownSite; };
+  const auto same = std::find_if(pins.begin(), pins.end(), [&](const OomPin& pin) {
+    return site_of(pin.tag) == site_of(more.tag);
+  });
+  if (same == pins.end()) return pins.push_back(more);
+  same->segments += more.segments;
+  same->total_size += more.total_size;
+  same->free_bytes += more.free_bytes;
+  same->largest_free_bytes = std::max(same->largest_free_bytes, more.largest_free_bytes);
+  same->live_bytes += more.live_bytes;
+  same->live_count += more.live_count;
+}
+
+bool is_routed(const SegmentSnapshot& segment, std::uint16_t device) {
+  return segment.place.kind == Kind::device && segment.place.device == device && !segment.is_direct;
+}
+
+// Segments of ours on the device, and what natively would be free.
+void add_segments(const ReportParts& parts, OomEvent& event) {
+  const Snapshot& memory = parts.memory;
+  PageRounding rounding;  // of the same blocks, each by itself
+  for (const SegmentSnapshot& segment : memory.segments) {
+    if (!is_routed(segment, event.device)) continue;
+    event.reserved_bytes += segment.total_size;
+    if (segment.active_size == 0) {
+      event.idle_bytes += segment.total_size;
+      continue;
+    }
+    event.allocated_bytes += segment.allocated_size;
+    event.pending_bytes += segment.active_size - segment.allocated_size;
+    for (const BlockSnapshot& block : blocks_of(memory, segment)) {
+      if (block.state != BlockState::active_allocated) continue;
+      event.requested_bytes += block.requested_size;
+      ++event.allocation_count;
+      rounding.add(Kind::device, block.requested_size);
+    }
+    const OomPin pin = describe_pin(memory, segment);
+    if (pin.free_bytes == 0) continue;
+    event.split_free_bytes += pin.free_bytes;
+    event.largest_free_bytes = std::max(event.largest_free_bytes, pin.largest_free_bytes);
+    add_pin(parts.recorder.tags, pin, event.pins);
+  }
+  const std::uint64_t native = event.requested_bytes + rounding.bytes();
+  const std::uint64_t at_most = event.free_bytes + event.reserved_bytes;
+  event.native_free_bytes = at_most - std::min(native, at_most);
+}
+
+void add_direct(const Snapshot& memory, OomEvent& event) {
+  for (const SegmentSnapshot& segment : memory.segments) {
+    const bool counts = segment.is_direct && takes_device_memory(segment.place.kind) &&
+                        segment.place.device == event.device;
+    if (counts) event.direct_bytes += segment.total_size;
+  }
+}
+
+// Of host memory, what the host's pages hold; of a device, what is there or can be moved there.
+bool is_near(const OomEvent& event, Place place) {
+  if (is_host(event.kind)) return is_host(place.kind);
+  return holds_memory(place.kind) && !is_host(place.kind) && place.device == event.device;
+}
+
+void add_holders(const ReportParts& parts, OomEvent& event) {
+  std::map<std::pair<std::uint32_t, Kind>, OomShare> sites;
+  std::map<std::pair<std::uint32_t, Kind>, OomOwner> owners;
+  const std::size_t tags = std::min(parts.memory.tags.size(), parts.recorder.tags.size());
+  for (Tag tag = 1; tag < tags; ++tag) {
+    const TagTotals& totals = parts.memory.tags[tag];
+    const TagFact& fact = parts.recorder.tags[tag];
+    if (totals.live_count == 0 || !is_near(event, fact.place)) continue;
+    const Kind kind = fact.place.kind;
+    OomShare& share = sites[{fact.site, kind}];
+    share.tag = tag;
+    share.kind = kind;
+    share.live_bytes += totals.live_bytes;
+    share.live_count += totals.live_count;
+    const std::uint32_t value = fact.values[static_cast<std::size_t>(Axis::owner)];
+    OomOwner& owner = owners[{value, kind}];
+    if (owner.owner.empty()) owner.owner = value_text(parts, Axis::owner, value);
+    owner.kind = kind;
+    owner.live_bytes += totals.live_bytes;
+  }
+  for (const auto& [key, share] : sites) event.shares.push_back(share);
+  for (const auto& [key, owner] : owners) event.owners.push_back(owner);
+  keep_largest(event.shares, &OomShare::live_bytes);
+  keep_largest(event.owners, &OomOwner::live_bytes);
+}
+
+void add_use_by_others(const ReportParts& parts, OomEvent& event) {
+  for (const DeviceFacts& facts : parts.devices) {
+    if (facts.index != event.device) continue;
+    event.outside_bytes = facts.outside_bytes;
+    event.context_bytes = facts.context_bytes;
+    event.module_bytes = facts.module_bytes;
+  }
+}
+
+}  // namespace
+
+OomEvent describe_briefly(const ReportParts& parts, const Refusal& refusal) {
+  const Event& asked = refusal.event;
+  OomEvent event{.number = refusal.number,
+                 .time_ns = asked.start_ns - std::min(asked.start_ns, parts.memory.start_ns),
+                 .kind = asked.place.kind,
+                 .device = asked.place.device,
+                 .bytes = asked.bytes,
+                 .tag = asked.tag,
+                 .by_limit = refusal.by_limit,
+                 .total_bytes = refusal.total_bytes,
+                 .free_bytes = refusal.free_bytes};
+  if (asked.function < parts.function_names.size()) {
+    event.function = parts.function_names[asked.function];
+  }
+  event.thread = value_of_tag(parts, Axis::thread, asked.tag);
+  const std::string range = value_of_tag(parts, Axis::range, asked.tag);
+  if (range != "none" && range != "unknown") event.range = range;
+  return event;
+}
+
+OomEvent describe_refusal(const ReportParts& parts, const Refusal& refusal) {
+  OomEvent event = describe_briefly(parts, refusal);
+  event.has_details = true;
+  add_holders(parts, event);
+  if (is_host(event.kind)) return event;
+  add_segments(parts, event);
+  keep_largest(event.pins, &OomPin::free_bytes);
+  add_direct(parts.memory, event);
+  add_use_by_others(parts, event);
+  return event;
+}
+
+void number_sites(OomReport& oom, const std::vector<std::int64_t>& site_of_tag) {
+  const auto site_of = [&](Tag tag) {
+    return tag < site_of_tag.size() ? site_of_tag[tag] : std::int64_t{-1};
+  };
+  for (OomEvent& event : oom.events) {
+    event.site = site_of(event.tag);
+    for (OomShare& share : event.shares) share.site = site_of(share.tag);
+    for (OomPin& pin : event.pins) pin.site = site_of(pin.tag);
+  }
+}
+
+}  // namespace vramscope

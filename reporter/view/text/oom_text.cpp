@@ -1,0 +1,281 @@
+// Tells of allocations that failed because memory ran out.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/oom_text.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+namespace {
+
+std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+
+std::string asked_text(const OomEvent& event) {
+  return event.bytes == 0 ? "an allocation" : amount(event.bytes);
+}
+
+std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
+                       const Page& page) {
+  if (site < 0) return "unknown";
+  const Site& found = report.sites[static_cast<std::size_t>(site)];
+  return printable(text(call_site(report, found, name, kFramesShown)), page);
+}
+
+std::string ordinal_text(std::uint64_t number) {
+  const bool is_teen = number / 10 % 10 == 1;
+  const char* const endings[] = {"th", "st", "nd", "rd"};
+  return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
+}
+
+// What of the device was used by what; only what is known.
+std::string device_table(const OomEvent& event, const Page& page) {
+  using enum Table::Align;
+  Table table({{"BYTES", right}, {"SHARE", right}, {"THE DEVICE THEN", left}});
+  const auto add = [&](std::uint64_t bytes, const std::string& what) {
+    if (bytes != 0) table.add({amount(bytes), percent_text(bytes, event.total_bytes), what});
+  };
+  add(event.allocated_bytes, "in " + counted(event.allocation_count, "block") + " (requested " +
+                                 amount(event.requested_bytes) + ")");
+  add(event.pending_bytes, "freed, but perhaps in use yet");
+  add(event.split_free_bytes,
+      "free in pieces beside blocks in use, the largest of " + amount(event.largest_free_bytes));
+  add(event.idle_bytes, "in idle segments");
+  add(event.direct_bytes, "from the driver itself: arrays, managed memory and the like");
+  add(event.context_bytes, "contexts of this process");
+  add(event.module_bytes, "code of this process");
+  const std::uint64_t own = std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
+  add(event.outside_bytes - own, "others: processes, contexts and what nobody recorded");
+  add(event.free_bytes, "free, says the driver: the most that it could have served");
+  return table.empty() ? "" : table.text(page);
+}
+
+std::string shares_table(const Report& report, const OomEvent& event, const NameFrame& name,
+                         const Page& page, std::size_t most) {
+  using enum Table::Align;
+  Table table({{"REQUESTED", right}, {"COUNT", right}, {"MEMORY", left}, {"LIVE THEN", left}});
+  for (std::size_t i = 0; i < rows_shown(event.shares.size(), most); ++i) {
+    const OomShare& share = event.shares[i];
+    table.add({amount(share.live_bytes), count_text(static_cast<std::int64_t>(share.live_count)),
+               memory_text(share.kind, event.device), where_text(report, share.site, name, page)});
+  }
+  return table.empty() ? "" : table.text(page);
+}
+
+std::string pins_table(const Report& report, const OomEvent& event, const NameFrame& name,
+                       const Page& page, std::size_t most) {
+  using enum Table::Align;
+  Table table({{"FREE", right}, {"LARGEST", right}, {"SEGMENTS", right}, {"HELD BY", left}});
+  for (std::size_t i = 0; i < rows_shown(event.pins.size(), most); ++i) {
+    const OomPin& pin = event.pins[i];
+    table.add({amount(pin.free_bytes), amount(pin.largest_free_bytes),
+               count_text(static_cast<std::int64_t>(pin.segments)),
+               counted(pin.live_count, "block") + ", " + amount(pin.live_bytes) + ": " +
+                   where_text(report, pin.site, name, page)});
+  }
+  return table.empty() ? "" : table.text(page);
+}
+
+std::string owners_line(const OomEvent& event, const Page& page) {
+  std::string line;
+  for (const OomOwner& owner : event.owners) {
+    if (owner.live_bytes == 0) continue;
+    line += (line.empty() ? "  owners: " : ", ") + printable(owner.owner, page) + " " +
+            amount(owner.live_bytes);
+    if (owner.kind != Kind::device) line += " " + kind_text(owner.kind);
+  }
+  return line.empty() ? "" : fitted(line, page.width) + "\n";
+}
+
+std::string_view option_of(const Report& report, std::string_view option) {
+  for (const auto& [name, value] : report.process.options) {
+    if (name == option) return value;
+  }
+  return {};
+}
+
+// What would help, most likely.
+std::string hint_for(const Report& report, const OomEvent& event) {
+  if (event.by_limit) return "the limit of --device-memory-limit refused it, not the GPU";
+  if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
+  if (!event.has_details || event.total_bytes == 0) return "";
+  if (event.bytes > event.total_bytes) return "it asks for more than the whole GPU has";
+  const bool is_pytorch = option_of(report, "policy") == "pytorch";
+  if (event.bytes != 0 && event.native_free_bytes >= event.bytes) {
+    return is_pytorch
+               ? "without the cache it would probably have fit: --policy native-safe or observe"
+               : "without the cache it would probably have fit: --mode observe tells";
+  }
+  if (is_pytorch && event.split_free_bytes >= event.bytes) {
+    return "enough is free, in pieces: --policy native-safe, or --alloc-conf "
+           "expandable_segments:True";
+  }
+  const std::uint64_t ours = event.allocated_bytes + event.direct_bytes;
+  if (event.outside_bytes > ours) {
+    return "most of it is held by others: vramscope owners, or nvidia-smi";
+  }
+  return "the program itself holds most of it: see what was live, and vramscope peak";
+}
+
+std::string estimate_line(const OomEvent& event) {
+  if (!event.has_details || event.total_bytes == 0) return "";
+  return "  without a cache about " + amount(event.native_free_bytes) +
+         " would have been free (an estimate)\n";
+}
+
+std::string event_text(const Report& report, const OomEvent& event, const NameFrame& name,
+                       const Page& page, std::size_t most) {
+  const std::string title = memory_text(event.kind, event.device) + ": " + asked_text(event) +
+                            " refused, the " + ordinal_text(event.number) + " of " +
+                            std::to_string(report.oom.count);
+  std::string result = coloured(fitted(title, page.width), Colour::bold, page) + "\n";
+  std::string who = "  after " + duration_text(event.time_ns);
+  if (!event.function.empty()) who += " in " + printable(event.function, page);
+  if (event.thread != "unknown" && !event.thread.empty()) {
+    who += " by thread " + printable(event.thread, page);
+  }
+  if (!event.range.empty()) who += " in " + printable(event.range, page);
+  result += fitted(who, page.width) + "\n";
+  result += fitted("  by " + where_text(report, event.site, name, page), page.width) + "\n";
+  if (!event.has_details) result += "  not looked at closer: memory ran out too often\n";
+  for (const std::string& table :
+       {device_table(event, page), estimate_line(event), owners_line(event, page),
+        shares_table(report, event, name, page, most),
+        pins_table(report, event, name, page, most)}) {
+    result += table;
+  }
+  const std::string hint = hint_for(report, event);
+  return hint.empty() ? result : result + wrapped("  hint: " + hint, page.width) + "\n";
+}
+
+// Call stacks of which no allocation succeeded ever.
+std::string never_served(const Report& report, const NameFrame& name, const Page& page,
+                         std::size_t most) {
+  using enum Table::Align;
+  Table table({{"ASKED", right}, {"COUNT", right}, {"NEVER SERVED", left}});
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    const Site& site = report.sites[i];
+    if (site.refused_count == 0 || site.totals.total_count != 0) continue;
+    if (most != 0 && rows++ == most) break;
+    table.add({amount(site.refused_bytes),
+               count_text(static_cast<std::int64_t>(site.refused_count)),
+               where_text(report, static_cast<std::int64_t>(i), name, page)});
+  }
+  return table.empty() ? "" : "\n" + table.text(page);
+}
+
+void write_site(JsonText& json, std::int64_t site) {
+  json.key("site");
+  site < 0 ? json.null() : json.value(site);
+}
+
+void write_site(JsonText& json, const Report& report, std::int64_t site, const NameFrame& name) {
+  write_site(json, site);
+  json.key("frames").array();
+  if (site >= 0) {
+    const Site& found = report.sites[static_cast<std::size_t>(site)];
+    for (const Caller& caller : call_site(report, found, name, kFramesInJson).callers) {
+      json.value(text(caller));
+    }
+  }
+  json.end();
+}
+
+std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+void write_numbers(JsonText& json, const OomEvent& event) {
+  const std::pair<const char*, std::uint64_t> numbers[] = {
+      {"total_bytes", event.total_bytes},
+      {"free_bytes", event.free_bytes},
+      {"reserved_bytes", event.reserved_bytes},
+      {"allocated_bytes", event.allocated_bytes},
+      {"requested_bytes", event.requested_bytes},
+      {"allocation_count", event.allocation_count},
+      {"pending_bytes", event.pending_bytes},
+      {"idle_bytes", event.idle_bytes},
+      {"split_free_bytes", event.split_free_bytes},
+      {"largest_free_bytes", event.largest_free_bytes},
+      {"direct_bytes", event.direct_bytes},
+      {"outside_bytes", event.outside_bytes},
+      {"context_bytes", event.context_bytes},
+      {"module_bytes", event.module_bytes},
+      {"native_free_bytes", event.native_free_bytes}};
+  for (const auto& [field, bytes] : numbers) json.field(field, bytes);
+}
+
+}  // namespace
+
+std::string oom_text(const Report& report, const NameFrame& name, const Page& page,
+                     std::size_t most) {
+  using enum Table::Align;
+  if (report.oom.count == 0) return "Memory never ran out.\n";
+  const std::vector<OomEvent>& events = report.oom.events;
+  std::string result;
+  if (!events.empty()) result += event_text(report, events.front(), name, page, most);
+  if (events.size() > 1) result += "\n" + event_text(report, events.back(), name, page, most);
+  Table table({{"ASKED", right}, {"AFTER", right}, {"MEMORY", left}, {"REFUSED TOO", left}});
+  for (std::size_t i = 1; i + 1 < events.size(); ++i) {
+    table.add({asked_text(events[i]), duration_text(events[i].time_ns),
+               memory_text(events[i].kind, events[i].device),
+               where_text(report, events[i].site, name, page)});
+  }
+  if (!table.empty()) result += "\n" + table.text(page);
+  return result + never_served(report, name, page, most);
+}
+
+std::string oom_json(const Report& report, const NameFrame& name, std::size_t most) {
+  JsonText json;
+  json.object().field("count", report.oom.count).key("events").array();
+  for (const OomEvent& event : report.oom.events) {
+    json.object().field("number", event.number).field("time_ns", event.time_ns);
+    json.field("function", event.function).field("kind", name_of(event.kind));
+    json.field("device", event.device).field("bytes", event.bytes);
+    json.field("thread", event.thread).field("range", event.range);
+    json.field("by_limit", event.by_limit).field("has_details", event.has_details);
+    write_numbers(json, event);
+    json.field("hint", hint_for(report, event));
+    write_site(json, report, event.site, name);
+    json.key("shares").array();
+    for (std::size_t i = 0; i < rows_shown(event.shares.size(), most); ++i) {
+      const OomShare& share = event.shares[i];
+      json.object().field("kind", name_of(share.kind)).field("live_bytes", share.live_bytes);
+      json.field("live_count", share.live_count);
+      write_site(json, report, share.site, name);
+      json.end();
+    }
+    json.end().key("owners").array();
+    for (const OomOwner& owner : event.owners) {
+      json.object().field("owner", owner.owner).field("kind", name_of(owner.kind));
+      json.field("live_bytes", owner.live_bytes).end();
+    }
+    json.end().key("pins").array();
+    for (std::size_t i = 0; i < rows_shown(event.pins.size(), most); ++i) {
+      const OomPin& pin = event.pins[i];
+      json.object().field("segments", pin.segments).field("total_size", pin.total_size);
+      json.field("free_bytes", pin.free_bytes).field("live_bytes", pin.live_bytes);
+      json.field("largest_free_bytes", pin.largest_free_bytes);
+      json.field("live_count", pin.live_count);
+      write_site(json, report, pin.site, name);
+      json.end();
+    }
+    json.end().end();
+  }
+  return json.end().end().text();
+}
+
+std::string oom_line(const Report& report, const NameFrame& name) {
+  if (report.oom.events.empty()) return "";
+  const OomEvent& last = report.oom.events.back();
+  std::string line = asked_text(last) + " of " + memory_text(last.kind, last.device) +
+                     " refused to " + where_text(report, last.site, name, Page{.unicode = true});
+  if (last.total_bytes != 0) line += ", " + amount(last.free_bytes) + " free";
+  return line;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,114 @@
+"""Memory runs out: the report tells what was asked for, by whom, and what stood in the way."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+
+import harness
+import recount
+
+MIB = 1 << 20
+SMALL = "capacity=64MiB"
+HOLES = "capacity=1GiB"
+
+
+class OutOfMemory(harness.Case):
+    def reports_of(self, program, simulator, *words, mode="cache", **variables):
+        outcome = self.run_program([harness.program(program), *words], mode, simulator, **variables)
+        self.assertEqual(0, outcome.status, outcome.stdout + outcome.stderr)
+        reports = sorted(outcome.reports, key=lambda report: report["sequence"])
+        for report in reports:
+            recount.check(self, report)
+        return reports, outcome
+
+    def test_a_report_is_written_before_the_program_is_told(self):
+        reports, _ = self.reports_of("holes", HOLES, VRAMSCOPE_POLICY="pytorch")
+        self.assertEqual(["oom", "exit"], [report["trigger"] for report in reports])
+        first, last = (report["oom"] for report in reports)
+        self.assertEqual(1, first["count"])
+        self.assertEqual(2, last["count"])
+        self.assertEqual([1, 2], [event["number"] for event in last["events"]])
+        left, right = first["events"][0], last["events"][0]
+        differ = {key for key in left if left[key] != right[key]}
+        self.assertLessEqual(differ, {"site", "shares", "pins"})  # sites are numbered by report
+
+    def test_it_tells_what_stood_in_the_way(self):
+        reports, _ = self.reports_of("holes", HOLES, VRAMSCOPE_POLICY="pytorch")
+        event = reports[0]["oom"]["events"][0]
+        self.assertEqual(("cuMemAlloc_v2", "device", 300 * MIB), (event["function"], event["kind"], event["bytes"]))
+        self.assertEqual((1024 * MIB, 124 * MIB), (event["total_bytes"], event["free_bytes"]))
+        self.assertEqual(900 * MIB, event["reserved_bytes"])
+        self.assertEqual((135 * MIB, 90 * MIB, 45), tuple(event[key] for key in (
+            "allocated_bytes", "requested_bytes", "allocation_count")))  # fmt: skip
+        self.assertEqual((765 * MIB, 17 * MIB), (event["split_free_bytes"], event["largest_free_bytes"]))
+        self.assertEqual((1024 - 90) * MIB, event["native_free_bytes"])
+        self.assertEqual([45], [pin["segments"] for pin in event["pins"]])
+        self.assertEqual([90 * MIB], [share["live_bytes"] for share in event["shares"]])
+        self.assertEqual([("program", 90 * MIB)], [(owner["owner"], owner["live_bytes"]) for owner in event["owners"]])
+
+    def test_the_estimate_for_observe_is_what_observe_has(self):
+        _, native = self.reports_of("holes", HOLES, mode="observe")
+        self.assertIn("one block of 300 MiB: 0", native.stdout)
+        reports, _ = self.reports_of("holes", HOLES, VRAMSCOPE_POLICY="pytorch")
+        # 500 MiB of 934 fit, and 300 beside them: the program's second request tells it so.
+        self.assertIn("one more of 500 MiB: 0", native.stdout)
+        self.assertGreaterEqual(reports[0]["oom"]["events"][0]["native_free_bytes"], 800 * MIB)
+
+    def test_each_kind_of_memory_that_runs_out_is_told(self):
+        for mode in ("cache", "dedicated", "observe"):
+            with self.subTest(mode):
+                reports, _ = self.reports_of("refused", SMALL, mode=mode)
+                events = reports[-1]["oom"]["events"]
+                self.assertEqual(
+                    [("cuMemAlloc_v2", "device", 48), ("cuMemAllocPitch_v2", "device", 40),
+                     ("cuMemAllocAsync", "stream_ordered", 44), ("cuArrayCreate_v2", "array", 41),
+                     ("cuMemCreate", "physical", 42)],
+                    [(event["function"], event["kind"], event["bytes"] // MIB) for event in events],
+                )  # fmt: skip
+                for event in events:
+                    self.assertTrue(event["has_details"])
+                    self.assertIsNotNone(event["site"])
+                    self.assertEqual(30 * MIB, event["requested_bytes"] + event["direct_bytes"])
+
+    def test_call_sites_that_were_never_served_are_listed(self):
+        reports, _ = self.reports_of("refused", SMALL)
+        refused = [site for site in reports[-1]["sites"] if site["refused_count"]]
+        self.assertEqual(sorted([48, 40, 44, 41, 42]), sorted(site["refused_bytes"] // MIB for site in refused))
+        self.assertEqual({0}, {site["total_count"] for site in refused})
+
+    def test_a_storm_is_counted_and_costs_little(self):
+        reports, _ = self.reports_of("refused", SMALL, "storm")
+        oom = reports[-1]["oom"]
+        self.assertEqual(1000, oom["count"])
+        self.assertEqual(list(range(1, 17)), sorted(event["number"] for event in oom["events"][:16]))
+        self.assertEqual(17, len(oom["events"]))
+        self.assertEqual(1000, oom["events"][-1]["number"])
+        self.assertEqual(1000, sum(site["refused_count"] for site in reports[-1]["sites"]))
+        self.assertLess(len(reports), 30)  # one in a second, and that of the exit
+
+    def test_none_leaves_only_the_report_at_exit(self):
+        reports, _ = self.reports_of("refused", SMALL, VRAMSCOPE_ON_OOM="none")
+        self.assertEqual(["exit"], [report["trigger"] for report in reports])
+        self.assertEqual(5, reports[0]["oom"]["count"])
+        self.assertTrue(reports[0]["oom"]["events"][0]["has_details"])
+
+    def test_a_limit_of_ours_is_named(self):
+        reports, _ = self.reports_of("refused", "capacity=1GiB", VRAMSCOPE_DEVICE_MEMORY_LIMIT="64MiB")
+        self.assertEqual([True] * 5, [event["by_limit"] for event in reports[-1]["oom"]["events"]])
+
+    def test_the_tool_explains_it(self):
+        path = pathlib.Path(self.folder) / "x.json"
+        outcome = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--on-oom",
+                                "none", "--", harness.program("holes"))  # fmt: skip
+        lines = outcome.stderr.splitlines()
+        self.assertEqual(3, len(lines), outcome.stderr)
+        self.assertIn("out of memory 2 times; 500 MiB of GPU 0 refused to main (holes.cpp:", lines[0])
+        self.assertEqual("vramscope: next: vramscope oom x.json", lines[2])
+        text = self.run_tool("oom", path).stdout
+        for part in ("GPU 0: 300 MiB refused, the 1st of 2\n", "free in pieces", "hint: without the cache"):
+            self.assertIn(part, text)
+        read = json.loads(self.run_tool("oom", "--json", path).stdout)
+        self.assertEqual([300 * MIB, 500 * MIB], [event["bytes"] for event in read["events"]])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,103 @@
+// What is looked at when memory ran out, from parts with known numbers.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/oom.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "reporter/report/assemble.h"
+#include "reporter/report/report.h"
+#include "test/reporter/sample.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(Oom, WhatItCountsIsWhatTheSnapshotHolds) {
+  const ReportParts parts = sample_parts();
+  const OomEvent event = describe_refusal(parts, sample_refusal());
+
+  EXPECT_EQ(event.reserved_bytes, 22 * kMiB);
+  EXPECT_EQ(event.allocated_bytes, 1024 + 20 * kMiB);
+  EXPECT_EQ(event.requested_bytes, 1000 + 20 * kMiB - 10);
+  EXPECT_EQ(event.allocation_count, 2U);
+  EXPECT_EQ(event.split_free_bytes, 2 * kMiB - 1024);
+  EXPECT_EQ(event.largest_free_bytes, 2 * kMiB - 1024);
+  EXPECT_EQ(event.idle_bytes, 0U);
+  EXPECT_EQ(event.outside_bytes, 600 * kMiB);
+  EXPECT_EQ(event.time_ns, 700'000'000U);
+  // By itself the one block takes a chunk of 2 MiB, and the other its 20 MiB: as much as now.
+  EXPECT_EQ(event.native_free_bytes, event.free_bytes);
+}
+
+TEST(Oom, AFreeSegmentWouldBeFreeNatively) {
+  ReportParts parts = sample_parts();
+  SegmentSnapshot& large = parts.memory.segments[1];
+  ASSERT_EQ(large.total_size, 20 * kMiB);
+  parts.memory.blocks[large.first_block].state = BlockState::inactive;
+  large.allocated_size = large.active_size = large.requested_size = 0;
+
+  const OomEvent event = describe_refusal(parts, sample_refusal());
+
+  EXPECT_EQ(event.idle_bytes, 20 * kMiB);
+  EXPECT_EQ(event.native_free_bytes, event.free_bytes + 20 * kMiB);
+}
+
+TEST(Oom, OneRowTellsOfAllSegmentsThatACallStackPins) {
+  ReportParts parts = sample_parts();
+  const SegmentSnapshot small = parts.memory.segments[0];
+  ASSERT_EQ(small.block_count, 2U);
+  parts.memory.segments.push_back(small);
+
+  const OomEvent event = describe_refusal(parts, sample_refusal());
+
+  ASSERT_EQ(event.pins.size(), 1U);
+  EXPECT_EQ(event.pins[0].segments, 2U);
+  EXPECT_EQ(event.pins[0].free_bytes, 2 * (2 * kMiB - 1024));
+  EXPECT_EQ(event.pins[0].live_count, 2U);
+  EXPECT_EQ(event.pins[0].tag, 1U);
+}
+
+TEST(Oom, SitesAreThoseOfTheReport) {
+  const Report report = assemble(sample_parts());
+
+  ASSERT_EQ(report.oom.events.size(), 1U);
+  const OomEvent& event = report.oom.events[0];
+  ASSERT_GE(event.site, 0);
+  const Site& site = report.sites[static_cast<std::size_t>(event.site)];
+  EXPECT_EQ(site.refused_count, 1U);
+  EXPECT_EQ(site.refused_bytes, 1U << 30);
+  ASSERT_EQ(event.pins.size(), 1U);
+  EXPECT_EQ(event.pins[0].site, event.site);
+}
+
+TEST(Oom, ACallStackThatNeverGotAnythingIsASite) {
+  ReportParts parts = sample_parts();
+  const std::size_t before = assemble(sample_parts()).sites.size();
+  TagFact& never_served = parts.recorder.tags.emplace_back();
+  never_served.site = 4;
+  never_served.refused_count = 2;
+  never_served.refused_bytes = 7;
+
+  const Report report = assemble(std::move(parts));
+
+  ASSERT_EQ(report.sites.size(), before + 1);
+  EXPECT_EQ(report.sites.back().refused_count, 2U);
+  EXPECT_EQ(report.sites.back().totals.total_count, 0U);
+}
+
+TEST(Oom, OfHostMemoryOnlyTheHostsIsTold) {
+  Refusal refusal = sample_refusal();
+  refusal.event.place = {.kind = Kind::pinned};
+
+  const OomEvent event = describe_refusal(sample_parts(), refusal);
+
+  EXPECT_EQ(event.reserved_bytes, 0U);
+  ASSERT_FALSE(event.shares.empty());
+  for (const OomShare& share : event.shares) EXPECT_TRUE(is_host(share.kind));
+}
+
+}  // namespace
+}  // namespace vramscope

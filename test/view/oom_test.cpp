@@ -1,0 +1,129 @@
+// What is told of memory that ran out.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "reporter/view/text/oom_text.h"
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr Page kPage{.width = 100};
+
+Report refused() {
+  Report report = sample_report();
+  report.oom = sample_refusals();
+  report.sites[2].refused_count = 1;
+  report.sites[2].refused_bytes = 64 << 20;
+  report.sites[2].totals = {};
+  return report;
+}
+
+std::string text_of(const Report& report) { return oom_text(report, sample_names(), kPage, 10); }
+
+bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
+
+TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
+  EXPECT_EQ(text_of(refused()),
+            R"(GPU 0: 300 MiB refused, the 1st of 2
+  after 5.00 s in cuMemAlloc_v2 by thread train 4711 in epoch/forward
+  by libnet.so+0x40 < main (train.cpp:99)
+     BYTES   SHARE  THE DEVICE THEN
+   300 MiB  29.3 %  in 90 blocks (requested 290 MiB)
+   500 MiB  48.8 %  free in pieces beside blocks in use, the largest of 17.0 MiB
+  60.0 MiB   5.9 %  contexts of this process
+  40.0 MiB   3.9 %  others: processes, contexts and what nobody recorded
+   124 MiB  12.1 %  free, says the driver: the most that it could have served
+  without a cache about 612 MiB would have been free (an estimate)
+  owners: program 290 MiB
+  REQUESTED  COUNT  MEMORY  LIVE THEN
+    200 MiB     45  GPU 0   make_weights (train.cpp:42) < main (train.cpp:99)
+     FREE   LARGEST  SEGMENTS  HELD BY
+  500 MiB  17.0 MiB        30  33 blocks, 100 MiB: make_weights (train.cpp:42) < main (train.cpp:99)
+  hint: without the cache it would probably have fit: --mode observe tells
+
+pinned: 64.0 MiB refused, the 2nd of 2
+  after 6.00 s by thread train 4711
+  by main (train.cpp:99)
+  not looked at closer: memory ran out too often
+  hint: pinned memory is memory of the host: see free -h and ulimit -l
+
+     ASKED  COUNT  NEVER SERVED
+  64.0 MiB      1  main (train.cpp:99)
+)");
+}
+
+TEST(Oom, SaysThatMemoryNeverRanOut) {
+  EXPECT_EQ(text_of(sample_report()), "Memory never ran out.\n");
+  EXPECT_EQ(oom_line(sample_report(), sample_names()), "");
+}
+
+TEST(Oom, ListsCallStacksThatNeverGotAnything) {
+  EXPECT_TRUE(has(text_of(refused()), "NEVER SERVED\n"));
+  Report report = refused();
+  report.sites[2].totals.total_count = 1;
+  EXPECT_FALSE(has(text_of(report), "NEVER SERVED"));
+}
+
+TEST(Oom, HintsAtWhatWouldHelp) {
+  Report report = refused();
+  OomEvent& event = report.oom.events[0];
+  EXPECT_TRUE(has(text_of(report), "hint: without the cache it would probably have fit: --mode"));
+
+  report.process.options = {{"policy", "pytorch"}};
+  EXPECT_TRUE(has(text_of(report), "--policy native-safe or observe"));
+  event.native_free_bytes = 1;
+  EXPECT_TRUE(has(text_of(report), "hint: enough is free, in pieces"));
+
+  report.process.options.clear();
+  EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of it"));
+  event.outside_bytes = 900 << 20;
+  EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
+  event.bytes = std::uint64_t{2} << 30;
+  EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has"));
+  event.by_limit = true;
+  EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
+}
+
+TEST(Oom, ShowsTheFirstAndTheLastInFullAndOthersAsRows) {
+  Report report = refused();
+  OomEvent between = report.oom.events[0];
+  between.number = 2;
+  between.bytes = 7 << 20;
+  report.oom.events.insert(report.oom.events.begin() + 1, between);
+  report.oom.count = 13;
+
+  const std::string text = text_of(report);
+
+  EXPECT_TRUE(has(text, "REFUSED TOO\n  7.00 MiB  5.00 s  GPU 0   libnet.so+0x40"));
+  EXPECT_TRUE(has(text, "the 1st of 13\n"));
+  EXPECT_TRUE(has(text, "pinned: 64.0 MiB refused, the 2nd of 13\n"));
+}
+
+TEST(Oom, JsonHasEveryNumber) {
+  const auto read = nlohmann::json::parse(oom_json(refused(), sample_names(), 0));
+
+  EXPECT_EQ(read["count"], 2);
+  const auto& first = read["events"][0];
+  EXPECT_EQ(first["bytes"], 300 << 20);
+  EXPECT_EQ(first["native_free_bytes"], 612 << 20);
+  EXPECT_EQ(first["shares"][0]["live_count"], 45);
+  EXPECT_EQ(first["owners"][0]["owner"], "program");
+  EXPECT_EQ(first["pins"][0]["segments"], 30);
+  EXPECT_EQ(first["frames"][1], "main (train.cpp:99)");
+  EXPECT_EQ(read["events"][1]["kind"], "pinned");
+  EXPECT_EQ(read["events"][1]["has_details"], false);
+}
+
+TEST(Oom, OneLineTellsOfTheLast) {
+  Report report = refused();
+  report.oom.events.pop_back();
+  EXPECT_EQ(oom_line(report, sample_names()),
+            "300 MiB of GPU 0 refused to libnet.so+0x40 < main (train.cpp:99), 124 MiB free");
+}
+
+}  // namespace
+}  // namespace vramscope
