@@ -110,46 +110,82 @@ CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& s
   return fate;
 }
 
+// Segments in the order of their addresses, the lock free for others after so many: a walk over all
+// of a large device takes milliseconds. It ends when a capture has begun meanwhile.
+class CachingAllocator::Reclaim::Walk {
+ public:
+  Walk(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex)
+      : state_(state), where_(where), at_(state.segments.begin()) {}
+
+  // Of the place, and idle; nullptr: there is none any more, nor when the place has ended. Unlocks.
+  [[nodiscard]] const Segments::value_type* idle() VRAMSCOPE_REQUIRES(state_.mutex) {
+    const PlaceMemory* place = state_.find_place(where_);
+    for (; place && at_ != state_.segments.end(); ++at_) {
+      if (++steps_ % kMostSteps == 0) {
+        if (!pause()) return nullptr;
+        place = state_.find_place(where_);
+        if (!place || at_ == state_.segments.end()) return nullptr;
+      }
+      if (at_->second.slot == place->slot && is_idle(state_, at_->second)) return &*at_;
+    }
+    return nullptr;
+  }
+  void skip() { ++at_; }
+  // The segment there is given back. Unlocks.
+  Fate give_back(Outcome& out) VRAMSCOPE_REQUIRES(state_.mutex) {
+    const Address address = at_->first;
+    steps_ = 0;
+    const Fate fate = pool_segment(state_, at_, out);
+    at_ = state_.segments.upper_bound(address);
+    return fate;
+  }
+
+ private:
+  static constexpr std::size_t kMostSteps = 2048;
+
+  [[nodiscard]] bool pause() VRAMSCOPE_REQUIRES(state_.mutex) {
+    const Address next = at_->first;
+    const bool may = may_release(state_, where_);
+    at_ = state_.segments.lower_bound(next);
+    return may;
+  }
+
+  State& state_;
+  const Place where_;
+  Segments::iterator at_;
+  std::size_t steps_ = 0;  // since the lock was free
+};
+
 // Idle segments of a place that `wanted` picks; tells the bytes of those that are there no longer.
 // What refuses one, a capture or a sticky error, refuses all: it ends with the first refusal.
 template <class Wanted>
 std::uint64_t CachingAllocator::Reclaim::where_wanted(State& state, Place where, Wanted wanted,
                                                       Outcome& out) {
   std::uint64_t bytes = 0;
-  for (auto it = state.segments.begin(); it != state.segments.end();) {
-    const PlaceMemory* place =
-        state.find_place(where);  // it may have ended while the lock was free
-    if (!place) break;
-    const auto [address, segment] = *it;
-    if (segment.slot != place->slot || !is_idle(state, segment) ||
-        !wanted(segment, age(state, segment))) {
-      ++it;
+  Walk walk(state, where);
+  while (const auto* idle = walk.idle()) {
+    const Segment segment = idle->second;
+    if (!wanted(segment, age(state, segment))) {
+      walk.skip();
       continue;
     }
-    if (pool_segment(state, it, out) == Fate::kept) break;
+    if (walk.give_back(out) == Fate::kept) break;
     bytes += segment.bytes;
-    it = state.segments.upper_bound(address);
   }
   return bytes;
 }
 
-// What the idle segments of a place are, seen together; of its large pool.
+// What the idle segments of a place's large pool are, seen together.
 template <class Look>
-void CachingAllocator::Reclaim::each_idle(State& state, Place where, Look look) {
+void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look look) {
   const PlaceMemory* place = state.find_place(where);
   for (auto it = state.segments.begin(); place && it != state.segments.end(); ++it) {
     const Segment& segment = it->second;
-    if (segment.slot == place->slot && is_idle(state, segment)) {
+    if (segment.slot == place->slot && segment.pool == PoolClass::large &&
+        is_idle(state, segment)) {
       look(it->first, segment, age(state, segment));
     }
   }
-}
-
-template <class Look>
-void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look look) {
-  each_idle(state, where, [&](Address address, const Segment& segment, std::uint32_t age) {
-    if (segment.pool == PoolClass::large) look(address, segment, age);
-  });
 }
 
 // Oversize blocks serve nobody but oversize requests, so they go first: the smallest that makes
@@ -218,10 +254,11 @@ void CachingAllocator::Reclaim::oldest(State& state, Place where, std::uint64_t 
   if (!may_release(state, where)) return;
   while (bytes > 0) {
     std::uint64_t count = 0, sum = 0;
-    each_idle(state, where, [&](Address, const Segment&, std::uint32_t age) {
+    Walk walk(state, where);
+    for (; const auto* idle = walk.idle(); walk.skip()) {
       ++count;
-      sum += age;
-    });
+      sum += age(state, idle->second);
+    }
     if (count == 0) return;
     const std::uint64_t mean = sum / count;
     std::uint64_t chosen = 0;

@@ -52,6 +52,7 @@ class CachingAllocator::Reclaim {
   [[nodiscard]] static std::uint64_t part_of(std::uint64_t bytes, double share);
 
  private:
+  class Walk;
   // An idle segment of a pool leaves our books. The record of its block stays, until it comes back
   // or is destroyed.
   [[nodiscard]] static Segments::node_type set_aside(State& state, Segments::iterator it)
@@ -62,8 +63,6 @@ class CachingAllocator::Reclaim {
   template <class Wanted>
   static std::uint64_t where_wanted(State& state, Place where, Wanted wanted, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
-  template <class Look>
-  static void each_idle(State& state, Place where, Look look) VRAMSCOPE_REQUIRES(state.mutex);
   template <class Look>
   static void each_idle_large(State& state, Place where, Look look) VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static Returned give_back(State& state, Place where, Address address, Outcome& out)
