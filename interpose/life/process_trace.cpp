@@ -74,11 +74,13 @@ void ProcessTrace::write_names(Trace& trace) {
   trace.write_names(names, known);
 }
 
-void ProcessTrace::write() noexcept {
+std::string ProcessTrace::path() const { return file_ == nullptr ? "" : file_->path(); }
+
+void ProcessTrace::write(Which which) noexcept {
   Trace* const trace = profiler_.recorder().trace();
   if (trace == nullptr) return;
   const CallGuard guard(CallGuard::Ends::without_waiting);
-  trace->write_full_halves();
+  which == Which::all ? trace->write_begun_halves() : trace->write_full_halves();
   try {
     if (profiler_.recorder().has_names_beyond(trace->known())) write_names(*trace);
   } catch (const std::exception&) {  // they come with the next ones

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 #include "interpose/driver/profiler.h"
 #include "reporter/record/trace/trace.h"
@@ -22,8 +23,12 @@ class ProcessTrace {
   void start(Trace::Bell bell) noexcept;
   [[nodiscard]] bool exists() const noexcept { return file_ != nullptr; }
 
-  // What has been recorded goes to the file, buffer by buffer.
-  void write() noexcept;
+  // Its file, as `run` is told; "": there is none.
+  [[nodiscard]] std::string path() const;
+
+  // What has been recorded goes to the file: buffers that are full, or all.
+  enum class Which : bool { full_ones, all };
+  void write(Which which) noexcept;
   // The same with a mark, for the report that `trigger` asks for; "exit" ends the trace.
   [[nodiscard]] TraceReport finish(const char* trigger) noexcept;
 

@@ -69,7 +69,10 @@ TriggerCallbacks Reports::callbacks() noexcept {
   const auto write = [](void* self, const char* trigger, std::atomic<bool>& writing) noexcept {
     static_cast<Reports*>(self)->write(trigger, writing);
   };
-  const auto write_trace = [](void* self) noexcept { static_cast<Reports*>(self)->trace_.write(); };
+  const auto write_trace = [](void* self, bool all) noexcept {
+    using Which = ProcessTrace::Which;
+    static_cast<Reports*>(self)->trace_.write(all ? Which::all : Which::full_ones);
+  };
   const auto end = [](void* self) noexcept { static_cast<Reports*>(self)->end_process(); };
   return {.context = this, .write_report = write, .write_trace = write_trace, .end_process = end};
 }
@@ -84,6 +87,10 @@ Reports* Reports::of_this_process() noexcept {
 void Reports::begin() noexcept {
   const auto ring = [](void* triggers) { static_cast<Triggers*>(triggers)->ring(); };
   trace_.start({ring, &triggers_});
+  if (trace_.exists()) {
+    triggers_.keep_trace_fresh();
+    note(kTraceNote + trace_.path());
+  }
   const auto refuse = [](void* self, const Refusal& refusal) noexcept {
     static_cast<Reports*>(self)->note_refusal(refusal);
   };

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kLockLimitNs = 1'000'000'000;  // contract section 4, "Life"
 constexpr std::uint64_t kLookNs = 50'000'000;  // how often a wait that may be in vain is looked at
+constexpr std::uint64_t kTraceNs = 500'000'000;  // between two times that all goes to the trace
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
 constinit std::atomic<std::uint32_t>* signal_count = nullptr;
@@ -109,15 +110,21 @@ bool is_last_thread() noexcept {
 
 }  // namespace
 
+void Triggers::wait_beyond(std::uint32_t seen) noexcept {
+  if (main_ended_.load(std::memory_order_acquire)) {
+    requests_.wait_beyond(seen, kLookNs);
+    if (is_last_thread()) callbacks_.end_process(callbacks_.context);
+  } else if (keeps_trace_fresh_) {
+    requests_.wait_beyond(seen, kTraceNs);
+  } else {
+    requests_.wait_beyond(seen);
+  }
+}
+
 void Triggers::serve() noexcept {
   helper_.store(gettid(), std::memory_order_relaxed);
   for (std::uint32_t seen = 0;;) {
-    if (main_ended_.load(std::memory_order_acquire)) {
-      requests_.wait_beyond(seen, kLookNs);
-      if (is_last_thread()) callbacks_.end_process(callbacks_.context);
-    } else {
-      requests_.wait_beyond(seen);
-    }
+    wait_beyond(seen);
     seen = requests_.value();
     serve_requests();
   }
@@ -134,7 +141,10 @@ void Triggers::tell_handler() noexcept {
 void Triggers::serve_requests() noexcept {
   tell_handler();
   const GivesUpLostLocks gives_up;
-  callbacks_.write_trace(callbacks_.context);
+  const std::uint64_t now = now_ns();
+  const bool all = keeps_trace_fresh_ && now - trace_written_ns_ >= kTraceNs;
+  if (all) trace_written_ns_ = now;
+  callbacks_.write_trace(callbacks_.context, all);
   const std::uint32_t signals = signals_.load(std::memory_order_acquire);
   if (signals != served_signals_) {  // a storm gives one report for all that came before it began
     served_signals_ = signals;

@@ -17,8 +17,8 @@ struct TriggerCallbacks {
   void* context = nullptr;
   // With `writing` set from when the numbers are taken until the file is complete.
   void (*write_report)(void* context, const char* trigger, std::atomic<bool>& writing) noexcept;
-  // What has been recorded goes to the trace.
-  void (*write_trace)(void* context) noexcept;
+  // What has been recorded goes to the trace: buffers that are full, or all.
+  void (*write_trace)(void* context, bool all) noexcept;
   // Nobody but the helper is left: ends the process as the C library would have done.
   void (*end_process)(void* context) noexcept;
 };
@@ -43,6 +43,10 @@ class Triggers {
   // Threads: any.
   void report_and_wait(const char* trigger, Patience patience) noexcept;
 
+  // Before start(): all that was recorded goes to the trace every half second, so that whatever
+  // ends the process costs no more than that.
+  void keep_trace_fresh() noexcept { keeps_trace_fresh_ = true; }
+
   // The helper thread looks for full halves of the trace. Threads: any.
   void ring() noexcept { requests_.raise(); }
 
@@ -54,12 +58,16 @@ class Triggers {
  private:
   static void* run(void* self) noexcept;
   [[noreturn]] void serve() noexcept;
+  // Until the counter is beyond `seen`, or something else is due.
+  void wait_beyond(std::uint32_t seen) noexcept;
   void serve_requests() noexcept;
   void tell_handler() noexcept;
 
   const TriggerCallbacks callbacks_;
   bool has_thread_ = false;
-  Counter requests_;                  // raised by the signal and by report_and_wait
+  bool keeps_trace_fresh_ = false;
+  std::uint64_t trace_written_ns_ = 0;  // all of it; the helper's own
+  Counter requests_;                    // raised by the signal and by report_and_wait
   std::atomic<bool> writing_{false};  // the numbers of a report are taken, the file is not complete
   Counter written_;                   // raised when a report that was waited for is on disk
   std::uint32_t served_signals_ = 0;  // the helper's own

@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import tempfile
+import time
 import zlib
 
 import harness
@@ -36,6 +37,9 @@ class Trace(harness.Case):
         done = self.run_tool("trace", "--json", "-n", "0", *flags, path)
         self.assertEqual((0, ""), (done.returncode, done.stderr), path)
         return json.loads(done.stdout)
+
+    def allocations(self, path):
+        return sum(kind["allocations"] for kind in self.totals(path, "--partial")["kinds"])
 
     def refused(self, path, *flags):
         done = self.run_tool("trace", *flags, path)
@@ -222,6 +226,25 @@ class Trace(harness.Case):
         self.assertFalse(found["complete"])
         self.assertGreater(found["events"], 50_000)
         self.assertIn("killed", self.run_tool("trace", "--partial", path).stdout)
+
+    def test_a_killed_program_leaves_a_trace_up_to_the_last_second(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_TRACE=TRACE)
+        self.assertTrue(process.stdout.readline())  # it has allocated, and waits
+        (path,) = traces(self.folder)
+        end = time.monotonic() + harness.DEADLINE_S
+        while self.allocations(path) < 20:
+            self.assertLess(time.monotonic(), end)
+        process.kill()
+        process.wait()
+        self.assertEqual(20, self.allocations(path))
+
+    def test_run_names_the_trace_of_a_program_that_was_killed(self):
+        done = self.run_tool("run", "--sim", "--trace", "t.%p.trace", "--", "sh", "-c",
+                             f"{harness.program('hold')} </dev/zero & sleep 2; kill -KILL $!; kill -KILL $$")  # fmt: skip
+        self.assertEqual(137, done.returncode)
+        (path,) = traces(self.folder)
+        self.assertIn(f"no report: SIGKILL ended the program\nvramscope: trace in {path.name}, ", done.stderr)
+        self.assertIn(f"next: vramscope trace --partial {path.name}\n", done.stderr)
 
     def test_a_signal_report_has_all_events_until_then(self):
         process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_TRACE=TRACE)

@@ -58,12 +58,12 @@ void Trace::add(TraceLane*& lane, const TraceEvent& event) noexcept {
   if (bell_.ring != nullptr) bell_.ring(bell_.context);
 }
 
-void Trace::write_full_halves() noexcept {
+void Trace::write_halves(TraceLane::Which which) noexcept {
   TraceLane::Written written;
   for (TraceLane* lane = lanes_.load(std::memory_order_acquire); lane != nullptr;
        lane = lane->next) {
     // What somebody else is writing now needs nobody.
-    static_cast<void>(lane->empty(TraceLane::Which::full_ones, *sink_, written));
+    static_cast<void>(lane->empty(which, *sink_, written));
   }
   count(written);
 }

@@ -39,7 +39,9 @@ class Trace {
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
 
   // Threads: those that make reports, one at a time.
-  void write_full_halves() noexcept;
+  void write_full_halves() noexcept { write_halves(TraceLane::Which::full_ones); }
+  // And those that are not full yet, so that little is lost with the process.
+  void write_begun_halves() noexcept { write_halves(TraceLane::Which::all); }
   // Everything that was recorded before, unless somebody hinders it for a second.
   void write_events() noexcept;
   // Then what the events may name: Recorder::names(known).
@@ -50,6 +52,7 @@ class Trace {
 
  private:
   [[nodiscard]] TraceLane* new_lane() noexcept;
+  void write_halves(TraceLane::Which which) noexcept;
   void count(const TraceLane::Written& written) noexcept;
   void write(ChunkType type, const TraceFacts::Chunks& chunks) noexcept
       VRAMSCOPE_REQUIRES(facts_lock_);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "interpose/settings/private_variables.h"
 #include "reporter/report/files/input_file.h"
 
 namespace vramscope {
@@ -21,14 +22,20 @@ constexpr std::size_t kMostBytes = 64 << 20;  // of a note: a million paths
 
 }  // namespace
 
-std::vector<std::string> note_lines(const std::string& path) {
-  std::vector<std::string> result;
+Notes notes_in(const std::string& path) {
+  constexpr std::string_view kMark = kTraceNote;
+  Notes notes;
   const std::string text = beginning_of(path, kMostBytes);
   std::string_view rest = text;
   for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
-    if (end != 0) result.emplace_back(rest.substr(0, end));
+    const std::string_view line = rest.substr(0, end);
+    if (line.starts_with(kMark)) {
+      notes.traces.emplace_back(line.substr(kMark.size()));
+    } else if (!line.empty()) {
+      notes.reports.emplace_back(line);
+    }
   }
-  return result;
+  return notes;
 }
 
 NoteFile::NoteFile() {

@@ -7,9 +7,13 @@
 
 namespace vramscope {
 
-// Lines of a note (kNoteVariable); the last one without its newline is left out: it is being
-// written.
-[[nodiscard]] std::vector<std::string> note_lines(const std::string& path);
+// What a note (kNoteVariable) says: paths of reports, or the marks for what became of one; paths of
+// traces. A last line without its newline is left out: it is being written.
+struct Notes {
+  std::vector<std::string> reports;
+  std::vector<std::string> traces;
+};
+[[nodiscard]] Notes notes_in(const std::string& path);
 
 // A new, empty file in the folder for temporary files; removed with this object.
 class NoteFile {

@@ -181,14 +181,28 @@ std::string why_no_report(const Arguments& arguments, const Ending& ending, bool
                    : "no report: the program used no CUDA";
 }
 
+// What is left of a run without a report.
+void tell_traces(const std::vector<std::string>& all) {
+  const std::vector<std::string> traces = existing(all);
+  if (traces.empty()) return;
+  std::error_code error;
+  const std::string path = seen_from(std::filesystem::current_path(error).string(), traces.front());
+  const std::string more =
+      traces.size() == 1 ? "" : " and " + std::to_string(traces.size() - 1) + " more";
+  say("trace in " + path + taken_name(path) + more + ", to the last half second at least");
+  say("next: vramscope trace --partial " + shell_word(path));
+}
+
 void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note) {
-  const std::vector<std::string> lines = note_lines(note.path());
+  const Notes notes = notes_in(note.path());
+  const std::vector<std::string>& lines = notes.reports;
   const std::vector<std::string> paths = existing(lines);
   // The simulated device has said why it cannot run this program.
   if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
   if (paths.empty()) {
     const bool failed = !lines.empty() && lines.back() == kReportFailed;
-    return say(why_no_report(arguments, ending, failed));
+    say(why_no_report(arguments, ending, failed));
+    return tell_traces(notes.traces);
   }
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();

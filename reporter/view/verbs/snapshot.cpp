@@ -37,7 +37,7 @@ struct Arguments {
 // not hidden (as a report is until it is complete).
 std::set<std::string> candidates(const Target& target) {
   std::set<std::string> result;
-  for (std::string& line : note_lines(target.note_file)) result.insert(std::move(line));
+  for (std::string& line : notes_in(target.note_file).reports) result.insert(std::move(line));
   std::error_code error;
   if (!result.empty() || target.folder.empty()) return result;
   for (const auto& entry : std::filesystem::directory_iterator(target.folder, error)) {
