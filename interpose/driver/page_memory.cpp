@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "allocator/ground/uncancelled.h"
 #include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
 
@@ -31,6 +32,7 @@ int attribute(CUdevice_attribute which, std::uint16_t device) {
 
 // Drivers there say that they can and fail later.
 bool is_subsystem_for_linux() {
+  const Uncancelled uncancelled;
   std::array<char, 256> text{};
   const int file = open("/proc/sys/kernel/osrelease", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -55,7 +57,7 @@ Grant PageMemory::reserve(std::uint16_t device, std::uint64_t bytes) noexcept {
   const std::uint64_t start = now_ns();
   CUdeviceptr address = 0;
   const CUresult code = real().cuMemAddressReserve(&address, bytes, 0, 0, 0);
-  if (code != CUDA_SUCCESS) note(device, {"cuMemAddressReserve", code});
+  if (code != CUDA_SUCCESS && bytes < kHalved) note(device, {"cuMemAddressReserve", code});
   const Status status = code == CUDA_SUCCESS ? Status{} : Status{Result::failed, code};
   return {.status = status, .address = address, .ns = elapsed_ns(start)};
 }
@@ -159,36 +161,66 @@ PageMemory::Failure PageMemory::give_access(std::uint16_t device, Address addres
   return code == CUDA_SUCCESS ? Failure{} : Failure{"cuMemSetAccess", code};
 }
 
-// Out of memory is the one refusal that is no failure.
+// Out of memory is the one refusal that is no failure. One that has too many pages gets no more,
+// but keeps those that it has.
 Grant PageMemory::map(std::uint16_t device, Address address, std::uint64_t bytes,
                       std::uint64_t page) noexcept {
   if (captures_.any()) return {.status = {Result::forbidden, 0}};
-  if (!is_usable(device)) return {.status = {Result::failed, CUDA_ERROR_NOT_SUPPORTED}};
+  if (!is_usable(device) || !has_room(device, bytes / page)) {
+    return {.status = {Result::failed, CUDA_ERROR_NOT_SUPPORTED}};
+  }
   const std::uint64_t start = now_ns();
   Failure failure;
   std::uint64_t mapped = 0;
-  try {
-    for (; mapped < bytes && !failure; mapped += failure ? 0 : page) {
-      failure = map_page(device, address + mapped, page);
-      if (failure) continue;
-      const SystemLock lock(mutex_);
-      pages_[address + mapped] = {.bytes = page, .device = device};
-      if (pages_.size() > kMostPages) failure = {"more than 65,536 pages", CUDA_ERROR_UNKNOWN};
-      if (failure) mapped += page;
+  for (; mapped < bytes && !failure; mapped += failure ? 0 : page) {
+    const std::uint64_t begun = now_ns();
+    failure = map_page(device, address + mapped, page);
+    if (!failure && !keep(device, address + mapped, page, elapsed_ns(begun))) {
+      real().cuMemUnmap(address + mapped, page);
+      failure = {"memory of our own", CUDA_ERROR_UNKNOWN};
     }
-  } catch (const std::bad_alloc&) {
-    real().cuMemUnmap(address + mapped, page);
-    failure = {"memory of our own", CUDA_ERROR_UNKNOWN};
   }
   const bool is_full = failure.code == CUDA_ERROR_OUT_OF_MEMORY;
+  const std::uint64_t created = now_ns();
   if (!failure) failure = give_access(device, address, bytes);
-  if (failure) static_cast<void>(unmap(address, mapped));
+  if (failure) {
+    static_cast<void>(unmap(address, mapped));
+  } else {
+    const SystemLock lock(mutex_);
+    devices_[device].times.access.add(elapsed_ns(created));
+  }
   if (!is_full) note(device, failure);
   const Status status{!failure  ? Result::ok
                       : is_full ? Result::out_of_memory
                                 : Result::failed,
                       failure.code};
   return {.status = status, .address = address, .ns = elapsed_ns(start)};
+}
+
+bool PageMemory::has_room(std::uint16_t device, std::uint64_t pages) noexcept {
+  const SystemLock lock(mutex_);
+  Device& known = devices_[device];
+  if (known.pages + pages <= kMostPages) return true;
+  known.is_at_limit = true;
+  return false;
+}
+
+bool PageMemory::keep(std::uint16_t device, Address address, std::uint64_t bytes,
+                      std::uint64_t ns) noexcept {
+  const SystemLock lock(mutex_);
+  try {
+    pages_[address] = {.bytes = bytes, .device = device};
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  ++devices_[device].pages;
+  devices_[device].times.map.add(ns);
+  return true;
+}
+
+PageTimes PageMemory::times(std::uint16_t device) const noexcept {
+  const SystemLock lock(mutex_);
+  return devices_[device].times;
 }
 
 // Page by page: the driver takes whole mappings only. When it refuses one after others have gone,
@@ -201,6 +233,7 @@ Reply PageMemory::unmap(Address address, std::uint64_t bytes) noexcept {
   Address from = address;
   while (const auto page = next_page(from, address + bytes)) {
     from = page->first + page->second.bytes;
+    const std::uint64_t begun = now_ns();
     const CUresult code = real().cuMemUnmap(page->first, page->second.bytes);
     if (code != CUDA_SUCCESS) {
       refusal = code;
@@ -208,6 +241,9 @@ Reply PageMemory::unmap(Address address, std::uint64_t bytes) noexcept {
     }
     is_some_gone = true;
     const SystemLock lock(mutex_);
+    Device& device = devices_[page->second.device];
+    --device.pages;
+    device.times.unmap.add(elapsed_ns(begun));
     pages_.erase(page->first);
   }
   const bool is_kept = refusal != CUDA_SUCCESS && !is_some_gone;
@@ -250,8 +286,12 @@ std::vector<std::string> PageMemory::problems() const {
   const SystemLock lock(mutex_);
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const Device& device = devices_[i];
+    if (device.is_at_limit) {
+      lines.push_back("device " + std::to_string(i) + " has " + std::to_string(kMostPages) +
+                      " pages, and segments besides are plain");
+    }
     if (device.use != Use::off || !device.last) continue;
-    lines.push_back("segments of device " + std::to_string(i) + " stay plain, not expandable: " +
+    lines.push_back("segments of device " + std::to_string(i) + " stay plain, without pages: " +
                     device.last.what + " failed with " + std::to_string(device.last.code));
   }
   return lines;

@@ -16,6 +16,7 @@
 #include "allocator/ground/capability.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
 
@@ -38,6 +39,8 @@ class PageMemory {
   // A context of `accessing` may use the memory of `owner` from now on: pages too.
   void enabled_peer(std::uint16_t accessing, std::uint16_t owner) noexcept;
 
+  // What the driver took for them so far.
+  [[nodiscard]] PageTimes times(std::uint16_t device) const noexcept;
   // One line for each device where segments stay plain, and why. May throw bad_alloc.
   [[nodiscard]] std::vector<std::string> problems() const;
 
@@ -53,18 +56,26 @@ class PageMemory {
     Use use = Use::untried;
     unsigned failures = 0;  // in a row
     Failure last;
+    std::size_t pages = 0;     // that are mapped
+    bool is_at_limit = false;  // of pages, and more were wanted
+    PageTimes times;
   };
   struct Page {
     std::uint64_t bytes = 0;
     std::uint16_t device = 0;
   };
   static constexpr unsigned kMostFailures = 3;
-  // Some drivers refuse access to more than some 500,000 mappings.
+  // A range that is at least as long is asked for in halves when it is refused.
+  static constexpr std::uint64_t kHalved = std::uint64_t{2} << 30;
+  // Of a device. Some drivers refuse access to more than some 500,000 mappings.
   static constexpr std::size_t kMostPages = std::size_t{1} << 16;
 
   [[nodiscard]] bool is_usable(std::uint16_t device) noexcept;
   void note(std::uint16_t device, Failure failure) noexcept;
   [[nodiscard]] std::optional<std::pair<Address, Page>> next_page(Address from, Address end) const;
+  [[nodiscard]] bool has_room(std::uint16_t device, std::uint64_t pages) noexcept;
+  [[nodiscard]] bool keep(std::uint16_t device, Address address, std::uint64_t bytes,
+                          std::uint64_t ns) noexcept;
   [[nodiscard]] Failure map_page(std::uint16_t device, Address address,
                                  std::uint64_t bytes) noexcept;
   [[nodiscard]] Failure give_access(std::uint16_t device, Address address,

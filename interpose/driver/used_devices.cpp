@@ -37,6 +37,7 @@ std::vector<DeviceFacts> UsedDevices::facts() {
     facts.context_bytes = figures.context_bytes;
     facts.module_bytes = figures.module_bytes;
     facts.exported_bytes = figures.exported_bytes;
+    facts.pages = backend_.pages().times(facts.index);
   }
   return copy;
 }

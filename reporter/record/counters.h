@@ -6,17 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 
 #include "reporter/record/facts.h"
 
 namespace vramscope {
-
-[[nodiscard]] constexpr std::size_t histogram_bucket(std::uint64_t ns) {
-  const std::size_t bucket = ns == 0 ? 0 : std::bit_width(ns) - 1U;
-  return std::min(bucket, kHistogramBuckets - 1);
-}
 
 // Threads: one writer, any reader.
 class Counter {

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,12 +22,31 @@ namespace vramscope {
 inline constexpr std::size_t kHistogramBuckets = 40;
 using Histogram = std::array<std::uint64_t, kHistogramBuckets>;
 
+[[nodiscard]] constexpr std::size_t histogram_bucket(std::uint64_t ns) {
+  const std::size_t bucket = ns == 0 ? 0 : std::bit_width(ns) - 1U;
+  return std::min(bucket, kHistogramBuckets - 1);
+}
+
 struct Duration {
   std::uint64_t count = 0;
   std::uint64_t total_ns = 0;
   std::uint64_t min_ns = 0;
   std::uint64_t max_ns = 0;
   Histogram histogram{};
+
+  void add(std::uint64_t ns) {
+    min_ns = count == 0 ? ns : std::min(min_ns, ns);
+    max_ns = std::max(max_ns, ns);
+    total_ns += ns;
+    ++count;
+    ++histogram[histogram_bucket(ns)];
+  }
+};
+
+// What pages took that were mapped and unmapped under segments that grow: a page each time; access
+// is given to those of a mapping together.
+struct PageTimes {
+  Duration map, access, unmap;
 };
 
 struct FunctionTotals {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/record/facts.h"
+
 namespace vramscope {
 
 struct ProcessFacts {
@@ -43,6 +45,7 @@ struct DeviceFacts {
   std::uint64_t context_bytes = 0;
   std::uint64_t module_bytes = 0;
   std::uint64_t exported_bytes = 0;
+  PageTimes pages = {};
 };
 
 // The file with every event, if the program was asked for one.

@@ -88,6 +88,13 @@ void visit_fields(Self& segment, F&& f) {
   f.elements("blocks", segment.blocks);
 }
 
+template <IsOne<PageTimes> Self, class F>
+void visit_fields(Self& pages, F&& f) {
+  f("map", pages.map);
+  f("access", pages.access);
+  f("unmap", pages.unmap);
+}
+
 template <IsOne<DeviceReport> Self, class F>
 void visit_fields(Self& device, F&& f) {
   f.required("index", Ordinal{device.facts.index});
@@ -106,6 +113,7 @@ void visit_fields(Self& device, F&& f) {
   f("exported_bytes", device.facts.exported_bytes);
   f("memory_stats", FlatStatistics{device});
   f("timing", device.timing);
+  f("pages", device.facts.pages);
   f.elements("segments", device.segments);
 }
 

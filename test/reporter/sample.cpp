@@ -209,7 +209,10 @@ ReportParts sample_parts() {
                     .outside_bytes = 600 * kMiB,
                     .context_bytes = 400 * kMiB,
                     .module_bytes = 50 * kMiB,
-                    .exported_bytes = 30 * kMiB}};
+                    .exported_bytes = 30 * kMiB,
+                    .pages = {.map = duration(32, 66000, 16),
+                              .access = duration(2, 37000, 15),
+                              .unmap = duration(10, 34000, 15)}}};
   parts.sample_bytes = 4096;
   parts.cupti = {.records = 7,
                  .dropped_records = 1,

@@ -147,6 +147,23 @@ std::string limit_text(const DeviceFacts& facts, const Page& page) {
               page);
 }
 
+// "512 pages mapped in 40 calls, 12.3 ms (longest 1.2 ms), 30 unmapped, 2.1 ms (longest 80 us)".
+std::string pages_text(const PageTimes& pages, const Page& page) {
+  if (pages.map.count == 0) return "";
+  const auto took = [](std::uint64_t ns, std::uint64_t longest) {
+    return ", " + duration_text(ns) + " (longest " + duration_text(longest) + ")";
+  };
+  std::string result = counted(pages.map.count, "page") + " mapped in " +
+                       counted(pages.access.count, "call") +
+                       took(pages.map.total_ns + pages.access.total_ns,
+                            std::max(pages.map.max_ns, pages.access.max_ns));
+  if (pages.unmap.count != 0) {
+    result += ", " + count_text(pages.unmap.count) + " unmapped" +
+              took(pages.unmap.total_ns, pages.unmap.max_ns);
+  }
+  return line(result, page);
+}
+
 std::string device_in_full(const UsedDevice& device, bool has_cache, const Page& page) {
   const DeviceReport* const report = device.report;
   std::string heading = "GPU " + std::to_string(device.index);
@@ -154,6 +171,7 @@ std::string device_in_full(const UsedDevice& device, bool has_cache, const Page&
   std::string result = title(heading, page);
   if (report != nullptr && report->used) {
     result += plain_memory(*report, has_cache, capacity(device), page);
+    result += pages_text(report->facts.pages, page);
   }
   result += other_kinds(device, page);
   if (report != nullptr) result += limit_text(report->facts, page);
