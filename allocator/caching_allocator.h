@@ -64,6 +64,7 @@ struct Found {
   bool direct = false;
   bool dedicated = false;  // its segment holds no other block
   bool exported = false;   // see CachingAllocator::note_export
+  bool in_pages = false;   // mapped into a reservation (see Expansion)
   Place where{};
   Address segment = 0;
   std::uint64_t segment_bytes = 0;
@@ -206,6 +207,7 @@ class CachingAllocator {
  private:
   struct State;
   class Expansion;
+  class Growth;
   class Idle;
   class Ladder;
   class Reclaim;

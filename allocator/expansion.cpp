@@ -11,7 +11,8 @@ namespace vramscope {
 namespace {
 
 // As much more than the device has as PyTorch reserves: pages at the end may be needed while others
-// amid live blocks are unbacked.
+// amid live blocks are unbacked. Refused, half of it is asked for, down to this.
+constexpr std::uint64_t kLeastReservation = std::uint64_t{1} << 30;
 std::uint64_t reservation_bytes(std::uint64_t total, std::uint64_t page) {
   const std::uint64_t most = kMaxBlockBytes / page;
   return std::min((total + total / 8 + page - 1) / page, most) * page;
@@ -45,7 +46,7 @@ Pools::Found CachingAllocator::Expansion::find(const State& state, const PlaceMe
     return std::uint64_t{c.found.size} + (next.is_unbacked() ? next.size : 0);
   };
   Candidate best = first_from(size, 0);
-  while (best.found.block != kNoBlock && best.is_expandable) {
+  while (state.limits.expandable_segments && best.found.block != kNoBlock && best.is_expandable) {
     const Candidate next = first_from(best.found.size, best.address + kUnit);
     if (next.found.block == kNoBlock || possible_size(next) >= possible_size(best)) break;
     best = next;
@@ -77,15 +78,18 @@ PlaceMemory* CachingAllocator::Expansion::open_place(State& state, Place where) 
 
 // The lowest place where free and unbacked blocks together are large enough: the first unbacked
 // one, or the free one before it.
-BlockIndex CachingAllocator::Expansion::find_room(const State& state, const PlaceMemory& place,
-                                                  PoolClass pool, Units size) {
+CachingAllocator::Expansion::Room CachingAllocator::Expansion::find_room(const State& state,
+                                                                         const PlaceMemory& place,
+                                                                         PoolClass pool,
+                                                                         Units size) {
+  if (state.limits.growing_segments) return Growth::best_room(state, place, pool, size);
   const auto can_serve = [](const Block& b) {
     return b.is_free() || (b.is_unbacked() && (b.where & Block::kHeld) == 0);
   };
   Address from = 0;
   for (;;) {
     BlockIndex first = place.expandable->find_unbacked(pool, from);
-    if (first == kNoBlock) return kNoBlock;
+    if (first == kNoBlock) return {};
     from = state.blocks[first].address() + kUnit;
     if (state.blocks[state.blocks[first].prev].is_free()) first = state.blocks[first].prev;
     std::uint64_t room = 0;
@@ -93,30 +97,35 @@ BlockIndex CachingAllocator::Expansion::find_room(const State& state, const Plac
       room += state.blocks[i].size;
       i = state.blocks[i].next;
     }
-    if (room >= size) return first;
+    if (room >= size) return {.first = first};
   }
 }
 
-BlockIndex CachingAllocator::Expansion::add_reservation(State& state, Place where, PoolClass pool,
-                                                        Outcome& out) {
-  const std::uint64_t page = pool == PoolClass::small
-                                 ? kSmallSegment
-                                 : round_up(state.limits.large_segment_size, kGranularity);
-  const std::uint64_t bytes = reservation_bytes(state.find_place(where)->total_bytes, page);
+CachingAllocator::Expansion::Room CachingAllocator::Expansion::add_reservation(
+    State& state, Place where, PoolClass pool, Units size, Outcome& out) {
+  const bool is_coarse = pool == PoolClass::large && !state.limits.growing_segments;
+  const std::uint64_t page =
+      is_coarse ? round_up(state.limits.large_segment_size, kGranularity) : kSmallSegment;
+  const std::uint64_t mapped = (to_bytes(size) + page - 1) / page * page;
+  std::uint64_t bytes = reservation_bytes(state.find_place(where)->total_bytes, page);
+  Grant grant{.status = {Result::failed, 0}};
   state.mutex.unlock();
-  const Grant grant = state.backend.reserve_addresses(where, bytes, page);
+  for (; bytes >= mapped && !grant.status.ok(); bytes = bytes / 2 / page * page) {
+    grant = state.backend.reserve_addresses(where, bytes, page);
+    out.backend_ns += grant.ns;
+    if (grant.status.ok() || bytes / 2 < kLeastReservation) break;
+  }
   state.mutex.lock();
-  out.backend_ns += grant.ns;
   const BlockIndex entered = grant.status.ok() ? enter(state, where, pool, grant.address,
                                                        {.bytes = bytes, .pool = pool, .page = page})
                                                : kNoBlock;
-  if (entered != kNoBlock) return entered;
+  if (entered != kNoBlock) return {.first = entered, .mapped = mapped};
   out.status = {Result::failed, grant.status.code};
-  if (!grant.status.ok()) return kNoBlock;
+  if (!grant.status.ok()) return {};
   state.mutex.unlock();
   state.backend.release_addresses(where, grant.address, bytes);
   state.mutex.lock();
-  return kNoBlock;
+  return {};
 }
 
 // One unbacked block. None: out of memory of our own, or the addresses are of no use.
@@ -159,15 +168,23 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
   return block;
 }
 
+// Needs a record (BlockTable::prepare).
 CachingAllocator::Expansion::Chain CachingAllocator::Expansion::hold(State& state,
-                                                                     PlaceMemory& place,
-                                                                     BlockIndex first, Units size) {
-  std::uint64_t room = 0;
+                                                                     PlaceMemory& place, Room room,
+                                                                     Units size) {
+  BlockIndex first = room.first;
+  if (room.skipped > 0) {
+    erase(state, place, first);
+    first = cut(state, first, room.skipped);
+    insert(state, place, room.first);
+    insert(state, place, first);
+  }
+  std::uint64_t held = 0;
   BlockIndex i = first;
-  for (; room < size && i != kNoBlock; i = state.blocks[i].next) {
+  for (; held < size && i != kNoBlock; i = state.blocks[i].next) {
     erase(state, place, i);
     Block& b = state.blocks[i];
-    room += b.size;
+    held += b.size;
     b.set_state(BlockState::active_pending_free);
     b.where |= Block::kHeld;
   }
@@ -184,7 +201,8 @@ void CachingAllocator::Expansion::put_back(State& state, Place where, Chain chai
   }
 }
 
-// Blocks are taken out of every set first, so that nobody gets them while the lock is free.
+// Blocks are taken out of every set first, so that nobody gets them while the lock is free. Where
+// pages run out, those that lie idle elsewhere are taken before the caller hears of it.
 AnyBlock CachingAllocator::Expansion::grow(State& state, Place where, std::uint64_t bytes,
                                            Outcome& out) {
   out.status = {Result::failed, out.status.code};
@@ -192,12 +210,21 @@ AnyBlock CachingAllocator::Expansion::grow(State& state, Place where, std::uint6
   if (!place || bytes > kMaxBlockBytes) return {};
   const PoolClass pool = pool_class(bytes);
   const Units size = to_units(bytes);
-  BlockIndex first = find_room(state, *place, pool, size);
-  if (first == kNoBlock) first = add_reservation(state, where, pool, out);
-  place = first != kNoBlock ? state.find_place(where) : nullptr;
+  Room room = find_room(state, *place, pool, size);
+  if (!room) room = add_reservation(state, where, pool, size, out);
+  place = room ? state.find_place(where) : nullptr;
   if (!place) return {};
-  Chain chain = hold(state, *place, first, size);
-  if (!back(state, where, chain, size, out)) {
+  Chain chain = hold(state, *place, room, size);
+  const bool moves = state.limits.growing_segments;
+  if (moves) shorten(state, *place, chain, size);
+  const std::uint64_t over = moves ? Growth::excess(state, where, room.mapped, bytes) : 0;
+  if (!take_idle_pages(state, where, chain, over, out)) return {};
+  bool is_backed = back(state, where, chain, size, out);
+  if (!is_backed && chain && moves && is_out_of_memory(out)) {
+    if (!take_idle_pages(state, where, chain, room.mapped - over, out)) return {};
+    is_backed = back(state, where, chain, size, out);
+  }
+  if (!is_backed) {
     if (chain) put_back(state, where, chain);
     return {};
   }

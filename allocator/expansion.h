@@ -1,11 +1,12 @@
-// Expansion is PyTorch's expandable segments: memory comes in pages that are mapped into reserved
-// addresses, and goes when whole pages are free. Blocks there are handed out and taken back here.
-// SPDX-License-Identifier: Apache-2.0
+// Expansion is PyTorch's expandable segments, and segments that grow: memory comes in pages that
+// are mapped into reserved addresses, and goes when whole pages are free. Blocks there are handed
+// out and taken back here. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
+#include "allocator/growth.h"
 #include "allocator/state.h"
 
 namespace vramscope {
@@ -66,6 +67,7 @@ class CachingAllocator::Expansion {
     BlockIndex first = kNoBlock, end = kNoBlock;
     [[nodiscard]] explicit operator bool() const { return first != kNoBlock; }
   };
+  using Room = Growth::Room;
   static Segments::const_iterator reservation_of(const State& state, Address address)
       VRAMSCOPE_REQUIRES(state.mutex);
   // reserved_blocks.cpp: steps that change the blocks of a reservation.
@@ -88,14 +90,13 @@ class CachingAllocator::Expansion {
   // expansion.cpp
   [[nodiscard]] static PlaceMemory* open_place(State& state, Place where)
       VRAMSCOPE_REQUIRES(state.mutex);
-  [[nodiscard]] static BlockIndex find_room(const State& state, const PlaceMemory& place,
-                                            PoolClass pool, Units size)
-      VRAMSCOPE_REQUIRES(state.mutex);
-  [[nodiscard]] static BlockIndex add_reservation(State& state, Place where, PoolClass pool,
-                                                  Outcome& out) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static Room find_room(const State& state, const PlaceMemory& place, PoolClass pool,
+                                      Units size) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static Room add_reservation(State& state, Place where, PoolClass pool, Units size,
+                                            Outcome& out) VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static BlockIndex enter(State& state, Place where, PoolClass pool, Address address,
                                         Segment segment) VRAMSCOPE_REQUIRES(state.mutex);
-  [[nodiscard]] static Chain hold(State& state, PlaceMemory& place, BlockIndex first, Units size)
+  [[nodiscard]] static Chain hold(State& state, PlaceMemory& place, Room room, Units size)
       VRAMSCOPE_REQUIRES(state.mutex);
   static void put_back(State& state, Place where, Chain chain) VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static bool back(State& state, Place where, Chain& chain, Units size, Outcome& out)
@@ -105,7 +106,20 @@ class CachingAllocator::Expansion {
   [[nodiscard]] static BlockIndex spare(State& state, Place where, BlockIndex block,
                                         std::uint64_t bytes) VRAMSCOPE_REQUIRES(state.mutex);
 
+  // moving_pages.cpp
+  static void shorten(State& state, PlaceMemory& place, Chain& chain, Units size)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static bool take_idle_pages(State& state, Place where, Chain chain,
+                                            std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static std::uint64_t take_idle_pages(State& state, Place where, PoolClass pool,
+                                                     std::uint64_t bytes, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
+
   // shrinking.cpp
+  // Nothing runs in a free block any more that began before the last proof.
+  [[nodiscard]] static bool is_unused(const State& state, const PlaceMemory& place,
+                                      BlockIndex block) VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static bool prove_unused(State& state, Place where, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static bool unmap(State& state, Place where, BlockIndex block, Pages pages,
@@ -127,15 +141,12 @@ class CachingAllocator::Expansion {
 // last flight is over.
 template <class Call>
 bool CachingAllocator::Expansion::fly(State& state, Address reservation, Call call) {
-  Flight flight{.reservation = reservation, .next = state.flights};
-  state.flights = &flight;
+  Flight flight{.reservation = reservation};
+  flight.board(state.flights);
   state.mutex.unlock();
   call();
   state.mutex.lock();
-  Flight** link = &state.flights;
-  while (*link != &flight) link = &(*link)->next;
-  *link = flight.next;
-  return !flight.lost;
+  return flight.leave(state.flights);
 }
 
 }  // namespace vramscope

@@ -129,7 +129,7 @@ bool CachingAllocator::Ladder::expands(const State& state, const Need& need) {
 }
 
 // Pages if they are wished for and can be had. The limit is compared with a whole segment all the
-// same, as in PyTorch.
+// same, as in PyTorch, but where segments grow by what is needed.
 AnyBlock CachingAllocator::Ladder::attempt(State& state, const Need& need, Outcome& out) {
   if (need.store == Store::pinned) return attempt_segment(state, need, out);
   if (exceeds_share(state, need, out)) return {};
@@ -159,7 +159,9 @@ AnyBlock CachingAllocator::Ladder::attempt_segment(State& state, const Need& nee
 bool CachingAllocator::Ladder::exceeds_share(State& state, const Need& need, Outcome& out) {
   const double fraction = state.limits.memory_fraction;
   const PlaceMemory* place = state.find_place(need.where);
-  if (!place || fraction < 0 || fits(state, *place, need.bytes, fraction)) return false;
+  const bool moves = state.limits.growing_segments && expands(state, need);
+  const std::uint64_t bytes = moves ? need.least : need.bytes;
+  if (!place || fraction < 0 || fits(state, *place, bytes, fraction)) return false;
   out.status = {Result::out_of_memory, out.status.code};
   return true;
 }

@@ -63,6 +63,10 @@ struct Limits {
   // Segments that grow: addresses are reserved, pages are mapped where they are needed and unmapped
   // where nothing lies any more. Where the backend maps no memory segments stay plain.
   bool expandable_segments = false;
+  // The same by pages of 2 MiB, mapped where the fewest are needed, and taken from where they lie
+  // idle before more is reserved than was live at once, and a thirty-second of it. Ours, not
+  // PyTorch's. Not together with the one above.
+  bool growing_segments = false;
   // Refuse what would exceed the memory limit at once, without giving cached memory back first.
   bool throw_on_cudamalloc_oom = false;
 
@@ -78,7 +82,7 @@ struct Limits {
   [[nodiscard]] bool collects_garbage() const {
     return memory_fraction >= 0 && garbage_collection_threshold > 0;
   }
-  [[nodiscard]] constexpr bool expands() const { return expandable_segments; }
+  [[nodiscard]] constexpr bool expands() const { return expandable_segments || growing_segments; }
   // Whether a request that a free block serves is treated as by default.
   [[nodiscard]] bool has_plain_hits() const {
     return !expands() && max_split_size == kUnlimited &&
@@ -95,6 +99,7 @@ struct Limits {
     known.large_segment_size = kLargeSegment;
     known.roundup_power2_divisions = {};
     known.expandable_segments = false;
+    known.growing_segments = false;
     return known;
   }
   friend bool operator==(const Limits&, const Limits&) = default;

@@ -89,6 +89,7 @@ bool CachingAllocator::Reading::find_in_pools(const State& state, Address addres
   found.owned = true;
   found.live = b.is_live();
   found.dedicated = !b.is_part();
+  found.in_pages = segment.page != 0;
   found.where = state.places[segment.slot]->place;
   found.segment = start;
   found.segment_bytes = segment.bytes;

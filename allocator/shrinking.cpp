@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "allocator/expansion.h"
+#include "allocator/ground/fault.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
@@ -19,16 +20,14 @@ void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outc
     Units size = kGranularity / kUnit;
     Address from = 0;
     while (is_idle()) {
-      PlaceMemory& place = *state.find_place(where);
+      const PlaceMemory& place = *state.find_place(where);
       const BlockIndex block = place.expandable->find(pool, size, from);
       if (block == kNoBlock) break;
       const Block& b = state.blocks[block];
       size = b.size;
       from = b.address() + kUnit;
-      const bool is_proved = state.reuse_time == ReuseTime::at_free ||
-                             place.waits.cover(state.blocks.life(block).freed);
       const Pages pages = pages_in(state, b);
-      if (!is_proved || pages.bytes() == 0) continue;
+      if (!is_unused(state, place, block) || pages.bytes() == 0) continue;
       if (!state.prepare_blocks() || !unmap(state, where, block, pages, out)) return;
     }
   }
@@ -46,6 +45,12 @@ bool CachingAllocator::Expansion::prove_unused(State& state, Place where, Outcom
   if (!waited.status.ok() || !place) return false;
   place->waits.end(number);
   return true;
+}
+
+bool CachingAllocator::Expansion::is_unused(const State& state, const PlaceMemory& place,
+                                            BlockIndex block) {
+  return state.reuse_time == ReuseTime::at_free ||
+         place.waits.cover(state.blocks.life(block).freed);
 }
 
 // Whole pages of a free block. False: the backend keeps them, or the place has ended.
@@ -74,7 +79,9 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
   const bool is_here = fly(
       state, base, [&] { reply = state.backend.unmap(where, pages.begin, pages.bytes(), page); });
   out.backend_ns += reply.ns;
-  if (reply.status.ok()) state.blocks[block].where |= Block::kUnbacked;
+  if (reply.status.ok() && !fault(Fault::unmapped_served)) {
+    state.blocks[block].where |= Block::kUnbacked;
+  }
   if (!is_here) {
     drop_orphans(state, where);
     return false;

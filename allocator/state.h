@@ -74,11 +74,24 @@ struct Departure {
   Departure* next = nullptr;
 };
 
-// Pages of a reservation are being mapped or unmapped. Lives on the stack of the thread that asks.
+// Pages of a reservation are being mapped or unmapped, or held for that. Lives on the stack of the
+// thread that asks.
 struct Flight {
   Address reservation = 0;
   bool lost = false;  // its place has ended meanwhile: the reservation is an orphan
   Flight* next = nullptr;
+
+  // In the list of all until leave(), which tells whether the place has not ended.
+  void board(Flight*& all) {
+    next = all;
+    all = this;
+  }
+  [[nodiscard]] bool leave(Flight*& all) const {
+    Flight** link = &all;
+    while (*link != this) link = &(*link)->next;
+    *link = next;
+    return !lost;
+  }
 };
 
 // A range that only grows, written under the lock and read without it: the answer "not ours" for

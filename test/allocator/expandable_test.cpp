@@ -14,6 +14,7 @@ namespace vramscope::test {
 namespace {
 
 constexpr std::uint64_t kPage = 20 * kMiB;  // of the large pool
+constexpr Limits kGrowing{.exact_fallback = false, .growing_segments = true};
 constexpr Limits kExpandable{.exact_fallback = false, .expandable_segments = true};
 
 class Expandable : public AllocatorFixture {
@@ -341,7 +342,10 @@ class ExpandableRandom : public Expandable, public testing::WithParamInterface<u
     if (dice < 96) return backend_.set_may_wait(random_() % 3 != 0);
     if (dice < 97) return backend_.fail_map(random_() % 2 ? Status{Result::failed, 999} : Status{});
     if (dice < 98) return backend_.fail_unmap(random_() % 2 ? Status{Result::failed, 9} : Status{});
-    if (dice < 99) return allocator_.set_limits(random_() % 3 ? kExpandable : Limits{});
+    if (dice < 99) {
+      const Limits settings[] = {kExpandable, kGrowing, Limits{}};
+      return allocator_.set_limits(settings[random_() % 3]);
+    }
     if (random_() % 3 == 0) live_.clear(), allocator_.forget_place(kDevice0);
   }
 

@@ -27,6 +27,7 @@ Reply SimulatedBackend::release(Place where, Address segment) noexcept {
 Grant SimulatedBackend::reserve_addresses(Place, std::uint64_t bytes, std::uint64_t page) noexcept {
   if (!may_wait_) return {.status = {Result::forbidden, 0}};
   if (!has_pages_) return {.status = {Result::failed, kNotSupported}};
+  if (bytes > longest_range_) return {.status = {Result::failed, kOutOfMemory}};
   if (bytes == 0 || bytes % page != 0) ++misuses_;
   const std::lock_guard lock(pages_mutex_);
   const Address address = device_.reserve_addresses(bytes);

@@ -45,9 +45,10 @@ class SimulatedBackend final : public Backend {
   // Virtual time that every reserve, release and wait reports; default 0.
   void set_call_ns(std::uint64_t ns) noexcept { call_ns_ = ns; }
 
-  // Memory in pages: whether the device has any, and what every call of map or unmap answers from
-  // now on, for another reason than want of room.
+  // Memory in pages: whether the device has any, the longest range of addresses that it reserves,
+  // and what every call of map or unmap answers from now on, for another reason than want of room.
   void set_has_pages(bool has_pages) noexcept { has_pages_ = has_pages; }
+  void set_longest_range(std::uint64_t bytes) noexcept { longest_range_ = bytes; }
   void fail_map(Status status) noexcept { map_status_ = status; }
   void fail_unmap(Status status) noexcept { unmap_status_ = status; }
   // Runs at the start of each map and unmap.
@@ -77,6 +78,7 @@ class SimulatedBackend final : public Backend {
   std::map<Address, Place> origin_;
   std::function<void(Place, Address)> on_map_;
   std::atomic<bool> has_pages_{true};
+  std::atomic<std::uint64_t> longest_range_{~std::uint64_t{0}};
   std::atomic<Status> map_status_{Status{}};
   std::atomic<Status> unmap_status_{Status{}};
   std::atomic<std::size_t> misuses_{0};

@@ -1,0 +1,86 @@
+// Pages that lie idle are taken for a request, and what such a request holds meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+
+#include "allocator/expansion.h"
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+namespace {
+
+// Small free blocks that are looked at for whole pages in them: the lock is held.
+constexpr int kMostSmallBlocks = 1000;
+// A block of this size has a whole page in it, wherever it lies.
+constexpr Units kWithPage = 2 * kGranularity / kUnit - 1;
+
+}  // namespace
+
+// What of a free block at the end of a chain is not needed is free to others. Needs a record.
+void CachingAllocator::Expansion::shorten(State& state, PlaceMemory& place, Chain& chain,
+                                          Units size) {
+  BlockIndex last = chain.first;
+  std::uint64_t before = 0;
+  while (state.blocks[last].next != chain.end) {
+    before += state.blocks[last].size;
+    last = state.blocks[last].next;
+  }
+  if (state.blocks[last].is_unbacked() || before + state.blocks[last].size <= size) return;
+  const BlockIndex rest = cut(state, last, to_bytes(static_cast<Units>(size - before)));
+  Block& b = state.blocks[rest];
+  b.where &= ~Block::kHeld;
+  b.set_state(BlockState::inactive);
+  insert(state, place, rest);
+  chain.end = rest;
+}
+
+// So many bytes of idle pages of a place go back, the smallest blocks' first: they serve the
+// fewest. False: `chain`, which is held, went with its place.
+bool CachingAllocator::Expansion::take_idle_pages(State& state, Place where, Chain chain,
+                                                  std::uint64_t bytes, Outcome& out) {
+  if (bytes == 0 || state.find_place(where)->expandable->idle_bytes == 0) return true;
+  Flight flight{.reservation = reservation_of(state, state.blocks[chain.first].address())->first};
+  flight.board(state.flights);
+  if (prove_unused(state, where, out)) {
+    for (const PoolClass pool : {PoolClass::large, PoolClass::small}) {
+      bytes -= std::min(bytes, take_idle_pages(state, where, pool, bytes, out));
+    }
+  }
+  if (flight.leave(state.flights)) return true;
+  drop_orphans(state, where);
+  return false;
+}
+
+// Tells how many bytes went back.
+std::uint64_t CachingAllocator::Expansion::take_idle_pages(State& state, Place where,
+                                                           PoolClass pool, std::uint64_t bytes,
+                                                           Outcome& out) {
+  std::uint64_t taken = 0;
+  Units size = kGranularity / kUnit;
+  Address from = 0;
+  for (int looked = 0; taken < bytes; ++looked) {
+    if (looked == kMostSmallBlocks && size < kWithPage) size = kWithPage, from = 0;
+    const PlaceMemory* place = state.find_place(where);
+    if (!place || place->expandable->idle_bytes == 0) break;
+    const BlockIndex block = place->expandable->find(pool, size, from);
+    if (block == kNoBlock) break;
+    const Block& b = state.blocks[block];
+    size = b.size;
+    from = b.address() + kUnit;
+    Pages pages = pages_in(state, b);
+    if (pages.bytes() == 0 || !is_unused(state, *place, block)) continue;
+    const std::uint64_t page = reservation_of(state, b.address())->second.page;
+    const std::uint64_t part = std::min(pages.bytes(), (bytes - taken + page - 1) / page * page);
+    // Addresses without memory beside them become one with theirs.
+    if (state.blocks[b.next].is_unbacked() && !state.blocks[b.prev].is_unbacked()) {
+      pages.begin = pages.end - part;
+    } else {
+      pages.end = pages.begin + part;
+    }
+    if (!state.prepare_blocks() || !unmap(state, where, block, pages, out)) break;
+    taken += pages.bytes();
+  }
+  return taken;
+}
+
+}  // namespace vramscope
