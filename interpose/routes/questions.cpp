@@ -4,6 +4,7 @@
 #include <span>
 
 #include "allocator/ground/fault.h"
+#include "allocator/size_policy.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/exports.h"
@@ -52,6 +53,34 @@ void name_context(Call& call, const Found& found, void* data) {
   if (context == nullptr) context = call.profiler().contexts().handle(found.where);
 }
 
+// Pages answer each for itself, and only where the device of the current context has access. What
+// the program has is one allocation, in whole pages of the driver's, and of its device. False: the
+// driver's own answer is the block's.
+bool describe_pages(const Found& found, CUpointer_attribute attribute, CUdeviceptr asked,
+                    void* data) {
+  const Address begin = found.block.address / kGranularity * kGranularity;
+  const Address end = round_up(found.block.address + found.block.requested_size, kGranularity);
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      *static_cast<CUdeviceptr*>(data) = asked;
+      return true;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      *static_cast<unsigned*>(data) = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+      return true;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      *static_cast<CUdeviceptr*>(data) = begin;
+      return true;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      *static_cast<std::size_t*>(data) = end - begin;
+      return true;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Overwrites what an attribute says about the segment with what is true of the block.
 void describe_block(Call& call, const Found& found, CUpointer_attribute attribute, void* data) {
   if (found.where.kind == Kind::pinned) describe_pinned_block(found, attribute, data);
@@ -94,7 +123,12 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
   const bool exports =
       found.where.kind == Kind::device && asks_for_tokens({&attribute, std::size_t{1}});
   if (exports && !may_export(call, found, "cuPointerGetAttribute")) return CUDA_ERROR_NOT_SUPPORTED;
-  const CUresult code = direct();
+  CUresult code = direct();
+  const bool may_answer = code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE;
+  if (found.in_pages && data != nullptr && may_answer &&
+      describe_pages(found, attribute, ptr, data)) {
+    code = CUDA_SUCCESS;
+  }
   if (code == CUDA_SUCCESS) describe_block(call, found, attribute, data);
   return exports ? exported(call, code) : code;
 }
@@ -134,7 +168,10 @@ CUresult cuPointerGetAttributes(Call& call, const DirectCall& direct, unsigned i
   const CUresult code = direct();
   if (exports) exported(call, code);
   if (code != CUDA_SUCCESS) return code;
-  for (unsigned int i = 0; i < count; ++i) describe_block(call, found, attributes[i], data[i]);
+  for (unsigned int i = 0; i < count; ++i) {
+    if (found.in_pages) static_cast<void>(describe_pages(found, attributes[i], ptr, data[i]));
+    describe_block(call, found, attributes[i], data[i]);
+  }
   return code;
 }
 

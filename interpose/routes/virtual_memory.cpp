@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/event_of.h"
 #include "interpose/loader/real.h"
+#include "interpose/routes/driver_answers.h"
 #include "interpose/routes/other_context.h"
 #include "interpose/routes/routes.h"
 
@@ -163,8 +164,12 @@ CUresult cuMemMap(Call& call, const DirectCall& direct, CUdeviceptr ptr, std::si
   return code;
 }
 
+// Nor is it mapped by the program.
 CUresult cuMemUnmap(Call& call, const DirectCall& direct, CUdeviceptr ptr,
                     std::size_t size) noexcept {
+  if (call.profiler().allocator().find(ptr).owned) {
+    return real().cuMemUnmap(unknown_address(), size);
+  }
   VirtualMemory& memory = call.profiler().virtual_memory();
   const VirtualMemory::Number before = memory.now();
   const auto end = [&](auto forget) { memory.unmapped(ptr, size, before, forget); };

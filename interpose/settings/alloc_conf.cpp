@@ -209,6 +209,8 @@ constexpr Row kRows[] = {
      "a number of MiB"},
     {"expandable_segments",
      [](std::string_view v, Limits& l) { return read(v, l.expandable_segments); }, "True or False"},
+    {"growing_segments", [](std::string_view v, Limits& l) { return read(v, l.growing_segments); },
+     "True or False"},
     {"exact_fallback", [](std::string_view v, Limits& l) { return read(v, l.exact_fallback); },
      "True or False"},
 };
@@ -288,6 +290,12 @@ std::string unknown(std::string_view name) {
   return name.size() > kLongestMisspelt ? line : line + "; nearest is " + nearest(name);
 }
 
+std::string excludes(const Item& item, const Limits& before) {
+  const char* other = before.expandable_segments ? "expandable_segments" : "growing_segments";
+  return "allocator setting " + quoted(item) + " excludes " + other +
+         ":True; keeping what was set before";
+}
+
 void apply(const Item& item, AllocConf& conf, Found& found) {
   const auto refuse = [&](const char* range) {
     found.problems.add([&] {
@@ -299,6 +307,10 @@ void apply(const Item& item, AllocConf& conf, Found& found) {
     if (row.name != item.name) continue;
     const Limits before = conf.limits;
     if (!row.read(item.value, conf.limits)) return refuse(row.range);
+    if (conf.limits.expandable_segments && conf.limits.growing_segments) {
+      conf.limits = before;
+      return found.problems.add([&] { return excludes(item, before); });
+    }
     if (is_without_effect(conf.limits, before)) note(item, kOfPyTorch, found);
     return;
   }

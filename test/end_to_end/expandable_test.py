@@ -1,4 +1,4 @@
-"""Segments that grow (--alloc-conf expandable_segments:True), over pages of the simulated driver."""
+"""Segments over pages of the simulated driver, by expandable_segments and by growing_segments."""
 # SPDX-License-Identifier: Apache-2.0
 import harness
 import recount
@@ -7,6 +7,7 @@ EXPANDABLE = {
     "VRAMSCOPE_POLICY": "pytorch",
     "VRAMSCOPE_ALLOC_CONF": "expandable_segments:True",
 }
+GROWING = {**EXPANDABLE, "VRAMSCOPE_ALLOC_CONF": "growing_segments:True"}
 NO_PAGES = "lacks=cuMemCreate"
 
 
@@ -15,11 +16,13 @@ def statistics(report):
 
 
 class Expandable(harness.Case):
+    SETTINGS = EXPANDABLE
+
     def run_expandable(self, name, simulator="", **variables):
         """A victim's report, where it does the same as without the library."""
         command = [harness.program(name)]
         native = self.run_program(command, simulator=simulator)
-        outcome = self.run_program(command, "cache", simulator, **EXPANDABLE, **variables)
+        outcome = self.run_program(command, "cache", simulator, **self.SETTINGS, **variables)
         self.assertEqual(0, native.status, native.stderr)
         self.assertEqual(native.behaviour(), outcome.behaviour(), outcome.stderr)
         report = self.only_report(outcome)
@@ -41,8 +44,26 @@ class Expandable(harness.Case):
         segments = [s for s in report["devices"][0]["segments"] if s["is_expandable"]]
         self.assertLess(0, len(segments))
         for segment in segments:
-            page = 2 << 20 if segment["segment_type"] == "small" else 20 << 20
-            self.assertEqual(0, segment["total_size"] % page)
+            self.assertEqual(0, segment["total_size"] % self.page(segment))
+
+    def page(self, segment):
+        return 2 << 20 if segment["segment_type"] == "small" else 20 << 20
+
+    def test_what_pages_took_is_in_the_report(self):
+        device = self.run_expandable("pages")["devices"][0]
+        pages = device["pages"]
+        mapped = sum(s["total_size"] // self.page(s) for s in device["segments"] if s["is_expandable"])
+        self.assertEqual(mapped, pages["map"]["count"] - pages["unmap"]["count"] - 0)
+        self.assertLess(0, pages["access"]["count"])
+        self.assertLessEqual(pages["access"]["count"], pages["map"]["count"])
+        self.assertLess(0, pages["map"]["total_ns"])
+
+    def test_questions_are_answered_as_of_ordinary_memory(self):
+        for name in ("page_answers", "ranges", "double_free", "free_kinds", "virtual_memory"):
+            self.run_expandable(name)
+
+    def test_no_call_is_a_cancellation_point(self):
+        self.run_expandable("cancelled")
 
     def test_pages_of_a_context_go_with_it(self):
         for name in ("context_reset", "context_life"):
@@ -72,6 +93,37 @@ class Expandable(harness.Case):
 
     def test_mappings_that_run_out_fail_as_an_allocation_does(self):
         self.run_expandable("oom")
+
+
+class Growing(Expandable):
+    """By pages of 2 MiB, mapped where they are needed."""
+
+    SETTINGS = GROWING
+
+    def page(self, segment):
+        return 2 << 20
+
+    def test_the_default_policy_says_that_it_does_not_expand(self):
+        outcome = self.run_program(
+            [harness.program("contents")], "cache", VRAMSCOPE_ALLOC_CONF="growing_segments:True"
+        )
+        self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
+        self.assertIn("has no effect here: it is of --policy pytorch", outcome.stderr)
+
+    def test_memory_between_live_blocks_serves_a_large_request(self):
+        command = [harness.program("holes")]
+        last = [
+            self.run_program(command, "cache", "capacity=1GiB", **settings).stdout.splitlines()[-2:]
+            for settings in (GROWING, {"VRAMSCOPE_POLICY": "pytorch"})
+        ]
+        self.assertEqual(["one block of 300 MiB: 0", "one more of 500 MiB: 0"], last[0])
+        self.assertNotEqual(last[0], last[1])
+
+    def test_both_ways_at_once_are_refused_in_one_line(self):
+        both = {**GROWING, "VRAMSCOPE_ALLOC_CONF": "growing_segments:True,expandable_segments:True"}
+        outcome = self.run_program([harness.program("contents")], "cache", **both)
+        self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
+        self.assertIn("expandable_segments:True excludes growing_segments:True", outcome.stderr)
 
 
 if __name__ == "__main__":

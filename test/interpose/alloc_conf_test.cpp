@@ -120,7 +120,8 @@ TEST(AllocConf, ABadValueIsToldWithItsRangeAndChangesNothing) {
                            "pinned_num_register_threads:none",
                            "pinned_use_cuda_host_register:maybe",
                            "backend:other",
-                           "expandable_segments:perhaps"}) {
+                           "expandable_segments:perhaps",
+                           "growing_segments:perhaps"}) {
     EXPECT_NE(problem(text).find(" is not "), std::string::npos) << text;
   }
 }
@@ -165,7 +166,8 @@ TEST(AllocConf, WhatThePolicyDoesNotKnowIsAcceptedWithOneLine) {
   const Limits native{.policy = Policy::native_safe};
   for (const char* text :
        {"max_split_size_mb:128", "max_non_split_rounding_mb:32", "large_segment_size_mb:40",
-        "roundup_power2_divisions:4", "exact_fallback:False", "expandable_segments:True"}) {
+        "roundup_power2_divisions:4", "exact_fallback:False", "expandable_segments:True",
+        "growing_segments:True"}) {
     const AllocConf conf = parse_alloc_conf(text, native);
     EXPECT_TRUE(conf.problems.empty()) << text;
     ASSERT_EQ(conf.notes.size(), 1u) << text;
@@ -190,6 +192,24 @@ TEST(AllocConf, SaysWhetherExpandableSegmentsAreWanted) {
   EXPECT_TRUE(parse_alloc_conf("max_split_size_mb:64", wanted.limits).limits.expandable_segments);
   EXPECT_FALSE(
       parse_alloc_conf("expandable_segments:False", wanted.limits).limits.expandable_segments);
+}
+
+TEST(AllocConf, SegmentsGrowInOneWayOnly) {
+  const AllocConf growing = parse_alloc_conf("growing_segments:True", {});
+  EXPECT_TRUE(growing.limits.growing_segments);
+  EXPECT_TRUE(growing.problems.empty());
+  const AllocConf both = parse_alloc_conf("growing_segments:True,expandable_segments:True", {});
+  ASSERT_EQ(both.problems.size(), 1u);
+  EXPECT_EQ(both.problems[0],
+            "allocator setting expandable_segments:True excludes growing_segments:True; keeping "
+            "what was set before");
+
+  const AllocConf other = parse_alloc_conf("expandable_segments:True", growing.limits);
+  EXPECT_TRUE(other.limits.growing_segments);
+  EXPECT_FALSE(other.limits.expandable_segments);
+  EXPECT_EQ(other.problems.size(), 1u);
+  EXPECT_TRUE(parse_alloc_conf("growing_segments:False,expandable_segments:True", growing.limits)
+                  .limits.expandable_segments);
 }
 
 TEST(AllocConf, FewShortLinesSayWhatIsWrongWithMuch) {
