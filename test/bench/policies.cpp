@@ -20,6 +20,7 @@ const PolicyRow kPolicies[] = {
     {"native-safe", Serving::cache, {.policy = Policy::native_safe}},
     {"pytorch", Serving::cache, {}},
     {"pytorch, expandable_segments", Serving::cache, {.expandable_segments = true}},
+    {"pytorch, growing_segments", Serving::cache, {.growing_segments = true}},
     {"mode dedicated", Serving::dedicated, {.policy = Policy::native_safe}},
     {"no cache", Serving::driver, {.policy = Policy::native_safe}},
 };

@@ -141,6 +141,20 @@ void iteration(Script& script, const Batch& batch) {
   }
 }
 
+std::uint64_t length_of(Lengths lengths, std::mt19937_64& random) {
+  switch (lengths) {
+    case Lengths::constant:
+      break;
+    case Lengths::close: {
+      const std::uint64_t coarse = random() % 4;
+      return kUsualLength - coarse * 64 - random() % 4 * 8;
+    }
+    case Lengths::varying:
+      return 128 + random() % (kUsualLength - 127);
+  }
+  return kUsualLength;
+}
+
 }  // namespace
 
 Trace ping_pong(std::string name, std::uint64_t bytes, int pairs) {
@@ -177,6 +191,32 @@ Trace steady(std::string name, std::uint32_t live, int replacements, std::uint64
   return finished(std::move(trace));
 }
 
+Trace ramp(std::string name, int count, std::uint64_t limit) {
+  Script script;
+  std::mt19937_64 random(42);
+  struct Live {
+    std::uint32_t slot;
+    std::uint64_t bytes;
+  };
+  std::vector<Live> live;
+  std::uint64_t held = 0;
+  for (int made = 0; made < count || !live.empty();) {
+    const std::uint64_t bytes = log_uniform(random);
+    const bool grows = live.empty() || random() % 100 < 73;
+    if (grows && made < count && held + bytes < limit) {
+      live.push_back({script.allocate(bytes), bytes});
+      held += bytes;
+      ++made;
+    } else if (!live.empty()) {
+      std::swap(live[random() % live.size()], live.back());
+      script.release(live.back().slot);
+      held -= live.back().bytes;
+      live.pop_back();
+    }
+  }
+  return finished({.name = std::move(name), .steps = script.take()});
+}
+
 Trace training(std::string name, int iterations, Lengths lengths) {
   Script script;
   std::mt19937_64 random(11);
@@ -186,8 +226,7 @@ Trace training(std::string name, int iterations, Lengths lengths) {
     weights.push_back(script.allocate(kHidden * kHidden * 4 * 2));
   }
   for (int i = 0; i < iterations; ++i) {
-    const bool varies = lengths == Lengths::varying;
-    iteration(script, Batch(varies ? 128 + random() % (kUsualLength - 127) : kUsualLength));
+    iteration(script, Batch(length_of(lengths, random)));
   }
   for (const std::uint32_t weight : weights) script.release(weight);
   return finished({.name = std::move(name), .steps = script.take()});

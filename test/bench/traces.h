@@ -29,10 +29,18 @@ Trace ping_pong(std::string name, std::uint64_t bytes, int pairs);
 // 64 MiB, never more than `limit` bytes alive.
 Trace steady(std::string name, std::uint32_t live, int replacements, std::uint64_t limit);
 
+// `count` requests, sizes as above: three of four steps allocate until all were made, the others
+// release one at random; then the rest goes, at random.
+Trace ramp(std::string name, int count, std::uint64_t limit);
+
 // A training loop of a 48-layer transformer: the forward pass keeps activations and drops
 // temporaries, the backward pass frees last-in first-out while it makes gradients, then an
-// optimizer step. The shapes repeat in each iteration, or each has sequences of 128 to 512 tokens.
-enum class Lengths : bool { constant, varying };
+// optimizer step. The shapes repeat in each iteration, or each has sequences of another length.
+enum class Lengths : std::uint8_t {
+  constant,
+  close,    // 296 to 512 tokens, of 16 lengths: few sizes are asked for again soon
+  varying,  // 128 to 512
+};
 Trace training(std::string name, int iterations, Lengths lengths = Lengths::constant);
 
 }  // namespace vramscope::bench
