@@ -311,7 +311,7 @@ int run(const Options& options) {
   }
   use_first_processor();
   for (const Plugin* plugin : plugins) {
-    const bool is_ours = std::strcmp(plugin->name, "vramscope") == 0;
+    const bool is_ours = std::strcmp(plugin->name, "vramscope native-safe") == 0;
     if (is_ours && is_wanted(options, "rnd1M")) {
       measure_million(*plugin, options.rounds < 10 ? 2 : 3);
     }

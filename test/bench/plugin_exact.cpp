@@ -1,10 +1,11 @@
-// The measuring prototype that our allocator is compared with, behind the lock that ours has. Its
+// The measuring prototype that our allocator is compared with, behind the C library's lock. Its
 // source is not part of this repository: this file is built only where it lies beside.
 // SPDX-License-Identifier: Apache-2.0
 #define EXACT_LIBRARY
 #include EXACT_SOURCE
 
-#include "allocator/ground/mutex.h"
+#include <mutex>
+
 #include "test/bench/plugin.h"
 
 using vramscope::bench::Plugin;
@@ -28,7 +29,7 @@ struct FreeOfCharge {
 };
 
 struct Subject {
-  vramscope::Mutex mutex;
+  std::mutex mutex;
   exact::Core<FreeOfCharge> core;
 };
 
@@ -36,13 +37,13 @@ void* create(std::uint64_t) { return new Subject; }
 
 void* allocate(void* self, std::size_t bytes, std::uint32_t tag) {
   Subject* subject = static_cast<Subject*>(self);
-  const vramscope::MutexLock lock(subject->mutex);
+  const std::lock_guard lock(subject->mutex);
   return reinterpret_cast<void*>(subject->core.alloc(bytes, tag & 1023));
 }
 
 void release(void* self, void* address) {
   Subject* subject = static_cast<Subject*>(self);
-  const vramscope::MutexLock lock(subject->mutex);
+  const std::lock_guard lock(subject->mutex);
   subject->core.release(reinterpret_cast<std::uint64_t>(address));
 }
 

@@ -1,4 +1,5 @@
-// Our own allocator, all statistics and tag totals on, over a backend that costs nothing.
+// Our own allocator under each policy, all statistics and tag totals on, over a backend that costs
+// nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 
@@ -34,12 +35,16 @@ class FreeOfCharge : public vramscope::Backend {
 };
 
 struct Subject {
-  explicit Subject(std::uint64_t capacity) : backend(capacity), allocator(backend, {}) {}
+  Subject(std::uint64_t capacity, vramscope::Policy policy)
+      : backend(capacity), allocator(backend, {.policy = policy}) {}
   FreeOfCharge backend;
   vramscope::CachingAllocator allocator;
 };
 
-void* create(std::uint64_t capacity) { return new Subject(capacity); }
+template <vramscope::Policy policy>
+void* create(std::uint64_t capacity) {
+  return new Subject(capacity, policy);
+}
 
 void* allocate(void* self, std::size_t bytes, std::uint32_t tag) {
   vramscope::CachingAllocator& allocator = static_cast<Subject*>(self)->allocator;
@@ -62,7 +67,11 @@ std::uint64_t peak(void* self) {
 }  // namespace
 
 VRAMSCOPE_BENCH_PLUGINS vramscope_bench_plugins(int* count) {
-  static const Plugin plugin = {"vramscope", 1, 512, create, allocate, release, destroy, peak};
-  *count = 1;
-  return &plugin;
+  using vramscope::Policy;
+  static const Plugin plugins[] = {
+      {"vramscope native-safe", 1, 512, create<Policy::native_safe>, allocate, release, destroy,
+       peak},
+      {"vramscope pytorch", 1, 512, create<Policy::pytorch>, allocate, release, destroy, peak}};
+  *count = 2;
+  return plugins;
 }
