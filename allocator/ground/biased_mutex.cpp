@@ -20,7 +20,8 @@ namespace {
 constexpr std::uint32_t kMostStreaks = 16;
 // A store reaches the other cores long before; also one of a thread that the machine interrupted.
 constexpr timespec kLongerThanAnyStore{.tv_sec = 0, .tv_nsec = 1'000'000};
-constexpr int kLooks = 64;
+constexpr int kLooks = 64;  // at a section that is open still; then sleeps between them
+constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 20'000};
 
 constinit std::atomic<bool> are_prepared{false};
 
@@ -55,28 +56,27 @@ void BiasedMutex::prepare() noexcept {
 }
 
 void BiasedMutex::lock_inner() {
-  const std::uint32_t self = this_holder();
   for (int looks = 0;; ++looks) {
     inner_.lock();
-    if (is_clear()) return count(self);
-    const std::atomic<std::uint32_t>& seat = seats_[leaving_.load(std::memory_order_relaxed)];
+    if (is_clear()) return count();
+    const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
     inner_.unlock();
-    const std::uint32_t found = seat.load(std::memory_order_relaxed);
+    const std::uintptr_t found = seats_[leaving].load(std::memory_order_relaxed);
     if (found == 0) continue;
-    if (GivesUpLostLocks::on() && found == EndingThread::holder()) throw LockLost();
+    if (GivesUpLostLocks::on() && holder_of(found) == EndingThread::holder()) throw LockLost();
     if (looks < kLooks) {
       __builtin_ia32_pause();
     } else {
-      PlainMutex::sleep_while(seat, found);
+      const KeptErrno kept;
+      nanosleep(&kSleep, nullptr);
     }
   }
 }
 
 bool BiasedMutex::try_lock_inner() noexcept {
   if (!inner_.try_lock()) return false;
-  const std::uint32_t self = this_holder();
   if (is_clear()) {
-    count(self);
+    count();
     return true;
   }
   inner_.unlock();
@@ -86,72 +86,71 @@ bool BiasedMutex::try_lock_inner() noexcept {
 // Nobody has a bias, and no section is open that one began. The thread's own may be.
 bool BiasedMutex::is_clear() noexcept {
   if (bias_.load(std::memory_order_relaxed) != 0) withdraw();
-  const std::uint32_t leaving = leaving_.load(std::memory_order_relaxed);
-  if (leaving == kNoSeat) return true;
+  const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
+  if (leaving == kSeats) return true;
   if (seats_[leaving].load(std::memory_order_acquire) != 0) return false;
-  leaving_.store(kNoSeat, std::memory_order_relaxed);
+  leaving_.store(kSeats, std::memory_order_relaxed);
   return true;
 }
 
 void BiasedMutex::withdraw() noexcept {
   const KeptErrno kept;
-  const Bias bias{bias_.load(std::memory_order_relaxed)};
-  leaving_.store(static_cast<std::uint32_t>(bias.seat()), std::memory_order_relaxed);
+  leaving_.store(bias_.load(std::memory_order_relaxed) & kSeatBits, std::memory_order_relaxed);
   bias_.store(0, std::memory_order_relaxed);
   pass_barriers();
   ++withdrawals_;
   needed_streak_ = std::min(needed_streak_ * 2, least_streak_ * kMostStreaks);
 }
 
-void BiasedMutex::count(std::uint32_t self) noexcept {
+void BiasedMutex::count() noexcept {
+  const std::uint32_t self = this_holder();
   if (last_ != self) {
     last_ = self;
     streak_ = 0;
   } else if (++streak_ >= needed_streak_) {
     streak_ = 0;
-    if (are_prepared.load(std::memory_order_relaxed)) give_bias(self);
+    if (are_prepared.load(std::memory_order_relaxed)) give_bias();
   }
 }
 
 // The section goes on as one of the bias: a signal handler that comes in now finds it open.
-void BiasedMutex::give_bias(std::uint32_t self) noexcept {
+void BiasedMutex::give_bias() noexcept {
   const KeptErrno kept;
-  const std::uint32_t seat = seat_of(self);
-  if (seat == kNoSeat) return;
-  seats_[seat].store(self, std::memory_order_relaxed);
-  bias_.store(std::uint64_t{seat} << 32 | self, std::memory_order_release);
+  const std::uintptr_t block = this_control_block();
+  const std::size_t seat = (block & kSeatBits) == 0 ? seat_of(block) : kSeats;
+  if (seat == kSeats) return;
+  seats_[seat].store(block | seat, std::memory_order_relaxed);
+  bias_.store(block | seat, std::memory_order_release);
   inner_.unlock();
 }
 
-std::uint32_t BiasedMutex::seat_of(std::uint32_t self) noexcept {
+std::size_t BiasedMutex::seat_of(std::uintptr_t block) noexcept {
   const auto take = [&](auto is_free) {
     const auto found = std::find_if(sitters_.begin(), sitters_.end(), is_free);
-    if (found == sitters_.end()) return kNoSeat;
-    *found = {.holder = self, .thread = this_thread()};
-    return static_cast<std::uint32_t>(found - sitters_.begin());
+    if (found != sitters_.end()) *found = {.block = block, .thread = this_thread()};
+    return static_cast<std::size_t>(found - sitters_.begin());
   };
-  std::uint32_t seat = take([&](const Sitter& one) { return one.holder == self; });
-  if (seat == kNoSeat) seat = take([](const Sitter& one) { return one.holder == 0; });
-  if (seat == kNoSeat) seat = take([](const Sitter& one) { return is_dead(one.thread); });
+  std::size_t seat = take([&](const Sitter& one) { return one.block == block; });
+  if (seat == kSeats) seat = take([](const Sitter& one) { return one.block == 0; });
+  if (seat == kSeats) seat = take([](const Sitter& one) { return is_dead(one.thread); });
   return seat;
 }
 
 void BiasedMutex::leave_withdrawn() noexcept {
-  const std::uint32_t self = this_holder();
-  for (std::atomic<std::uint32_t>& seat : seats_) {
-    if (seat.load(std::memory_order_relaxed) == self) {
-      return seat.store(0, std::memory_order_release);
+  for (std::size_t seat = 0; seat < kSeats; ++seat) {
+    if (own_seat(seats_[seat].load(std::memory_order_relaxed)) == seat) {
+      return seats_[seat].store(0, std::memory_order_release);
     }
   }
 }
 
 std::uint32_t BiasedMutex::holder() const noexcept {
-  const Bias bias{bias_.load(std::memory_order_relaxed)};
-  if (bias.word != 0) return seats_[bias.seat() % kSeats].load(std::memory_order_relaxed);
-  const std::uint32_t leaving = leaving_.load(std::memory_order_relaxed);
-  const std::uint32_t left = leaving < kSeats ? seats_[leaving].load(std::memory_order_relaxed) : 0;
-  if (left != 0) return left;
-  return inner_.holder();
+  const std::uintptr_t bias = bias_.load(std::memory_order_relaxed);
+  const std::size_t biased = bias & kSeatBits;
+  const std::size_t seat = bias != 0 ? biased : leaving_.load(std::memory_order_relaxed);
+  const std::uintptr_t open = seat < kSeats ? seats_[seat].load(std::memory_order_relaxed) : 0;
+  if (open != 0) return holder_of(open);
+  return bias != 0 ? 0 : inner_.holder();
 }
 
 }  // namespace vramscope

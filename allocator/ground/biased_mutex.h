@@ -21,7 +21,7 @@ namespace vramscope {
 // inner lock like everybody else.
 // A thread may be interrupted between its first look and its writing for any time, and write
 // while the bias is another's. So no two threads share a seat, unless one of them is dead. There
-// are few: a thread that finds all taken locks without a bias.
+// are seven: a thread that finds all taken locks without a bias.
 // Who comes in while the same thread is amid a section (a signal handler) waits for ever, as with
 // any lock. What is read after a process's death says whose section was open: see holder().
 // Threads: any.
@@ -37,17 +37,17 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
   static void prepare() noexcept;
 
   void lock() VRAMSCOPE_ACQUIRE() VRAMSCOPE_NO_ANALYSIS {
-    if (!enter_by_bias(this_holder())) [[unlikely]]
+    if (!enter_by_bias()) [[unlikely]]
       lock_inner();
   }
   [[nodiscard]] bool try_lock()
       VRAMSCOPE_THREAD_ATTRIBUTE(try_acquire_capability(true)) VRAMSCOPE_NO_ANALYSIS {
-    return enter_by_bias(this_holder()) || try_lock_inner();
+    return enter_by_bias() || try_lock_inner();
   }
   void unlock() VRAMSCOPE_RELEASE() VRAMSCOPE_NO_ANALYSIS {
-    const Bias bias{bias_.load(std::memory_order_relaxed)};
-    if (bias.holder() == this_holder()) [[likely]] {
-      seats_[bias.seat()].store(0, std::memory_order_release);
+    const std::size_t seat = own_seat(bias_.load(std::memory_order_relaxed));
+    if (seat < kSeats) [[likely]] {
+      seats_[seat].store(0, std::memory_order_release);
     } else {
       unlock_unbiased();
     }
@@ -63,25 +63,25 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
  private:
   // A bias costs 3 to 5 us when it is withdrawn, and saves 5 to 10 ns each time.
   static constexpr std::uint32_t kLeastStreak = 1024;
-  static constexpr std::size_t kSeats = 8;
-  static constexpr std::uint32_t kNoSeat = kSeats;
+  static constexpr std::size_t kSeats = 7;
 
-  // Whom the lock is biased to, and where it writes that its section is open; 0: nobody.
-  struct Bias {
-    std::uint64_t word;
-    [[nodiscard]] std::uint32_t holder() const { return static_cast<std::uint32_t>(word); }
-    [[nodiscard]] std::size_t seat() const { return word >> 32; }
-  };
+  // `bias`: the control block of the thread that has it, of which the lowest bits are 0, and in
+  // those its seat; 0: nobody has it. The calling thread's seat; no number of a seat: it has none.
+  [[nodiscard]] static std::size_t own_seat(std::uintptr_t bias) noexcept {
+    return bias ^ this_control_block();
+  }
+  static constexpr std::uintptr_t kSeatBits = 63;
 
-  [[nodiscard]] bool enter_by_bias(std::uint32_t self) noexcept {
-    const Bias bias{bias_.load(std::memory_order_relaxed)};
-    if (bias.holder() != self) return false;
-    std::atomic<std::uint32_t>& seat = seats_[bias.seat()];
+  [[nodiscard]] bool enter_by_bias() noexcept {
+    const std::uintptr_t bias = bias_.load(std::memory_order_relaxed);
+    const std::size_t own = own_seat(bias);
+    if (own >= kSeats) return false;
+    std::atomic<std::uintptr_t>& seat = seats_[own];
     if (seat.load(std::memory_order_relaxed) != 0) return false;
-    seat.store(self, std::memory_order_relaxed);
+    seat.store(bias, std::memory_order_relaxed);
     // The compiler keeps the order; the processor need not, and membarrier makes up for that.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (bias_.load(std::memory_order_acquire) == bias.word) [[likely]]
+    if (bias_.load(std::memory_order_acquire) == bias) [[likely]]
       return true;
     seat.store(0, std::memory_order_release);
     return false;
@@ -98,24 +98,24 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
   // All of these while the inner lock is held.
   [[nodiscard]] bool is_clear() noexcept;
   void withdraw() noexcept;
-  void count(std::uint32_t self) noexcept;
-  [[gnu::noinline, gnu::cold]] void give_bias(std::uint32_t self) noexcept VRAMSCOPE_NO_ANALYSIS;
-  [[nodiscard]] std::uint32_t seat_of(std::uint32_t self) noexcept;
+  void count() noexcept;
+  [[gnu::noinline, gnu::cold]] void give_bias() noexcept VRAMSCOPE_NO_ANALYSIS;
+  [[nodiscard]] std::size_t seat_of(std::uintptr_t block) noexcept;
 
   // One line that a thread with the bias reads and writes, and nobody else.
-  alignas(64) std::atomic<std::uint64_t> bias_{0};
-  std::array<std::atomic<std::uint32_t>, kSeats> seats_{};  // holder whose section is open
+  alignas(64) std::atomic<std::uintptr_t> bias_{0};
+  std::array<std::atomic<std::uintptr_t>, kSeats> seats_{};  // the bias while a section is open
 
   // All else is written under the inner lock.
   alignas(64) PlainMutex inner_;
-  std::atomic<std::uint32_t> leaving_{kNoSeat};  // its bias is withdrawn, its section was open
+  std::atomic<std::size_t> leaving_{kSeats};  // its bias is withdrawn, its section was open
   const std::uint32_t least_streak_;
   std::uint32_t needed_streak_;  // more after each withdrawal
-  std::uint32_t last_ = 0;       // who locked last, and how often in a row
+  std::uint32_t last_ = 0;       // holder that locked last, and how often in a row
   std::uint32_t streak_ = 0;
   std::uint64_t withdrawals_ = 0;
   struct Sitter {
-    std::uint32_t holder = 0;  // 0: the seat is free
+    std::uintptr_t block = 0;  // 0: the seat is free
     std::int32_t thread = 0;   // the kernel's number of it
   };
   std::array<Sitter, kSeats> sitters_{};

@@ -16,12 +16,20 @@ class LockLost : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "a lock will not be free"; }
 };
 
-// The calling thread as the holder of a lock: never 0, and of each living thread another one. The
-// address of its control block, of which glibc aligns each to 64 bytes; x86-64 has it at fs:0.
-[[nodiscard]] inline std::uint32_t this_holder() noexcept {
+// The address of the calling thread's control block, of which glibc aligns each to 64 bytes; x86-64
+// has it at fs:0.
+[[nodiscard]] inline std::uintptr_t this_control_block() noexcept {
   std::uintptr_t block = 0;
   __asm__("mov %%fs:0, %0" : "=r"(block));
-  return static_cast<std::uint32_t>(block >> 6) | 1U;
+  return block;
+}
+
+// A thread as the holder of a lock: never 0, and of each living thread another one.
+[[nodiscard]] inline std::uint32_t holder_of(std::uintptr_t control_block) noexcept {
+  return static_cast<std::uint32_t>(control_block >> 6) | 1U;
+}
+[[nodiscard]] inline std::uint32_t this_holder() noexcept {
+  return holder_of(this_control_block());
 }
 
 // The thread that ends the process, from now on for as long as this lives: it waits for the last

@@ -49,9 +49,9 @@ bool PlainMutex::spin() noexcept {
   return false;
 }
 
-void PlainMutex::sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
+void PlainMutex::sleep_while(std::uint32_t holder) noexcept {
   const KeptErrno kept;
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &kSleep, nullptr, 0);
+  syscall(SYS_futex, &holder_, FUTEX_WAIT_PRIVATE, holder, &kSleep, nullptr, 0);
 }
 
 // Of a lock that its holder will not unlock, the holder's name stays in it.
@@ -61,7 +61,7 @@ void PlainMutex::wait() {
     if (found == 0) continue;
     if (GivesUpLostLocks::on() && found == EndingThread::holder()) throw LockLost();
     wanted_.store(Wanted::by_sleeper, std::memory_order_relaxed);
-    sleep_while(holder_, found);
+    sleep_while(found);
   }
 }
 

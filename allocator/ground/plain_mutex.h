@@ -36,9 +36,6 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
     return holder_.load(std::memory_order_relaxed);
   }
 
-  // Sleeps while `word` holds `value`, for some fifty microseconds at most.
-  static void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept;
-
  private:
   enum class Wanted : std::uint32_t { no, by_spinner, by_sleeper };
 
@@ -48,6 +45,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
   }
   [[nodiscard]] bool take_when_free(int pauses) noexcept;
   [[nodiscard]] bool spin() noexcept;
+  void sleep_while(std::uint32_t holder) noexcept;
   // Never inlined, not even into what asks for everything inline. Throws LockLost where lost locks
   // are given up.
   [[gnu::noinline, gnu::cold]] void wait();
