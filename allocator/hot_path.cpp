@@ -78,10 +78,7 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
         if (entry.block != kNoBlock && blocks[entry.block].is_live()) [[likely]] {
           if (blocks.life(entry.block).serial() > newest) [[unlikely]]
             return {.status = {Result::invalid, 0}, .address = address};
-          Outcome out = hand_back(*sole_memory, entry, waited.ns);
-          if (sole_memory->pools.is_over_cap()) [[unlikely]]
-            Idle::shed(*this, out.where, out);
-          return out;
+          return hand_back(*sole_memory, entry, waited.ns);
         }
       }
     }
@@ -94,18 +91,22 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
   const Block& block = blocks[entry.block];
   blocks.expect(block.prev);
   blocks.expect(block.next);
+  const Tag tag = block.tag;
+  const std::uint64_t requested = block.requested;
   Outcome out{.status = {},
               .address = block.address(),
               .rounded = to_bytes(block.size),
-              .requested = block.requested,
+              .requested = requested,
               .where = place.place,
-              .tag = block.tag,
+              .tag = tag,
               .wait_ns = wait_ns,
               .serial = last_serial.load(std::memory_order_relaxed)};
   if (fault(Fault::lost_free)) return out;
   const std::uint64_t serial = blocks.life(entry.block).serial();
   release(place, entry);
-  accounts.ended(place.accounts, out.tag, out.requested, serial);
+  accounts.ended(place.accounts, tag, requested, serial);
+  if (place.pools.is_over_cap()) [[unlikely]]
+    Idle::shed(*this, out.where, out);
   return out;
 }
 
@@ -132,6 +133,7 @@ void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entr
   if (blocks[entry.block].is_expandable()) {
     blocks.life(entry.block).freed = freed;
     accounts.freed(place.accounts, block);
+    accounts.merged(place.accounts, block.pool, {});
     static_cast<void>(Expansion::put_free(*this, place, entry.block));
     return accounts.ended(place.accounts, block.tag, block.requested, serial);
   }

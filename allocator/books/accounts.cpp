@@ -84,6 +84,7 @@ void Accounts::freed(Place where, const CountedBlock& block, std::uint64_t seria
   if (where.kind == Kind::device) {
     const PlaceAccounts at = of_place(where);
     freed(at, block);
+    merged(at, block.pool, {});
     return ended(at, block.tag, block.requested, serial);
   }
   given_up(where, block, serial);

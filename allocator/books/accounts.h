@@ -95,7 +95,7 @@ class Accounts {
   // its split blocks are known only when it has merged, and its life is measured after that.
   void freed(const PlaceAccounts& at, const CountedBlock& block);
   void merged(const PlaceAccounts& at, PoolClass pool, SplitChange split) {
-    at.device.counters.count_splits(pool, split);
+    at.device.counters.count_merge(pool, split);
   }
   void ended(const PlaceAccounts& at, Tag tag, std::uint64_t requested, std::uint64_t serial) {
     if (ledger_.keeps_details()) [[unlikely]]

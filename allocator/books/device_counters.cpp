@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/device_counters.h"
 
+#include <algorithm>
+
 namespace vramscope {
 namespace {
 
@@ -13,25 +15,47 @@ Stat& of_pool(PooledStat& stat, PoolClass pool) {
 
 }  // namespace
 
-// Does any lane lie below zero?
-inline bool DeviceCounters::is_raised(Pair lanes) {
-  return __builtin_ia32_movmskpd(reinterpret_cast<__attribute__((vector_size(16))) double>(lanes));
+void DeviceCounters::Lanes::operator+=(const Lanes& other) {
+  bytes += other.bytes;
+  parts += other.parts;
+  active += other.active;
+}
+
+void DeviceCounters::Lanes::operator-=(const Lanes& other) {
+  bytes -= other.bytes;
+  parts -= other.parts;
+  active -= other.active;
+}
+
+// Does any lane lie below zero? A lower half that does takes one from the upper one.
+inline bool DeviceCounters::is_raised(Pair bytes, Pair parts) {
+  using Doubles = __attribute__((vector_size(16))) double;
+  using Floats = __attribute__((vector_size(16))) float;
+  constexpr int kSigns = 0b1110;  // not that of the lower half of inactive_split_bytes
+  return (__builtin_ia32_movmskpd(reinterpret_cast<Doubles>(bytes)) |
+          (__builtin_ia32_movmskps(reinterpret_cast<Floats>(parts)) & kSigns)) != 0;
+}
+
+inline DeviceCounters::Lanes DeviceCounters::all_below() const {
+  Lanes sum = apart_;
+  sum += pools_[0].below;
+  sum += pools_[1].below;
+  return sum;
 }
 
 // Each event is one net change of a lane: growth counts as added, the rest follows when read. What
 // only drops cannot raise a peak.
-inline void DeviceCounters::drop(Level& own, Pair blocks, Pair requested) {
-  own.below.blocks += blocks;
-  own.below.requested += requested;
+inline void DeviceCounters::change_parts(Level& own, std::int64_t blocks, SplitChange split) {
+  const Pair splits{split.count, split.bytes};
+  own.added.splits += splits & ~(splits >> 63);
+  own.below.parts -= Pair{split.bytes, blocks * kBlock + split.count};
+  const Pair all = apart_.parts + pools_[0].below.parts + pools_[1].below.parts;
+  if (is_raised(Pair{}, own.below.parts | all)) [[unlikely]]
+    raise(own);
 }
 
-void DeviceCounters::count_splits(PoolClass pool, SplitChange split) {
-  const Pair splits{split.count, split.bytes};
-  Level& own = pools_[static_cast<std::size_t>(pool)];
-  own.below.splits -= splits;
-  own.added.splits += splits & ~(splits >> 63);
-  if (is_raised(own.below.splits | all_below(&Lanes::splits))) [[unlikely]]
-    raise(own);
+void DeviceCounters::count_merge(PoolClass pool, SplitChange split) {
+  change_parts(pools_[static_cast<std::size_t>(pool)], -1, split);
 }
 
 void DeviceCounters::change_active(PoolClass pool, Pair active) {
@@ -44,64 +68,71 @@ void DeviceCounters::change_active(PoolClass pool, Pair active) {
 // Until now every value of the active lanes was that of the blocks' lanes.
 void DeviceCounters::separate_active() {
   if (active_apart_) return;
-  active_apart_ = true;
+  const auto separate = [](Lanes& lanes) {
+    lanes.active = Pair{blocks_in(lanes.parts[1]), lanes.bytes[0]};
+  };
   for (Level& level : pools_) {
-    for (Lanes* lanes : {&level.below, &level.peak, &level.added, &level.base}) {
-      lanes->active = lanes->blocks;
-    }
+    for (Lanes* lanes : {&level.below, &level.peak, &level.base}) separate(*lanes);
+    level.added.active = Pair{level.added.allocation, level.added.bytes[0]};
   }
-  all_peak_.active = all_peak_.blocks;
-  apart_.active = apart_.blocks;
+  separate(all_peak_);
+  separate(apart_);
+  active_apart_ = true;
+}
+
+// What lies below zero, lane by lane.
+DeviceCounters::Lanes DeviceCounters::negatives(const Lanes& lanes) {
+  const std::int64_t splits = std::min(splits_in(lanes.parts[1]), std::int64_t{0});
+  const std::int64_t blocks = std::min(blocks_in(lanes.parts[1]), std::int64_t{0});
+  return {.bytes = lanes.bytes & (lanes.bytes < 0),
+          .parts = Pair{std::min<std::int64_t>(lanes.parts[0], 0), blocks * kBlock + splits},
+          .active = lanes.active & (lanes.active < 0)};
 }
 
 void DeviceCounters::raise(Level& own) {
-  for (Pair Lanes::*pair : kPairs) {
-    const Pair excess = own.below.*pair & (own.below.*pair < 0);
-    own.peak.*pair -= excess;
-    own.below.*pair -= excess;
-    apart_.*pair += excess;
-    const Pair below = all_below(pair);
-    const Pair excess_of_all = below & (below < 0);
-    all_peak_.*pair -= excess_of_all;
-    apart_.*pair -= excess_of_all;
-  }
+  const Lanes excess = negatives(own.below);
+  own.peak -= excess;
+  own.below -= excess;
+  apart_ += excess;
+  const Lanes excess_of_all = negatives(all_below());
+  all_peak_ -= excess_of_all;
+  apart_ -= excess_of_all;
 }
 
-void DeviceCounters::count_allocation(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
+void DeviceCounters::count_allocation(PoolClass pool, std::uint64_t allocated, std::uint64_t asked,
                                       SplitChange split) {
-  const Pair blocks{1, to_signed(bytes)};
-  const Pair requested{to_signed(asked), 0};
-  const Pair splits{split.count, split.bytes};
+  const Pair bytes{to_signed(allocated), to_signed(asked)};
   Level& own = pools_[static_cast<std::size_t>(pool)];
-  own.added.blocks += blocks;
-  own.added.requested += requested;
-  if (split.count > 0) own.added.splits += splits;  // else they only shrink
-  own.below.blocks -= blocks;
-  own.below.requested -= requested;
-  own.below.splits -= splits;
-  if (is_raised(own.below.blocks | own.below.requested | own.below.splits |
-                all_below(&Lanes::blocks) | all_below(&Lanes::requested) |
-                all_below(&Lanes::splits))) [[unlikely]]
+  own.added.bytes += bytes;
+  ++own.added.allocation;
+  if (split.count > 0) own.added.splits += Pair{split.count, split.bytes};  // else they only shrink
+  own.below.bytes -= bytes;
+  own.below.parts -= Pair{split.bytes, kBlock + split.count};
+  const Pair all_bytes = apart_.bytes + pools_[0].below.bytes + pools_[1].below.bytes;
+  const Pair all_parts = apart_.parts + pools_[0].below.parts + pools_[1].below.parts;
+  if (is_raised(own.below.bytes | all_bytes, own.below.parts | all_parts)) [[unlikely]]
     raise(own);
   if (active_apart_) [[unlikely]]
-    change_active(pool, blocks);
+    change_active(pool, Pair{1, to_signed(allocated)});
 }
 
 void DeviceCounters::count_release(PoolClass pool, std::uint64_t bytes) {
   separate_active();
-  drop(pools_[static_cast<std::size_t>(pool)], Pair{1, to_signed(bytes)}, Pair{});
+  Level& own = pools_[static_cast<std::size_t>(pool)];
+  own.below.bytes += Pair{to_signed(bytes), 0};
+  own.below.parts += Pair{0, kBlock};
 }
 
 void DeviceCounters::count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
                                       SplitChange split) {
-  drop(pools_[static_cast<std::size_t>(pool)], Pair{}, Pair{to_signed(asked), 0});
-  count_splits(pool, split);
+  Level& own = pools_[static_cast<std::size_t>(pool)];
+  own.below.bytes += Pair{0, to_signed(asked)};
+  change_parts(own, 0, split);
   change_active(pool, Pair{-1, -to_signed(bytes)});
 }
 
 void DeviceCounters::count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t asked) {
-  drop(pools_[static_cast<std::size_t>(pool)], Pair{1, to_signed(bytes)},
-       Pair{to_signed(asked), 0});
+  pools_[static_cast<std::size_t>(pool)].below.bytes += Pair{to_signed(bytes), to_signed(asked)};
   if (active_apart_) [[unlikely]]
     change_active(pool, Pair{-1, -to_signed(bytes)});
 }
@@ -118,22 +149,19 @@ void DeviceCounters::change_reserved(PoolClass pool, std::uint64_t bytes, Stat::
 }
 
 void DeviceCounters::reset_peaks() {
-  for (Pair Lanes::*pair : kPairs) {
-    all_peak_.*pair -= all_below(pair);
-    apart_.*pair = Pair{};
-    for (Level& level : pools_) {
-      level.peak.*pair -= level.below.*pair;
-      level.below.*pair = Pair{};
-    }
+  all_peak_ -= all_below();
+  apart_ = {};
+  for (Level& level : pools_) {
+    level.peak -= level.below;
+    level.below = {};
   }
   rare_.reset_peaks();
 }
 
 void DeviceCounters::rebase(Level& level) {
-  for (Pair Lanes::*pair : kPairs) {
-    level.base.*pair = level.peak.*pair - level.below.*pair;
-    level.added.*pair = Pair{};
-  }
+  level.base = level.peak;
+  level.base -= level.below;
+  level.added = {};
 }
 
 void DeviceCounters::reset_accumulated() {
@@ -142,21 +170,42 @@ void DeviceCounters::reset_accumulated() {
   rare_.reset_accumulated();
 }
 
-Stat DeviceCounters::read(const Level& level, Pair Lanes::*pair, int lane) {
+DeviceCounters::Values DeviceCounters::values_of(const Lanes& lanes) const {
+  const std::int64_t blocks = blocks_in(lanes.parts[1]);
+  return {.allocation = blocks,
+          .allocated_bytes = lanes.bytes[0],
+          .active = active_apart_ ? lanes.active[0] : blocks,
+          .active_bytes = active_apart_ ? lanes.active[1] : lanes.bytes[0],
+          .requested_bytes = lanes.bytes[1],
+          .inactive_split = splits_in(lanes.parts[1]),
+          .inactive_split_bytes = lanes.parts[0]};
+}
+
+DeviceCounters::Values DeviceCounters::values_of(const Added& added) const {
+  return {.allocation = added.allocation,
+          .allocated_bytes = added.bytes[0],
+          .active = active_apart_ ? added.active[0] : added.allocation,
+          .active_bytes = active_apart_ ? added.active[1] : added.bytes[0],
+          .requested_bytes = added.bytes[1],
+          .inactive_split = added.splits[0],
+          .inactive_split_bytes = added.splits[1]};
+}
+
+Stat DeviceCounters::read(const Level& level, std::int64_t Values::*value) const {
   Stat stat;
-  stat.peak = (level.peak.*pair)[lane];
-  stat.current = stat.peak - (level.below.*pair)[lane];
-  stat.allocated = (level.added.*pair)[lane];
-  stat.freed = stat.allocated - (stat.current - (level.base.*pair)[lane]);
+  stat.peak = values_of(level.peak).*value;
+  stat.current = stat.peak - values_of(level.below).*value;
+  stat.allocated = values_of(level.added).*value;
+  stat.freed = stat.allocated - (stat.current - values_of(level.base).*value);
   return stat;
 }
 
-PooledStat DeviceCounters::read(Pair Lanes::*pair, int lane) const {
+PooledStat DeviceCounters::read(std::int64_t Values::*value) const {
   PooledStat stat;
-  stat.small_pool = read(pools_[static_cast<std::size_t>(PoolClass::small)], pair, lane);
-  stat.large_pool = read(pools_[static_cast<std::size_t>(PoolClass::large)], pair, lane);
-  stat.all.peak = (all_peak_.*pair)[lane];
-  stat.all.current = stat.all.peak - all_below(pair)[lane];
+  stat.small_pool = read(pools_[static_cast<std::size_t>(PoolClass::small)], value);
+  stat.large_pool = read(pools_[static_cast<std::size_t>(PoolClass::large)], value);
+  stat.all.peak = values_of(all_peak_).*value;
+  stat.all.current = stat.all.peak - values_of(all_below()).*value;
   stat.all.allocated = stat.small_pool.allocated + stat.large_pool.allocated;
   stat.all.freed = stat.small_pool.freed + stat.large_pool.freed;
   return stat;
@@ -164,14 +213,13 @@ PooledStat DeviceCounters::read(Pair Lanes::*pair, int lane) const {
 
 DeviceStatistics DeviceCounters::read() const {
   DeviceStatistics out = rare_;
-  Pair Lanes::*const active = active_apart_ ? &Lanes::active : &Lanes::blocks;
-  out.allocation = read(&Lanes::blocks, 0);
-  out.allocated_bytes = read(&Lanes::blocks, 1);
-  out.active = read(active, 0);
-  out.active_bytes = read(active, 1);
-  out.requested_bytes = read(&Lanes::requested, 0);
-  out.inactive_split = read(&Lanes::splits, 0);
-  out.inactive_split_bytes = read(&Lanes::splits, 1);
+  out.allocation = read(&Values::allocation);
+  out.allocated_bytes = read(&Values::allocated_bytes);
+  out.active = read(&Values::active);
+  out.active_bytes = read(&Values::active_bytes);
+  out.requested_bytes = read(&Values::requested_bytes);
+  out.inactive_split = read(&Values::inactive_split);
+  out.inactive_split_bytes = read(&Values::inactive_split_bytes);
   return out;
 }
 

@@ -135,7 +135,7 @@ TEST(DeviceCounters, AgreeWithPlainCounters) {
       case 3:
       case 4:
         counters.count_free(pool, bytes, requested);
-        counters.count_splits(pool, split);
+        counters.count_merge(pool, split);
         plain.release(pool, b);
         plain.completion(pool, b, r, split);
         break;
