@@ -66,20 +66,22 @@ inline Outcome CachingAllocator::State::hit(PlaceMemory& place, PoolClass pool,
 // life after the wait did is not the one that the program meant.
 inline Outcome CachingAllocator::State::free_usually(Address address, Only only) noexcept {
   const std::uint64_t packed = sole_place.load(std::memory_order_acquire);
-  if (packed != kSeveralPlaces && device_range.contains(address) &&
-      !dedicated_range.contains(address)) [[likely]] {
-    const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
-    const Reply waited = backend.wait_first(Place::unpack(packed));
-    if (waited.status.ok()) [[likely]] {
-      MutexLock lock(mutex);
-      const bool is_sole = sole_place.load(std::memory_order_relaxed) == packed;
-      if (is_sole || fault(Fault::place_unchecked)) [[likely]] {
-        const BlockTable::Entry entry = blocks.find_entry(address);
-        if (entry.block != kNoBlock && blocks[entry.block].is_live()) [[likely]] {
-          if (blocks.life(entry.block).serial() > newest) [[unlikely]]
-            return {.status = {Result::invalid, 0}, .address = address};
-          return hand_back(*sole_memory, entry, waited.ns);
-        }
+  if (packed == kSeveralPlaces || !device_range.contains(address) ||
+      dedicated_range.contains(address)) [[unlikely]]
+    return free_otherwise(address, Wait::now, only);
+  const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
+  const Reply waited = backend.wait_first(Place::unpack(packed));
+  if (!waited.status.ok()) [[unlikely]]
+    return free_otherwise(address, Wait::now, only);
+  {
+    MutexLock lock(mutex);
+    const bool is_sole = sole_place.load(std::memory_order_relaxed) == packed;
+    if (is_sole || fault(Fault::place_unchecked)) [[likely]] {
+      const BlockTable::Entry entry = blocks.find_entry(address);
+      if (entry.block != kNoBlock && blocks[entry.block].is_live()) [[likely]] {
+        if (blocks.life(entry.block).serial() > newest) [[unlikely]]
+          return {.status = {Result::invalid, 0}, .address = address};
+        return hand_back(*sole_memory, entry, waited.ns);
       }
     }
   }
@@ -114,15 +116,18 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
 // its number; one record, one address and the tag's total are prepared.
 void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
                                        const Pools::Found& found, Units size, Outcome& out) {
+  const Tag tag = out.tag;  // not read again from where it was just written
+  const std::uint64_t requested = out.requested;
   const SplitChange split = place.pools.take(pool, blocks, found, size);
   Block& b = blocks[found.block];
-  if (!fault(Fault::tag_of_previous_owner)) b.tag = out.tag;
-  b.requested = out.requested;
-  out.serial = next_serial();
-  blocks.life(found.block).set_serial(out.serial);
+  if (!fault(Fault::tag_of_previous_owner)) b.tag = tag;
+  b.requested = requested;
+  const std::uint64_t serial = next_serial();
+  out.serial = serial;
+  blocks.life(found.block).set_serial(serial);
   const bool is_outside = fault(Fault::counter_outside_lock);
   if (is_outside) mutex.unlock(), sched_yield();
-  accounts.came(place.accounts, {out.tag, pool, to_bytes(size), out.requested}, split, out.serial);
+  accounts.came(place.accounts, {tag, pool, to_bytes(size), requested}, split, serial);
   if (is_outside) mutex.lock();
 }
 

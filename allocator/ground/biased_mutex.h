@@ -75,9 +75,11 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
   [[nodiscard]] bool enter_by_bias() noexcept {
     const std::uintptr_t bias = bias_.load(std::memory_order_relaxed);
     const std::size_t own = own_seat(bias);
-    if (own >= kSeats) return false;
+    if (own >= kSeats) [[unlikely]]
+      return false;
     std::atomic<std::uintptr_t>& seat = seats_[own];
-    if (seat.load(std::memory_order_relaxed) != 0) return false;
+    if (seat.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      return false;
     seat.store(bias, std::memory_order_relaxed);
     // The compiler keeps the order; the processor need not, and membarrier makes up for that.
     std::atomic_signal_fence(std::memory_order_seq_cst);
