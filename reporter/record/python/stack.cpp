@@ -131,7 +131,10 @@ class PythonWalk {
   bool add(Address frame) {
     const Address code = at<Address>(frame + layout_.frame_code) & ~layout_.code_tag;
     const auto instruction = at<Address>(frame + layout_.frame_instruction);
-    PythonFrame added{.code = code, .identity = 0, .offset = 0, .ends_loop = false};
+    PythonFrame& added = stack_.python[stack_.python_depth];
+    added.code = code;
+    added.offset = 0;
+    added.ends_loop = false;
     if (!identify(python_, code, added.identity)) return false;
     // Before the first instruction a frame points in front of it.
     const Address first = code + layout_.code_instructions;
@@ -142,15 +145,14 @@ class PythonWalk {
     if (layout_.frame_entry != PythonLayout::kNone) {
       added.ends_loop = at<std::uint8_t>(frame + layout_.frame_entry) != 0;
     }
-    stack_.add(added);
+    stack_.add_python();
     return true;
   }
 
   void end_loop() {
     if (stack_.python_depth == 0) return;
-    PythonFrame last = stack_.python[--stack_.python_depth];
-    last.ends_loop = true;
-    stack_.add(last);
+    stack_.python[--stack_.python_depth].ends_loop = true;
+    stack_.add_python();
   }
 
   const PythonInterpreter& python_;

@@ -13,13 +13,4 @@ std::uint64_t Stack::hash() const noexcept {
   return hash >> 1;
 }
 
-// The highest bit tells the word from an address.
-void Stack::add(const PythonFrame& frame) {
-  constexpr std::uintptr_t kPythonMark = std::uintptr_t{1} << 63;
-  const std::uint64_t place = std::uint64_t{frame.offset} << 1 | (frame.ends_loop ? 1 : 0);
-  frames[depth + python_depth] = mix(frame.identity, place) | kPythonMark;
-  python[python_depth++] = frame;
-  note = nullptr;
-}
-
 }  // namespace vramscope

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "allocator/ground/place.h"
+#include "reporter/record/stack/hash.h"
 
 namespace vramscope {
 
@@ -53,9 +54,19 @@ struct Stack {
   }
   // Of the native frames, 63 bits.
   [[nodiscard]] std::uint64_t hash() const noexcept;
-  // When all addresses are there.
-  void add(const PythonFrame& frame);
+  // When all addresses are there: the frame that was written behind those of Python is one of them.
+  // Written there at once, since a copy of what was just written would be waited for.
+  constexpr void add_python() noexcept;
 };
+
+// The highest bit tells the word from an address.
+constexpr void Stack::add_python() noexcept {
+  constexpr std::uintptr_t kPythonMark = std::uintptr_t{1} << 63;
+  const PythonFrame& frame = python[python_depth];
+  const std::uint64_t place = std::uint64_t{frame.offset} << 1 | (frame.ends_loop ? 1 : 0);
+  frames[depth + python_depth++] = mix(frame.identity, place) | kPythonMark;
+  note = nullptr;
+}
 
 // The C library's own dlsym, for those who open libraries: ours is exported and must not be entered
 // from within.

@@ -11,8 +11,7 @@
 
 namespace vramscope {
 
-std::array<std::uint64_t, 3> StackKey::rest(const Origin& origin,
-                                            std::uint32_t epoch) noexcept {
+std::array<std::uint64_t, 3> StackKey::rest(const Origin& origin, std::uint32_t epoch) noexcept {
   return {std::uint64_t(origin.sampling) << 48 | std::uint64_t{origin.size_class} << 40 |
               std::uint64_t{origin.function} << 24 | std::uint64_t(origin.place.kind) << 16 |
               origin.place.device,
@@ -60,11 +59,24 @@ StackTable::~StackTable() {
 
 std::uint64_t StackTable::hash(const StackKey& key) noexcept {
   const auto rest = key.rest();
-  std::uint64_t hash = mix(mix(kHashSeed, rest[0], rest[1]), rest[2]);
-  // Two frames a multiplication: the chain of multiplications is what hashing costs.
-  const std::size_t pairs = key.frames.size() / 2 * 2;
-  for (std::size_t i = 0; i < pairs; i += 2) hash = mix(hash, key.frames[i], key.frames[i + 1]);
-  return pairs == key.frames.size() ? hash : mix(hash, key.frames.back());
+  const std::uint64_t hash = mix(mix(kHashSeed, rest[0], rest[1]), rest[2]);
+  // Two frames a multiplication, and four chains of them side by side: a chain is what hashing
+  // costs.
+  const std::span<const std::uintptr_t> f = key.frames;
+  std::uint64_t a = hash, b = ~hash, c = hash ^ kHashSeed, d = ~c;
+  std::size_t i = 0;
+  for (; i + 8 <= f.size(); i += 8) {
+    a = mix(a, f[i], f[i + 1]);
+    b = mix(b, f[i + 2], f[i + 3]);
+    c = mix(c, f[i + 4], f[i + 5]);
+    d = mix(d, f[i + 6], f[i + 7]);
+  }
+  const std::size_t left = f.size() - i;
+  if (left >= 2) a = mix(a, f[i], f[i + 1]);
+  if (left >= 4) b = mix(b, f[i + 2], f[i + 3]);
+  if (left >= 6) c = mix(c, f[i + 4], f[i + 5]);
+  if (left % 2 != 0) d = mix(d, f.back());
+  return mix(mix(a, b, c), d);
 }
 
 Tag StackTable::find(const StackKey& key, std::uint64_t hash) const noexcept {
