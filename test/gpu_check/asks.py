@@ -10,10 +10,10 @@ import subprocess
 import tempfile
 import time
 
-from plan import EXPANDABLE, NATIVE
+from plan import EXPANDABLE, GROWING, NATIVE
 
 # What serves cuMemAlloc -> variables in mode cache. THE list.
-KINDS = {"native-safe": (), "expandable_segments": EXPANDABLE}
+KINDS = {"native-safe": (), "expandable_segments": EXPANDABLE, "growing_segments": GROWING}
 AS_ALONE = "native-safe"  # whose blocks of 4 MiB are what cuMemAlloc gives
 QUESTIONS = "gpu_questions.py"
 ROUTED = ("plain_attributes", "plain_exports", "dma_buf_and_texture", "decompression")

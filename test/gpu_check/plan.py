@@ -12,9 +12,9 @@ BUDGET_S = 720
 
 
 # Blocks that are mapped by hand, where the library serves any.
-EXPANDABLE = (
-    ("VRAMSCOPE_POLICY", "pytorch"),
-    ("VRAMSCOPE_ALLOC_CONF", "expandable_segments:True"),
+EXPANDABLE, GROWING = (
+    (("VRAMSCOPE_POLICY", "pytorch"), ("VRAMSCOPE_ALLOC_CONF", f"{name}:True"))
+    for name in ("expandable_segments", "growing_segments")
 )
 
 
@@ -41,6 +41,7 @@ FRAMEWORKS = [
     Program(("nccl_reduce.py",), "gpu", 60, (("NCCL_CUMEM_ENABLE", "0"),), True),
     Program(("nccl_reduce.py",), "gpu", 60, (("NCCL_CUMEM_ENABLE", "1"),), True),
     Program(("nccl_reduce.py",), "gpu", 60, EXPANDABLE, True),
+    Program(("nccl_reduce.py",), "gpu", 60, GROWING, True),
     Program(("torch_graph.py",), "gpu", 60, alone=True),
     Program(("cupy_arrays.py",), "gpu", 60, alone=True),
     Program(("jax_steps.py",), "gpu", 60, alone=True),
