@@ -254,14 +254,13 @@ bool CachingAllocator::Expansion::back(State& state, Place where, Chain& chain, 
   return have >= size;
 }
 
-// What an unbacked block of a chain holds beyond so many bytes is free to others.
+// What an unbacked block of a chain holds beyond so many bytes is free to others. Pages behind it
+// may have gone while it was held.
 BlockIndex CachingAllocator::Expansion::spare(State& state, Place where, BlockIndex block,
                                               std::uint64_t bytes) {
   const BlockIndex rest = cut(state, block, bytes);
-  state.blocks[rest].where &= ~Block::kHeld;
   state.blocks[rest].requested = 0;
-  insert(state, *state.find_place(where), rest);
-  return rest;
+  return put_unbacked(state, *state.find_place(where), rest);
 }
 
 // Whole pages for the beginning of an unbacked block of the chain; what stays unbacked ends it.
