@@ -55,8 +55,9 @@ std::vector<Configuration> rotated_for(const Sequence& sequence) {
        {"max_split_size_mb:24", "max_split_size_mb:24,max_non_split_rounding_mb:32",
         "large_segment_size_mb:32", "roundup_power2_divisions:4",
         "roundup_power2_divisions:[1:2,4:1,>:8]", kCollectsGarbage, "exact_fallback:False",
-        "expandable_segments:True"}) {
-    if (has_several_devices && setting == std::string_view("expandable_segments:True")) continue;
+        "expandable_segments:True", "growing_segments:True"}) {
+    const bool is_in_pages = std::string_view(setting).ends_with("_segments:True");
+    if (has_several_devices && is_in_pages) continue;
     all.push_back(of_pytorch(with_setting(setting)));
   }
   for (const char* setting :
