@@ -25,6 +25,7 @@ class FreeOfCharge : public vramscope::Backend {
   }
   vramscope::Reply release(vramscope::Place, vramscope::Address) noexcept override { return {}; }
   vramscope::Reply wait(vramscope::Place) noexcept override { return {}; }
+  vramscope::Reply wait_first(vramscope::Place) noexcept override { return {}; }
   bool may_wait(vramscope::Place) noexcept override { return true; }
   vramscope::Reply probe(vramscope::Place) noexcept override { return {}; }
   std::uint64_t total_bytes(vramscope::Place) noexcept override { return capacity_; }
@@ -66,12 +67,18 @@ std::uint64_t peak(void* self) {
 
 }  // namespace
 
+// A build whose lock has no bias (-Dbias=disabled) can be measured beside the usual one.
+#ifdef VRAMSCOPE_NO_BIAS
+#define LOCK "unbiased"
+#else
+#define LOCK "vramscope"
+#endif
+
 VRAMSCOPE_BENCH_PLUGINS vramscope_bench_plugins(int* count) {
   using vramscope::Policy;
   static const Plugin plugins[] = {
-      {"vramscope native-safe", 1, 512, create<Policy::native_safe>, allocate, release, destroy,
-       peak},
-      {"vramscope pytorch", 1, 512, create<Policy::pytorch>, allocate, release, destroy, peak}};
+      {LOCK " native-safe", 1, 512, create<Policy::native_safe>, allocate, release, destroy, peak},
+      {LOCK " pytorch", 1, 512, create<Policy::pytorch>, allocate, release, destroy, peak}};
   *count = 2;
   return plugins;
 }
