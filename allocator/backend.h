@@ -90,7 +90,8 @@ class Backend {
   // A range without backed pages, whole. Also when the place has ended.
   virtual void release_addresses(Place, Address, std::uint64_t /*bytes*/) noexcept {}
 
-  // Total bytes of the device behind `where`: the base of memory fractions. Constant per place.
+  // Total bytes of the device behind `where`, or of the host: the base of memory fractions.
+  // Constant per place.
   [[nodiscard]] virtual std::uint64_t total_bytes(Place where) noexcept = 0;
 };
 

@@ -92,7 +92,8 @@ class CachingAllocator {
   // whose last free nothing proves finished is waited for, and every 64th hit asks for a sticky
   // error; when that fails the block is free again (counted as allocated and freed). 2^60 bytes and
   // more are refused uncounted. Kinds other than Kind::device and Kind::pinned: Result::failed.
-  // Pinned memory comes in powers of two, from the place with exactly the same context and flags.
+  // Pinned memory comes in whole pages (Policy::pytorch: in powers of two), from the place with
+  // exactly the same context and flags.
   [[nodiscard]] Outcome allocate(const Request& request) noexcept;
 
   // `address` must be the exact start of a live block, else Result::invalid and nothing changes.
@@ -154,7 +155,8 @@ class CachingAllocator {
   void trim() noexcept;
   bool trim_device(std::uint16_t device) noexcept;
   // The same for a place of pinned host memory, which trim() leaves alone: pinning again is slow.
-  void trim_pinned(Place where) noexcept;
+  // Without one for all of them (Policy::native_safe only). False: no more room than before.
+  bool trim_pinned(std::optional<Place> where = {}) noexcept;
   // A place that no longer exists (context reset or destroyed): drops its segments, blocks and
   // adopted memory without a backend call. Gives the number of the newest allocation before it.
   std::uint64_t forget_place(Place where) noexcept;
@@ -210,6 +212,7 @@ class CachingAllocator {
   class Growth;
   class Idle;
   class Ladder;
+  class Pinned;
   class Reclaim;
   class Reading;
   std::unique_ptr<State> state_;

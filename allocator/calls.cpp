@@ -8,6 +8,7 @@
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
 #include "allocator/ladder.h"
+#include "allocator/pinned.h"
 #include "allocator/reading.h"
 #include "allocator/reclaim.h"
 #include "allocator/size_policy.h"
@@ -138,10 +139,17 @@ void CachingAllocator::trim() noexcept {
   }
 }
 
-void CachingAllocator::trim_pinned(Place where) noexcept {
+bool CachingAllocator::trim_pinned(std::optional<Place> where) noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  if (Reclaim::may_release(*state_, where)) Reclaim::idle_dedicated(*state_, where, out);
+  const std::uint64_t before = state_->pinned_memory.reserved;
+  if (!where) {
+    Pinned::release_all_idle(*state_, out);
+  } else if (Reclaim::may_release(*state_, *where)) {
+    Pinned::is_cut(*state_) ? Pinned::release_idle(*state_, *where, out)
+                            : Reclaim::idle_dedicated(*state_, *where, out);
+  }
+  return state_->pinned_memory.reserved < before;
 }
 
 std::uint64_t CachingAllocator::forget_place(Place where) noexcept {

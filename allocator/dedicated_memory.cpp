@@ -5,6 +5,7 @@
 
 #include "allocator/ground/fault.h"
 #include "allocator/ladder.h"
+#include "allocator/pinned.h"
 #include "allocator/reading.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
@@ -15,6 +16,7 @@ namespace vramscope {
 void CachingAllocator::State::allocate_dedicated(const Request& request, Outcome& out) {
   const Place where = request.where;
   const bool is_pinned = where.kind == Kind::pinned;
+  if (is_pinned && Pinned::is_cut(*this)) return Pinned::allocate(*this, request, out);
   if (is_pinned) accounts.note_host_use();
   if ((!is_pinned && !open_place(where)) || !accounts.prepare(request.tag)) {
     out.status = {Result::failed, 0};

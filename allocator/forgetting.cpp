@@ -4,6 +4,7 @@
 #include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
+#include "allocator/pinned.h"
 #include "allocator/reclaim.h"
 
 namespace vramscope {
@@ -18,6 +19,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     from = entry->first;
     state.forget_direct(where.kind, from, State::Ended::lost);
   }
+  if (where.kind == Kind::pinned) Pinned::forget(state, where);
   if (where.kind == Kind::pinned || where.kind == Kind::device) forget_dedicated(state, where);
   PlaceMemory* place = state.find_place(where);
   if (!place) return;

@@ -4,6 +4,7 @@
 #include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
+#include "allocator/pinned.h"
 #include "allocator/reclaim.h"
 #include "allocator/reuse.h"
 #include "allocator/state.h"
@@ -23,15 +24,25 @@ void take_back(Outcome& out) {
 
 AnyBlock CachingAllocator::State::find_block(Store store, Address address) {
   if (store == Store::pools) return {blocks, blocks.find(address)};
+  if (store == Store::pinned && Pinned::is_cut(*this)) {
+    return {pinned_memory.blocks, pinned_memory.blocks.find(address)};
+  }
   return AnyBlock(dedicated_of(kind_of(store)).find(address));
 }
 
 Place CachingAllocator::State::place_of(const AnyBlock& block) const {
-  const DedicatedBlock* own = block.dedicated();
-  return own ? own->where : places[blocks.life(block.index()).place]->place;
+  if (const DedicatedBlock* own = block.dedicated()) return own->where;
+  if (block.is_in(pinned_memory.blocks)) {
+    return pinned_memory.places[pinned_memory.blocks.life(block.index()).place]->place;
+  }
+  return places[blocks.life(block.index()).place]->place;
 }
 
 PendingFrees* CachingAllocator::State::pending_of(Store store, Place where) {
+  if (store == Store::pinned && Pinned::is_cut(*this)) {
+    PinnedPlace* place = pinned_memory.find(where);
+    return place ? &place->pending : nullptr;
+  }
   if (store != Store::pools) return &reuse.pending(kind_of(store));
   PlaceMemory* place = find_place(where);
   return place ? &place->pending : nullptr;
@@ -126,6 +137,10 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
     own->freed = freed;
     life == kGivenUp ? accounts.reusable(where, counted) : accounts.freed(where, counted, life);
     return store_dedicated(*own, out);
+  }
+  if (block.is_in(pinned_memory.blocks)) {
+    Pinned::put_back(*this, block, life, freed, out);
+    return {};
   }
   PlaceMemory& place = *places[blocks.life(block.index()).place];
   const BlockTable::Entry entry = blocks.find_entry(blocks[block.index()].address());

@@ -5,18 +5,21 @@
 #include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
+#include "allocator/pinned.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {
 
 [[gnu::flatten]] Outcome CachingAllocator::allocate(const Request& request) noexcept {
+  if (request.where.kind == Kind::pinned) return Pinned::allocate_usually(*state_, request);
   return state_->allocate_usually(request);
 }
 
 [[gnu::flatten]] Outcome CachingAllocator::free(Address address, Wait when, Only only) noexcept {
   if (when == Wait::now && only != Only::pinned) [[likely]]
     return state_->free_usually(address, only);
+  if (when == Wait::now) return Pinned::free_usually(*state_, address);
   return state_->free_otherwise(address, when, only);
 }
 

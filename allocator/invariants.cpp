@@ -130,6 +130,39 @@ std::string check_ledger(const Snapshot& snapshot) {
   return {};
 }
 
+// Each block that is not free can be found by its address.
+template <class Segments>
+std::string check_addresses(const Segments& segments, const BlockTable& blocks) {
+  std::size_t reachable = 0;
+  for (const auto& [address, segment] : segments) {
+    for (BlockIndex i = segment.first; i != kNoBlock; i = blocks[i].next) {
+      const Block& block = blocks[i];
+      if (block.is_unbacked()) continue;
+      if (!block.is_free() && !block.is_aside() && !block.is_mapped())
+        return "a live block is not mapped";
+      if (!block.is_mapped()) continue;
+      ++reachable;
+      if (blocks.find(block.address()) != i) return "a block cannot be found by its address";
+    }
+  }
+  return reachable == blocks.address_count() ? "" : "addresses are mapped that no block has";
+}
+
+std::string check_pinned(const PinnedMemory& memory) {
+  std::uint64_t reserved = 0, held = 0;
+  for (const auto& [address, segment] : memory.segments) {
+    reserved += segment.bytes;
+    for (BlockIndex i = segment.first; i != kNoBlock; i = memory.blocks[i].next) {
+      const Block& block = memory.blocks[i];
+      if (block.size % to_units(kHostPage) != 0) return "a pinned block is not whole pages";
+      if (!block.is_free()) held += to_bytes(block.size);
+    }
+  }
+  const bool is_equal = memory.reserved == reserved && memory.held == held;
+  if (!is_equal) return "pinned bytes differ from a recount";
+  return check_addresses(memory.segments, memory.blocks);
+}
+
 }  // namespace
 
 // What the free blocks of reservations hold of whole pages, and that each is where it can be found.
@@ -169,22 +202,14 @@ std::string CachingAllocator::Reading::check_invariants(const State& state) {
   for (const SegmentSnapshot& segment : now.segments) {
     if (std::string wrong = check_tiling(now, segment); !wrong.empty()) return wrong;
   }
-  std::size_t reachable = 0;
-  for (const auto& [address, segment] : state.segments) {
-    for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
-      const Block& block = state.blocks[i];
-      if (block.is_unbacked()) continue;
-      if (!block.is_free() && !block.is_aside() && !block.is_mapped())
-        return "a live block is not mapped";
-      if (!block.is_mapped()) continue;
-      ++reachable;
-      if (state.blocks.find(block.address()) != i) return "a block cannot be found by its address";
-    }
+  if (std::string wrong = check_addresses(state.segments, state.blocks); !wrong.empty()) {
+    return wrong;
   }
-  if (reachable != state.blocks.address_count()) return "addresses are mapped that no block has";
+  if (std::string wrong = check_pinned(state.pinned_memory); !wrong.empty()) return wrong;
   const std::size_t of_one_block = count_of_one_block(state);
   const std::size_t unseen = state.records_aside + Expansion::hidden_records(state);
-  if (now.blocks.size() - of_one_block + unseen != state.blocks.block_count()) {
+  const std::size_t records = state.blocks.block_count() + state.pinned_memory.blocks.block_count();
+  if (now.blocks.size() - of_one_block + unseen != records) {
     return "records are lost";
   }
   std::map<std::uint16_t, std::uint64_t> idle_dedicated;

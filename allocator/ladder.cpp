@@ -7,6 +7,7 @@
 
 #include "allocator/expansion.h"
 #include "allocator/idle.h"
+#include "allocator/pinned.h"
 #include "allocator/reclaim.h"
 #include "allocator/size_policy.h"
 
@@ -34,9 +35,10 @@ AnyBlock CachingAllocator::Ladder::obtain(State& state, Need need, Outcome& out)
     if (!is_out_of_memory(out) || (is_pinned && !state.limits.exact_fallback)) break;
     if (take(state, step, need, out) == Next::attempt) block = attempt(state, need, out);
   }
-  if (is_out_of_memory(out) && need.store == Store::pools && need.ended_quarantine) {
+  if (is_out_of_memory(out) && is_cut(state, need) && need.ended_quarantine) {
     out.status = {};  // what was in quarantine may be enough now
-    state.allocate({.where = need.where, .bytes = out.requested, .tag = out.tag}, out);
+    const Request again{.where = need.where, .bytes = out.requested, .tag = out.tag};
+    is_pinned ? Pinned::allocate(state, again, out) : state.allocate(again, out);
     return {};
   }
   if (is_out_of_memory(out) && !is_pinned) {
@@ -45,6 +47,10 @@ AnyBlock CachingAllocator::Ladder::obtain(State& state, Need need, Outcome& out)
   }
   if (!block) out.source = Source::none;
   return block;
+}
+
+bool CachingAllocator::Ladder::is_cut(const State& state, const Need& need) {
+  return need.store == Store::pools || (need.store == Store::pinned && Pinned::is_cut(state));
 }
 
 CachingAllocator::Ladder::Next CachingAllocator::Ladder::take(State& state, Step step, Need& need,
@@ -74,7 +80,9 @@ CachingAllocator::Ladder::Next CachingAllocator::Ladder::take(State& state, Step
 // False: it kept nothing that could serve.
 bool CachingAllocator::Ladder::end_quarantine(State& state, const Need& need) {
   if (!state.reuse.holds()) return false;
-  bool held = need.store == Store::pinned && state.reuse.pending(Kind::pinned).has(need.where);
+  const PendingFrees* pinned =
+      need.store == Store::pinned ? state.pending_of(Store::pinned, need.where) : nullptr;
+  bool held = pinned && pinned->has(need.where);
   for (const auto& place : state.places) {
     const bool matters =
         need.store != Store::pinned && place && place->place.device == need.where.device;
@@ -88,7 +96,11 @@ bool CachingAllocator::Ladder::end_quarantine(State& state, const Need& need) {
 bool CachingAllocator::Ladder::release_idle(State& state, const Need& need, Outcome& out) {
   if (need.store == Store::pinned) {
     if (!Reclaim::may_release(state, need.where)) return false;
-    Reclaim::idle_dedicated(state, need.where, out);
+    if (Pinned::is_cut(state)) {
+      Pinned::release_all_idle(state, out);
+    } else {
+      Reclaim::idle_dedicated(state, need.where, out);
+    }
     return true;
   }
   const bool may_release = Reclaim::idle(state, need.where.device, out);
@@ -221,6 +233,13 @@ AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, const Need& need,
   const Kind kind = need.where.kind;
   const bool fresh = state.is_fresh(kind, address, need.bytes);
   assert(fresh && "the backend granted an address that is in use");
+  if (need.store == Store::pinned && Pinned::is_cut(state)) {
+    const AnyBlock made =
+        fresh ? Pinned::add_segment(state, need.where, need.block, address, need.bytes)
+              : AnyBlock{};
+    if (fresh && !made) give_up(state, need.where, address);
+    return made;
+  }
   DedicatedBlock* block = nullptr;
   if (fresh && (kind == Kind::pinned || state.open_place(need.where)) &&
       state.accounts.prepare(tag)) {

@@ -45,6 +45,9 @@ class CachingAllocator::Ladder {
       VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static AnyBlock attempt_segment(State& state, const Need& need, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
+  // Is what it would come from cut into blocks, of which a free one may serve?
+  [[nodiscard]] static bool is_cut(const State& state, const Need& need)
+      VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static bool expands(const State& state, const Need& need)
       VRAMSCOPE_REQUIRES(state.mutex);
   // Would it take more than the share of the device that is allowed?

@@ -73,8 +73,8 @@ struct Limits {
   // Read when the allocator is made; changing it later has no effect. Placement is the same.
   ReuseTime reuse = ReuseTime::at_free;
 
-  // Pinned memory: requests above are not rounded to a power of two; blocks above are not kept
-  // (nor rounded).
+  // Pinned memory: requests above are not rounded to a power of two (Policy::native_safe rounds
+  // none so); blocks above are not kept (nor rounded).
   std::uint64_t pinned_max_round_threshold = kUnlimited;
   std::uint64_t pinned_max_cached_size = kUnlimited;
 
@@ -100,6 +100,7 @@ struct Limits {
     known.roundup_power2_divisions = {};
     known.expandable_segments = false;
     known.growing_segments = false;
+    known.pinned_max_round_threshold = kUnlimited;
     return known;
   }
   friend bool operator==(const Limits&, const Limits&) = default;

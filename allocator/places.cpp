@@ -6,6 +6,7 @@
 #include <new>
 
 #include "allocator/idle.h"
+#include "allocator/pinned.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -78,11 +79,14 @@ void CachingAllocator::State::note_usual_places() {
   PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
   const bool is_plain = last && last->pending.empty() && plain_hits && !is_wanted(*last);
   usual_place = is_plain && reuse_time == ReuseTime::at_free ? last : nullptr;
+  Pinned::note_usual_place(*this);
 }
 
 bool CachingAllocator::State::is_fresh(Kind kind, Address address, std::uint64_t bytes) const {
   if (address == 0 || address > ~Address{0} - bytes) return false;
-  if (kind == Kind::pinned) return !pinned.overlaps(address, bytes);
+  if (kind == Kind::pinned) {
+    return !pinned.overlaps(address, bytes) && !pinned_memory.overlaps(address, bytes);
+  }
   if (dedicated.overlaps(address, bytes)) return false;
   const auto above = segments.lower_bound(address);
   if (above != segments.end() && above->first < address + bytes) return false;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "allocator/expansion.h"
+#include "allocator/pinned.h"
 #include "allocator/snapshot.h"
 
 namespace vramscope {
@@ -18,6 +19,16 @@ BlockSnapshot describe(const Block& b) {
           .requested_size = b.requested,
           .tag = b.is_free() || b.is_aside() ? Tag{0} : b.tag,
           .state = b.is_aside() ? BlockState::inactive : b.state()};
+}
+
+// All but the segment and its place.
+void describe(const BlockTable& blocks, BlockIndex i, Found& found) {
+  const Block& b = blocks[i];
+  found.owned = true;
+  found.live = b.is_live();
+  found.dedicated = !b.is_part();
+  found.block = describe(b);
+  found.serial = b.is_live() ? blocks.life(i).serial() : 0;
 }
 
 BlockSnapshot describe(const DedicatedBlock& b) {
@@ -85,16 +96,22 @@ bool CachingAllocator::Reading::find_in_pools(const State& state, Address addres
     while (address - state.blocks[i].address() >= to_bytes(state.blocks[i].size))
       i = state.blocks[i].next;
   }
-  const Block& b = state.blocks[i];
-  found.owned = true;
-  found.live = b.is_live();
-  found.dedicated = !b.is_part();
+  describe(state.blocks, i, found);
   found.in_pages = segment.page != 0;
   found.where = state.places[segment.slot]->place;
   found.segment = start;
   found.segment_bytes = segment.bytes;
-  found.block = describe(b);
-  found.serial = b.is_live() ? state.blocks.life(i).serial() : 0;
+  return true;
+}
+
+bool CachingAllocator::Reading::find_in_pinned(const State& state, Address address, Found& found) {
+  const PinnedMemory& memory = state.pinned_memory;
+  const auto segment = memory.segment_around(address);
+  if (segment == memory.segments.end()) return false;
+  describe(memory.blocks, memory.block_around(address), found);
+  found.where = memory.places[segment->second.slot]->place;
+  found.segment = segment->first;
+  found.segment_bytes = segment->second.bytes;
   return true;
 }
 
@@ -125,6 +142,7 @@ bool CachingAllocator::Reading::find_dedicated(const State& state, Kind kind, Ad
 bool CachingAllocator::Reading::find_ours(const State& state, Address address, Found& found) {
   return find_in_pools(state, address, found) ||
          find_dedicated(state, Kind::device, address, found) ||
+         find_in_pinned(state, address, found) ||
          find_dedicated(state, Kind::pinned, address, found);
 }
 
@@ -256,7 +274,8 @@ void CachingAllocator::Reading::list_backed_parts(const State& state, SegmentSna
 
 // Segments of every sort are kept by address; the list is sorted by place after that.
 void CachingAllocator::Reading::list_segments(const State& state, Snapshot& out) {
-  out.segments.reserve(state.segments.size() + count_of_one_block(state));
+  out.segments.reserve(state.segments.size() + state.pinned_memory.segments.size() +
+                       count_of_one_block(state));
   for (const auto& [address, segment] : state.segments) {
     SegmentSnapshot listed{.place = state.places[segment.slot]->place,
                            .address = address,
@@ -269,6 +288,14 @@ void CachingAllocator::Reading::list_segments(const State& state, Snapshot& out)
     } else {
       out.segments.push_back(listed);
     }
+  }
+  const PinnedMemory& memory = state.pinned_memory;
+  for (const auto& [address, segment] : memory.segments) {
+    out.segments.push_back({.place = memory.places[segment.slot]->place,
+                            .address = address,
+                            .total_size = segment.bytes,
+                            .is_small = segment.pool == PoolClass::small,
+                            .first_block = segment.first});
   }
   for (const DedicatedBlocks* blocks : {&state.pinned, &state.dedicated}) {
     for (const auto& [address, block] : blocks->all()) {
@@ -297,29 +324,31 @@ Snapshot CachingAllocator::Reading::snapshot(const State& state) {
   Snapshot out;
   state.accounts.describe(out);
   list_segments(state, out);
-  out.blocks.reserve(state.blocks.block_count() + count_of_one_block(state));
+  out.blocks.reserve(state.blocks.block_count() + state.pinned_memory.blocks.block_count() +
+                     count_of_one_block(state));
   const auto born_ns = [&](const auto& life, bool is_live) VRAMSCOPE_REQUIRES(state.mutex) {
     return is_live ? state.accounts.born_ns(life) : 0;
   };
   for (SegmentSnapshot& segment : out.segments) {
     BlockIndex i = segment.first_block;
     segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
+    const bool is_pinned = segment.place.kind == Kind::pinned;
     if (segment.is_direct) {
       const DirectBlock& direct = state.directs.find(segment.place.kind, segment.address)->second;
       add_block(out, segment, describe(segment.address, direct), born_ns(direct.serial, true));
-    } else if (segment.is_dedicated || segment.place.kind == Kind::pinned) {
-      const bool is_pinned = segment.place.kind == Kind::pinned;
+    } else if (segment.is_dedicated || (is_pinned && !Pinned::is_cut(state))) {
       const DedicatedBlock& block =
           (is_pinned ? state.pinned : state.dedicated).all().at(segment.address);
       add_block(out, segment, describe(block), born_ns(block.serial, block.is_live()));
     } else {
-      for (; i != kNoBlock && !state.blocks[i].is_unbacked(); i = state.blocks[i].next) {
-        const Block& b = state.blocks[i];
-        if (Expansion::is_shown_with_previous(state, b)) {
+      const BlockTable& blocks = is_pinned ? state.pinned_memory.blocks : state.blocks;
+      for (; i != kNoBlock && !blocks[i].is_unbacked(); i = blocks[i].next) {
+        const Block& b = blocks[i];
+        if (!is_pinned && Expansion::is_shown_with_previous(state, b)) {
           out.blocks.back().size += to_bytes(b.size);
           continue;
         }
-        add_block(out, segment, describe(b), born_ns(state.blocks.life(i).serial(), b.is_live()));
+        add_block(out, segment, describe(b), born_ns(blocks.life(i).serial(), b.is_live()));
       }
     }
   }

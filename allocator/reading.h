@@ -12,8 +12,11 @@ namespace vramscope {
 
 class CachingAllocator::Reading {
  public:
-  // Of a segment of pools, of a dedicated one, and of direct memory. False: it lies in none.
+  // Of a segment of pools, of a pinned one that is cut, of a dedicated one, and of direct memory.
+  // False: it lies in none.
   [[nodiscard]] static bool find_in_pools(const State& state, Address address, Found& found)
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static bool find_in_pinned(const State& state, Address address, Found& found)
       VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static bool find_dedicated(const State& state, Kind kind, Address address,
                                            Found& found) VRAMSCOPE_REQUIRES(state.mutex);

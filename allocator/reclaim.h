@@ -46,6 +46,10 @@ class CachingAllocator::Reclaim {
   // The segment of a block that is in no bucket; if the backend refuses, the block is free.
   static Returned dedicated_segment(State& state, DedicatedBlock& block, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
+  // One call of the backend for a segment that is in no book: whoever asks takes it back into his
+  // when the backend kept it.
+  [[nodiscard]] static Returned give_back(State& state, Place where, Address address, Outcome& out)
+      VRAMSCOPE_REQUIRES(state.mutex);
   // A place that is there no longer: see CachingAllocator::forget_place().
   static void forget_place(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex);
   // A share of bytes, truncated.
@@ -65,8 +69,6 @@ class CachingAllocator::Reclaim {
       VRAMSCOPE_REQUIRES(state.mutex);
   template <class Look>
   static void each_idle_large(State& state, Place where, Look look) VRAMSCOPE_REQUIRES(state.mutex);
-  [[nodiscard]] static Returned give_back(State& state, Place where, Address address, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
   static Fate pool_segment(State& state, Segments::iterator it, Outcome& out)
       VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static bool is_idle(State& state, const Segment& segment)

@@ -32,6 +32,7 @@ class AnyBlock {
 
   [[nodiscard]] BlockIndex index() const { return index_; }               // of a pool's
   [[nodiscard]] DedicatedBlock* dedicated() const { return dedicated_; }  // nullptr: a pool's
+  [[nodiscard]] bool is_in(const BlockTable& table) const { return table_ == &table; }
   [[nodiscard]] bool is_live() const;
   [[nodiscard]] bool is_exported() const;
   [[nodiscard]] CountedBlock counted() const;

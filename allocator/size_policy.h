@@ -114,7 +114,35 @@ enum class PoolClass : std::uint8_t { large, small };
   return worth_splitting(pool, rest);
 }
 
-// Size of the pinned segment for a request: a power of two, so that blocks fit again.
+// Pinned memory under Policy::native_safe:
+//
+//   request                block                segment        cut
+//   1 B      .. 1 MiB      multiple of 4 KiB    up to 2 MiB    always
+//   1 MiB+1  .. 2^60-1     multiple of 4 KiB    block          while little of the host is pinned
+//
+// Whole pages, because programs may pass them to calls of the system that take nothing else.
+inline constexpr std::uint64_t kHostPage = 4 * kKiB;
+// What is pinned may exceed the most that the program held at once by one part in so many, or by
+// 2 MiB, before idle segments go back for a new one; and an idle one may be so much larger than the
+// request that it serves uncut.
+inline constexpr std::uint64_t kPinnedSpareParts = 16;
+// An idle segment above 2 MiB is cut only as long as no more than one part in so many of the host's
+// memory is pinned by us: what a live block keeps from going back is bounded by that.
+inline constexpr std::uint64_t kPinnedCutParts = 4;
+
+[[nodiscard]] constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
+  return round_up(bytes, kHostPage);
+}
+
+// Size of the pinned segment for a block when those of the small pool hold so many bytes there
+// already: they double, so that a program with little pinned memory has little pinned for it.
+[[nodiscard]] constexpr std::uint64_t pinned_segment_bytes(std::uint64_t rounded,
+                                                           std::uint64_t small_bytes) {
+  if (rounded > kSmallRequest) return rounded;
+  return std::clamp(small_bytes, rounded, kSmallSegment);
+}
+
+// Under PyTorch's policy, size of the pinned segment: a power of two, so that blocks fit again.
 [[nodiscard]] constexpr std::uint64_t pinned_bytes(std::uint64_t bytes, const Limits& limits) {
   const bool as_asked =
       bytes > limits.pinned_max_round_threshold || bytes > limits.pinned_max_cached_size;

@@ -20,6 +20,7 @@
 #include "allocator/ground/fault.h"
 #include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
+#include "allocator/pinned_memory.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/expandable_blocks.h"
 #include "allocator/pool/pool.h"
@@ -106,8 +107,6 @@ struct AddressRange {
   }
   void widen(Address address, std::uint64_t bytes) noexcept;
 };
-
-inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; no place's number
 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
   return out.status.result == Result::out_of_memory;
@@ -239,8 +238,9 @@ struct CachingAllocator::State {
   std::size_t records_aside VRAMSCOPE_GUARDED_BY(mutex) = 0;  // of departing segments of pools
   DirectBlocks directs VRAMSCOPE_GUARDED_BY(mutex);
   Accounts accounts VRAMSCOPE_GUARDED_BY(mutex);
-  DedicatedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);
-  DedicatedBlocks dedicated VRAMSCOPE_GUARDED_BY(mutex);  // dedicated device memory
+  PinnedMemory pinned_memory VRAMSCOPE_GUARDED_BY(mutex);  // Policy::native_safe
+  DedicatedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);      // Policy::pytorch
+  DedicatedBlocks dedicated VRAMSCOPE_GUARDED_BY(mutex);   // dedicated device memory
   Reuse reuse VRAMSCOPE_GUARDED_BY(mutex);
 
   // Written under the lock, read without it.

@@ -3,6 +3,7 @@
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
+#include "interpose/driver/host_memory.h"
 #include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
 
@@ -163,6 +164,7 @@ bool CudaBackend::may_wait(Place) noexcept { return !captures_.any(); }
 
 // The first sample may be on its way, on the thread that used the device first.
 std::uint64_t CudaBackend::total_bytes(Place where) noexcept {
+  if (where.kind == Kind::pinned) return host_memory_bytes();
   std::size_t total = samples_[where.device].total_bytes.load(std::memory_order_relaxed);
   if (total == 0) real().cuDeviceTotalMem_v2(&total, where.device);
   return total;

@@ -55,6 +55,27 @@ CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
   return allocate_pinned(call, direct, pp, bytesize, 0);
 }
 
+namespace {
+
+// The host may have no room only because of what lies idle with us.
+CUresult register_memory(Call& call, const DirectCall& direct) {
+  const CUresult code = direct();
+  Profiler& profiler = call.profiler();
+  if (code != CUDA_ERROR_OUT_OF_MEMORY || profiler.captures().any()) return code;
+  return profiler.allocator().trim_pinned() ? direct() : code;
+}
+
+}  // namespace
+
+CUresult cuMemHostRegister(Call& call, const DirectCall& direct, void*, std::size_t,
+                           unsigned int) noexcept {
+  return register_memory(call, direct);
+}
+CUresult cuMemHostRegister_v2(Call& call, const DirectCall& direct, void*, std::size_t,
+                              unsigned int) noexcept {
+  return register_memory(call, direct);
+}
+
 // Registered memory is the program's own; pinned memory of ours that is free is nobody's.
 CUresult cuMemHostUnregister(Call& call, const DirectCall& direct, void* p) noexcept {
   void* const known = as_program_knows(call, p);

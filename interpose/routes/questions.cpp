@@ -36,6 +36,9 @@ constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
 // asked for, and the same one each time the block is allocated.
 void describe_pinned_block(const Found& found, CUpointer_attribute attribute, void* data) {
   switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      *static_cast<CUdeviceptr*>(data) = found.block.address;
+      break;
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       *static_cast<std::size_t*>(data) = found.block.requested_size;
       break;

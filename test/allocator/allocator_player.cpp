@@ -128,7 +128,7 @@ class Player {
       case 'r':
         return allocator_->reset_accumulated();
       case 'e':
-        return place_ == kDevice0 ? allocator_->trim() : allocator_->trim_pinned(place_);
+        return place_ == kDevice0 ? allocator_->trim() : void(allocator_->trim_pinned(place_));
       case 's':
         std::cout << test::values_line(values()) << '\n';
         return;

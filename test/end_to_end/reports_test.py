@@ -6,6 +6,7 @@ import harness
 import recount
 
 MIB = 1 << 20
+PINNED_PAGES = 25 * 4096  # for 100,000 bytes
 RECORDING = ("cache", "dedicated", "observe")
 
 
@@ -99,7 +100,7 @@ class Reports(harness.Case):
         stats = report["host"]["memory_stats"]
         self.assertEqual((17, 17), (stats["allocated.allocated"], stats["allocated.freed"]))
         self.assertEqual((8, 0), (stats["num_host_alloc"], stats["num_host_free"]))
-        self.assertEqual(8 << 17, stats["reserved_bytes.current"])
+        self.assertEqual(8 * PINNED_PAGES, stats["reserved_bytes.current"])
         self.assertEqual((9, 8), tuple(report["host"]["timing"][name]["count"]
                                        for name in ("alloc_hit", "alloc_driver")))  # fmt: skip
         self.assertEqual(17, report["host"]["timing"]["free_hit"]["count"])
@@ -110,13 +111,20 @@ class Reports(harness.Case):
         self.assertEqual((17, 17), (stats["num_host_alloc"], stats["num_host_free"]))
         self.assertEqual(100000, stats["reserved_bytes.peak"])
 
-    def test_large_pinned_memory_is_neither_rounded_nor_kept_when_told_so(self):
-        rounded = self.pinned(VRAMSCOPE_ALLOC_CONF="pinned_max_round_threshold_mb:0")
-        self.assertEqual(8 * 100000, rounded["host"]["memory_stats"]["reserved_bytes.current"])
-        kept = self.pinned(VRAMSCOPE_ALLOC_CONF="pinned_max_cached_size_mb:0")
-        stats = kept["host"]["memory_stats"]
-        self.assertEqual((17, 17), (stats["num_host_alloc"], stats["num_host_free"]))
-        self.assertEqual((0, 100000), (stats["reserved_bytes.current"], stats["reserved_bytes.peak"]))
+    def test_pinned_memory_comes_in_powers_of_two_under_pytorchs_policy(self):
+        rounded = self.pinned(VRAMSCOPE_POLICY="pytorch")
+        self.assertEqual(8 << 17, rounded["host"]["memory_stats"]["reserved_bytes.current"])
+        as_asked = self.pinned(
+            VRAMSCOPE_POLICY="pytorch", VRAMSCOPE_ALLOC_CONF="pinned_max_round_threshold_mb:0")
+        self.assertEqual(8 * 100000, as_asked["host"]["memory_stats"]["reserved_bytes.current"])
+
+    def test_large_pinned_memory_is_not_kept_when_told_so(self):
+        for policy, peak in (("native-safe", PINNED_PAGES), ("pytorch", 100000)):
+            kept = self.pinned(
+                VRAMSCOPE_POLICY=policy, VRAMSCOPE_ALLOC_CONF="pinned_max_cached_size_mb:0")
+            stats = kept["host"]["memory_stats"]
+            self.assertEqual((17, 17), (stats["num_host_alloc"], stats["num_host_free"]))
+            self.assertEqual((0, peak), (stats["reserved_bytes.current"], stats["reserved_bytes.peak"]))
 
     def test_the_time_that_cached_pinned_memory_saved_is_told(self):
         path = self.report_of([harness.program("pinned_flags")])

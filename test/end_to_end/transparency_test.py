@@ -112,6 +112,7 @@ VICTIMS = [
     (["pinned_capture", "relaxed"], ""),
     (["pinned_contexts"], ""),
     (["pinned_flags"], ""),
+    (["pinned_neighbours"], ""),
     (["pinned_race", "contexts"], SLOW),
     (["pinned_race"], SLOW),
     (["pinned_wrong"], ""),

@@ -167,7 +167,7 @@ TEST(AllocConf, WhatThePolicyDoesNotKnowIsAcceptedWithOneLine) {
   for (const char* text :
        {"max_split_size_mb:128", "max_non_split_rounding_mb:32", "large_segment_size_mb:40",
         "roundup_power2_divisions:4", "exact_fallback:False", "expandable_segments:True",
-        "growing_segments:True"}) {
+        "pinned_max_round_threshold_mb:4", "growing_segments:True"}) {
     const AllocConf conf = parse_alloc_conf(text, native);
     EXPECT_TRUE(conf.problems.empty()) << text;
     ASSERT_EQ(conf.notes.size(), 1u) << text;
@@ -178,9 +178,9 @@ TEST(AllocConf, WhatThePolicyDoesNotKnowIsAcceptedWithOneLine) {
 }
 
 TEST(AllocConf, WhatEveryPolicyKnowsHasNoLine) {
-  for (const char* text : {"per_process_memory_fraction:0.5", "garbage_collection_threshold:0.5",
-                           "throw_on_cudamalloc_oom:True", "pinned_max_round_threshold_mb:4",
-                           "exact_fallback:True", "pinned_max_cached_size_mb:4"}) {
+  for (const char* text :
+       {"per_process_memory_fraction:0.5", "garbage_collection_threshold:0.5",
+        "throw_on_cudamalloc_oom:True", "exact_fallback:True", "pinned_max_cached_size_mb:4"}) {
     EXPECT_TRUE(parse_alloc_conf(text, {.policy = Policy::native_safe}).notes.empty()) << text;
   }
 }

@@ -81,9 +81,10 @@ Outcome NaiveModel::allocate(const Request& request) {
 }
 
 void NaiveModel::open(Place where) {
-  if (std::find(open_.begin(), open_.end(), where) != open_.end()) return;
-  const auto unused = std::find(open_.begin(), open_.end(), std::nullopt);
-  unused == open_.end() ? open_.push_back(where) : void(*unused = where);
+  std::vector<std::optional<Place>>& open = where.kind == Kind::pinned ? open_pinned_ : open_;
+  if (std::find(open.begin(), open.end(), where) != open.end()) return;
+  const auto unused = std::find(open.begin(), open.end(), std::nullopt);
+  unused == open.end() ? open.push_back(where) : void(*unused = where);
 }
 
 // What the policy does not know stays as it is by default.
@@ -95,6 +96,7 @@ void NaiveModel::set_limits(Limits limits) {
   limits_.max_split_size = defaults.max_split_size;
   limits_.max_non_split_rounding = defaults.max_non_split_rounding;
   limits_.large_segment_size = defaults.large_segment_size;
+  limits_.pinned_max_round_threshold = defaults.pinned_max_round_threshold;
   limits_.roundup_power2_divisions = defaults.roundup_power2_divisions;
   limits_.exact_fallback = true;
 }
@@ -324,6 +326,7 @@ std::size_t NaiveModel::put_back(Spot spot, std::uint64_t number) {
   blocks[spot.block].number = number;
   if (segment.place.kind == Kind::pinned) {
     count_host({"active_requests", "active_bytes"}, block, -1);
+    if (is_native()) return merge_pinned(spot);
     freed_pinned_.push_back(block.address);
     return 0;
   }

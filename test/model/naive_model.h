@@ -136,6 +136,7 @@ class NaiveModel {
   std::uint64_t release_each(const std::vector<Address>& segments);
   template <class Wanted>
   std::vector<Address> idle_segments(Place where, Wanted wanted) const;
+  std::vector<Address> idle_segments(Place where) const;
   bool complete_pending(Place where, bool is_whole);
   void finish_pending(Place where, bool is_whole);
   bool full_release(std::uint16_t device);
@@ -152,6 +153,18 @@ class NaiveModel {
   Outcome allocate_pinned(const Request& request);
   Spot last_freed(Place where, std::uint64_t bytes) const;
   void hand_out_pinned(Spot spot, const Request& request);
+  // Policy::native_safe: see naive_pinned_parts.cpp.
+  Outcome allocate_part(const Request& request);
+  [[nodiscard]] bool may_cut_pinned(Place where) const;
+  Spot pinned_fit(Place where, std::uint64_t rounded) const;
+  void hand_out_part(Spot spot, std::uint64_t rounded, const Request& request);
+  Status pin_segment(Place where, std::uint64_t rounded, Outcome& outcome);
+  Status add_pinned_segment(Place where, bool is_small, std::uint64_t bytes);
+  void make_room_for_pinned(std::uint64_t rounded, std::uint64_t bytes);
+  std::size_t merge_pinned(Spot spot);
+  void settle_part(Address address);
+  template <class Wanted>
+  [[nodiscard]] std::uint64_t pinned_bytes(Wanted wanted) const;
   enum class Proof { given, refused, not_now };
   Proof prove(Place where, Address address, Status& status);
   [[nodiscard]] bool waits_at_reuse() const {
@@ -174,7 +187,10 @@ class NaiveModel {
   std::vector<ModelSegment> segments_;
   std::vector<Address> freed_pinned_;  // pinned blocks without a user, the last freed last
   std::vector<Address> freed_whole_;   // dedicated ones, likewise
-  std::uint64_t frees_ = 0;            // numbers of frees
+  std::vector<std::optional<Place>> open_pinned_;  // as open_, of pinned memory that is cut
+  std::uint64_t pinned_misses_ = 0;                // requests that had to ask for a segment
+  std::uint64_t most_pinned_ = 0;                  // bytes of blocks that were not free, at once
+  std::uint64_t frees_ = 0;                        // numbers of frees
   std::map<std::pair<std::uint16_t, std::uint32_t>, std::uint64_t> finished_;  // free, by context
   std::uint64_t finished_pinned_ = 0;
   std::uint64_t hits_ = 0;                  // since the device was asked for anything

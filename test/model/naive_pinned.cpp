@@ -18,6 +18,7 @@ std::uint64_t power_of_two(std::uint64_t bytes) {
 }  // namespace
 
 Outcome NaiveModel::allocate_pinned(const Request& request) {
+  if (is_native()) return allocate_part(request);
   Outcome outcome;
   outcome.requested = request.bytes;
   outcome.tag = request.tag;
@@ -101,6 +102,10 @@ Status NaiveModel::add_pinned(Place where, std::uint64_t bytes) {
 // The smallest power of two first, of one the last freed.
 void NaiveModel::release_pinned(Place where) {
   complete_pending(where, false);
+  if (is_native()) {
+    release_each(idle_segments(where));
+    return;
+  }
   std::vector<std::pair<std::uint64_t, Address>> idle;
   for (auto it = freed_pinned_.rbegin(); it != freed_pinned_.rend(); ++it) {
     const ModelSegment& segment = segments_[block_at(*it, BlockState::inactive).segment];
@@ -120,12 +125,13 @@ void NaiveModel::trim_pinned(Place where) {
 // What is too large to keep, or was exported, goes back as soon as its free is complete; for the
 // latter that is the whole of the free, so its answer counts.
 Status NaiveModel::settle(Address address) {
+  if (is_native()) settle_part(address);
   const Spot spot = block_at(address, BlockState::inactive);
   if (!spot.found) return {};
   const ModelSegment& segment = segments_[spot.segment];
   const bool is_exported = segment.is_exported;
-  const bool is_kept =
-      segment.place.kind != Kind::pinned || segment.size <= limits_.pinned_max_cached_size;
+  const bool is_kept = is_native() || segment.place.kind != Kind::pinned ||
+                       segment.size <= limits_.pinned_max_cached_size;
   Status status;
   if (is_exported || !is_kept) release_segment(address, status);
   return is_exported ? status : Status{};

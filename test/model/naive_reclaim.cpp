@@ -61,6 +61,10 @@ std::vector<Address> NaiveModel::idle_segments(Place where, Wanted wanted) const
   return found;
 }
 
+std::vector<Address> NaiveModel::idle_segments(Place where) const {
+  return idle_segments(where, [](const ModelSegment&) { return true; });
+}
+
 // Until the backend refuses one. Tells the bytes that went.
 std::uint64_t NaiveModel::release_each(const std::vector<Address>& segments) {
   std::uint64_t bytes = 0;
@@ -227,7 +231,9 @@ void NaiveModel::forget_place(Place where) {
     }
   }
   segments_ = kept;
-  std::replace(open_.begin(), open_.end(), std::optional(where), std::optional<Place>());
+  for (auto* open : {&open_, &open_pinned_}) {
+    std::replace(open->begin(), open->end(), std::optional(where), std::optional<Place>());
+  }
 }
 
 const ModelSegment* NaiveModel::direct_of(Place where) const {

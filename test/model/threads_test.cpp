@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "allocator/caching_allocator.h"
@@ -60,7 +61,7 @@ struct Worker {
   void allocate() {
     const std::uint64_t bytes = 1 + next() % (1ull << (4 + next() % 21));
     const std::uint64_t sort = next() % 16;
-    const Place where = sort == 0 ? kPinned : Place{};
+    const Place where = sort == 0 || sort > 11 ? kPinned : Place{};
     const Tag first = 1 + account_index(where.kind, where.device) * kTagsPerAccount;
     const Tag tag = first + static_cast<Tag>(next() % kTagsPerAccount);
     const Outcome outcome =
@@ -89,7 +90,12 @@ struct Worker {
 };
 
 // Now and then the backend refuses to take a segment back.
-class Threads : public testing::TestWithParam<ReuseTime> {};
+class Threads : public testing::TestWithParam<std::tuple<ReuseTime, Policy>> {
+ protected:
+  [[nodiscard]] static Limits limits() {
+    return {.policy = std::get<Policy>(GetParam()), .reuse = std::get<ReuseTime>(GetParam())};
+  }
+};
 
 TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
   simulator::DeviceModel model;
@@ -97,7 +103,7 @@ TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
   model.reuse_addresses = true;
   simulator::SimulatedDevice device(model);
   simulator::SimulatedBackend backend(device);
-  CachingAllocator allocator(backend, {.reuse = GetParam()});
+  CachingAllocator allocator(backend, limits());
   std::atomic<int> releases = 0;
   backend.on_release([&](Place, Address) {
     if (++releases % 3 == 0) device.fail_release(1, {Result::failed, 900});
@@ -133,7 +139,7 @@ TEST_P(Threads, NeverShareABlockAndSnapshotsAddUp) {
 TEST_P(Threads, FreeABlockOnce) {
   simulator::SimulatedDevice device;
   simulator::SimulatedBackend backend(device);
-  CachingAllocator allocator(backend, {.reuse = GetParam()});
+  CachingAllocator allocator(backend, limits());
   constexpr int kRounds = 2000;
   std::vector<Address> blocks(kRounds);
   for (Address& block : blocks) {
@@ -152,10 +158,16 @@ TEST_P(Threads, FreeABlockOnce) {
   EXPECT_EQ(inconsistency(allocator.snapshot()), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Reuse, Threads, testing::Values(ReuseTime::at_free, ReuseTime::at_reuse),
-                         [](const auto& info) {
-                           return info.param == ReuseTime::at_free ? "at_free" : "at_reuse";
-                         });
+std::string name_of(const testing::TestParamInfo<std::tuple<ReuseTime, Policy>>& info) {
+  const auto [reuse, policy] = info.param;
+  const std::string name = policy == Policy::pytorch ? "pytorch_" : "native_safe_";
+  return name + (reuse == ReuseTime::at_free ? "at_free" : "at_reuse");
+}
+
+INSTANTIATE_TEST_SUITE_P(ReuseByPolicy, Threads,
+                         testing::Combine(testing::Values(ReuseTime::at_free, ReuseTime::at_reuse),
+                                          testing::Values(Policy::pytorch, Policy::native_safe)),
+                         name_of);
 
 }  // namespace
 }  // namespace vramscope

@@ -1,0 +1,140 @@
+// The allocation and the free of pinned memory that is cut into blocks.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "allocator/ground/fault.h"
+#include "allocator/ladder.h"
+#include "allocator/pinned.h"
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+
+Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& request) noexcept {
+  {
+    MutexLock lock(state.mutex);
+    PinnedMemory& memory = state.pinned_memory;
+    PinnedPlace* const place = memory.find(request.where);
+    if (place && place->pending.empty() && state.reuse_time == ReuseTime::at_free &&
+        request.bytes - 1 < kMaxBlockBytes && memory.blocks.is_prepared() &&
+        state.accounts.is_prepared(request.tag)) [[likely]] {
+      const std::uint64_t rounded = whole_pages(request.bytes);
+      const Pools::Found found = find(state, *place, rounded);
+      if (found.block != kNoBlock) [[likely]] {
+        Outcome out{.status = {},
+                    .requested = request.bytes,
+                    .where = request.where,
+                    .tag = request.tag,
+                    .source = Source::hit};
+        hand_out(state, *place, found, rounded, out);
+        return out;
+      }
+    }
+  }
+  return state.allocate_otherwise(request);
+}
+
+// As State::free_usually(): the place is known before the block is.
+Outcome CachingAllocator::Pinned::free_usually(State& state, Address address) noexcept {
+  PinnedMemory& memory = state.pinned_memory;
+  const std::uint64_t packed = memory.sole_place.load(std::memory_order_acquire);
+  if (packed != kSeveralPlaces && state.pinned_range.contains(address)) [[likely]] {
+    const std::uint64_t newest = state.last_serial.load(std::memory_order_relaxed);
+    const Place where = Place::unpack(packed);
+    Reply waited;
+    if (!fault(Fault::pinned_reuse_without_waiting)) waited = state.backend.wait(where);
+    if (waited.status.ok()) [[likely]] {
+      MutexLock lock(state.mutex);
+      const BlockIndex block = memory.sole_place.load(std::memory_order_relaxed) == packed
+                                   ? memory.blocks.find(address)
+                                   : kNoBlock;
+      if (block != kNoBlock && memory.blocks[block].is_live()) [[likely]] {
+        if (memory.blocks.life(block).serial() > newest) [[unlikely]]
+          return {.status = {Result::invalid, 0}, .address = address};
+        return hand_back(state, block, waited.ns);
+      }
+    }
+  }
+  return state.free_otherwise(address, Wait::now, Only::pinned);
+}
+
+Outcome CachingAllocator::Pinned::hand_back(State& state, BlockIndex block, std::uint64_t wait_ns) {
+  BlockTable& blocks = state.pinned_memory.blocks;
+  const CountedBlock counted = blocks[block].counted();
+  Outcome out{.status = {},
+              .address = blocks[block].address(),
+              .rounded = counted.bytes,
+              .requested = counted.requested,
+              .where = state.pinned_memory.usual->place,
+              .tag = counted.tag,
+              .wait_ns = wait_ns,
+              .serial = state.last_serial.load(std::memory_order_relaxed)};
+  if (fault(Fault::lost_free)) return out;
+  const std::uint64_t life = blocks.life(block).serial();
+  merge(state, {blocks, block});
+  state.accounts.freed(out.where, counted, life);
+  return out;
+}
+
+// Pinned memory knows neither a memory limit nor garbage collection.
+void CachingAllocator::Pinned::allocate(State& state, const Request& request, Outcome& out) {
+  state.accounts.note_host_use();
+  PinnedPlace* place = open(state, request.where);
+  if (place && !place->pending.empty()) {
+    state.drain(Store::pinned, request.where, out);
+    place = open(state, request.where);
+  }
+  if (!place || !state.pinned_memory.prepare() || !state.accounts.prepare(request.tag)) {
+    out.status = {Result::failed, 0};
+    return;
+  }
+  const std::uint64_t rounded = whole_pages(request.bytes);
+  const Pools::Found found = find(state, *place, rounded);
+  out.source = Source::hit;
+  if (found.block != kNoBlock) {
+    BlockTable& blocks = state.pinned_memory.blocks;
+    hand_out(state, *place, found, rounded, out);
+    const Waits::Number freed = blocks.life(found.block).freed;
+    if (state.reuse.is_proved(state.waits_of(request.where), freed) ||
+        state.prove(Store::pinned, {blocks, found.block}, out)) {
+      return;
+    }
+  }
+  serve_new(state, rounded, out);
+}
+
+void CachingAllocator::Pinned::serve_new(State& state, std::uint64_t rounded, Outcome& out) {
+  for (const auto& place : state.pinned_memory.places) {
+    if (!place) continue;
+    place->pools.count_search(PoolClass::small);
+    place->pools.count_search(PoolClass::large);
+  }
+  const PinnedPlace* asking = state.pinned_memory.find(out.where);
+  const std::uint64_t bytes = pinned_segment_bytes(rounded, asking ? asking->small_bytes : 0);
+  make_room(state, rounded, bytes, out);
+  const Ladder::Need need{.store = Store::pinned,
+                          .where = out.where,
+                          .block = rounded,
+                          .bytes = bytes,
+                          .least = rounded};
+  const AnyBlock made = Ladder::obtain(state, need, out);
+  if (!made) return;
+  PinnedMemory& memory = state.pinned_memory;
+  PinnedPlace& place = *memory.places[memory.blocks.life(made.index()).place];
+  const Pools::Found found = Pools::found(pool_class(rounded), memory.blocks, made.index());
+  hand_out(state, place, found, rounded, out);
+}
+
+// What is pinned stays within the most that the program has held at once, and a little more, as
+// long as something idle can go back for that.
+void CachingAllocator::Pinned::make_room(State& state, std::uint64_t rounded, std::uint64_t bytes,
+                                         Outcome& out) {
+  PinnedMemory& memory = state.pinned_memory;
+  const std::uint64_t most = std::max(memory.most_held, memory.held + rounded);
+  const std::uint64_t spare = std::max(most / kPinnedSpareParts, kSmallSegment);
+  while (memory.reserved + bytes > most + spare) {
+    const auto oldest = memory.oldest_idle();
+    if (oldest == memory.segments.end() || !give_back(state, oldest, out)) return;
+  }
+}
+
+}  // namespace vramscope
