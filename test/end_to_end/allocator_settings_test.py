@@ -18,6 +18,7 @@ SETTINGS = (
     "pinned_max_cached_size_mb:0",
     "exact_fallback:False",
     "expandable_segments:True",
+    "growing_segments:True",
     "backend:native",
 )
 
