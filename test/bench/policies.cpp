@@ -66,7 +66,9 @@ class CountingBackend final : public Backend {
   Reply wait(Place) noexcept override { return {}; }
   Reply probe(Place) noexcept override { return {}; }
   bool may_wait(Place) noexcept override { return true; }
-  std::uint64_t total_bytes(Place) noexcept override { return device_.capacity(); }
+  std::uint64_t total_bytes(Place where) noexcept override {
+    return where.kind == Kind::pinned ? host_.capacity() : device_.capacity();
+  }
 
   Uses uses;
 

