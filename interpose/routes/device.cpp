@@ -14,11 +14,12 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   Profiler& profiler = call.profiler();
   if (!profiler.routes_device_memory()) return bounded(call, direct, bytesize);
   if (dptr == nullptr || bytesize == 0) return direct();
-  if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
+  // The driver knows what a capture allows.
+  if (profiler.captures().any()) return call.plan(bytesize), direct();
   Place place;
   if (!call.find_place(place)) return direct();  // which says that there is no context
   const Outcome outcome = profiler.allocator().allocate(call.request(place, bytesize));
-  if (served_nothing(outcome.status)) return direct();
+  if (served_nothing(outcome.status)) return call.plan(bytesize), direct();
   call.note(outcome);
   if (outcome.by_limit && !outcome.status.ok()) warn_of_capacity(profiler, place.device);
   if (outcome.status.ok()) *dptr = outcome.address;

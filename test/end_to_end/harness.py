@@ -134,6 +134,12 @@ class TapResult(unittest.TestResult):
         super().addFailure(test, err)
         self.line(test, "not ok", details=self._exc_info_to_string(err, test))
 
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            details = self._exc_info_to_string(err, test)
+            self.line(test, "not ok", details=f"{subtest._subDescription()}\n{details}")
+
     def addError(self, test, err):
         super().addError(test, err)
         self.line(test, "not ok", details=self._exc_info_to_string(err, test))

@@ -124,10 +124,9 @@ class Growth(unittest.TestCase):
                 self.assert_refused(wrong, path + ": expected ")
 
     def test_an_unknown_field_is_read_and_named_at_each_level(self):
-        for number, path in places():
-            place = pattern(path).rpartition(".")[0]
-            if place == "schema":
-                continue
+        levels = {pattern(path).rpartition(".")[0]: (number, path) for number, path in places()}
+        del levels["schema"]
+        for place, (number, path) in levels.items():
             with self.subTest(beside=path):
                 newer = changed(number, lambda parent, key: parent.update(later={"x": [1]}))
                 self.assertTrue(READABLE.is_valid(newer))
