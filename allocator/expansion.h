@@ -1,6 +1,7 @@
 // Expansion is PyTorch's expandable segments, and segments that grow: memory comes in pages that
 // are mapped into reserved addresses, and goes when whole pages are free. Blocks there are handed
-// out and taken back here. SPDX-License-Identifier: Apache-2.0
+// out and taken back here.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

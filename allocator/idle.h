@@ -1,6 +1,7 @@
 // Idle segments are kept for the next request of their class, as long as the driver has as much
 // left for others, and nobody needs their memory: Policy::native_safe. Under PyTorch's policy
-// nothing here happens. SPDX-License-Identifier: Apache-2.0
+// nothing here happens.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

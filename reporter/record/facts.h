@@ -115,12 +115,12 @@ inline constexpr std::uint32_t kUnknownSite = 0;
 inline constexpr std::uint32_t kLeftOutSite = 1;
 
 struct TagFact {
-  std::uint32_t site = 0;           // index into sites
-  Place place;                      // kind and device only
-  AxisValues values{};              // by Axis
-  Groups groups{};                  // by Axis: what has that value, kind and device
-  std::uint64_t total_ns = 0;       // time in the allocating calls
-  std::uint64_t temporary = 0;      // freed before the thread allocated again
+  std::uint32_t site = 0;       // index into sites
+  Place place;                  // kind and device only
+  AxisValues values{};          // by Axis
+  Groups groups{};              // by Axis: what has that value, kind and device
+  std::uint64_t total_ns = 0;   // time in the allocating calls
+  std::uint64_t temporary = 0;  // freed before the thread allocated again
   Sampling sampling = Sampling::every;
   std::uint64_t refused_count = 0;  // allocations that failed because memory ran out
   std::uint64_t refused_bytes = 0;  // that they asked for

@@ -1,5 +1,6 @@
 // assemble() makes a report of its parts: what the allocator counted by tag becomes sites, axes,
-// kinds and the ledger. SPDX-License-Identifier: Apache-2.0
+// kinds and the ledger.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace vramscope {

@@ -1,5 +1,6 @@
 // A capture that begins after the allocator has asked whether there is one: the backend refuses,
-// and no program is told of that. SPDX-License-Identifier: Apache-2.0
+// and no program is told of that.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "allocator/caching_allocator.h"

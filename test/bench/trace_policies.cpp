@@ -1,5 +1,6 @@
 // Plays traces through all policies and prints what each reserves, asks of the driver and costs:
-// the tables of README.md. SPDX-License-Identifier: Apache-2.0
+// the tables of README.md.
+// SPDX-License-Identifier: Apache-2.0
 //
 // trace_policies [--device TIMES] [--rounds N] [NAME=FILE]...   Traces that `run --trace` wrote,
 // after those of the benchmark. The device has so many times what a trace needs at its peak (1.25);

@@ -1,5 +1,6 @@
 // Verbs for threads at the same time: work, captures and contexts that come and go while others
-// free. SPDX-License-Identifier: Apache-2.0
+// free.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <thread>

@@ -1,5 +1,6 @@
 // The judge of the allocator: PyTorch 2.6's policy on one stream and the native-safe one, as
-// naively as possible. SPDX-License-Identifier: Apache-2.0
+// naively as possible.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // How the judge of the allocator proves a free block unused before it goes out again (at_reuse):
-// see naive_model.h. SPDX-License-Identifier: Apache-2.0
+// see naive_model.h.
+// SPDX-License-Identifier: Apache-2.0
 #include "test/model/naive_model.h"
 #include "test/model/naive_rules.h"
 

@@ -1,5 +1,6 @@
 // Captures of every mode, and their ends by the end of the stream and of the context; another
-// thread allocates and frees meanwhile where the mode lets it. SPDX-License-Identifier: Apache-2.0
+// thread allocates and frees meanwhile where the mode lets it.
+// SPDX-License-Identifier: Apache-2.0
 #include <thread>
 
 #include "test/programs/driver.h"

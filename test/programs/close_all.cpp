@@ -1,6 +1,6 @@
 // Closes every descriptor that it does not know, as daemons do, while a report is being written,
-// and opens a file of its own, which then has the number of ours. SPDX-License-Identifier:
-// Apache-2.0
+// and opens a file of its own, which then has the number of ours.
+// SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

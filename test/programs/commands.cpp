@@ -1,5 +1,6 @@
 // Takes device memory, gives it back and asks how much is free as lines on standard input say, so
-// that a test plays several such programs against each other. SPDX-License-Identifier: Apache-2.0
+// that a test plays several such programs against each other.
+// SPDX-License-Identifier: Apache-2.0
 //
 // take MIB    prints the code of the call
 // give        frees what was taken last and prints the code

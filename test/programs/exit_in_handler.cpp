@@ -1,5 +1,6 @@
 // A signal handler ends the process with exit() whatever it has interrupted: a few hundred
-// children, each at another moment of allocating and freeing. SPDX-License-Identifier: Apache-2.0
+// children, each at another moment of allocating and freeing.
+// SPDX-License-Identifier: Apache-2.0
 //
 // exit_in_handler TRIES: each child is a process of its own (it executes this program again), since
 // CUDA does not work in a child of fork alone. Prints how the children ended; on stderr how long it

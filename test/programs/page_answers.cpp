@@ -1,6 +1,7 @@
 // What the driver says of ordinary memory that pages mapped under it would say otherwise:
 // attributes with and without a context, at both ends of a block, and calls that take mappings
-// only. SPDX-License-Identifier: Apache-2.0
+// only.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <set>
 #include <vector>

@@ -1,5 +1,6 @@
 // Pinned blocks that follow others of other sizes: each is an allocation of its own to every
-// question, and what its neighbours go through leaves it alone. SPDX-License-Identifier: Apache-2.0
+// question, and what its neighbours go through leaves it alone.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -1,5 +1,6 @@
 // Calls CUDA where the stack is small: in a thread, and in a signal's handler on a stack of its
-// own. SPDX-License-Identifier: Apache-2.0
+// own.
+// SPDX-License-Identifier: Apache-2.0
 //
 // small_stacks thread|exit|signal [BYTES]: on a stack of so many bytes, below which a page faults;
 // without them on the smallest that a thread can have. `exit`: the thread ends the process.

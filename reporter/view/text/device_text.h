@@ -1,6 +1,7 @@
 // What each GPU held, as the screen of a report shows it: levels beside the capacity, what the
 // cache served, and the memory that comes past the cache (managed, stream-ordered, virtual, arrays,
-// graphs). SPDX-License-Identifier: Apache-2.0
+// graphs).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // The moments that an event stands for in several processes: how many were asked for, how many
-// came. SPDX-License-Identifier: Apache-2.0
+// came.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

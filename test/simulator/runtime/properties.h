@@ -1,5 +1,6 @@
 // What a device is like, as the runtimes of CUDA 11 and 12 lay it out, and how all of them learn
-// it. SPDX-License-Identifier: Apache-2.0
+// it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

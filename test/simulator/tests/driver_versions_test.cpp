@@ -1,5 +1,6 @@
 // Older drivers, and drivers that lack single entries: what lookups find. Each test has a process
-// of its own. SPDX-License-Identifier: Apache-2.0
+// of its own.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/wait.h>
 #include <unistd.h>
 
