@@ -115,42 +115,41 @@ CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& s
 class CachingAllocator::Reclaim::Walk {
  public:
   Walk(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex)
-      : state_(state), where_(where), at_(state.segments.begin()) {}
+      : where_(where), at_(state.segments.begin()) {}
 
   // Of the place, and idle; nullptr: there is none any more, nor when the place has ended. Unlocks.
-  [[nodiscard]] const Segments::value_type* idle() VRAMSCOPE_REQUIRES(state_.mutex) {
-    const PlaceMemory* place = state_.find_place(where_);
-    for (; place && at_ != state_.segments.end(); ++at_) {
+  [[nodiscard]] const Segments::value_type* idle(State& state) VRAMSCOPE_REQUIRES(state.mutex) {
+    const PlaceMemory* place = state.find_place(where_);
+    for (; place && at_ != state.segments.end(); ++at_) {
       if (++steps_ % kMostSteps == 0) {
-        if (!pause()) return nullptr;
-        place = state_.find_place(where_);
-        if (!place || at_ == state_.segments.end()) return nullptr;
+        if (!pause(state)) return nullptr;
+        place = state.find_place(where_);
+        if (!place || at_ == state.segments.end()) return nullptr;
       }
-      if (at_->second.slot == place->slot && is_idle(state_, at_->second)) return &*at_;
+      if (at_->second.slot == place->slot && is_idle(state, at_->second)) return &*at_;
     }
     return nullptr;
   }
   void skip() { ++at_; }
   // The segment there is given back. Unlocks.
-  Fate give_back(Outcome& out) VRAMSCOPE_REQUIRES(state_.mutex) {
+  Fate give_back(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state.mutex) {
     const Address address = at_->first;
     steps_ = 0;
-    const Fate fate = pool_segment(state_, at_, out);
-    at_ = state_.segments.upper_bound(address);
+    const Fate fate = pool_segment(state, at_, out);
+    at_ = state.segments.upper_bound(address);
     return fate;
   }
 
  private:
   static constexpr std::size_t kMostSteps = 2048;
 
-  [[nodiscard]] bool pause() VRAMSCOPE_REQUIRES(state_.mutex) {
+  [[nodiscard]] bool pause(State& state) VRAMSCOPE_REQUIRES(state.mutex) {
     const Address next = at_->first;
-    const bool may = may_release(state_, where_);
-    at_ = state_.segments.lower_bound(next);
+    const bool may = may_release(state, where_);
+    at_ = state.segments.lower_bound(next);
     return may;
   }
 
-  State& state_;
   const Place where_;
   Segments::iterator at_;
   std::size_t steps_ = 0;  // since the lock was free
@@ -163,13 +162,13 @@ std::uint64_t CachingAllocator::Reclaim::where_wanted(State& state, Place where,
                                                       Outcome& out) {
   std::uint64_t bytes = 0;
   Walk walk(state, where);
-  while (const auto* idle = walk.idle()) {
+  while (const auto* idle = walk.idle(state)) {
     const Segment segment = idle->second;
     if (!wanted(segment, age(state, segment))) {
       walk.skip();
       continue;
     }
-    if (walk.give_back(out) == Fate::kept) break;
+    if (walk.give_back(state, out) == Fate::kept) break;
     bytes += segment.bytes;
   }
   return bytes;
@@ -255,7 +254,7 @@ void CachingAllocator::Reclaim::oldest(State& state, Place where, std::uint64_t 
   while (bytes > 0) {
     std::uint64_t count = 0, sum = 0;
     Walk walk(state, where);
-    for (; const auto* idle = walk.idle(); walk.skip()) {
+    for (; const auto* idle = walk.idle(state); walk.skip()) {
       ++count;
       sum += age(state, idle->second);
     }
