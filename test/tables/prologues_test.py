@@ -11,14 +11,16 @@ MOVED_BYTES = 14  # a jump to any address: 6 bytes, and the 8 of the address
 LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*(\S.*)?$")
 
 
-def functions(text):
-    """Name -> [(offset, bytes, instruction)] of `objdump -d`."""
+def functions(lines, wanted):
+    """Name -> [(offset, bytes, instruction)] of those in `wanted`, from the lines of `objdump -d`."""
     found, name, start = {}, None, 0
-    for line in text.splitlines():
-        head = re.match(r"^([0-9a-f]+) <(\w+)>:$", line)
-        if head:
-            start, name = int(head.group(1), 16), head.group(2)
-            found[name] = []
+    for line in lines:
+        if not line.startswith(" "):
+            head = re.match(r"^([0-9a-f]+) <(\w+)>:$", line)
+            name = head.group(2) if head and head.group(2) in wanted else None
+            if name:
+                start = int(head.group(1), 16)
+                found[name] = []
         elif name and (code := LINE.match(line)):
             size = len(code.group(2).split())
             found[name].append((int(code.group(1), 16) - start, size, code.group(3) or ""))
@@ -46,8 +48,11 @@ def main():
     library, table = sys.argv[1:]
     with open(table, encoding="utf-8") as file:
         rows = re.findall(r"^DRIVER_FUNCTION\(\s*(\w+)", file.read(), flags=re.M)
-    code = functions(subprocess.run(["objdump", "-d", "-w", library], check=True,
-                                    capture_output=True, text=True).stdout)
+    # Line by line: all at once is 20 MiB, over which a test's malloc writes again and again.
+    with subprocess.Popen(["objdump", "-d", "-w", library], stdout=subprocess.PIPE, text=True) as dump:
+        code = functions((line.rstrip("\n") for line in dump.stdout), set(rows))
+    if dump.returncode:
+        return 1
     problems = {row: problem_of(code.get(row, [])) for row in rows}
     for row, problem in problems.items():
         if problem:
