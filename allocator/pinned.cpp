@@ -24,8 +24,8 @@ void CachingAllocator::Pinned::note_usual_place(State& state) {
   const bool usable = sole && !several && sole->pending.empty() && !state.reuse.holds() &&
                       state.reuse_time == ReuseTime::at_free &&
                       state.limits.pinned_max_cached_size == Limits::kUnlimited;
-  memory.sole_place.store(usable ? sole->place.packed() : kSeveralPlaces,
-                          std::memory_order_release);
+  state.sole_pinned_place.store(usable ? sole->place.packed() : kSeveralPlaces,
+                                std::memory_order_release);
   memory.usual = usable ? sole : nullptr;
 }
 

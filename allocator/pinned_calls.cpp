@@ -35,8 +35,7 @@ Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& 
 
 // As State::free_usually(): the place is known before the block is.
 Outcome CachingAllocator::Pinned::free_usually(State& state, Address address) noexcept {
-  PinnedMemory& memory = state.pinned_memory;
-  const std::uint64_t packed = memory.sole_place.load(std::memory_order_acquire);
+  const std::uint64_t packed = state.sole_pinned_place.load(std::memory_order_acquire);
   if (packed != kSeveralPlaces && state.pinned_range.contains(address)) [[likely]] {
     const std::uint64_t newest = state.last_serial.load(std::memory_order_relaxed);
     const Place where = Place::unpack(packed);
@@ -44,11 +43,11 @@ Outcome CachingAllocator::Pinned::free_usually(State& state, Address address) no
     if (!fault(Fault::pinned_reuse_without_waiting)) waited = state.backend.wait(where);
     if (waited.status.ok()) [[likely]] {
       MutexLock lock(state.mutex);
-      const BlockIndex block = memory.sole_place.load(std::memory_order_relaxed) == packed
-                                   ? memory.blocks.find(address)
+      const BlockIndex block = state.sole_pinned_place.load(std::memory_order_relaxed) == packed
+                                   ? state.pinned_memory.blocks.find(address)
                                    : kNoBlock;
-      if (block != kNoBlock && memory.blocks[block].is_live()) [[likely]] {
-        if (memory.blocks.life(block).serial() > newest) [[unlikely]]
+      if (block != kNoBlock && state.pinned_memory.blocks[block].is_live()) [[likely]] {
+        if (state.pinned_memory.blocks.life(block).serial() > newest) [[unlikely]]
           return {.status = {Result::invalid, 0}, .address = address};
         return hand_back(state, block, waited.ns);
       }

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -65,13 +64,12 @@ struct PinnedMemory {
   BlockTable blocks;
   std::vector<std::unique_ptr<PinnedPlace>> places;  // by slot
   Segments segments;
-  // The place that every address of ours means: there is just one. Null, and kSeveralPlaces, where
-  // frees there may take more than a wait.
+  // The place that every address of ours means: there is just one. Null where frees there may take
+  // more than a wait.
   PinnedPlace* usual = nullptr;
-  std::atomic<std::uint64_t> sole_place{kSeveralPlaces};  // read without the lock
-  std::uint64_t reserved = 0;                             // bytes of the segments
-  std::uint64_t held = 0;                                 // of blocks that are not free
-  std::uint64_t most_held = 0;                            // at once, ever
+  std::uint64_t reserved = 0;    // bytes of the segments
+  std::uint64_t held = 0;        // of blocks that are not free
+  std::uint64_t most_held = 0;   // at once, ever
   std::uint64_t host_bytes = 0;  // of all memory of the host; 0 before the first place
 };
 

@@ -179,7 +179,7 @@ std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept 
 
 // A plain segment goes back whole, a reservation page by page.
 std::uint64_t CachingAllocator::Reading::bytes_around(const State& state, BlockIndex pending) {
-  const auto is_unused = [&](BlockIndex i) {
+  const auto is_unused = [&](BlockIndex i) VRAMSCOPE_REQUIRES(state.mutex) {
     return i != kNoBlock && !state.blocks[i].is_live() && !state.blocks[i].is_aside();
   };
   BlockIndex first = pending;

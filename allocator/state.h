@@ -248,6 +248,7 @@ struct CachingAllocator::State {
   // The place that every free can only mean: there is just one, nothing is pending there and
   // nothing will be, and a free waits.
   std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
+  std::atomic<std::uint64_t> sole_pinned_place{kSeveralPlaces};  // PinnedMemory::usual
   AddressRange device_range;  // all our segments of pools ever lie in it
   AddressRange dedicated_range;
   AddressRange pinned_range;
