@@ -259,8 +259,7 @@ CUresult Call::finish(CUresult code) noexcept {
   event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
   const std::uint64_t end_ns = answered_ns_ != 0 ? answered_ns_ : now_ns();
   event_.total_ns = end_ns > event_.start_ns ? end_ns - event_.start_ns : 0;
-  const bool allocates = event_.effect == Effect::allocate || event_.effect == Effect::pin;
-  const bool is_refused = code == CUDA_ERROR_OUT_OF_MEMORY && allocates;
+  const bool is_refused = code == CUDA_ERROR_OUT_OF_MEMORY && is_allocating(event_.effect);
   if (is_refused) [[unlikely]]
     name_refused();
   profiler_->recorder().record(event_);

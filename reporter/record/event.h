@@ -19,6 +19,13 @@ enum class Effect : std::uint8_t {
   life,   // a context or capture begins or ends
 };
 
+[[nodiscard]] constexpr bool is_allocating(Effect effect) {
+  return effect == Effect::allocate || effect == Effect::pin;
+}
+[[nodiscard]] constexpr bool is_freeing(Effect effect) {
+  return effect == Effect::release || effect == Effect::unpin;
+}
+
 // How an allocation was served.
 enum class Served : std::uint8_t {
   direct,  // by the driver, as without us

@@ -33,13 +33,6 @@ constexpr std::size_t kMaxWarnings = 100;  // a program may make us warn in a lo
 constexpr std::uint32_t kLookupsBetweenChecks = 4096;
 __attribute__((tls_model("initial-exec"))) thread_local constinit std::uint32_t lookups = 0;
 
-bool is_allocating(const Event& event) {
-  return event.effect == Effect::allocate || event.effect == Effect::pin;
-}
-bool is_freeing(const Event& event) {
-  return event.effect == Effect::release || event.effect == Effect::unpin;
-}
-
 trace::What what_of(const Event& event) {
   if (event.change == MemoryChange::none) return trace::What::call;
   return event.change == MemoryChange::came ? trace::What::came : trace::What::went;
@@ -182,10 +175,10 @@ __attribute__((tls_model("initial-exec"))) thread_local constinit LastAllocation
 
 void Recorder::State::count_temporary(const Event& event) {
   if (event.failed) return;
-  if (is_allocating(event)) {
+  if (is_allocating(event.effect)) {
     last_allocation = {event.address, event.tag};
   } else if (event.address == last_allocation.address && event.tag == last_allocation.tag &&
-             is_freeing(event)) {
+             is_freeing(event.effect)) {
     if (event.tag != 0) tag_times.count_temporary(event.tag);
     last_allocation = {};
   }
@@ -260,7 +253,7 @@ void Recorder::know(const Origin& origin, std::uintptr_t caller, Tag tag) noexce
 [[gnu::flatten]] void Recorder::record(const Event& event) noexcept {
   try {
     state_->counters.record(event);
-    if (event.tag != 0 && is_allocating(event)) {
+    if (event.tag != 0 && is_allocating(event.effect)) {
       state_->counters.add_time(event.tag, event.total_ns, state_->tag_times);
     }
     if (callback_.function != nullptr) state_->count_temporary(event);

@@ -21,9 +21,6 @@ Row& row_at(std::atomic<Row*>& pointer) {
   return *row;
 }
 
-bool is_allocating(Effect effect) { return effect == Effect::allocate || effect == Effect::pin; }
-bool is_freeing(Effect effect) { return effect == Effect::release || effect == Effect::unpin; }
-
 std::size_t slot_of(Place place) {
   return is_host(place.kind) ? CounterSet::kHostSlot : place.device;
 }

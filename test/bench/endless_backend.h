@@ -1,11 +1,14 @@
-// A backend that costs nothing and refuses nothing: what is measured over it is the allocator.
+// A backend that costs nothing and refuses nothing: what is measured over it is the allocator, as
+// it plays a trace.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "allocator/backend.h"
+#include "allocator/caching_allocator.h"
+#include "test/bench/traces.h"
 
 namespace vramscope::bench {
 
@@ -36,5 +39,17 @@ class EndlessBackend : public Backend {
   Address next_ = 0x7f0000000000;
   std::uint64_t total_bytes_;
 };
+
+// Device memory for each step of a trace, and its end.
+inline void pass(CachingAllocator& allocator, const Trace& trace) {
+  std::vector<Address> held(trace.slots);
+  for (const Step& step : trace.steps) {
+    if (step.bytes == 0) {
+      static_cast<void>(allocator.free(held[step.slot]));
+    } else {
+      held[step.slot] = allocator.allocate({.where = {}, .bytes = step.bytes}).address;
+    }
+  }
+}
 
 }  // namespace vramscope::bench

@@ -21,17 +21,6 @@ struct Setting {
   Limits limits;
 };
 
-void pass(CachingAllocator& allocator, const Trace& trace) {
-  std::vector<Address> held(trace.slots);
-  for (const Step& step : trace.steps) {
-    if (step.bytes == 0) {
-      static_cast<void>(allocator.free(held[step.slot]));
-    } else {
-      held[step.slot] = allocator.allocate({.where = {}, .bytes = step.bytes}).address;
-    }
-  }
-}
-
 // Of a second pass: what a program meets that has been running for a while.
 void play(const Trace& trace, const Setting& setting, std::uint64_t device_bytes) {
   EndlessBackend backend(device_bytes);

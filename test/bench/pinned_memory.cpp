@@ -17,35 +17,26 @@
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "test/bench/endless_backend.h"
 #include "test/bench/traces.h"
 
 namespace vramscope::bench {
 namespace {
 
 constexpr Place kPinned{.kind = Kind::pinned, .device = 0, .context = 8};
-constexpr std::uint64_t kStep = 2 << 20;
 
-// Addresses that only grow; nothing is ever refused, and a call costs nothing.
-class Endless : public Backend {
+// How many bytes were asked for is counted.
+class Counting : public EndlessBackend {
  public:
-  explicit Endless(std::uint64_t host_bytes) : host_bytes_(host_bytes) {}
-  Grant reserve(Place, std::size_t bytes) noexcept override {
-    const Grant grant{.status = {}, .address = next_};
-    next_ += (bytes + kStep - 1) / kStep * kStep;
+  using EndlessBackend::EndlessBackend;
+  Grant reserve(Place where, std::size_t bytes) noexcept override {
     reserved_ += bytes;
-    return grant;
+    return EndlessBackend::reserve(where, bytes);
   }
-  Reply release(Place, Address) noexcept override { return {}; }
-  Reply wait(Place) noexcept override { return {}; }
-  Reply probe(Place) noexcept override { return {}; }
-  bool may_wait(Place) noexcept override { return true; }
-  std::uint64_t total_bytes(Place) noexcept override { return host_bytes_; }
 
   std::uint64_t take_reserved() { return std::exchange(reserved_, 0); }
 
  private:
-  Address next_ = 0x7e0000000000;
-  std::uint64_t host_bytes_;
   std::uint64_t reserved_ = 0;
 };
 
@@ -79,7 +70,7 @@ class Run {
 
   const Trace& trace_;
   std::vector<Address> held_;
-  Endless backend_;
+  Counting backend_;
   CachingAllocator allocator_;
 };
 

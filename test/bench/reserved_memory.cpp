@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "allocator/caching_allocator.h"
+#include "test/bench/endless_backend.h"
 #include "test/bench/traces.h"
 
 namespace vramscope::bench {
 namespace {
 
-// Addresses that only grow; nothing is ever refused. What a driver would be asked is counted.
-class Counting : public Backend {
+// What a driver would be asked is counted.
+class Counting : public EndlessBackend {
  public:
   struct Calls {
     std::uint64_t segments = 0;  // cuMemAlloc and cuMemFree
@@ -23,17 +24,17 @@ class Counting : public Backend {
     std::uint64_t unmaps = 0;    // cuMemUnmap
     std::uint64_t grants = 0;    // cuMemSetAccess
   };
-  explicit Counting(std::uint64_t total_bytes) : total_bytes_(total_bytes) {}
-  Grant reserve(Place, std::size_t bytes) noexcept override {
+  using EndlessBackend::EndlessBackend;
+  Grant reserve(Place where, std::size_t bytes) noexcept override {
     ++calls.segments;
-    return {.status = {}, .address = take(bytes)};
+    return EndlessBackend::reserve(where, bytes);
   }
   Reply release(Place, Address) noexcept override {
     ++calls.segments;
     return {};
   }
-  Grant reserve_addresses(Place, std::uint64_t bytes, std::uint64_t) noexcept override {
-    return {.status = {}, .address = take(bytes)};
+  Grant reserve_addresses(Place where, std::uint64_t bytes, std::uint64_t) noexcept override {
+    return EndlessBackend::reserve(where, bytes);
   }
   Grant map(Place, Address address, std::uint64_t bytes, std::uint64_t page) noexcept override {
     ++calls.grants;
@@ -44,39 +45,14 @@ class Counting : public Backend {
     calls.unmaps += bytes / page;
     return {};
   }
-  Reply wait(Place) noexcept override { return {}; }
-  Reply probe(Place) noexcept override { return {}; }
-  bool may_wait(Place) noexcept override { return true; }
-  std::uint64_t total_bytes(Place) noexcept override { return total_bytes_; }
 
   Calls calls;
-
- private:
-  static constexpr std::uint64_t kPage = 2 << 20;
-  Address take(std::uint64_t bytes) {
-    const Address address = next_;
-    next_ += (bytes + kPage - 1) / kPage * kPage;
-    return address;
-  }
-  Address next_ = 0x7f0000000000;
-  std::uint64_t total_bytes_;
 };
 
 struct Setting {
   const char* name;
   Limits limits;
 };
-
-void pass(CachingAllocator& allocator, const Trace& trace) {
-  std::vector<Address> held(trace.slots);
-  for (const Step& step : trace.steps) {
-    if (step.bytes == 0) {
-      static_cast<void>(allocator.free(held[step.slot]));
-    } else {
-      held[step.slot] = allocator.allocate({.where = {}, .bytes = step.bytes}).address;
-    }
-  }
-}
 
 // The least of some further passes.
 double ns_of_a_pair(CachingAllocator& allocator, const Trace& trace) {

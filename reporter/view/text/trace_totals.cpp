@@ -14,10 +14,6 @@ TracePlace place_of(Place place) {
   return {place.kind, has_device(place.kind) ? place.device : std::uint16_t{0}};
 }
 
-bool is_allocating(const Event& event) {
-  return event.effect == Effect::allocate || event.effect == Effect::pin;
-}
-
 void gain(TraceHolding& held, std::uint64_t bytes) {
   ++held.allocations;
   ++held.live_count;
@@ -77,7 +73,7 @@ void TraceTotals::add(const TraceEvent& one) {
     function.failures += event.failed ? 1 : 0;
   }
   memory_.add(one, *this);
-  if (one.what <= What::went && event.tag != 0 && is_allocating(event)) {
+  if (one.what <= What::went && event.tag != 0 && is_allocating(event.effect)) {
     const TracePlace where = place_of(event.place);
     touch(event.tag, where, kinds[where]).total_ns += event.total_ns;
   }
