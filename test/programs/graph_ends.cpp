@@ -74,6 +74,7 @@ int main() {
   capture_and_free_again(captured);
   const CUdeviceptr ordered = leave_behind(7 * kMiB);
   show("free in a stream's order", cuMemFreeAsync(ordered, nullptr));
+  MUST(cuCtxSynchronize());  // or the next launch could find it still used, and take more
   const CUdeviceptr stays = leave_behind(2 * kMiB);
   MUST(cuMemsetD8(stays, 9, 2 * kMiB));
   std::printf("left behind: %zu wrong\n", count_wrong(stays, 2 * kMiB, 9));
