@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
+
+#include "allocator/ground/live_memory.h"
 
 namespace vramscope {
 
@@ -15,14 +19,16 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept;
 // Whole pages inside the range go back to the system; they read as zero from now on.
 void discard_pages(void* pages, std::size_t bytes) noexcept;
 
-// Elements begin as zero bytes. Growth moves them: hold indices across it, not references.
-// Threads: one at a time.
+// Elements begin as zero bytes. Growth moves them: hold indices across it, not references. Live
+// pages never move, and grow by a mebibyte at most beyond what is wanted, as they are paid for at
+// once. Threads: one at a time.
 template <class T>
 class MappedArray {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   MappedArray() = default;
+  explicit MappedArray(LivePages pages) : pages_(pages) {}
   ~MappedArray() { clear(); }
   MappedArray(const MappedArray&) = delete;
   MappedArray& operator=(const MappedArray&) = delete;
@@ -34,6 +40,7 @@ class MappedArray {
   // At least `wanted` elements; false: out of memory, nothing changed.
   [[nodiscard]] bool grow_to(std::size_t wanted) noexcept {
     if (wanted <= size_) return true;
+    if (pages_.is_live()) return grow_live_to(wanted);
     const std::size_t target = wanted > 2 * size_ ? wanted : 2 * size_;
     void* pages = base_ ? grow_pages(base_, size_ * sizeof(T), target * sizeof(T))
                         : map_pages(target * sizeof(T));
@@ -46,11 +53,12 @@ class MappedArray {
   // The elements are not needed any more: zero bytes, paid for when touched again. Only whole
   // pages.
   void discard(std::size_t first, std::size_t count) noexcept {
+    if (pages_.is_live()) return;
     discard_pages(base_ + first, count * sizeof(T));
   }
 
   void clear() noexcept {
-    if (base_) unmap_pages(base_, size_ * sizeof(T));
+    if (base_ && !pages_.is_live()) unmap_pages(base_, size_ * sizeof(T));
     base_ = nullptr;
     size_ = 0;
   }
@@ -62,11 +70,32 @@ class MappedArray {
     size_ = other.size_;
     other.base_ = base;
     other.size_ = size;
+    std::swap(pages_, other.pages_);
   }
 
  private:
+  static constexpr std::size_t kLeastStep = std::size_t{64} << 10;
+  static constexpr std::size_t kMostStep = std::size_t{1} << 20;
+  static constexpr std::size_t kPage = 4096;
+  static_assert(sizeof(T) <= kPage);
+
+  [[nodiscard]] static std::size_t whole_pages(std::size_t count) {
+    return (count * sizeof(T) + kPage - 1) / kPage * kPage;
+  }
+  [[nodiscard]] bool grow_live_to(std::size_t wanted) noexcept {
+    const std::size_t bytes = whole_pages(size_);
+    const std::size_t more = std::clamp(bytes, kLeastStep, kMostStep);
+    const std::size_t target = std::max(whole_pages(wanted), bytes + more);
+    void* const pages = pages_.memory->grow(pages_.part, bytes, target);
+    if (pages == nullptr) return false;
+    base_ = static_cast<T*>(pages);
+    size_ = target / sizeof(T);
+    return true;
+  }
+
   T* base_ = nullptr;
   std::size_t size_ = 0;
+  LivePages pages_;
 };
 
 }  // namespace vramscope

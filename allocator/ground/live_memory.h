@@ -1,0 +1,116 @@
+// Live memory is memory of ours that outlives the process: pages of a file, which whoever reads the
+// file afterwards maps at the same addresses.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "allocator/ground/capability.h"
+
+namespace vramscope {
+
+// What has a stretch of the file, and of addresses, to itself.
+enum class LivePart : std::uint32_t {
+  header,
+  objects,  // see LiveMemory::make()
+  names,    // what tags and numbers mean, appended
+  blocks,
+  block_lives,
+  pinned_blocks,
+  pinned_block_lives,
+  listed_segments,
+  tags,
+  tag_details,
+  tag_histories,
+  tag_groups,
+  birth_times,
+  count
+};
+inline constexpr std::size_t kLiveParts = static_cast<std::size_t>(LivePart::count);
+
+// Bytes from the beginning of one part to that of the next, in the file and in memory.
+inline constexpr std::uint64_t kLivePartBytes = std::uint64_t{1} << 32;
+
+// The first bytes of the file. Zero bytes where nothing is known yet. Pointers are those of the
+// process that wrote it, all into parts.
+struct LiveHeader {
+  static constexpr std::uint64_t kMagic = 0x6576696c2d6d7276;  // "vrm-live"
+  static constexpr std::uint32_t kFormat = 1;
+
+  std::uint64_t magic = 0;  // set last: the file can be read
+  std::uint32_t format = 0;
+  std::uint32_t parts = 0;                // kLiveParts
+  std::uint64_t base = 0;                 // address of this header
+  std::atomic<std::uint32_t> problem{0};  // errno of why some memory is not in the file; 0: all is
+  // What each room begins with; null until it is there.
+  std::atomic<const void*> allocator{nullptr};
+  std::atomic<const void*> recorder{nullptr};
+  std::atomic<const void*> process{nullptr};
+  // Bytes of each part that are in the file.
+  std::array<std::atomic<std::uint64_t>, kLiveParts> bytes{};
+};
+
+// Room in the file is reserved before it is touched, so that a full file system fails nobody; from
+// then on memory comes from the system, at the addresses that follow, and the file is not whole
+// any more. Nothing here outlives a fork in the child: there the pages are not.
+// Threads: any, each part one at a time.
+class LiveMemory {
+ public:
+  // Nothing is live.
+  LiveMemory() = default;
+  LiveMemory(const LiveMemory&) = delete;
+  LiveMemory& operator=(const LiveMemory&) = delete;
+
+  // Takes an empty file that the caller made, and to which `path`, absolute, leads; it is opened
+  // again whenever it grows, if the same file is still there. 0, or errno and nothing is live.
+  [[nodiscard]] int begin(int file, const char* path) noexcept;
+
+  [[nodiscard]] bool is_live() const noexcept { return header_ != nullptr; }
+  // Null when nothing is live.
+  [[nodiscard]] LiveHeader* header() const noexcept { return header_; }
+
+  // The pages of a part, zeroed where they are new: `wanted` bytes in place of `bytes`, both whole
+  // pages or 0. nullptr: neither the file nor the system has them, or the part would be too large.
+  [[nodiscard]] void* grow(LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
+
+  // Something in LivePart::objects that is never destroyed. nullptr: out of memory.
+  template <class T, class... Args>
+  [[nodiscard]] T* make(Args&&... args) {
+    void* const at = allocate(sizeof(T), alignof(T));
+    return at == nullptr ? nullptr : new (at) T(std::forward<Args>(args)...);
+  }
+  // Zeroed; `alignment` a power of two up to a page.
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
+
+ private:
+  static constexpr std::size_t kLongestPath = 4096;
+
+  [[nodiscard]] int map(int file, LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
+  [[nodiscard]] int reserve(LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
+  [[nodiscard]] std::uint64_t address_of(LivePart part) const noexcept {
+    return base_ + static_cast<std::uint64_t>(part) * kLivePartBytes;
+  }
+
+  LiveHeader* header_ = nullptr;
+  std::uint64_t base_ = 0;
+  std::uint64_t device_ = 0;  // of the file, with its number: is it the same one?
+  std::uint64_t number_ = 0;
+  std::array<char, kLongestPath> path_{};
+  SystemMutex objects_lock_;
+  std::size_t object_bytes_ VRAMSCOPE_GUARDED_BY(objects_lock_) = 0;  // there are
+  std::size_t objects_used_ VRAMSCOPE_GUARDED_BY(objects_lock_) = 0;  // of them
+};
+
+// Where an array has its pages: a part, or, by default, memory from the system.
+struct LivePages {
+  LiveMemory* memory = nullptr;
+  LivePart part = LivePart::header;
+  [[nodiscard]] bool is_live() const noexcept { return memory != nullptr && memory->is_live(); }
+};
+
+}  // namespace vramscope
