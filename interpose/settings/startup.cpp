@@ -196,7 +196,7 @@ ProcessFacts process_facts() {
   std::array<char, HOST_NAME_MAX + 1> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) facts.hostname = host.data();
   facts.executable = executable();
-  facts.arguments = command_line();
+  if (!startup().options.redact) facts.arguments = command_line();
   facts.rank = startup().rank;
   facts.start_time_ns = startup().start_time_ns;
   facts.report_time_ns = wall_time_ns();

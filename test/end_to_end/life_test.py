@@ -6,6 +6,7 @@ import pathlib
 import signal
 import stat
 import subprocess
+import tempfile
 
 import harness
 import recount
@@ -242,6 +243,19 @@ class Life(harness.Case):
         self.assertEqual(0, max(len(site["frames"]) for site in report["sites"]))
         quiet = self.run_program(command, "cache", VRAMSCOPE_REPORT_AT_EXIT="off")
         self.assertEqual(([], ""), (quiet.reports, quiet.stderr))
+
+    def test_arguments_that_may_be_secrets_stay_out_of_redacted_files(self):
+        command = [harness.program("exit_variants"), "return", "--token=hunter2"]
+        for redact, known in (("off", True), ("on", False)):
+            folder = tempfile.mkdtemp(dir=self.folder)
+            told = {"VRAMSCOPE_REDACT": redact, "VRAMSCOPE_TRACE": "all.trace"}
+            report = self.only_report(self.run_program(command, "cache", folder=folder, **told))
+            recount.check(self, report)
+            self.assertEqual(command if known else [], report["process"]["arguments"])
+            self.assertEqual(command[0], report["process"]["executable"])
+            written = sorted(pathlib.Path(folder).iterdir())
+            self.assertEqual([".json", ".trace"], sorted(path.suffix for path in written))
+            self.assertEqual(known, any(b"hunter2" in path.read_bytes() for path in written), redact)
 
     def test_another_signal_can_be_chosen(self):
         process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_SIGNAL="SIGUSR2")
