@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cstdint>
 #include <ctime>
 
 #include "allocator/ground/kept_errno.h"
@@ -14,38 +15,61 @@
 namespace vramscope {
 namespace {
 
-// Pauses between two looks; a pause takes 3 to 45 ns, by processor. Who looks more often gets the
-// lock after each section of the other, and every change of hands fetches the allocator's cache
-// lines from another core: two threads that do nothing else then take 170 to 500 ns a pair, not
-// 140.
-constexpr int kFirstPauses = 32;
-constexpr int kMostPauses = 512;     // after them, 3 to 45 us in all, the lock is asked for
-constexpr int kEagerPauses = 4;      // between two looks from then on
-constexpr int kEagerLooks = 128;     // 1.5 to 25 us; then to sleep
-constexpr int kPausesGivenWay = 64;  // by whoever unlocks, for a waiter's look to fall into
+// Two threads that do nothing else would change hands after each section, and every change fetches
+// the allocator's cache lines from another core, which takes some 10 us. So who waits takes only a
+// lock that seems to lie idle, free in a few looks in a row, until it has waited for long; then it
+// asks whoever unlocks to give way. Looks come seldom, as each takes the line from who has the
+// lock.
+constexpr std::uint64_t kFirstGapNs = 250;  // before the first looks; the next gap is twice as long
+constexpr std::uint64_t kUnaskedNs = 50'000;  // after that the lock is asked for
+constexpr int kLooksInARow = 4;
+constexpr std::uint64_t kBetweenLooksNs = 40;
+constexpr std::uint64_t kEagerNs = 20'000;  // of asking; then to sleep
+constexpr int kEagerPauses = 4;             // between two looks of that; 12 to 180 ns
+constexpr int kPausesGivenWay = 64;         // by whoever unlocks, for a waiter's look to fall into
 constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 50'000};
 
 void pause(int times) noexcept {
   for (int i = 0; i < times; ++i) __builtin_ia32_pause();
 }
 
+std::uint64_t now_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void pause_until(std::uint64_t ns) noexcept {
+  do pause(1);
+  while (now_ns() < ns);
+}
+
 }  // namespace
 
-bool PlainMutex::take_when_free(int pauses) noexcept {
-  pause(pauses);
-  return holder_.load(std::memory_order_relaxed) == 0 && take();
+bool PlainMutex::take_when_idle() noexcept {
+  for (int look = 0; look < kLooksInARow; ++look) {
+    if (holder_.load(std::memory_order_relaxed) != 0) return false;
+    pause_until(now_ns() + kBetweenLooksNs);
+  }
+  return take();
 }
 
 bool PlainMutex::spin() noexcept {
-  for (int pauses = kFirstPauses; pauses <= kMostPauses; pauses *= 2) {
-    if (take_when_free(pauses)) return true;
+  const std::uint64_t begin = now_ns();
+  for (std::uint64_t waited = kFirstGapNs; waited < kUnaskedNs; waited *= 2) {
+    pause_until(begin + waited);
+    if (take_when_idle()) return true;
   }
-  for (int look = 0; look < kEagerLooks; ++look) {
+  pause_until(begin + kUnaskedNs);
+  const std::uint64_t end = now_ns() + kEagerNs;
+  do {
     if (wanted_.load(std::memory_order_relaxed) == Wanted::no) {
       wanted_.store(Wanted::by_spinner, std::memory_order_relaxed);
     }
-    if (take_when_free(kEagerPauses)) return true;
-  }
+    pause(kEagerPauses);
+    if (holder_.load(std::memory_order_relaxed) == 0 && take()) return true;
+  } while (now_ns() < end);
   return false;
 }
 

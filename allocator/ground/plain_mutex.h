@@ -11,11 +11,11 @@
 namespace vramscope {
 
 // For sections of some fifty nanoseconds that are entered millions of times: one atomic exchange
-// to lock, a plain store to unlock. A waiter looks again after some such sections, less and less
-// often: who has the lock runs on with warm caches. Then it asks whoever unlocks to give way, and
-// sleeps when that did not help. Unlocking may miss waiters that are just going to sleep (a fence
-// that would prevent it costs as much as a second exchange), so sleeps are short.
-// Threads: any.
+// to lock, a plain store to unlock. A waiter takes a lock that lies idle at once; from one who
+// locks it again and again it takes it after 50 us, so that this one runs on with warm caches: it
+// asks whoever unlocks to give way, and sleeps when that did not help. Unlocking may miss waiters
+// that are just going to sleep (a fence that would prevent it costs as much as a second exchange),
+// so sleeps are short. Threads: any.
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
  public:
   void lock() VRAMSCOPE_ACQUIRE() {
@@ -43,7 +43,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
     std::uint32_t nobody = 0;
     return holder_.compare_exchange_strong(nobody, this_holder(), std::memory_order_acquire);
   }
-  [[nodiscard]] bool take_when_free(int pauses) noexcept;
+  [[nodiscard]] bool take_when_idle() noexcept;
   [[nodiscard]] bool spin() noexcept;
   void sleep_while(std::uint32_t holder) noexcept;
   // Never inlined, not even into what asks for everything inline. Throws LockLost where lost locks
