@@ -17,7 +17,7 @@
 #include "interpose/driver/unrecorded_use.h"
 #include "interpose/driver/used_devices.h"
 #include "interpose/driver/virtual_memory.h"
-#include "interpose/ground/fork_mark.h"
+#include "allocator/ground/fork_mark.h"
 #include "interpose/settings/options.h"
 #include "reporter/record/recorder.h"
 

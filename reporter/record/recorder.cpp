@@ -9,8 +9,10 @@
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/live_memory.h"
 #include "allocator/ground/own_stack.h"
 #include "reporter/record/python/codes.h"
+#include "reporter/record/recorder_root.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/module_table.h"
@@ -195,8 +197,14 @@ void Recorder::State::warn(const char* text) {
   warnings.emplace_back(text);
 }
 
-Recorder::Recorder(std::size_t function_count, std::size_t max_tags)
-    : state_(std::make_unique<State>(function_count, max_tags)) {}
+Recorder::Recorder(std::size_t function_count, std::size_t max_tags, LiveMemory* live)
+    : state_(std::make_unique<State>(function_count, max_tags)) {
+  if (live == nullptr || !live->is_live()) return;
+  auto* const root = live->make<RecorderRoot>();
+  if (root == nullptr) throw std::bad_alloc();
+  root->function_count = function_count;
+  live->header()->recorder.store(root, std::memory_order_release);
+}
 
 Recorder::~Recorder() = default;
 

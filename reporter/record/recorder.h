@@ -15,6 +15,7 @@
 
 namespace vramscope {
 
+class LiveMemory;
 class StreamTable;
 class Trace;
 
@@ -24,8 +25,10 @@ class Recorder {
   // 2^20 tags are 8 MiB of times; a program with more call sites has generated code.
   static constexpr std::size_t kMaxTags = std::size_t{1} << 20;
 
-  // May throw bad_alloc. max_tags: at most kMaxTags; the unknown tag is one of them.
-  explicit Recorder(std::size_t function_count, std::size_t max_tags = kMaxTags);
+  // May throw bad_alloc. max_tags: at most kMaxTags; the unknown tag is one of them. live: where
+  // recover_facts() finds all that facts() would give, however the process ends; null: nowhere.
+  explicit Recorder(std::size_t function_count, std::size_t max_tags = kMaxTags,
+                    LiveMemory* live = nullptr);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/ground/fork_mark.h"
+#include "allocator/ground/fork_mark.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
