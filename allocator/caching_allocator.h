@@ -9,6 +9,7 @@
 #include <string>
 
 #include "allocator/backend.h"
+#include "allocator/ground/live_memory.h"
 #include "allocator/limits.h"
 #include "allocator/snapshot.h"
 
@@ -76,7 +77,9 @@ struct Found {
 // Result::failed with code 0 and the caller goes to the driver directly.
 class CachingAllocator {
  public:
-  CachingAllocator(Backend& backend, Limits limits);
+  // `live`: where the books lie, so that recover_memory() finds them when the process is dead; it
+  // outlives the allocator. Nothing here may be touched in a child of fork then.
+  CachingAllocator(Backend& backend, Limits limits, LiveMemory* live = nullptr);
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
@@ -215,7 +218,7 @@ class CachingAllocator {
   class Pinned;
   class Reclaim;
   class Reading;
-  std::unique_ptr<State> state_;
+  LivePointer<State> state_;
 };
 
 }  // namespace vramscope

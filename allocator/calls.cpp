@@ -8,6 +8,7 @@
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
 #include "allocator/ladder.h"
+#include "allocator/live_books.h"
 #include "allocator/pinned.h"
 #include "allocator/reading.h"
 #include "allocator/reclaim.h"
@@ -30,8 +31,10 @@ Status refuse(const Request& request) {
 
 }  // namespace
 
-CachingAllocator::CachingAllocator(Backend& backend, Limits limits)
-    : state_(std::make_unique<State>(backend, limits)) {
+CachingAllocator::CachingAllocator(Backend& backend, Limits limits, LiveMemory* live)
+    : state_(make_live<State>(live, backend, limits, live)) {
+  if (!state_) throw std::bad_alloc();
+  publish_books(live, state_->accounts);
   prepare_biases();
 }
 

@@ -16,6 +16,7 @@ struct DirectBlock {
   std::uint64_t serial = 0;  // number of the allocation
   Place where;
   Tag tag = 0;
+  std::uint32_t listed = 0;  // slot of ListedSegments
 };
 
 // Threads: one at a time.

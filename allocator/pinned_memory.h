@@ -31,6 +31,7 @@ struct PinnedSegment {
   BlockIndex first = kNoBlock;  // the same record all its life
   std::uint16_t slot = 0;
   PoolClass pool = PoolClass::large;
+  std::uint32_t listed = 0;  // slot of ListedSegments
 };
 
 inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; no place's number
@@ -39,6 +40,9 @@ inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; 
 // who frees device memory must not find them. Threads: one at a time.
 struct PinnedMemory {
   using Segments = std::map<Address, PinnedSegment>;
+
+  explicit PinnedMemory(LiveMemory* live)
+      : blocks({live, LivePart::pinned_blocks}, {live, LivePart::pinned_block_lives}) {}
 
   [[nodiscard]] PinnedPlace* find(Place where) const noexcept;
   // A place that is not there yet; nullptr: out of memory.

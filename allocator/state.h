@@ -20,6 +20,7 @@
 #include "allocator/ground/fault.h"
 #include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
+#include "allocator/live_books.h"
 #include "allocator/pinned_memory.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/expandable_blocks.h"
@@ -54,7 +55,8 @@ struct Segment {
   BlockIndex first = kNoBlock;  // the same record all its life
   std::uint16_t slot = 0;
   PoolClass pool = PoolClass::large;
-  std::uint64_t page = 0;  // bytes; 0: plain, else a reservation (see ExpandableBlocks)
+  std::uint32_t listed = 0;  // slot of ListedSegments
+  std::uint64_t page = 0;    // bytes; 0: plain, else a reservation (see ExpandableBlocks)
 };
 
 using Segments = std::map<Address, Segment>;
@@ -119,13 +121,16 @@ void note_grant(const Accounts& accounts, Place where, std::uint64_t bytes, cons
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
 struct CachingAllocator::State {
-  State(Backend& door, Limits settings)
+  State(Backend& door, Limits settings, LiveMemory* live)
       : backend(door),
         reuse_time(settings.reuse),
         policy(settings.policy),
         limits(settings.under_policy()),
         plain_hits(limits.has_plain_hits()),
-        accounts(limits.max_split_size),
+        blocks({live, LivePart::blocks}, {live, LivePart::block_lives}),
+        accounts(limits.max_split_size, live),
+        pinned_memory(live),
+        listed(live),
         reuse(door, settings.reuse) {}
 
   // hot_path.cpp
@@ -241,6 +246,7 @@ struct CachingAllocator::State {
   PinnedMemory pinned_memory VRAMSCOPE_GUARDED_BY(mutex);  // Policy::native_safe
   DedicatedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);      // Policy::pytorch
   DedicatedBlocks dedicated VRAMSCOPE_GUARDED_BY(mutex);   // dedicated device memory
+  ListedSegments listed VRAMSCOPE_GUARDED_BY(mutex);       // all of the above
   Reuse reuse VRAMSCOPE_GUARDED_BY(mutex);
 
   // Written under the lock, read without it.

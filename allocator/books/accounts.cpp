@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/accounts.h"
 
-#include <new>
-
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
 
@@ -29,7 +27,7 @@ void DeviceAccount::pages_went(PoolClass pool, std::uint64_t bytes) {
 
 bool Accounts::open_device(std::uint16_t device) noexcept {
   if (devices_[device]) return true;
-  devices_[device].reset(new (std::nothrow) DeviceAccount);
+  devices_[device] = make_live<DeviceAccount>(live_);
   if (!devices_[device]) return false;
   devices_[device]->counters.rare().max_split_size = max_split_size_at_start_;
   return true;

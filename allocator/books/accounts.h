@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "allocator/books/birth_times.h"
@@ -61,9 +60,12 @@ struct CountedBlock {
 class Accounts {
  public:
   // Bytes from which on a segment or a block counts as oversize.
-  explicit Accounts(std::uint64_t oversize_from)
+  explicit Accounts(std::uint64_t oversize_from, LiveMemory* live = nullptr)
       : oversize_from_(oversize_from),
-        max_split_size_at_start_(static_cast<std::int64_t>(oversize_from)) {}
+        max_split_size_at_start_(static_cast<std::int64_t>(oversize_from)),
+        live_(live),
+        ledger_(live),
+        birth_times_(live) {}
   void set_oversize_from(std::uint64_t bytes) { oversize_from_ = bytes; }
 
   // The statistics of a device begin. False: out of memory.
@@ -156,9 +158,10 @@ class Accounts {
 
   std::uint64_t oversize_from_;
   const std::int64_t max_split_size_at_start_;  // what the statistics name; unlimited is -1
+  LiveMemory* const live_;
   Ledger ledger_;
   BirthTimes birth_times_;
-  std::array<std::unique_ptr<DeviceAccount>, kMaxDevices> devices_;
+  std::array<LivePointer<DeviceAccount>, kMaxDevices> devices_;
   std::array<CapacityUse, kMaxDevices> uses_;
   HostStatistics host_;
   bool host_used_ = false;

@@ -15,6 +15,8 @@ namespace vramscope {
 // Threads: one at a time.
 class BirthTimes {
  public:
+  explicit BirthTimes(LiveMemory* live = nullptr) : times_({live, LivePart::birth_times}) {}
+
   // Allocation `serial`, the one after the last, began at `ns`.
   void note(std::uint64_t serial, std::uint64_t ns) noexcept {
     newest_ = serial;

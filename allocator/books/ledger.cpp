@@ -57,7 +57,7 @@ void Ledger::set_peak_aside(Holding& holding, Account& account, Tag tag) {
   holding.peak = account.peak;
   holding.at_peak = holding.total - holding.gone;
   tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
-  if (!account.timeline) account.timeline.reset(new (std::nothrow) Timeline);
+  if (!account.timeline) account.timeline = make_live<Timeline>(live_);
 }
 
 void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "allocator/books/history.h"
 #include "allocator/books/timeline.h"
@@ -43,8 +42,8 @@ class Ledger {
     std::uint64_t frees = 0;
     std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
     Tag peak_tag = 0;
-    std::unique_ptr<Timeline> timeline;  // null: no memory for it
-    Holding unknown;  // tag 0 is the only one that may stand for several accounts
+    LivePointer<Timeline> timeline;  // null: no memory for it
+    Holding unknown;                 // tag 0 is the only one that may stand for several accounts
 
     [[nodiscard]] std::uint64_t current_bytes() const {
       return peak_bytes - static_cast<std::uint64_t>(below);
@@ -56,6 +55,13 @@ class Ledger {
       ++peak;
     }
   };
+
+  explicit Ledger(LiveMemory* live = nullptr)
+      : live_(live),
+        tags_({live, LivePart::tags}),
+        details_({live, LivePart::tag_details}),
+        histories_({live, LivePart::tag_histories}),
+        groups_({live, LivePart::tag_groups}) {}
 
   // Capacity for this tag. False: out of memory.
   [[nodiscard]] bool prepare(Tag tag) noexcept { return is_prepared(tag) || grow(tag); }
@@ -147,6 +153,7 @@ class Ledger {
   }
   static void add(TagTotals& totals, const Holding& holding);
 
+  LiveMemory* live_;
   std::array<Account, kKinds * kMaxDevices> accounts_{};
   MappedArray<Holding> tags_;
   MappedArray<Details> details_;

@@ -28,6 +28,7 @@ struct DedicatedBlock {
   BlockState state = BlockState::inactive;
   PoolClass pool = PoolClass::large;  // what it counts as; device memory only
   bool exported = false;              // others may reach it: never reused, goes back when free
+  std::uint32_t listed = 0;           // slot of ListedSegments
   std::uint32_t number = 0;           // of its free, while that is pending
   Waits::Number freed = 0;            // when it was freed
   DedicatedBlock* next = nullptr;     // in its bucket, or in the order of pending frees

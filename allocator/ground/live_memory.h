@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -105,6 +106,30 @@ class LiveMemory {
   std::size_t object_bytes_ VRAMSCOPE_GUARDED_BY(objects_lock_) = 0;  // there are
   std::size_t objects_used_ VRAMSCOPE_GUARDED_BY(objects_lock_) = 0;  // of them
 };
+
+// Ends an object that is live, or one of `new`.
+template <class T>
+struct LiveEnd {
+  bool is_live = false;
+  void operator()(T* object) const noexcept {
+    if (!is_live) {
+      delete object;
+    } else {
+      object->~T();
+    }
+  }
+};
+template <class T>
+using LivePointer = std::unique_ptr<T, LiveEnd<T>>;
+
+// An object in live memory, or in memory of `new` when nothing is live. nullptr: out of memory.
+template <class T, class... Args>
+[[nodiscard]] LivePointer<T> make_live(LiveMemory* memory, Args&&... args) {
+  if (memory != nullptr && memory->is_live()) {
+    return {memory->make<T>(std::forward<Args>(args)...), {.is_live = true}};
+  }
+  return {new (std::nothrow) T(std::forward<Args>(args)...), {}};
+}
 
 // Where an array has its pages: a part, or, by default, memory from the system.
 struct LivePages {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -86,6 +87,9 @@ static_assert(sizeof(BlockLife) == 16);
 class BlockTable {
  public:
   BlockTable() = default;
+  BlockTable(LivePages blocks, LivePages lives) : blocks_(blocks), lives_(lives) {
+    if (blocks.is_live()) most_more_ = kMostLiveBlocks;
+  }
   BlockTable(const BlockTable&) = delete;
   BlockTable& operator=(const BlockTable&) = delete;
 
@@ -100,7 +104,8 @@ class BlockTable {
   // Records that there is room for, and will be after the next growth.
   [[nodiscard]] std::size_t size() const { return blocks_.size(); }
   [[nodiscard]] std::size_t next_size() const {
-    return count_ < most_blocks_ ? size() : size() == 0 ? kFirstBlocks : 2 * size();
+    if (count_ < most_blocks_) return size();
+    return size() == 0 ? kFirstBlocks : size() + std::min(size(), most_more_);
   }
 
   [[nodiscard]] Block& operator[](BlockIndex i) { return blocks_[i]; }
@@ -151,6 +156,7 @@ class BlockTable {
   static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
   static constexpr std::size_t kFirstEntries = 4096;
   static constexpr std::size_t kFirstBlocks = 4096;
+  static constexpr std::size_t kMostLiveBlocks = (std::size_t{1} << 20) / sizeof(Block);
   static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
   static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back
 
@@ -174,10 +180,11 @@ class BlockTable {
 
   MappedArray<Block> blocks_;
   MappedArray<BlockLife> lives_;
-  std::size_t most_blocks_ = 0;  // count_ below which two more records are there
-  std::size_t most_used_ = 0;    // used_ below which one more address is
-  BlockIndex top_ = 0;           // highest record ever used
-  BlockIndex spare_ = 0;         // records given back, linked by next
+  std::size_t most_more_ = ~std::size_t{0};  // records at once: live pages are paid for when mapped
+  std::size_t most_blocks_ = 0;              // count_ below which two more records are there
+  std::size_t most_used_ = 0;                // used_ below which one more address is
+  BlockIndex top_ = 0;                       // highest record ever used
+  BlockIndex spare_ = 0;                     // records given back, linked by next
   std::size_t count_ = 0;
 
   Map map_;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/live_books.h"
+
+#include <string_view>
+
+#include "allocator/ground/publish.h"
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t layout_number() {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
+  for (const char c : std::string_view(VRAMSCOPE_VERSION)) add(static_cast<unsigned char>(c));
+  for (const std::uint64_t bytes :
+       {sizeof(Block), sizeof(BlockLife), sizeof(ListedSegment), sizeof(Accounts),
+        sizeof(DeviceAccount), sizeof(Ledger), sizeof(Ledger::Account), sizeof(Ledger::Holding),
+        sizeof(Timeline), sizeof(History), sizeof(BirthTimes), sizeof(LiveHeader)}) {
+    add(bytes);
+  }
+  return hash;
+}
+
+}  // namespace
+
+const std::uint64_t LiveBooks::kLayout = layout_number();
+
+ListedSegment ListedSegments::record_of(const DedicatedBlock& block) {
+  const std::uint32_t exported = block.exported ? ListedSegment::kExported : 0U;
+  const auto state = static_cast<std::uint32_t>(block.state) << ListedSegment::kStateShift;
+  return {.place = block.where,
+          .address = block.address,
+          .bytes = block.bytes,
+          .requested = block.requested,
+          .serial = block.serial,
+          .tag = block.tag,
+          .what = what_of(ListedSegment::Sort::alone, block.pool) | exported | state};
+}
+
+ListedSegments::Slot ListedSegments::add(Address address, const DirectBlock& block) noexcept {
+  if (!is_live_) return 0;
+  return enter({.place = block.where,
+                .address = address,
+                .bytes = block.bytes,
+                .requested = block.bytes,
+                .serial = block.serial,
+                .tag = block.tag,
+                .what = what_of(ListedSegment::Sort::direct, pool_class(block.bytes))});
+}
+
+ListedSegments::Slot ListedSegments::enter(const ListedSegment& segment) noexcept {
+  Slot slot = spare_;
+  if (slot != 0) {
+    spare_ = records_[slot].first;
+  } else {
+    if (!records_.grow_to(std::size_t{top_} + 2)) return 0;
+    slot = ++top_;
+  }
+  change(slot, segment);
+  return slot;
+}
+
+// Of a record that is visible only what its `what` does not say may differ, or does not matter
+// before.
+void ListedSegments::change(Slot slot, const ListedSegment& segment) noexcept {
+  ListedSegment& record = records_[slot];
+  record.place = segment.place;
+  record.address = segment.address;
+  record.bytes = segment.bytes;
+  record.requested = segment.requested;
+  record.serial = segment.serial;
+  record.tag = segment.tag;
+  if (segment.sort() != ListedSegment::Sort::alone) record.first = segment.first;
+  publish(record.what, segment.what);
+}
+
+void ListedSegments::leave(Slot slot) noexcept {
+  publish(records_[slot].what, 0U);
+  records_[slot].first = spare_;
+  spare_ = slot;
+}
+
+void ListedSegments::set(Slot slot, std::uint32_t what) noexcept {
+  publish(records_[slot].what, what);
+}
+
+void publish_books(LiveMemory* live, const Accounts& accounts) noexcept {
+  if (live == nullptr || !live->is_live()) return;
+  const LiveBooks* books = live->make<LiveBooks>(LiveBooks{LiveBooks::kLayout, &accounts});
+  live->header()->allocator.store(books, std::memory_order_release);
+}
+
+}  // namespace vramscope
