@@ -26,6 +26,7 @@ struct ProcessFacts {
   std::int32_t cuda_driver_version = 0;                      // 13000 = 13.0; 0: unknown
   bool simulated = false;                                    // on Vramscope's simulated device
   std::uint64_t simulated_launches = 0;  // kernels that it accepted without executing them
+  std::string ended_by = {};             // the signal that did: SIGKILL; "": none, or nobody knows
 };
 
 struct DeviceFacts {

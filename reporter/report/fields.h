@@ -55,6 +55,7 @@ void visit_fields(Self& process, F&& f) {
   f("cuda_driver_version", process.cuda_driver_version);
   f("simulated", process.simulated);
   f("simulated_launches", process.simulated_launches);
+  f("ended_by", process.ended_by);
 }
 
 template <IsOne<BlockFacts> Self, class F>

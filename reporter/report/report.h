@@ -161,7 +161,7 @@ struct AxisEntry {
 // One report. Reading a written report gives an equal value.
 struct Report {
   std::string tool_version;
-  std::string trigger;  // why it was written: exit, signal, exec or oom; of a newer report any word
+  std::string trigger;  // why it was written: see FORMAT.md; of a newer report any word
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceReport> devices;

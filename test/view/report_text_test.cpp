@@ -64,6 +64,20 @@ TEST(ReportText, OfARunningProgramDoesNotSpeakOfLeaks) {
   EXPECT_TRUE(has(screen(report), "written on a signal"));
 }
 
+TEST(ReportText, OfARecoveredReportSaysWhatEndedTheProgram) {
+  Report report = sample_report();
+  report.trigger = "recovered";
+  EXPECT_TRUE(has(screen(report), "report 1, recovered; it ended 1970"));
+
+  report.process.ended_by = "SIGKILL";
+  EXPECT_TRUE(has(screen(report), "report 1, recovered; SIGKILL ended it 1970"));
+  EXPECT_TRUE(has(screen(report), "Allocated when it ended: 4.00 MiB"));
+
+  report.trigger = "moving";
+  EXPECT_TRUE(has(screen(report), "report 1, copied while it went on 1970"));
+  EXPECT_TRUE(has(screen(report), "Allocated now: 4.00 MiB"));
+}
+
 // All of one instant, unlike peaks.
 TEST(ReportText, SharesOfWhatIsAliveAddUpOverAllKinds) {
   Report report = sample_report();

@@ -32,12 +32,18 @@ std::string command_line(const Report& report, const Page& page) {
   return result.empty() ? printable(report.process.executable, page) : result;
 }
 
+// Before the time.
 std::string trigger_text(const Report& report) {
-  if (report.trigger == "exit") return "at exit";
-  if (report.trigger == "exec") return "before exec";
-  if (report.trigger == "signal") return "on a signal";
-  if (report.trigger == "oom") return "when memory ran out";
-  return "for the reason '" + report.trigger + "'";  // of a newer version
+  if (report.trigger == "exit") return "written at exit";
+  if (report.trigger == "exec") return "written before exec";
+  if (report.trigger == "signal") return "written on a signal";
+  if (report.trigger == "oom") return "written when memory ran out";
+  if (report.trigger == "recovered") {
+    const std::string& signal = report.process.ended_by;
+    return "recovered; " + (signal.empty() ? "it ended" : signal + " ended it");
+  }
+  if (report.trigger == "moving") return "copied while it went on";
+  return "written for the reason '" + report.trigger + "'";  // of a newer version
 }
 
 std::string what_ran(const Report& report, const Page& page) {
@@ -57,7 +63,7 @@ std::string what_ran(const Report& report, const Page& page) {
   }
   if (process.simulated) who += ", on the simulated device";
 
-  std::string when = "report " + std::to_string(report.sequence) + ", written " +
+  std::string when = "report " + std::to_string(report.sequence) + ", " +
                      printable(trigger_text(report), page) + " " +
                      time_text(process.report_time_ns);
   if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
@@ -153,7 +159,10 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
     bytes += share.bytes;
     count += share.count;
   }
-  const std::string what = is_final(report) ? "Never freed: " : "Allocated now: ";
+  const bool has_ended = report.trigger == "recovered";
+  const std::string what = is_final(report) ? "Never freed: "
+                           : has_ended      ? "Allocated when it ended: "
+                                            : "Allocated now: ";
   return what + bytes_text(bytes) + " in " + counted(count, "allocation");
 }
 
