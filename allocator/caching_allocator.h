@@ -205,6 +205,10 @@ class CachingAllocator {
   // two need not be of one instant. May throw bad_alloc.
   [[nodiscard]] Snapshot counters_of_lost() const;
 
+  // What the program holds of a device, sampled without the lock: costs no other thread anything,
+  // and may be off by what a call changes at this instant.
+  [[nodiscard]] DeviceUse sample(std::uint16_t device) const noexcept;
+
   // Statistics alone. False, and nothing set, before the first use.
   [[nodiscard]] bool read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept;
   [[nodiscard]] bool read_host_statistics(HostStatistics& out) const noexcept;

@@ -124,7 +124,7 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
 
 void CachingAllocator::join(Tag tag, const Groups& groups) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.join(tag, groups);
+  state_->accounts.ledger().join(tag, groups);
 }
 
 void CachingAllocator::open(Place where) noexcept {

@@ -236,6 +236,10 @@ bool CachingAllocator::read_host_statistics(HostStatistics& out) const noexcept 
   return state_->accounts.read(out);
 }
 
+DeviceUse CachingAllocator::sample(std::uint16_t device) const noexcept VRAMSCOPE_NO_ANALYSIS {
+  return state_->accounts.ledger().sample(device);
+}
+
 Snapshot CachingAllocator::snapshot() const {
   MutexLock lock(state_->mutex);
   return Reading::snapshot(*state_);

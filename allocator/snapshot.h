@@ -90,6 +90,12 @@ struct DeviceSnapshot {
   DeviceStatistics statistics;
 };
 
+// What the program holds of a device's memory: requested bytes of all kinds.
+struct DeviceUse {
+  std::uint64_t live_bytes = 0;
+  std::uint64_t peak_bytes = 0;  // the peaks of its kinds, added
+};
+
 // How much of a device may be used, in bytes, and how much is.
 struct DeviceCapacity {
   std::uint64_t limit = Limits::kUnlimited;

@@ -79,7 +79,7 @@ class Accounts {
   // Capacity for this tag's totals: see Ledger.
   [[nodiscard]] bool is_prepared(Tag tag) const { return ledger_.is_prepared(tag); }
   [[nodiscard]] bool prepare(Tag tag) noexcept { return ledger_.prepare(tag); }
-  void join(Tag tag, const Groups& groups) noexcept { ledger_.join(tag, groups); }
+  [[nodiscard]] Ledger& ledger() { return ledger_; }
 
   // A block came to the program, by the allocation numbered `serial`.
   void came(const PlaceAccounts& at, const CountedBlock& block, SplitChange split,

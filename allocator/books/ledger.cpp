@@ -130,6 +130,19 @@ void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
   }
 }
 
+DeviceUse Ledger::sample(std::uint16_t device) const noexcept {
+  DeviceUse use;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (!takes_device_memory(static_cast<Kind>(kind))) continue;
+    const Account& account = accounts_[kind * kMaxDevices + device];
+    const std::uint64_t peak = __atomic_load_n(&account.peak_bytes, __ATOMIC_RELAXED);
+    const std::int64_t below = __atomic_load_n(&account.below, __ATOMIC_RELAXED);
+    use.peak_bytes += peak;
+    use.live_bytes += below < 0 ? peak : peak - static_cast<std::uint64_t>(below);  // amid a raise
+  }
+  return use;
+}
+
 TimelineSnapshot Ledger::describe(const Timeline* timeline) const {
   if (timeline == nullptr) return {};
   Timeline complete = *timeline;

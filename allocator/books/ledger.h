@@ -119,6 +119,10 @@ class Ledger {
 
   void reset_peaks() noexcept;
   void reset_peak(Kind kind, std::uint16_t device) noexcept;
+  // Reads without a lock what others change meanwhile: each number is one that there was, or
+  // nearly.
+  [[nodiscard]] DeviceUse sample(std::uint16_t device) const noexcept;
+
   // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
   void describe(Snapshot& snapshot) const;
 

@@ -15,6 +15,7 @@ enum class Once : std::uint8_t {
   no_helper_thread,
   reports_in_a_second,
   reports_in_all,
+  scheduled_report,
   count
 };
 void say_once(Once which, const char* text) noexcept;

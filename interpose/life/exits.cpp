@@ -53,8 +53,11 @@ template <class Function>
 // It returns only when it failed, and then the program goes on.
 template <class Function, class... Arguments>
 int replace_program(NextDefinition<Function>& exec, Arguments... arguments) noexcept {
-  if (Reports* const reports = Reports::of_this_process()) reports->write_before_exec();
-  return exec.get()(arguments...);
+  Reports* const reports = Reports::of_this_process();
+  if (reports != nullptr) reports->write_before_exec();
+  const int result = exec.get()(arguments...);
+  if (reports != nullptr) reports->note_failed_exec();
+  return result;
 }
 
 // How many pointers a list of arguments has, the null one at its end included.

@@ -63,7 +63,11 @@ Reports::Reports(Profiler& profiler, const Options& options, std::int32_t driver
       options_(options),
       driver_version_(driver_version),
       trace_(profiler),
-      triggers_(callbacks()) {}
+      triggers_(callbacks()),
+      schedule_({.interval_ns = options.interval.milliseconds * 1'000'000,
+                 .growth_bytes = options.report_on_growth.value,
+                 .peak_percent = options.report_at_peak.value},
+                now_ns()) {}
 
 TriggerCallbacks Reports::callbacks() noexcept {
   const auto write = [](void* self, const char* trigger, std::atomic<bool>& writing) noexcept {
@@ -73,8 +77,17 @@ TriggerCallbacks Reports::callbacks() noexcept {
     using Which = ProcessTrace::Which;
     static_cast<Reports*>(self)->trace_.write(all ? Which::all : Which::full_ones);
   };
+  const auto due = [](void* self) noexcept { return static_cast<Reports*>(self)->due(); };
+  const auto due_in_ns = [](void* self) noexcept {
+    return static_cast<Reports*>(self)->schedule_.wait_ns(now_ns());
+  };
   const auto end = [](void* self) noexcept { static_cast<Reports*>(self)->end_process(); };
-  return {.context = this, .write_report = write, .write_trace = write_trace, .end_process = end};
+  return {.context = this,
+          .write_report = write,
+          .write_trace = write_trace,
+          .due = due,
+          .due_in_ns = due_in_ns,
+          .end_process = end};
 }
 
 Reports* Reports::of_this_process() noexcept {
@@ -108,6 +121,7 @@ void Reports::write_last(const char* trigger) noexcept {
 void Reports::write_before_exec() noexcept {
   if (!ends_with_files()) return;
   const EndingThread ending(guard_mark != 0, system_locks_held != 0);
+  executes_.store(true, std::memory_order_relaxed);
   triggers_.report_and_wait("exec", kAtEnd);
 }
 
@@ -198,6 +212,18 @@ void Reports::end_process() noexcept {
   std::exit(0);
 }
 
+// The last report stays the last one, and none is cut short by exec.
+const char* Reports::due() noexcept {
+  const bool ends =
+      ended_.load(std::memory_order_relaxed) || executes_.load(std::memory_order_relaxed);
+  if (ends || !writes_by_itself()) return nullptr;
+  DeviceUses use{};
+  for (std::uint16_t i = 0; schedule_.looks_at_memory() && i < kMaxDevices; ++i) {
+    use[i] = profiler_.allocator().sample(i);
+  }
+  return schedule_.due(now_ns(), use);
+}
+
 bool Reports::wants_report(const char* trigger) const noexcept {
   const std::string_view why = trigger;
   return options_.report_at_exit || (why != "exit" && why != "exec");
@@ -244,11 +270,13 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     const std::string path = path_of(options_.output, parts.process, parts.sequence);
     const auto written = write_report(assemble(std::move(parts)), path);
     if (const auto* error = std::get_if<FileError>(&written)) {
-      say(error->message.empty() ? kNoMemory : error->message.c_str());
+      const char* const line = error->message.empty() ? kNoMemory : error->message.c_str();
+      Schedule::asks(trigger) ? say_once(Once::scheduled_report, line) : say(line);
       note(kReportFailed);
     } else {
       sequence_.fetch_add(1, std::memory_order_relaxed);
       note(std::get<std::string>(written));
+      if (Schedule::asks(trigger)) kept_.add(std::get<std::string>(written));
     }
   } catch (const std::exception&) {
     say(kNoMemory);

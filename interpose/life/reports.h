@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include "interpose/driver/profiler.h"
+#include "interpose/life/kept_reports.h"
 #include "interpose/life/oom_log.h"
 #include "interpose/life/process_trace.h"
 #include "interpose/life/report_quota.h"
+#include "interpose/life/schedule.h"
 #include "interpose/life/triggers.h"
 #include "interpose/settings/options.h"
 
@@ -33,8 +35,9 @@ class Reports {
 
   // The process ends now.
   void write_last(const char* trigger) noexcept;
-  // Its program is replaced, unless that fails.
+  // Its program is replaced, unless that fails. In between no other report is begun.
   void write_before_exec() noexcept;
+  void note_failed_exec() noexcept { executes_.store(false, std::memory_order_relaxed); }
 
   // The process's main thread leaves by pthread_exit. Threads: that one.
   void note_end_of_main_thread() noexcept;
@@ -52,9 +55,14 @@ class Reports {
   void collect_names(ReportParts& parts);
   void collect_devices(ReportParts& parts);
   // Is there anything to write when the program ends? And with this trigger a report?
+  // Or may one be half written?
   [[nodiscard]] bool ends_with_files() const noexcept {
-    return options_.report_at_exit || trace_.exists();
+    return options_.report_at_exit || trace_.exists() || writes_by_itself();
   }
+  [[nodiscard]] bool writes_by_itself() const noexcept {
+    return schedule_.wait_ns(0) != Schedule::kForever;
+  }
+  [[nodiscard]] const char* due() noexcept;
   [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
   [[nodiscard]] bool is_within_quota(const char* trigger) noexcept;
 
@@ -63,10 +71,13 @@ class Reports {
   const std::int32_t driver_version_;
   ProcessTrace trace_;
   Triggers triggers_;
-  ReportQuota quota_;  // the helper thread's
+  ReportQuota quota_;  // the helper thread's, as the next two
+  Schedule schedule_;
+  KeptReports kept_;
   OomLog oom_;
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
+  std::atomic<bool> executes_{false};
   CUcontext last_context_ = nullptr;  // of the main thread when it left by pthread_exit
 };
 

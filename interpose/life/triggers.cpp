@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -111,14 +112,13 @@ bool is_last_thread() noexcept {
 }  // namespace
 
 void Triggers::wait_beyond(std::uint32_t seen) noexcept {
-  if (main_ended_.load(std::memory_order_acquire)) {
-    requests_.wait_beyond(seen, kLookNs);
-    if (is_last_thread()) callbacks_.end_process(callbacks_.context);
-  } else if (keeps_trace_fresh_) {
-    requests_.wait_beyond(seen, kTraceNs);
-  } else {
-    requests_.wait_beyond(seen);
-  }
+  const bool main_ended = main_ended_.load(std::memory_order_acquire);
+  std::uint64_t limit = callbacks_.due_in_ns(callbacks_.context);
+  if (keeps_trace_fresh_) limit = std::min(limit, kTraceNs);
+  if (main_ended) limit = std::min(limit, kLookNs);
+  if (limit == TriggerCallbacks::kForever) return requests_.wait_beyond(seen);
+  requests_.wait_beyond(seen, limit);
+  if (main_ended && is_last_thread()) callbacks_.end_process(callbacks_.context);
 }
 
 void Triggers::serve() noexcept {
@@ -153,6 +153,9 @@ void Triggers::serve_requests() noexcept {
   if (const char* trigger = waiting_for_.exchange(nullptr, std::memory_order_acq_rel)) {
     callbacks_.write_report(callbacks_.context, trigger, writing_);
     written_.raise();
+  }
+  while (const char* trigger = callbacks_.due(callbacks_.context)) {
+    callbacks_.write_report(callbacks_.context, trigger, writing_);
   }
 }
 

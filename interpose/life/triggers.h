@@ -1,4 +1,5 @@
-// Triggers ask for a report: the signal, the end of the process, exec. One helper thread writes it.
+// Triggers ask for a report: the signal, the end of the process, exec, time and memory. One helper
+// thread writes it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,6 +20,11 @@ struct TriggerCallbacks {
   void (*write_report)(void* context, const char* trigger, std::atomic<bool>& writing) noexcept;
   // What has been recorded goes to the trace: buffers that are full, or all.
   void (*write_trace)(void* context, bool all) noexcept;
+  // What is due by itself, one trigger a call, null: nothing; and in how many nanoseconds something
+  // may be, kForever: never.
+  const char* (*due)(void* context) noexcept;
+  std::uint64_t (*due_in_ns)(void* context) noexcept;
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
   // Nobody but the helper is left: ends the process as the C library would have done.
   void (*end_process)(void* context) noexcept;
 };

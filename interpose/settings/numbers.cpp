@@ -42,6 +42,43 @@ bool read(std::string_view text, Bytes& value) {
   return true;
 }
 
+bool read(std::string_view text, Seconds& value) {
+  constexpr std::uint64_t kDay = 86'400;
+  constexpr std::size_t kDigits = 3;  // behind the point
+  const std::size_t point = std::min(text.find('.'), text.size());
+  std::string fraction(text.substr(std::min(point + 1, text.size())));
+  if (fraction.size() > kDigits || (point != text.size() && fraction.empty())) return false;
+  fraction.resize(kDigits, '0');
+  std::uint64_t whole = 0;
+  std::uint64_t thousandths = 0;
+  if (!read_number(text.substr(0, point), whole) || !read_number(fraction, thousandths))
+    return false;
+  if (whole > kDay || (whole == kDay && thousandths != 0)) return false;
+  value.milliseconds = whole * 1000 + thousandths;
+  return true;
+}
+
+bool read(std::string_view text, Percent& value) {
+  constexpr std::uint64_t kMost = 1000;
+  if (text.ends_with('%')) text.remove_suffix(1);
+  std::uint64_t number = 0;
+  if (!read_number(text, number) || number > kMost) return false;
+  value.value = number;
+  return true;
+}
+
+std::string text(Seconds value) {
+  std::string result = std::to_string(value.milliseconds / 1000);
+  if (value.milliseconds % 1000 == 0) return result;
+  std::string fraction = std::to_string(1000 + value.milliseconds % 1000).substr(1);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return result + "." + fraction;
+}
+
+std::string text(Percent value) {
+  return std::to_string(value.value) + (value.value == 0 ? "" : "%");
+}
+
 std::string size_text(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

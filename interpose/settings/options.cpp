@@ -98,6 +98,8 @@ std::string accepted(const OnOom&) { return accepted_named(kOnOoms); }
 std::string accepted(const StackMethod&) { return accepted_named(kStackMethods); }
 std::string accepted(const Signal&) { return "a signal such as SIGUSR1 or 10, or none"; }
 std::string accepted(const Bytes&) { return "a number of bytes such as 512KiB or 0"; }
+std::string accepted(const Seconds&) { return "seconds such as 60 or 0.5, or 0"; }
+std::string accepted(const Percent&) { return "a percentage such as 10%, or 0"; }
 std::string accepted(const std::string&) { return "a text"; }
 template <std::uint64_t kLowest, std::uint64_t kHighest>
 std::string accepted(const Ranged<kLowest, kHighest>&) {

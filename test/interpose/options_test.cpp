@@ -56,6 +56,9 @@ TEST(Options, EachOneCanBeSet) {
   EXPECT_EQ(parsed("VRAMSCOPE_POLICY", "pytorch").policy, Policy::pytorch);
   EXPECT_EQ(parsed("VRAMSCOPE_REUSE", "at-reuse").reuse, ReuseTime::at_reuse);
   EXPECT_FALSE(parsed("VRAMSCOPE_REPORT_AT_EXIT", "0").report_at_exit);
+  EXPECT_EQ(parsed("VRAMSCOPE_INTERVAL", "0.25").interval.milliseconds, 250U);
+  EXPECT_EQ(parsed("VRAMSCOPE_REPORT_ON_GROWTH", "1GiB").report_on_growth.value, 1U << 30);
+  EXPECT_EQ(parsed("VRAMSCOPE_REPORT_AT_PEAK", "10%").report_at_peak.value, 10U);
 }
 
 // An environment may have two megabytes.
@@ -106,6 +109,28 @@ TEST(Options, ABadValueIsOneLineThatSaysWhatIsWanted) {
       "VRAMSCOPE_SIGNAL='KILL' is not a signal such as SIGUSR1 or 10, or none; using SIGUSR1");
   EXPECT_EQ(problem("VRAMSCOPE_REPORT_AT_EXIT", "maybe"),
             "VRAMSCOPE_REPORT_AT_EXIT='maybe' is not on or off; using on");
+}
+
+TEST(Options, SecondsAndPercentagesAreReadWholeAndInRange) {
+  Seconds seconds{7};
+  Percent percent{7};
+
+  for (const char* bad : {"", ".", ".5", "1.", "-1", "1.0005", "86401", "86400.001", "1s", "1e3"}) {
+    EXPECT_FALSE(read(bad, seconds)) << bad;
+  }
+  for (const char* bad : {"", "%", "-1%", "10%%", "1001", "1.5%"}) {
+    EXPECT_FALSE(read(bad, percent)) << bad;
+  }
+  EXPECT_EQ(seconds.milliseconds, 7U);
+  EXPECT_EQ(percent.value, 7U);
+  for (const char* good : {"0", "60", "0.5", "0.001", "12.34", "86400"}) {
+    EXPECT_TRUE(read(good, seconds)) << good;
+    EXPECT_EQ(text(seconds), good);
+  }
+  for (const char* good : {"0", "10%", "1000%"}) {
+    EXPECT_TRUE(read(good, percent)) << good;
+    EXPECT_EQ(text(percent), good);
+  }
 }
 
 TEST(Options, NumbersAreReadWholeAndInRange) {

@@ -141,10 +141,10 @@ class Growth(unittest.TestCase):
         self.assertEqual(json.loads(self.show(newer).stdout)[0]["unknown"], ["devices[].memory_stats.later.all.current"])
 
     def test_an_unknown_trigger_is_shown_as_it_is(self):
-        newer = {**REPORT, "trigger": "interval"}
+        newer = {**REPORT, "trigger": "overheated"}
         self.assertTrue(READABLE.is_valid(newer))
-        self.assertEqual(json.loads(self.show(newer).stdout)[0]["trigger"], "interval")
-        self.assertIn("written for the reason 'interval'", self.show(newer, "report").stdout)
+        self.assertEqual(json.loads(self.show(newer).stdout)[0]["trigger"], "overheated")
+        self.assertIn("written for the reason 'overheated'", self.show(newer, "report").stdout)
 
     def test_what_has_an_unknown_kind_is_left_out_and_named(self):
         newer = copy.deepcopy(REPORT)

@@ -38,6 +38,9 @@ std::string trigger_text(const Report& report) {
   if (report.trigger == "exec") return "written before exec";
   if (report.trigger == "signal") return "written on a signal";
   if (report.trigger == "oom") return "written when memory ran out";
+  if (report.trigger == "interval") return "written at an interval";
+  if (report.trigger == "growth") return "written when memory had grown";
+  if (report.trigger == "peak") return "written at a peak";
   if (report.trigger == "recovered") {
     const std::string& signal = report.process.ended_by;
     return "recovered; " + (signal.empty() ? "it ended" : signal + " ended it");

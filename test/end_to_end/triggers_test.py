@@ -1,0 +1,151 @@
+"""Reports that are written by themselves: at an interval, when memory has grown, at a peak of it."""
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import sys
+import time
+
+import harness
+import recount
+
+MIB = 1 << 20
+# Lives for an instant only: the peak is over when anybody looks.
+SHORT_PEAK = f"""
+import ctypes, sys
+driver = ctypes.CDLL("libcuda.so.1")
+context, block = ctypes.c_void_p(), ctypes.c_uint64()
+driver.cuInit(0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuCtxSetCurrent(context)
+driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t({64 * MIB}))
+driver.cuMemFree_v2(block)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def in_order(folder):
+    return sorted(harness.read_reports(folder), key=lambda report: report["sequence"])
+
+
+def live_bytes(report):
+    return sum(kind["current_bytes"] for kind in report["kinds"])
+
+
+def peak_bytes(report):
+    return sum(kind["peak_bytes"] for kind in report["kinds"])
+
+
+class Triggers(harness.Case):
+    def end(self, process):
+        _, said = process.communicate("go on\n" * 3, harness.DEADLINE_S)
+        self.assertEqual((0, ""), (process.returncode, said))
+        self.assertEqual([], list(pathlib.Path(self.folder).glob(".vramscope-*")))
+        return in_order(self.folder)
+
+    def test_a_report_is_written_at_each_interval_and_the_last_one_at_exit(self):
+        for mode in ("cache", "observe"):
+            process = self.start_program([harness.program("hold")], mode, VRAMSCOPE_INTERVAL="0.02")
+            harness.wait_for_reports(self.folder, 4)
+            reports = self.end(process)
+            triggers = [report["trigger"] for report in reports]
+            self.assertEqual(["interval"] * (len(reports) - 1) + ["exit"], triggers)
+            self.assertEqual(list(range(1, len(reports) + 1)), [report["sequence"] for report in reports])
+            for number, report in enumerate(reports[:-1], 1):
+                after = report["process"]["report_time_ns"] - report["process"]["start_time_ns"]
+                self.assertGreaterEqual(after // 1_000_000, 20 * number)
+            for report in reports:
+                recount.check(self, report)
+            for path in pathlib.Path(self.folder).iterdir():
+                path.unlink()
+
+    def test_growth_has_its_report(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_REPORT_ON_GROWTH="18MiB")
+        for grown in (1, 2, 3):  # by 21, 23 and 25 MB
+            self.assertEqual(f"ready {grown}\n", process.stdout.readline())
+            harness.wait_for_reports(self.folder, grown)
+            process.stdin.write("go on\n" if grown < 3 else "")
+            process.stdin.flush()
+        reports = self.end(process)
+        self.assertEqual(["growth"] * 3 + ["exit"], [report["trigger"] for report in reports])
+        before = 0
+        for report in reports[:3]:
+            recount.check(self, report)
+            self.assertGreaterEqual(live_bytes(report) - before, 18 * MIB)
+            before = live_bytes(report)
+
+    def test_a_peak_has_its_report_even_when_it_is_over(self):
+        process = self.start_program([sys.executable, "-c", SHORT_PEAK], "cache", VRAMSCOPE_REPORT_AT_PEAK="10%")
+        self.assertEqual("ready\n", process.stdout.readline())
+        harness.wait_for_reports(self.folder, 1)
+        reports = self.end(process)
+        self.assertEqual(["peak", "exit"], [report["trigger"] for report in reports])
+        self.assertEqual((0, 64 * MIB), (live_bytes(reports[0]), peak_bytes(reports[0])))
+        self.assertEqual([64 * MIB], [site["peak_bytes"] for site in reports[0]["sites"]])
+
+    def test_peaks_that_are_hardly_higher_have_none(self):
+        variables = {"VRAMSCOPE_REPORT_AT_PEAK": "500%", "VRAMSCOPE_REPORT_ON_GROWTH": "60MiB"}
+        process = self.start_program([harness.program("hold")], "cache", **variables)
+        process.stdin.write("go on\n" * 2)
+        process.stdin.flush()
+        while "growth" not in [report["trigger"] for report in harness.read_reports(self.folder)]:
+            time.sleep(0.01)
+        peaks = [peak_bytes(report) for report in self.end(process) if report["trigger"] == "peak"]
+        self.assertIn(len(peaks), (1, 2, 3))  # 1, 6 and 36 MiB at the earliest
+        for left, right in zip(peaks, peaks[1:]):
+            self.assertGreaterEqual(right, 6 * left)
+
+    def test_only_the_newest_thousand_stay_and_the_exit_is_beside_them(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_INTERVAL="0.001",
+                                     VRAMSCOPE_OUTPUT="%n.json", VRAMSCOPE_STACKS="none")  # fmt: skip
+        folder = pathlib.Path(self.folder)
+        begun = time.monotonic()
+        while not (folder / "1005.json").exists():
+            self.assertLess(time.monotonic() - begun, harness.DEADLINE_S)
+            time.sleep(0.01)
+        _, said = process.communicate("go on\n" * 3, harness.DEADLINE_S)
+        self.assertEqual((0, ""), (process.returncode, said))
+        numbers = sorted(int(path.stem) for path in folder.iterdir())
+        last = numbers[-1]
+        self.assertEqual(list(range(last - 1000, last + 1)), numbers)
+        self.assertIn('"trigger":"exit"', (folder / f"{last}.json").read_text()[:500])
+
+    def test_nothing_half_written_is_left_by_any_end(self):
+        for way in ("exec", "exit", "_exit", "thread"):
+            for at_exit in ("on", "off"):
+                outcome = self.run_program(
+                    ["/bin/sh", "-c", f'"{harness.program("exit_variants")}" {way}; ls -A | grep ^[.]'], "cache",
+                    VRAMSCOPE_INTERVAL="0.001", VRAMSCOPE_REPORT_AT_EXIT=at_exit,
+                )  # fmt: skip
+                self.assertNotIn(".vramscope-", outcome.stdout, f"{way}, {at_exit}")
+                asked = {"exec": "exec"}.get(way, "exit")
+                last = sorted(outcome.reports, key=lambda report: report["sequence"])[-1:]
+                if at_exit == "on":
+                    self.assertEqual(asked, last[0]["trigger"], way)
+
+    def test_a_folder_that_is_not_there_is_one_line_not_one_an_interval(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_INTERVAL="0.01",
+                                     VRAMSCOPE_OUTPUT="/nonexistent/r.json",
+                                     VRAMSCOPE_REPORT_AT_EXIT="off")  # fmt: skip
+        self.assertIn(os.strerror(2), process.stderr.readline())
+        time.sleep(0.1)  # too little only hides a failure
+        _, said = process.communicate("go on\n" * 3, harness.DEADLINE_S)
+        self.assertEqual("", said)
+
+    def test_run_takes_them_and_ends_with_three_lines(self):
+        finished = self.run_tool("run", "--sim", "--interval", "0.001", "--report-on-growth=1MiB",
+                                 "--report-at-peak", "10%", harness.program("hold"))  # fmt: skip
+        lines = [line for line in finished.stderr.splitlines() if line.startswith("vramscope: ")]
+        self.assertEqual((0, 3), (finished.returncode, len(lines)), finished.stderr)
+        last = in_order(self.folder)[-1]
+        self.assertEqual("exit", last["trigger"])
+        options = last["process"]["options"]
+        self.assertEqual(("0.001", "1048576", "10%"), (
+            options["interval"], options["report_on_growth"], options["report_at_peak"]))  # fmt: skip
+        refused = self.run_tool("run", "--interval", "soon", "/bin/true")
+        self.assertEqual(125, refused.returncode)
+        self.assertIn("'soon' is not seconds such as 60 or 0.5, or 0", refused.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
