@@ -51,6 +51,7 @@ void CachingAllocator::State::hand_out_dedicated(DedicatedBlock& block, Outcome&
   out.address = block.address;
   out.rounded = block.bytes;
   accounts.came(block.where, block.counted(), block.serial);
+  listed.note(block);
 }
 
 // A segment of a pool that is one live block becomes a dedicated one, with all that is known of it.
@@ -66,6 +67,8 @@ DedicatedBlock* CachingAllocator::State::set_apart(Address segment) {
   block->tag = b.tag;
   block->state = b.state();
   block->pool = it->second.pool;
+  block->listed = it->second.listed;
+  listed.note(*block);
   dedicated_range.widen(segment, it->second.bytes);
   blocks.erase(index);
   blocks.destroy(index);
@@ -81,7 +84,10 @@ Found CachingAllocator::note_export(Address address) noexcept {
   if (!found.live || !found.dedicated) return found;
   DedicatedBlock* block =
       is_set_apart ? state_->dedicated.find(found.segment) : state_->set_apart(found.segment);
-  if (block) block->exported = true;
+  if (block) {
+    block->exported = true;
+    state_->listed.note(*block);
+  }
   found.exported = block != nullptr;
   return found;
 }

@@ -7,20 +7,18 @@
 
 namespace vramscope {
 
-bool DirectBlocks::add(Address address, const DirectBlock& block) noexcept {
+DirectBlock* DirectBlocks::add(Address address, const DirectBlock& block) noexcept {
   OfSpace& blocks = spaces_[static_cast<std::size_t>(space_of(block.where.kind))];
   if (spare_) {
     spare_.key() = address;
     spare_.mapped() = block;
-    blocks.insert(std::move(spare_));
-    return true;
+    return &blocks.insert(std::move(spare_)).position->second;
   }
   try {
-    blocks.emplace(address, block);
+    return &blocks.emplace(address, block).first->second;
   } catch (const std::bad_alloc&) {
-    return false;
+    return nullptr;
   }
-  return true;
 }
 
 DirectBlock DirectBlocks::remove(Kind kind, Address address) noexcept {

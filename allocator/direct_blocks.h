@@ -25,8 +25,8 @@ class DirectBlocks {
   using OfSpace = std::map<Address, DirectBlock>;
   using Entry = OfSpace::value_type;
 
-  // Nothing overlaps it. False: out of memory.
-  [[nodiscard]] bool add(Address address, const DirectBlock& block) noexcept;
+  // Nothing overlaps it. nullptr: out of memory.
+  [[nodiscard]] DirectBlock* add(Address address, const DirectBlock& block) noexcept;
   DirectBlock remove(Kind kind, Address address) noexcept;  // one that is there
 
   [[nodiscard]] const Entry* find(Kind kind, Address address) const noexcept;  // exact

@@ -31,8 +31,10 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
   if (!accounts.prepare(out.tag)) return;
   if (where.kind == Kind::device && !accounts.open_device(where.device)) return;
   out.serial = next_serial();
-  if (!directs.add(address, {bytes, out.serial, where, out.tag})) return;
+  DirectBlock* const block = directs.add(address, {bytes, out.serial, where, out.tag});
+  if (block == nullptr) return;
   accounts.direct_came(where, out.tag, bytes, out.serial);
+  block->listed = listed.add(address, *block);
   Idle::set_caps(*this, where.device);
   out.status = {};
   out.source = Source::direct;
@@ -70,6 +72,7 @@ void CachingAllocator::State::forget_direct(Kind kind, Address address, Ended ho
   const DirectBlock block = directs.remove(kind, address);
   accounts.direct_went(block.where, block.tag, block.bytes,
                        how == Ended::freed ? block.serial : Accounts::kNoLife);
+  listed.remove(block.listed);
 }
 
 }  // namespace vramscope

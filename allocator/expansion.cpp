@@ -160,6 +160,8 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
       .left = 0, .right = 0, .freed = place->waits.settled(), .place = place->slot};
   segment.first = block;
   segment.slot = place->slot;
+  segment.listed = state.listed.add(ListedSegment::Sort::reservation, where, address, segment.bytes,
+                                    pool, block);
   *entry = segment;
   insert(state, *place, block);
   ++state.reservations;
@@ -185,8 +187,7 @@ CachingAllocator::Expansion::Chain CachingAllocator::Expansion::hold(State& stat
     erase(state, place, i);
     Block& b = state.blocks[i];
     held += b.size;
-    b.set_state(BlockState::active_pending_free);
-    b.where |= Block::kHeld;
+    b.hold();
   }
   return {first, i};
 }
@@ -284,7 +285,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   note_grant(state.accounts, where, bytes, grant, out);
   state.accounts.device(device).awaited -= bytes;
   Block& b = state.blocks[block];
-  if (grant.status.ok()) b.where &= ~Block::kUnbacked;
+  if (grant.status.ok()) b.set_where(b.where & ~Block::kUnbacked);
   if (!is_here) {
     chain = {};
     drop_orphans(state, where);

@@ -35,8 +35,9 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     }
     if (it->second.slot == place->slot) {
       forget_blocks(state, *place, it->second);
-      const BlockIndex first = set_aside(state, it).mapped().first;
-      state.blocks.destroy(first);  // no call was made: num_device_free stays
+      const Segment gone = set_aside(state, it).mapped();
+      state.listed.remove(gone.listed);
+      state.blocks.destroy(gone.first);  // no call was made: num_device_free stays
     }
     it = next;
   }
@@ -66,16 +67,19 @@ void CachingAllocator::Reclaim::forget_dedicated(State& state, Place where) {
     DedicatedBlock& block = *owner.find(it->first);
     block.state = BlockState::inactive;
     state.accounts.freed(where, block.counted(), block.serial);
+    state.listed.note(block);
     owner.put(block);
   }
   PendingFrees& pending = state.reuse.pending(where.kind);
   while (const AnyBlock block = pending.take(where, pending.newest(), pending.newest())) {
     block.dedicated()->state = BlockState::inactive;
     state.accounts.reusable(where, block.counted());
+    state.listed.note(*block.dedicated());
     owner.put(*block.dedicated());
   }
   while (DedicatedBlock* block = owner.take_any(where)) {
     state.accounts.segment_went(where, block->pool, block->bytes);
+    state.listed.remove(block->listed);
     owner.remove(*block);
   }
 }

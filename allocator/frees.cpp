@@ -114,6 +114,7 @@ void CachingAllocator::State::finish_free(Store store, const AnyBlock& block,
     return;
   }
   pending.add(block);
+  if (const DedicatedBlock* own = block.dedicated()) listed.note(*own);
   note_usual_places();
   accounts.given_up(out.where, counted, known.serial);
   if (completes) {
@@ -136,6 +137,7 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
     own->state = BlockState::inactive;
     own->freed = freed;
     life == kGivenUp ? accounts.reusable(where, counted) : accounts.freed(where, counted, life);
+    listed.note(*own);
     return store_dedicated(*own, out);
   }
   if (block.is_in(pinned_memory.blocks)) {
@@ -148,15 +150,15 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
     release(place, entry, life, freed);
     return {};
   }
-  SplitChange split;
+  accounts.reusable(where, counted);
   if (blocks[entry.block].is_expandable()) {
     blocks.life(entry.block).freed = freed;
     static_cast<void>(Expansion::put_free(*this, place, entry.block));
   } else {
     if (reuse_time == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
-    split = place.pools.give_back(counted.pool, blocks, entry);
+    const SplitChange split = place.pools.give_back(counted.pool, blocks, entry);
+    place.accounts.device.counters.count_split(counted.pool, split);
   }
-  accounts.reusable(where, counted, split);
   return {};
 }
 

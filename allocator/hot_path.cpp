@@ -129,9 +129,10 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   out.serial = serial;
   blocks.life(found.block).set_serial(serial);
   const bool is_outside = fault(Fault::counter_outside_lock);
-  if (is_outside) mutex.unlock(), sched_yield();
+  if (is_outside) b.set_state(BlockState::active_allocated), mutex.unlock(), sched_yield();
   accounts.came(place.accounts, {tag, pool, to_bytes(size), requested}, split, serial);
   if (is_outside) mutex.lock();
+  if (!is_outside) b.set_state(BlockState::active_allocated);
 }
 
 // A block that may be in use until its number is covered.

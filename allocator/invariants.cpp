@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "allocator/books/recount.h"
 #include "allocator/expansion.h"
 #include "allocator/reading.h"
 #include "allocator/size_policy.h"
@@ -10,49 +11,15 @@
 namespace vramscope {
 namespace {
 
-// The current values of one level that a walk over segments and blocks gives.
-struct Recount {
-  std::int64_t segment = 0, reserved_bytes = 0, allocation = 0, allocated_bytes = 0;
-  std::int64_t active = 0, active_bytes = 0, requested_bytes = 0;
-  std::int64_t inactive_split = 0, inactive_split_bytes = 0;
-
-  void add(const SegmentSnapshot& s, const Snapshot& snapshot) {
-    segment += !s.is_expandable;
-    reserved_bytes += static_cast<std::int64_t>(s.total_size);
-    allocated_bytes += static_cast<std::int64_t>(s.allocated_size);
-    active_bytes += static_cast<std::int64_t>(s.active_size);
-    requested_bytes += static_cast<std::int64_t>(s.requested_size);
-    for (std::uint32_t i = 0; i < s.block_count; ++i) {
-      const BlockSnapshot& block = snapshot.blocks[s.first_block + i];
-      allocation += block.state == BlockState::active_allocated;
-      active += block.state != BlockState::inactive;
-      if (block.state != BlockState::inactive || s.block_count == 1) continue;
-      if (s.is_expandable) continue;
-      ++inactive_split;
-      inactive_split_bytes += static_cast<std::int64_t>(block.size);
-    }
-  }
-
-  // The name of the first counter that differs, or nullptr.
-  [[nodiscard]] const char* differs(const DeviceStatistics& s, Stat PooledStat::*level) const {
-    if ((s.segment.*level).current != segment) return "segment";
-    if ((s.reserved_bytes.*level).current != reserved_bytes) return "reserved_bytes";
-    if ((s.allocation.*level).current != allocation) return "allocation";
-    if ((s.allocated_bytes.*level).current != allocated_bytes) return "allocated_bytes";
-    if ((s.active.*level).current != active) return "active";
-    if ((s.active_bytes.*level).current != active_bytes) return "active_bytes";
-    if ((s.requested_bytes.*level).current != requested_bytes) return "requested_bytes";
-    if ((s.inactive_split.*level).current != inactive_split) return "inactive_split";
-    if ((s.inactive_split_bytes.*level).current != inactive_split_bytes) {
-      return "inactive_split_bytes";
-    }
-    return nullptr;
-  }
-};
-
-struct DeviceRecount {
-  Recount all, small, large;
-};
+// The name of the first counter that differs, or nullptr.
+const char* difference(const LevelRecount& recount, const DeviceStatistics& statistics,
+                       Stat PooledStat::*level) {
+  const char* wrong = nullptr;
+  recount.each(statistics, [&](const char* name, const PooledStat& stat, std::int64_t value) {
+    if (wrong == nullptr && (stat.*level).current != value) wrong = name;
+  });
+  return wrong;
+}
 
 std::string check_tiling(const Snapshot& snapshot, const SegmentSnapshot& segment) {
   const std::string name = "segment at " + std::to_string(segment.address);
@@ -74,33 +41,27 @@ std::string check_statistics(const Snapshot& snapshot) {
   std::map<std::uint16_t, DeviceRecount> recounts;
   for (const SegmentSnapshot& segment : snapshot.segments) {
     if (segment.place.kind != Kind::device) continue;
-    DeviceRecount& recount = recounts[segment.place.device];
-    recount.all.add(segment, snapshot);
-    (segment.is_small ? recount.small : recount.large).add(segment, snapshot);
+    recounts[segment.place.device].add(segment, snapshot);
   }
   for (const DeviceSnapshot& device : snapshot.devices) {
     const DeviceRecount& recount = recounts[device.device];
-    const char* name = recount.all.differs(device.statistics, &PooledStat::all);
-    if (!name) name = recount.small.differs(device.statistics, &PooledStat::small_pool);
-    if (!name) name = recount.large.differs(device.statistics, &PooledStat::large_pool);
+    const char* name = difference(recount.all, device.statistics, &PooledStat::all);
+    if (!name) name = difference(recount.small, device.statistics, &PooledStat::small_pool);
+    if (!name) name = difference(recount.large, device.statistics, &PooledStat::large_pool);
     if (name) return std::string(name) + " differs from a recount";
   }
   return {};
 }
 
 std::string check_host(const Snapshot& snapshot) {
-  Recount recount;
+  LevelRecount recount;
   for (const SegmentSnapshot& segment : snapshot.segments) {
-    const Kind kind = segment.place.kind;
-    if (is_host(kind)) recount.add(segment, snapshot);
+    if (is_host(segment.place.kind)) recount.add(segment, snapshot);
   }
-  const HostStatistics& host = snapshot.host;
-  const bool is_equal = host.segment.current == recount.segment &&
-                        host.reserved_bytes.current == recount.reserved_bytes &&
-                        host.allocated.current == recount.allocation &&
-                        host.allocated_bytes.current == recount.allocated_bytes &&
-                        host.active_requests.current == recount.active &&
-                        host.active_bytes.current == recount.active_bytes;
+  bool is_equal = true;
+  recount.each_of_host(snapshot.host, [&](const char*, const Stat& stat, std::int64_t value) {
+    is_equal &= stat.current == value;
+  });
   return is_equal ? "" : "host statistics differ from a recount";
 }
 

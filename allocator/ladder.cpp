@@ -219,6 +219,8 @@ AnyBlock CachingAllocator::Ladder::add_segment(State& state, const Need& need, A
                                                         to_units(bytes), place->waits.settled());
       segment = {bytes, first, place->slot, pool};
       state.accounts.segment_came(need.where, pool, bytes);
+      segment.listed =
+          state.listed.add(ListedSegment::Sort::pool, need.where, address, bytes, pool, first);
       state.device_range.widen(address, bytes);
       return {state.blocks, first};
     }
@@ -248,6 +250,7 @@ AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, const Need& need,
   if (block) {
     block->pool = pool_class(need.bytes);
     state.accounts.segment_came(need.where, block->pool, need.bytes);
+    block->listed = state.listed.add(*block);
     (kind == Kind::pinned ? state.pinned_range : state.dedicated_range).widen(address, need.bytes);
     return AnyBlock(block);
   }

@@ -28,8 +28,7 @@ void CachingAllocator::Expansion::shorten(State& state, PlaceMemory& place, Chai
   if (state.blocks[last].is_unbacked() || before + state.blocks[last].size <= size) return;
   const BlockIndex rest = cut(state, last, to_bytes(static_cast<Units>(size - before)));
   Block& b = state.blocks[rest];
-  b.where &= ~Block::kHeld;
-  b.set_state(BlockState::inactive);
+  b.set_where((b.where & ~(Block::kHeld | Block::kStates)) | Block::kFree);
   insert(state, place, rest);
   chain.end = rest;
 }

@@ -77,6 +77,7 @@ void CachingAllocator::Pinned::hand_out(State& state, PinnedPlace& place, const 
   memory.held += out.rounded;
   memory.most_held = std::max(memory.most_held, memory.held);
   state.accounts.came(place.place, b.counted(), out.serial);
+  b.set_state(BlockState::active_allocated);
 }
 
 AnyBlock CachingAllocator::Pinned::add_segment(State& state, Place where, std::uint64_t rounded,
@@ -96,6 +97,8 @@ AnyBlock CachingAllocator::Pinned::add_segment(State& state, Place where, std::u
     memory.reserved += bytes;
     if (pool == PoolClass::small) place->small_bytes += bytes;
     state.accounts.segment_came(where, pool, bytes);
+    segment.listed =
+        state.listed.add(ListedSegment::Sort::pinned, where, address, bytes, pool, first);
     state.pinned_range.widen(address, bytes);
     return {memory.blocks, first};
   } catch (const std::bad_alloc&) {  // the map's; nothing else was changed
@@ -121,12 +124,12 @@ void CachingAllocator::Pinned::put_back(State& state, const AnyBlock& block, std
   if (state.reuse_time == ReuseTime::at_reuse && !fault(Fault::pinned_merged_unproved)) {
     Pools::number(memory.blocks, block.index(), freed);
   }
-  merge(state, block);
   if (life == State::kGivenUp) {
     state.accounts.reusable(where, counted);
   } else {
     state.accounts.freed(where, counted, life);
   }
+  merge(state, block);
   if (state.limits.pinned_max_cached_size == Limits::kUnlimited) return;
   const auto it = memory.segments.find(memory.segment_around(address)->first);
   const bool is_too_large = it->second.bytes > state.limits.pinned_max_cached_size;
@@ -142,6 +145,7 @@ PinnedMemory::Segments::node_type CachingAllocator::Pinned::set_aside(
   memory.reserved -= segment.bytes;
   if (segment.pool == PoolClass::small) place.small_bytes -= segment.bytes;
   state.accounts.segment_went(place.place, segment.pool, segment.bytes);
+  state.listed.hide(segment.listed);
   return memory.segments.extract(it);
 }
 
@@ -163,8 +167,10 @@ bool CachingAllocator::Pinned::give_back(State& state, PinnedMemory::Segments::i
     memory.reserved += segment.bytes;
     if (segment.pool == PoolClass::small) place.small_bytes += segment.bytes;
     state.accounts.segment_kept(where, segment.pool, segment.bytes);
+    state.listed.show(segment.listed);
     return false;
   }
+  state.listed.remove(segment.listed);
   memory.blocks.destroy(segment.first);
   if (fate == Reclaim::Fate::taken) state.accounts.segment_given_back(where);
   return true;
@@ -201,7 +207,9 @@ void CachingAllocator::Pinned::forget(State& state, Place where) {
     const auto next = std::next(it);
     if (it->second.slot == place->slot) {
       forget_blocks(state, *place, it->second);
-      memory.blocks.destroy(set_aside(state, it).mapped().first);
+      const PinnedSegment gone = set_aside(state, it).mapped();
+      state.listed.remove(gone.listed);
+      memory.blocks.destroy(gone.first);
     }
     it = next;
   }

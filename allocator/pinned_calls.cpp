@@ -69,8 +69,8 @@ Outcome CachingAllocator::Pinned::hand_back(State& state, BlockIndex block, std:
               .serial = state.last_serial.load(std::memory_order_relaxed)};
   if (fault(Fault::lost_free)) return out;
   const std::uint64_t life = blocks.life(block).serial();
-  merge(state, {blocks, block});
   state.accounts.freed(out.where, counted, life);
+  merge(state, {blocks, block});
   return out;
 }
 

@@ -103,8 +103,10 @@ CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& s
     state.segments.insert(std::move(node));
     state.places[segment.slot]->pools.restore(state.blocks, segment.first);
     state.accounts.segment_kept(where, segment.pool, segment.bytes);
+    state.listed.show(segment.listed);
     return fate;
   }
+  state.listed.remove(segment.listed);
   state.blocks.destroy(segment.first);
   if (fate == Fate::taken) state.accounts.segment_given_back(where);
   return fate;
@@ -281,12 +283,15 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::dedicated_segment
     State& state, DedicatedBlock& block, Outcome& out) {
   DedicatedBlocks& owner = state.dedicated_of(block.where.kind);
   state.accounts.segment_went(block.where, block.pool, block.bytes);
+  state.listed.hide(block.listed);
   DedicatedBlocks::Node node = owner.set_aside(block);
   const Returned returned = give_back(state, block.where, block.address, out);
   if (returned.fate == Fate::kept && owner.restore(node)) {
     state.accounts.segment_kept(block.where, block.pool, block.bytes);
+    state.listed.show(block.listed);
     return returned;
   }
+  state.listed.remove(block.listed);
   if (returned.fate == Fate::taken) state.accounts.segment_given_back(block.where);
   owner.destroy(std::move(node));
   return returned;
@@ -311,6 +316,7 @@ Segments::node_type CachingAllocator::Reclaim::set_aside(State& state, Segments:
   PlaceMemory& place = *state.places[segment.slot];
   place.pools.set_aside(state.blocks, segment.first);
   state.accounts.segment_went(place.place, segment.pool, segment.bytes);
+  state.listed.hide(segment.listed);
   return state.segments.extract(it);
 }
 

@@ -51,7 +51,7 @@ BlockIndex CachingAllocator::Expansion::cut(State& state, BlockIndex block, std:
                               .freed = state.blocks.life(block).freed,
                               .place = state.blocks.life(block).place};
   state.blocks[lower.next].prev = above;
-  lower.next = above;
+  lower.follow_by(above);
   lower.size = to_units(bytes);
   return above;
 }
@@ -60,7 +60,7 @@ BlockIndex CachingAllocator::Expansion::join(State& state, BlockIndex lower, Blo
   Block& l = state.blocks[lower];
   const Block& u = state.blocks[upper];
   l.size += u.size;
-  l.next = u.next;
+  l.follow_by(u.next);
   state.blocks[u.next].prev = lower;
   BlockLife& life = state.blocks.life(lower);
   life.freed = Waits::newer(life.freed, state.blocks.life(upper).freed);
@@ -89,9 +89,9 @@ BlockIndex CachingAllocator::Expansion::merge(State& state, PlaceMemory& place, 
 BlockIndex CachingAllocator::Expansion::put_free(State& state, PlaceMemory& place,
                                                  BlockIndex block) {
   constexpr std::uint64_t kCleared = Block::kStates | Block::kHeld | Block::kUnbacked;
-  block = merge(state, place, block, [](const Block& b) { return b.is_free(); });
   Block& b = state.blocks[block];
-  b.where = (b.where & ~kCleared) | Block::kFree;
+  b.set_where((b.where & ~kCleared) | Block::kFree);
+  block = merge(state, place, block, [](const Block& other) { return other.is_free(); });
   insert(state, place, block);
   return block;
 }
@@ -99,11 +99,11 @@ BlockIndex CachingAllocator::Expansion::put_free(State& state, PlaceMemory& plac
 BlockIndex CachingAllocator::Expansion::put_unbacked(State& state, PlaceMemory& place,
                                                      BlockIndex block) {
   if (state.blocks[block].is_mapped()) state.blocks.erase(block);
-  block = merge(state, place, block,
-                [](const Block& b) { return b.is_unbacked() && (b.where & Block::kHeld) == 0; });
   Block& b = state.blocks[block];
-  b.set_state(BlockState::active_pending_free);
-  b.where = (b.where & ~Block::kHeld) | Block::kUnbacked;
+  b.set_where((b.where & ~(Block::kHeld | Block::kStates)) | Block::kUnbacked | 1);
+  block = merge(state, place, block, [](const Block& other) {
+    return other.is_unbacked() && (other.where & Block::kHeld) == 0;
+  });
   insert(state, place, block);
   return block;
 }
@@ -120,13 +120,13 @@ void CachingAllocator::Expansion::hand_out(State& state, PlaceMemory& place, Blo
   erase(state, place, block);
   if (blocks[block].size > size) insert(state, place, cut(state, block, to_bytes(size)));
   Block& b = blocks[block];
-  b.where &= ~Block::kStates;
   if (!b.is_mapped()) blocks.insert(block);
   b.tag = out.tag;
   b.requested = out.requested;
   out.serial = state.next_serial();
   blocks.life(block).set_serial(out.serial);
   state.accounts.came(place.accounts, b.counted(), {}, out.serial);
+  b.set_state(BlockState::active_allocated);
 }
 
 bool CachingAllocator::Expansion::is_shown_with_previous(const State& state, const Block& block) {

@@ -72,15 +72,13 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
     state.blocks[after].requested = 0;
     insert(state, *place, after);
   }
-  Block& held = state.blocks[block];
-  held.set_state(BlockState::active_pending_free);
-  held.where |= Block::kHeld;
+  state.blocks[block].hold();
   Reply reply;
   const bool is_here = fly(
       state, base, [&] { reply = state.backend.unmap(where, pages.begin, pages.bytes(), page); });
   out.backend_ns += reply.ns;
   if (reply.status.ok() && !fault(Fault::unmapped_served)) {
-    state.blocks[block].where |= Block::kUnbacked;
+    state.blocks[block].set_where(state.blocks[block].where | Block::kUnbacked);
   }
   if (!is_here) {
     drop_orphans(state, where);
@@ -101,6 +99,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
 void CachingAllocator::Expansion::end_reservation(State& state, Place where, BlockIndex block) {
   erase(state, *state.find_place(where), block);
   const Segments::node_type node = state.segments.extract(state.blocks[block].address());
+  state.listed.remove(node.mapped().listed);
   state.blocks.destroy(block);
   --state.reservations;
   state.note_usual_places();
@@ -122,6 +121,7 @@ Segments::iterator CachingAllocator::Expansion::forget(State& state, Segments::i
     flight->lost |= flight->reservation == it->first;
   }
   --state.reservations;
+  state.listed.remove(reservation.listed);
   const auto next = std::next(it);
   state.orphans.insert(state.segments.extract(it));
   return next;

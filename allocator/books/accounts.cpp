@@ -63,12 +63,11 @@ void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t se
   if (block.bytes >= oversize_from_) counters.rare().oversize_allocations.decrease(1);
 }
 
-void Accounts::reusable(Place where, const CountedBlock& block, SplitChange split) {
+void Accounts::reusable(Place where, const CountedBlock& block) {
   ledger_.count_completion(where, block.tag, block.requested);
   if (where.kind != Kind::device)
     return change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::decrease);
-  devices_[where.device]->counters.count_completion(block.pool, block.bytes, block.requested,
-                                                    split);
+  devices_[where.device]->counters.count_completion(block.pool, block.bytes, block.requested);
 }
 
 void Accounts::freed(const PlaceAccounts& at, const CountedBlock& block) {
@@ -218,6 +217,7 @@ void Accounts::reset_peaks(std::optional<std::uint16_t> device) {
 }
 
 void Accounts::reset_accumulated(std::optional<std::uint16_t> device) {
+  was_reset_ = true;
   for (std::size_t i = 0; i < kMaxDevices; ++i) {
     if (devices_[i] && i == device.value_or(i)) devices_[i]->counters.reset_accumulated();
   }
@@ -235,7 +235,7 @@ bool Accounts::read(HostStatistics& out) const {
   return host_used_;
 }
 
-void Accounts::describe(Snapshot& out) const {
+void Accounts::describe(Snapshot& out, const BooksRecount* recount) const {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (!devices_[i]) continue;
     out.devices.push_back({static_cast<std::uint16_t>(i), devices_[i]->counters.read()});
@@ -243,6 +243,12 @@ void Accounts::describe(Snapshot& out) const {
   out.host = host_;
   out.host_used = host_used_;
   ledger_.describe(out);
+  if (recount == nullptr) return;
+  for (DeviceSnapshot& device : out.devices) {
+    fit(device.statistics, recount->devices[device.device], was_reset_);
+  }
+  fit(out.host, recount->host, was_reset_);
+  ledger_.mend(out, recount->ledger);
 }
 
 }  // namespace vramscope

@@ -11,6 +11,7 @@
 #include "allocator/books/birth_times.h"
 #include "allocator/books/device_counters.h"
 #include "allocator/books/ledger.h"
+#include "allocator/books/recount.h"
 #include "allocator/books/statistics.h"
 #include "allocator/ground/driver_pages.h"
 #include "allocator/ground/place.h"
@@ -90,7 +91,7 @@ class Accounts {
   static constexpr std::uint64_t kNoLife = 0;
   void given_up(Place where, const CountedBlock& block, std::uint64_t serial);
   // And nothing uses it any more.
-  void reusable(Place where, const CountedBlock& block, SplitChange split = {});
+  void reusable(Place where, const CountedBlock& block);
   // Both at once.
   void freed(Place where, const CountedBlock& block, std::uint64_t serial);
   // The same of a pool's block in three steps, of which the last is measured to cost nothing here:
@@ -134,13 +135,17 @@ class Accounts {
   // Everything, or what is known of one device's memory of Kind::device, or of the host's.
   void reset_peaks(std::optional<std::uint16_t> device = {});
   void reset_accumulated(std::optional<std::uint16_t> device = {});
-  void reset_host_accumulated() { host_.reset_accumulated(); }
+  void reset_host_accumulated() {
+    was_reset_ = true;
+    host_.reset_accumulated();
+  }
 
   // False, and nothing set, before the first use.
   [[nodiscard]] bool read(std::uint16_t device, DeviceStatistics& out) const;
   [[nodiscard]] bool read(HostStatistics& out) const;
-  // All but segments and blocks; may throw bad_alloc.
-  void describe(Snapshot& out) const;
+  // All but segments and blocks; may throw bad_alloc. `recount`: of a process that died amid a
+  // call, to agree with those that are in `out`.
+  void describe(Snapshot& out, const BooksRecount* recount = nullptr) const;
   // When a numbered allocation was made; a lower bound for old ones (see BirthTimes).
   [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const {
     return birth_times_.time_of(serial);
@@ -165,6 +170,7 @@ class Accounts {
   std::array<CapacityUse, kMaxDevices> uses_;
   HostStatistics host_;
   bool host_used_ = false;
+  bool was_reset_ = false;  // some sums do not begin with the process
 };
 
 }  // namespace vramscope

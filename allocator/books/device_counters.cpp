@@ -123,11 +123,12 @@ void DeviceCounters::count_release(PoolClass pool, std::uint64_t bytes) {
   own.below.parts += Pair{0, kBlock};
 }
 
-void DeviceCounters::count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t asked,
-                                      SplitChange split) {
-  Level& own = pools_[static_cast<std::size_t>(pool)];
-  own.below.bytes += Pair{0, to_signed(asked)};
-  change_parts(own, 0, split);
+void DeviceCounters::count_split(PoolClass pool, SplitChange split) {
+  change_parts(pools_[static_cast<std::size_t>(pool)], 0, split);
+}
+
+void DeviceCounters::count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t asked) {
+  pools_[static_cast<std::size_t>(pool)].below.bytes += Pair{0, to_signed(asked)};
   change_active(pool, Pair{-1, -to_signed(bytes)});
 }
 

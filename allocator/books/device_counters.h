@@ -35,9 +35,10 @@ class DeviceCounters {
                         SplitChange split);
   // The program gives the block up: allocation and allocated_bytes drop.
   void count_release(PoolClass pool, std::uint64_t bytes);
-  // The block is reusable: active, active_bytes, requested_bytes drop, split blocks change.
-  void count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
-                        SplitChange split);
+  // The block is reusable: active, active_bytes, requested_bytes drop; and when it has merged, the
+  // split blocks change.
+  void count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
+  void count_split(PoolClass pool, SplitChange split);
   // Both at once, the usual free, in two steps: the block, and its end with that of split blocks.
   void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
   void count_merge(PoolClass pool, SplitChange split);

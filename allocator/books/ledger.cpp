@@ -3,6 +3,7 @@
 #include "allocator/books/ledger.h"
 
 #include "allocator/ground/fault.h"
+#include "allocator/ground/publish.h"
 
 #include <algorithm>
 #include <bit>
@@ -54,8 +55,8 @@ inline Ledger::Holding& Ledger::touch(Account& account, Tag tag) {
 
 void Ledger::set_peak_aside(Holding& holding, Account& account, Tag tag) {
   holding.account = &account;  // also the first time: no peak has the number 0
-  holding.peak = account.peak;
   holding.at_peak = holding.total - holding.gone;
+  publish(holding.peak, account.peak);
   tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
   if (!account.timeline) account.timeline = make_live<Timeline>(live_);
 }

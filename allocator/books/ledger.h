@@ -16,6 +16,8 @@
 
 namespace vramscope {
 
+struct LedgerRecount;
+
 // What each tag held at the peak of its (kind, device), at constant cost: every new peak gets a
 // number, and a tag copies what it holds before its first change after that.
 // Bytes are requested bytes. Threads: one at a time.
@@ -74,10 +76,7 @@ class Ledger {
 
   // The account of a place: its (kind, device). Memory of no device has one account a kind,
   // whatever device its place names.
-  [[nodiscard]] Account& account_of(Place where) {
-    return accounts_[static_cast<std::size_t>(where.kind) * kMaxDevices +
-                     (has_device(where.kind) ? where.device : 0U)];
-  }
+  [[nodiscard]] Account& account_of(Place where) { return accounts_[index_of(where)]; }
 
   // After prepare(tag). The raising allocation counts in its own peak.
   void count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
@@ -125,8 +124,19 @@ class Ledger {
 
   // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
   void describe(Snapshot& snapshot) const;
+  // The same as to a process that died amid a call: what is live is as recounted, and the rest is
+  // made to agree. What was counted of that call stays counted, as of one that was undone.
+  void mend(Snapshot& snapshot, const LedgerRecount& recount) const;
+
+  // Of the account of a place among all.
+  [[nodiscard]] static std::size_t index_of(Place where) {
+    return static_cast<std::size_t>(where.kind) * kMaxDevices +
+           (has_device(where.kind) ? where.device : 0U);
+  }
 
  private:
+  class Mending;
+
   // What a tag is asked for besides its bytes: one cache line.
   struct Details {
     Groups groups{};

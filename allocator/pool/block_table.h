@@ -9,6 +9,7 @@
 #include "allocator/books/accounts.h"
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
+#include "allocator/ground/publish.h"
 #include "allocator/pool/waits.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
@@ -49,7 +50,12 @@ struct Block {
 
   [[nodiscard]] Address address() const { return where & ~kFlags; }
   [[nodiscard]] BlockState state() const { return static_cast<BlockState>(where & kStates); }
-  void set_state(BlockState s) { where = (where & ~kStates) | static_cast<std::uint64_t>(s); }
+  void set_state(BlockState s) { set_where((where & ~kStates) | static_cast<std::uint64_t>(s)); }
+  // A change of state is one store, after all that it says of the block (see BlockTable).
+  void set_where(std::uint64_t changed) { publish(where, changed); }
+  void follow_by(BlockIndex block) { publish(next, block); }
+  // Of a reservation, taken by a step that unlocks: from free or unbacked, in one store.
+  void hold() { set_where((where & ~kStates) | kHeld | 1); }
   [[nodiscard]] PoolClass pool() const {
     return where & kSmall ? PoolClass::small : PoolClass::large;
   }
@@ -83,6 +89,19 @@ struct BlockLife {
 };
 static_assert(sizeof(BlockLife) == 16);
 
+// In live memory the table is read after a kill amid any operation. The rule by which it then shows
+// each operation as done or not begun:
+// - What counts of a segment's blocks is the chain from its first record by `next`; a block reaches
+//   up to the next one's address. `size` and `prev` are not looked at, nor is anything else.
+// - A record is written whole before a store to `next` links it. That store splits a block in two
+//   of one state. Neighbours that are both free are one.
+// - A record is unlinked by one store to `next` of the one before it, which must have the state
+//   that both are to have by then: it grows by the range. Only after that is the record written to.
+// - What a state says more of a block (tag, requested, serial) is written before the store to
+//   `where` that changes it; that one store changes all flags.
+// - Totals are counted before the store that makes a block live, and before the one that makes it
+//   free: so live blocks are never counted less often than they are there.
+// Those stores are publish(): they keep their place among all others of the thread.
 // Threads: one at a time.
 class BlockTable {
  public:

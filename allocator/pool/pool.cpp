@@ -60,11 +60,11 @@ void Pools::cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units 
   upper.next = next;
   upper.tag = searches(pool);
   blocks[next].prev = above;
-  lower.next = above;
-  lower.size = size;
   BlockLife& life = blocks.life(above);
   life.place = place_;
   life.freed = blocks.life(block).freed;
+  lower.follow_by(above);
+  lower.size = size;
   free_.insert(pool, above, rest, where & ~Block::kFlags);
 }
 
@@ -76,9 +76,7 @@ SplitChange Pools::take(PoolClass pool, BlockTable& blocks, const Found& found,
   const bool was_part = blocks[block].is_part();
   const Units rest = found.size - size;
   if (rest > 0) cut_off(pool, blocks, block, size, rest);
-  Block& b = blocks[block];
-  b.where &= ~Block::kStates;
-  if (!b.is_mapped()) blocks.insert(block);
+  if (!blocks[block].is_mapped()) blocks.insert(block);
   if (was_part) return {.count = rest > 0 ? 0 : -1, .bytes = -signed_bytes(size)};
   idle_units_ -= found.size;
   return {.count = rest > 0, .bytes = signed_bytes(rest)};
@@ -106,12 +104,14 @@ SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Ent
     size += p.size;
     ++merged;
     free_.erase(pool, p.size, p.address());
-    p.next = next;
     p.requested = blocks[block].requested;
+    p.follow_by(next);
     blocks[next].prev = prev;
     blocks.erase(entry);
     blocks.destroy(block);
     block = prev;
+  } else {
+    blocks[block].set_state(BlockState::inactive);
   }
   if (blocks[next].is_free()) {
     const Block& n = blocks[next];
@@ -119,13 +119,12 @@ SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Ent
     size += n.size;
     ++merged;
     free_.erase(pool, n.size, n.address());
-    blocks[block].next = after;
+    blocks[block].follow_by(after);
     blocks[after].prev = block;
     if (n.is_mapped()) blocks.erase(next);
     blocks.destroy(next);
   }
   Block& b = blocks[block];
-  b.where = (b.where & ~Block::kStates) | Block::kFree;
   b.size = size;
   b.tag = searches(pool);
   free_.insert(pool, block, size, b.address());

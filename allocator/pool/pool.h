@@ -56,8 +56,9 @@ class Pools {
   // It is back, as if it had never left.
   void restore(const BlockTable& blocks, BlockIndex block) noexcept;
 
-  // Makes the lower `size` units of a free block live; the rest, if any, becomes a free block.
-  // Needs one record and one address (BlockTable::prepare).
+  // The lower `size` units of a free block are nobody's, and are to be made live by their state
+  // once all is known of them; the rest, if any, becomes a free block. Needs one record and one
+  // address (BlockTable::prepare).
   SplitChange take(PoolClass pool, BlockTable& blocks, const Found& found, Units size) noexcept;
   // Makes a live or pending block free and merges it with its free neighbours. Its record may go.
   SplitChange give_back(PoolClass pool, BlockTable& blocks, BlockTable::Entry entry) noexcept;

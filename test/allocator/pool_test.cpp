@@ -23,6 +23,7 @@ class PoolTest : public testing::Test {
     EXPECT_TRUE(table_.prepare());
     const Pools::Found found = pools_.find(kPool, size);
     last_ = pools_.take(kPool, table_, found, size);
+    table_[found.block].set_state(BlockState::active_allocated);
     return found.block;
   }
 

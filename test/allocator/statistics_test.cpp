@@ -128,7 +128,8 @@ TEST(DeviceCounters, AgreeWithPlainCounters) {
         break;
       case 2:
         counters.count_release(pool, bytes);
-        counters.count_completion(pool, bytes, requested, split);
+        counters.count_completion(pool, bytes, requested);
+        counters.count_split(pool, split);
         plain.release(pool, b);
         plain.completion(pool, b, r, split);
         break;

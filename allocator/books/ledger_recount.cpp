@@ -1,0 +1,155 @@
+// The ledger of a process that died amid a call, made to agree with its blocks.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "allocator/books/ledger.h"
+#include "allocator/books/recount.h"
+
+namespace vramscope {
+namespace {
+
+void set_live(TagTotals& totals, const LedgerRecount::Amount& live) {
+  totals.live_bytes = live.bytes;
+  totals.live_count = live.count;
+  totals.total_bytes = std::max(totals.total_bytes, live.bytes);
+  totals.total_count = std::max(totals.total_count, live.count);
+}
+
+// No more lives have ended than what was allocated and is not held.
+void bound_lifetimes(TagTotals& totals, std::uint64_t pending) {
+  std::uint64_t most = totals.total_count - totals.live_count + pending;
+  for (std::uint32_t& lives : totals.lifetimes) {
+    lives = static_cast<std::uint32_t>(std::min<std::uint64_t>(lives, most));
+    most -= lives;
+  }
+}
+
+}  // namespace
+
+// What tags hold says what their accounts do: an operation changes a tag's total, and what it held
+// at the peak, in one store each.
+class Ledger::Mending {
+ public:
+  Mending(const Ledger& ledger, Snapshot& snapshot, const LedgerRecount& recount)
+      : ledger_(ledger), tags_(snapshot.tags), snapshot_(snapshot), recount_(recount) {}
+
+  void mend() {
+    tags_.resize(std::max(tags_.size(), recount_.tags.size()));
+    for (std::size_t tag = 1; tag < tags_.size(); ++tag) mend_tag(tag);
+    mend_unknown();
+    for (std::size_t i = 0; i < sums_.size(); ++i) mend_kind(i);
+    mend_groups();
+    for (std::size_t i = 0; i < snapshot_.kinds.size(); ++i) mend_timeline(i);
+  }
+
+ private:
+  struct Sums {
+    std::uint64_t at_peak = 0;
+    std::uint64_t allocations = 0;
+  };
+
+  // Beyond all accounts: of none.
+  [[nodiscard]] std::size_t account_of(std::size_t tag) const {
+    if (tag >= std::min(ledger_.tag_count_, ledger_.tags_.size())) return sums_.size();
+    const Account* const account = ledger_.tags_[tag].account;
+    return account == nullptr ? sums_.size()
+                              : static_cast<std::size_t>(account - ledger_.accounts_.data());
+  }
+
+  void mend_tag(std::size_t tag) {
+    const LedgerRecount::OfTag counted =
+        tag < recount_.tags.size() ? recount_.tags[tag] : LedgerRecount::OfTag{};
+    set_live(tags_[tag], counted.live);
+    bound_lifetimes(tags_[tag], counted.pending);
+    const std::size_t account = account_of(tag);
+    if (account >= sums_.size()) return;
+    sums_[account].at_peak += tags_[tag].peak_bytes;
+    sums_[account].allocations += tags_[tag].total_count;
+  }
+
+  // Tag 0 may stand for several accounts.
+  void mend_unknown() {
+    LedgerRecount::Amount live;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const LedgerRecount::Amount& held = recount_.kinds[i].unknown;
+      live.bytes += held.bytes;
+      live.count += held.count;
+      if (ledger_.accounts_[i].unknown.account == nullptr) continue;
+      TagTotals totals;
+      add(totals, ledger_.accounts_[i].unknown);
+      sums_[i].at_peak += totals.peak_bytes;
+      sums_[i].allocations += std::max(totals.total_count, held.count);
+    }
+    set_live(tags_[0], live);
+    bound_lifetimes(tags_[0], recount_.tags.empty() ? 0 : recount_.tags[0].pending);
+  }
+
+  [[nodiscard]] KindTotals& kind_at(std::size_t account) {
+    for (KindTotals& kind : snapshot_.kinds) {
+      if (index_of({.kind = kind.kind, .device = kind.device}) == account) return kind;
+    }
+    const auto kind = static_cast<Kind>(account / kMaxDevices);
+    const auto device = static_cast<std::uint16_t>(account % kMaxDevices);
+    TimelineSnapshot& timeline = snapshot_.timelines.emplace_back();
+    timeline.kind = kind;
+    timeline.device = device;
+    return snapshot_.kinds.emplace_back(KindTotals{.kind = kind, .device = device});
+  }
+
+  // A raise of the peak that was under way is undone, or done, as what tags held says.
+  void mend_kind(std::size_t account) {
+    const Sums& sums = sums_[account];
+    if (sums.allocations == 0 && ledger_.accounts_[account].allocations == 0) return;
+    const LedgerRecount::OfKind& counted = recount_.kinds[account];
+    KindTotals& kind = kind_at(account);
+    kind.current_bytes = counted.live.bytes;
+    kind.allocations = sums.allocations;
+    kind.frees = sums.allocations - std::min(counted.given, sums.allocations);
+    kind.peak_bytes = std::max(sums.at_peak, counted.live.bytes);
+    if (sums.at_peak >= counted.live.bytes) return;
+    for (std::size_t tag = 1; tag < tags_.size(); ++tag) {
+      if (account_of(tag) != account) continue;
+      tags_[tag].peak_bytes = tags_[tag].live_bytes;
+      tags_[tag].peak_count = tags_[tag].live_count;
+    }
+  }
+
+  // No group has held less than its tags at any time.
+  void mend_groups() {
+    std::vector<Sums> held(snapshot_.group_peaks.size());
+    for (std::size_t tag = 1; tag < std::min(tags_.size(), ledger_.details_.size()); ++tag) {
+      for (const Group group : ledger_.details_[tag].groups) {
+        if (group == 0 || group >= held.size()) continue;
+        held[group].at_peak += tags_[tag].peak_bytes;
+        held[group].allocations += tags_[tag].live_bytes;
+      }
+    }
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const std::uint64_t least = std::max(held[i].at_peak, held[i].allocations);
+      snapshot_.group_peaks[i] = std::max(snapshot_.group_peaks[i], least);
+    }
+  }
+
+  void mend_timeline(std::size_t i) {
+    TimelineSnapshot& timeline = snapshot_.timelines[i];
+    if (timeline.last.empty()) return;
+    timeline.last.back() = snapshot_.kinds[i].current_bytes;
+    timeline.highest.back() = std::max(timeline.highest.back(), timeline.last.back());
+  }
+
+  const Ledger& ledger_;
+  std::vector<TagTotals>& tags_;
+  Snapshot& snapshot_;
+  const LedgerRecount& recount_;
+  std::vector<Sums> sums_ = std::vector<Sums>(kKinds * kMaxDevices);
+};
+
+void Ledger::mend(Snapshot& snapshot, const LedgerRecount& recount) const {
+  Mending(*this, snapshot, recount).mend();
+}
+
+}  // namespace vramscope
