@@ -95,6 +95,13 @@ int LiveMemory::reserve(LivePart part, std::size_t bytes, std::size_t wanted) no
   return problem;
 }
 
+void LiveMemory::remove_file() const noexcept {
+  const KeptErrno kept;
+  struct stat found {};
+  if (header_ == nullptr || lstat(path_.data(), &found) != 0) return;
+  if (found.st_dev == device_ && found.st_ino == number_) unlink(path_.data());
+}
+
 void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
   const KeptErrno kept;
   void* const first = reinterpret_cast<void*>(address_of(part));

@@ -71,6 +71,10 @@ class LiveMemory {
   // again whenever it grows, if the same file is still there. 0, or errno and nothing is live.
   [[nodiscard]] int begin(int file, const char* path) noexcept;
 
+  // The file loses its name, if the same file still has it; the memory stays. Nobody can read it
+  // afterwards. Keeps errno.
+  void remove_file() const noexcept;
+
   [[nodiscard]] bool is_live() const noexcept { return header_ != nullptr; }
   // Null when nothing is live.
   [[nodiscard]] LiveHeader* header() const noexcept { return header_; }

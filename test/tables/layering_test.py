@@ -37,7 +37,7 @@ FOLDERS = {
     "allocator": ["", "dedicated", "pool", "books", "ground"],
     "reporter": ["view", "report", "record"],
     "reporter/record": ["", "trace", "python", "stack"],
-    "reporter/report": ["", "traces", "files"],
+    "reporter/report": ["live", "", "traces", "files"],
     "reporter/view": ["", "verbs", "text", "outside"],
 }
 

@@ -23,14 +23,17 @@ constexpr std::size_t kMostBytes = 64 << 20;  // of a note: a million paths
 }  // namespace
 
 Notes notes_in(const std::string& path) {
-  constexpr std::string_view kMark = kTraceNote;
+  constexpr std::string_view kTrace = kTraceNote;
+  constexpr std::string_view kLive = kLiveNote;
   Notes notes;
   const std::string text = beginning_of(path, kMostBytes);
   std::string_view rest = text;
   for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
     const std::string_view line = rest.substr(0, end);
-    if (line.starts_with(kMark)) {
-      notes.traces.emplace_back(line.substr(kMark.size()));
+    if (line.starts_with(kTrace)) {
+      notes.traces.emplace_back(line.substr(kTrace.size()));
+    } else if (line.starts_with(kLive)) {
+      notes.live_files.emplace_back(line.substr(kLive.size()));
     } else if (!line.empty()) {
       notes.reports.emplace_back(line);
     }

@@ -8,10 +8,11 @@
 namespace vramscope {
 
 // What a note (kNoteVariable) says: paths of reports, or the marks for what became of one; paths of
-// traces. A last line without its newline is left out: it is being written.
+// traces and of live files. A last line without its newline is left out: it is being written.
 struct Notes {
   std::vector<std::string> reports;
   std::vector<std::string> traces;
+  std::vector<std::string> live_files;
 };
 [[nodiscard]] Notes notes_in(const std::string& path);
 
