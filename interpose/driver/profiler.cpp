@@ -5,13 +5,13 @@ namespace vramscope {
 
 constinit ForkMark Profiler::current_;
 
-Profiler::Profiler(const Options& options, const Limits& limits)
+Profiler::Profiler(const Options& options, const Limits& limits, LiveMemory* live)
     : options_(options),
       limits_capacity_(options.device_memory_limit.any()),
       backend_(contexts_, captures_),
-      allocator_(backend_, limits),
+      allocator_(backend_, limits, live),
       exporters_(options.mode == Mode::dedicated),
-      recorder_(kFunctionCount) {
+      recorder_(kFunctionCount, Recorder::kMaxTags, live) {
   const auto note_free = [](void* use, std::uint16_t device, std::uint64_t free_bytes,
                             std::uint64_t total_bytes) noexcept {
     static_cast<UnrecordedUse*>(use)->note_free(device, free_bytes, total_bytes);

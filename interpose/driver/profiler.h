@@ -4,6 +4,7 @@
 #pragma once
 
 #include "allocator/caching_allocator.h"
+#include "allocator/ground/fork_mark.h"
 #include "allocator/size_policy.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
@@ -17,9 +18,9 @@
 #include "interpose/driver/unrecorded_use.h"
 #include "interpose/driver/used_devices.h"
 #include "interpose/driver/virtual_memory.h"
-#include "allocator/ground/fork_mark.h"
 #include "interpose/settings/options.h"
 #include "reporter/record/recorder.h"
+#include "reporter/report/live/live_process.h"
 
 namespace vramscope {
 
@@ -34,8 +35,8 @@ struct RefusalCallback {
 // Threads: any.
 class Profiler {
  public:
-  // May throw bad_alloc.
-  Profiler(const Options& options, const Limits& limits);
+  // `live`: where it keeps what outlives the process. May throw bad_alloc.
+  Profiler(const Options& options, const Limits& limits, LiveMemory* live);
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
@@ -76,6 +77,7 @@ class Profiler {
   }
 
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
+  [[nodiscard]] LiveProcess& live_process() noexcept { return live_process_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
   [[nodiscard]] Captures& captures() noexcept { return captures_; }
@@ -99,6 +101,7 @@ class Profiler {
   const bool limits_capacity_;
   bool traces_ = false;
   RefusalCallback refusal_callback_;
+  LiveProcess live_process_;
   Contexts contexts_;
   Captures captures_;
   VirtualMemory virtual_memory_;
@@ -112,7 +115,7 @@ class Profiler {
   Graphs graphs_{allocator_};
   GraphMemory graph_memory_{allocator_};
   Recorder recorder_;
-  UsedDevices used_devices_{allocator_, backend_, unrecorded_use_, recorder_};
+  UsedDevices used_devices_{allocator_, backend_, unrecorded_use_, recorder_, live_process_};
 };
 
 }  // namespace vramscope

@@ -12,6 +12,7 @@
 #include "interpose/driver/unrecorded_use.h"
 #include "reporter/record/recorder.h"
 #include "reporter/report/facts.h"
+#include "reporter/report/live/live_process.h"
 
 namespace vramscope {
 
@@ -19,8 +20,8 @@ namespace vramscope {
 class UsedDevices {
  public:
   UsedDevices(CachingAllocator& allocator, CudaBackend& backend, UnrecordedUse& use,
-              Recorder& recorder) noexcept
-      : allocator_(allocator), backend_(backend), use_(use), recorder_(recorder) {}
+              Recorder& recorder, LiveProcess& live) noexcept
+      : allocator_(allocator), backend_(backend), use_(use), recorder_(recorder), live_(live) {}
 
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
   void note(std::uint16_t device) noexcept;
@@ -33,6 +34,7 @@ class UsedDevices {
   CudaBackend& backend_;
   UnrecordedUse& use_;
   Recorder& recorder_;
+  LiveProcess& live_;
   SystemMutex mutex_;
   std::vector<DeviceFacts> devices_ VRAMSCOPE_GUARDED_BY(mutex_);
 };

@@ -58,8 +58,10 @@ void note(const std::string& path) {
 
 }  // namespace
 
-Reports::Reports(Profiler& profiler, const Options& options, std::int32_t driver_version) noexcept
+Reports::Reports(Profiler& profiler, LiveFile& live_file, const Options& options,
+                 std::int32_t driver_version) noexcept
     : profiler_(profiler),
+      live_file_(live_file),
       options_(options),
       driver_version_(driver_version),
       trace_(profiler),
@@ -104,6 +106,8 @@ void Reports::begin() noexcept {
     triggers_.keep_trace_fresh();
     note(kTraceNote + trace_.path());
   }
+  live_file_.publish(profiler_, process(), trace_.path());
+  if (!live_file_.path().empty()) note(kLiveNote + live_file_.path());
   const auto refuse = [](void* self, const Refusal& refusal) noexcept {
     static_cast<Reports*>(self)->note_refusal(refusal);
   };
@@ -113,16 +117,23 @@ void Reports::begin() noexcept {
 }
 
 void Reports::write_last(const char* trigger) noexcept {
-  if (!ends_with_files() || ended_.exchange(true)) return;
-  const EndingThread ending(guard_mark != 0, system_locks_held != 0);
-  triggers_.report_and_wait(trigger, kAtEnd);
+  if (ended_.exchange(true)) return;
+  end_files(trigger);
 }
 
 void Reports::write_before_exec() noexcept {
-  if (!ends_with_files()) return;
-  const EndingThread ending(guard_mark != 0, system_locks_held != 0);
   executes_.store(true, std::memory_order_relaxed);
-  triggers_.report_and_wait("exec", kAtEnd);
+  end_files("exec");
+}
+
+// The live file stays when the report could not be written: one can be made of it later.
+void Reports::end_files(const char* trigger) noexcept {
+  has_failed_.store(ends_with_files() && options_.report_at_exit, std::memory_order_relaxed);
+  if (ends_with_files()) {
+    const EndingThread ending(guard_mark != 0, system_locks_held != 0);
+    triggers_.report_and_wait(trigger, kAtEnd);
+  }
+  if (!has_failed_.load(std::memory_order_acquire)) live_file_.remove();
 }
 
 // The program waits for it, so that what is told was so when memory ran out; but not for long.
@@ -185,19 +196,27 @@ ReportParts Reports::collect(const char* trigger) {
       parts.recorder.warnings.push_back(std::move(line));
     }
   }
+  if (std::string line = live_file_.problem(); !line.empty()) {
+    parts.recorder.warnings.push_back(std::move(line));
+  }
   parts.sample_bytes = profiler_.sample_bytes();
   collect_devices(parts);
   parts.trace = trace_.finish(trigger);
   if (!parts.trace.problem.empty()) {
     parts.recorder.warnings.push_back("the trace is not complete: " + parts.trace.problem);
   }
-  parts.process = process_facts();
-  parts.process.cuda_driver_version = driver_version_;
-  parts.process.simulated = is_simulated_device();
-  parts.process.simulated_launches = simulated_launches();
+  parts.process = process();
   parts.function_names.reserve(kFunctionCount);
   for (const FunctionRow& function : kFunctions) parts.function_names.emplace_back(function.symbol);
   return parts;
+}
+
+ProcessFacts Reports::process() const {
+  ProcessFacts facts = process_facts();
+  facts.cuda_driver_version = driver_version_;
+  facts.simulated = is_simulated_device();
+  facts.simulated_launches = simulated_launches();
+  return facts;
 }
 
 void Reports::note_end_of_main_thread() noexcept {
@@ -252,6 +271,12 @@ bool Reports::is_within_quota(const char* trigger) noexcept {
   return false;
 }
 
+void Reports::note_written(std::string_view trigger) noexcept {
+  const bool is_last = trigger == "exit" || trigger == "exec";
+  if (is_last) has_failed_.store(false, std::memory_order_release);
+  live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
+}
+
 void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
   const CallGuard guard(CallGuard::Ends::without_waiting);
   if (!is_within_quota(trigger)) return;
@@ -275,6 +300,7 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
       note(kReportFailed);
     } else {
       sequence_.fetch_add(1, std::memory_order_relaxed);
+      note_written(trigger);
       note(std::get<std::string>(written));
       if (Schedule::asks(trigger)) kept_.add(std::get<std::string>(written));
     }

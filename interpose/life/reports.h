@@ -8,6 +8,7 @@
 
 #include "interpose/driver/profiler.h"
 #include "interpose/life/kept_reports.h"
+#include "interpose/life/live_file.h"
 #include "interpose/life/oom_log.h"
 #include "interpose/life/process_trace.h"
 #include "interpose/life/report_quota.h"
@@ -22,8 +23,9 @@ struct ReportParts;
 // One a process, never destroyed. Threads: any, unless a line says otherwise.
 class Reports {
  public:
-  // `options` outlive it.
-  Reports(Profiler& profiler, const Options& options, std::int32_t driver_version) noexcept;
+  // All outlive it.
+  Reports(Profiler& profiler, LiveFile& live_file, const Options& options,
+          std::int32_t driver_version) noexcept;
 
   // Those of the process that owns the record; null in all others, a child of fork or vfork too.
   [[nodiscard]] static Reports* of_this_process() noexcept;
@@ -43,6 +45,8 @@ class Reports {
   void note_end_of_main_thread() noexcept;
 
  private:
+  void end_files(const char* trigger) noexcept;
+  void note_written(std::string_view trigger) noexcept;
   void note_refusal(const Refusal& refusal) noexcept;
   void write(const char* trigger, std::atomic<bool>& writing) noexcept;
   // False: its numbers were taken, and none is to be written.
@@ -66,7 +70,10 @@ class Reports {
   [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
   [[nodiscard]] bool is_within_quota(const char* trigger) noexcept;
 
+  [[nodiscard]] ProcessFacts process() const;
+
   Profiler& profiler_;
+  LiveFile& live_file_;
   const Options& options_;
   const std::int32_t driver_version_;
   ProcessTrace trace_;
@@ -78,7 +85,8 @@ class Reports {
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   std::atomic<bool> executes_{false};
-  CUcontext last_context_ = nullptr;  // of the main thread when it left by pthread_exit
+  std::atomic<bool> has_failed_{false};  // the last report: it could not be written
+  CUcontext last_context_ = nullptr;     // of the main thread when it left by pthread_exit
 };
 
 }  // namespace vramscope

@@ -16,6 +16,7 @@
 #include "interpose/driver/profiler.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/message.h"
+#include "interpose/life/live_file.h"
 #include "interpose/life/reports.h"
 #include "interpose/life/signals.h"
 #include "interpose/loader/bypasses.h"
@@ -33,7 +34,14 @@ namespace {
 // Everything of a process that outlives it: never destroyed.
 struct Parts {
   Parts(const Options& options, const Limits& limits, std::int32_t driver_version)
-      : profiler(options, limits), reports(profiler, options, driver_version) {}
+      : profiler(options, limits, began(live_file)),
+        reports(profiler, live_file, options, driver_version) {}
+  // What is kept in the file has to find it begun.
+  static LiveMemory* began(LiveFile& file) {
+    file.begin();
+    return &file.memory();
+  }
+  LiveFile live_file;
   Profiler profiler;
   Reports reports;
 };

@@ -27,6 +27,10 @@ VRAMSCOPE_NAMED_ENUM(Mode, std::uint8_t, VRAMSCOPE_MODES);
 // What becomes of an allocation that fails because memory ran out, beside its line in the report.
 enum class OnOom : std::uint8_t { report, none };
 
+// Values of the option live_file that are no path: a file in a private folder in memory; none.
+inline constexpr std::string_view kLiveFileInMemory = "memory";
+inline constexpr std::string_view kNoLiveFile = "off";
+
 struct Signal {
   int number = 0;  // 0: none
   friend bool operator==(Signal, Signal) = default;

@@ -93,13 +93,18 @@ Startup take() {
   now.problems = std::move(parsed.problems);
   check_escapes("VRAMSCOPE_OUTPUT", now.options.output, now.problems);
   check_escapes("VRAMSCOPE_TRACE", now.options.trace, now.problems);
+  check_escapes("VRAMSCOPE_LIVE_FILE", now.options.live_file, now.problems);
   std::array<char, PATH_MAX> folder{};
   if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
   if (const char* file = std::getenv(kNoteVariable)) now.note_file = file;
+  if (const char* folder_of_user = std::getenv("XDG_RUNTIME_DIR")) {
+    now.runtime_folder = folder_of_user;
+  }
   if (const char* bytes = std::getenv(kFreeBeforeVariable)) now.free_before = bytes;
   now.rank = rank();
   choose_fault();
-  for (const std::string& pattern : {now.options.output, now.options.trace}) {
+  for (const std::string& pattern :
+       {now.options.output, now.options.trace, now.options.live_file}) {
     if (pattern.find("%{") != std::string::npos) now.environment = whole_environment();
   }
   return now;
@@ -116,6 +121,7 @@ Startup switched_off_at_start() noexcept {
           .problems = {},
           .folder = {},
           .note_file = {},
+          .runtime_folder = {},
           .free_before = {},
           .environment = {}};
 }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/life/live_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "interpose/driver/device_facts.h"
+#include "interpose/ground/clock.h"
+#include "interpose/ground/message.h"
+#include "interpose/settings/startup.h"
+#include "interpose/table/functions.h"
+#include "reporter/report/files/standard_files.h"
+#include "reporter/report/live/live_folder.h"
+#include "reporter/report/live/live_process.h"
+
+namespace vramscope {
+namespace {
+
+constexpr int kMostNames = 1000;  // "~1" to "~999" are tried when a name is taken
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string reason(int problem) { return strerrordesc_np(problem); }
+
+}  // namespace
+
+// The lock belongs to the open file, and the mapping keeps that open when the descriptor is closed.
+int LiveFile::begin_at(const std::string& path) noexcept {
+  const StandardFilesTaken above_them;
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+  const int file = open(path.c_str(), kFlags, S_IRUSR | S_IWUSR);
+  if (file < 0) return errno;
+  is_locked_ = flock(file, LOCK_EX | LOCK_NB) == 0;
+  const int problem = memory_.begin(file, path.c_str());
+  close(file);
+  if (problem != 0) unlink(path.c_str());
+  return problem;
+}
+
+void LiveFile::begin_in_memory() {
+  const std::string name = base_name(process_facts().executable) + "." + std::to_string(getpid()) +
+                           std::string(kLiveSuffix);
+  for (const std::string& folder : live_folders(startup().runtime_folder)) {
+    int problem = make_private_folder(folder);
+    for (int i = 0; i < kMostNames && problem == 0 && path_.empty(); ++i) {
+      std::string path = folder + "/" + name + (i == 0 ? "" : "~" + std::to_string(i));
+      problem = begin_at(path);
+      if (problem == 0) path_ = std::move(path);
+      if (problem == EEXIST) problem = 0;
+    }
+    if (!path_.empty()) return;
+    why_not_ += (why_not_.empty() ? "" : "; ") + folder + ": " + reason(problem);
+  }
+}
+
+void LiveFile::begin_at_pattern() {
+  const std::string wanted = path_of(startup().options.live_file, process_facts(), 1);
+  int problem = EEXIST;
+  for (int i = 0; i < kMostNames && problem == EEXIST; ++i) {
+    std::string path = wanted + (i == 0 ? "" : "~" + std::to_string(i));
+    problem = begin_at(path);
+    if (problem == 0) path_ = std::move(path);
+  }
+  if (problem == 0) return;
+  why_not_ = wanted + ": " + reason(problem);
+  say(("cannot make the live file '" + wanted + "': " + reason(problem) +
+       "; a program that is killed leaves no report")
+          .c_str());
+}
+
+void LiveFile::begin() noexcept {
+  const std::string& wanted = startup().options.live_file;
+  if (wanted == kNoLiveFile) return;
+  try {
+    wanted == kLiveFileInMemory ? begin_in_memory() : begin_at_pattern();
+  } catch (const std::exception&) {  // no memory for a name: there is no file
+  }
+}
+
+void LiveFile::warn(Profiler& profiler) const {
+  if (why_not_.empty()) return;
+  profiler.recorder().warn(
+      ("there is no live file (" + why_not_ + "): a program that is killed leaves no report")
+          .c_str());
+}
+
+void LiveFile::publish(Profiler& profiler, ProcessFacts process,
+                       const std::string& trace_path) noexcept {
+  try {
+    warn(profiler);
+    if (!memory_.is_live()) return;
+    LiveStart start{.process = std::move(process),
+                    .sample_bytes = profiler.sample_bytes(),
+                    .function_names = {},
+                    .trace_path = trace_path,
+                    .next_report = {},
+                    .clock_ns = now_ns(),
+                    .is_locked = is_locked_};
+    start.next_report = path_of(startup().options.output, start.process, 1);
+    for (const FunctionRow& function : kFunctions) {
+      start.function_names.emplace_back(function.symbol);
+    }
+    if (!profiler.live_process().begin(memory_, start)) return remove();
+    std::atomic_ref(memory_.header()->magic).store(LiveHeader::kMagic, std::memory_order_release);
+  } catch (const std::exception&) {
+    remove();
+  }
+}
+
+void LiveFile::note_next_report(Profiler& profiler, std::uint64_t sequence) noexcept {
+  if (is_removed_.load(std::memory_order_relaxed)) return;
+  try {
+    profiler.live_process().set_next_report(
+        sequence, path_of(startup().options.output, process_facts(), sequence));
+  } catch (const std::exception&) {  // it keeps the name of the last one, which is then taken
+  }
+  profiler.live_process().set_simulated_launches(simulated_launches());
+}
+
+std::string LiveFile::problem() const {
+  const LiveHeader* const header = path_.empty() ? nullptr : memory_.header();
+  const std::uint32_t problem =
+      header == nullptr ? 0 : header->problem.load(std::memory_order_relaxed);
+  if (problem == 0) return {};
+  return "the live file '" + path_ + "' is not complete (" + reason(static_cast<int>(problem)) +
+         "): a program that is killed leaves no report";
+}
+
+void LiveFile::remove() noexcept {
+  if (!is_removed_.exchange(true)) memory_.remove_file();
+}
+
+}  // namespace vramscope
