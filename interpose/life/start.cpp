@@ -145,6 +145,7 @@ void start() noexcept {
   deferred_frees::register_with_guard();
   parts->reports.begin();
   parts->profiler.activate();
+  show_ranges();
   handle_forks(parts->profiler);
   if (settings.options.cupti) cupti::start(recorder, parts->profiler.allocator(), driver_version);
   parts->reports.listen();

@@ -14,6 +14,7 @@
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
+#include "interpose/driver/profiler.h"
 #include "interpose/ground/message.h"
 #include "interpose/loader/loader.h"
 #include "interpose/settings/private_variables.h"
@@ -299,15 +300,14 @@ bool start_other(NvtxGetExportTableFunc_t get_table) {
   return false;
 }
 
-State* state_or_make() {
+void make_state() {
   static SystemMutex lock;
-  const SystemLock guard(lock);
-  State* now = state.load(std::memory_order_relaxed);
-  if (now == nullptr) {
-    now = new (storage) State;
-    state.store(now, std::memory_order_release);
+  {
+    const SystemLock guard(lock);
+    if (state.load(std::memory_order_relaxed) != nullptr) return;
+    state.store(new (storage) State, std::memory_order_release);
   }
-  return now;
+  show_ranges();
 }
 
 bool take_over(NvtxGetExportTableFunc_t get_table) {
@@ -318,7 +318,7 @@ bool take_over(NvtxGetExportTableFunc_t get_table) {
   Table<NVTX_CBID_CORE2_SIZE> core2(*callbacks, NVTX_CB_MODULE_CORE2);
   const bool has_other = start_other(get_table);
   if (switched_off()) return has_other;
-  static_cast<void>(state_or_make());
+  make_state();
   core.replace(other_core, {{NVTX_CBID_CORE_MarkEx, plain(mark_ex)},
                             {NVTX_CBID_CORE_MarkA, plain(mark_a)},
                             {NVTX_CBID_CORE_MarkW, plain(mark_w)},
@@ -350,8 +350,16 @@ RangeTable* ranges() noexcept {
 }
 
 RangeTable* ranges_or_make() {
-  static_cast<void>(state_or_make());
+  make_state();
   return ranges();
+}
+
+// Of the profiler and the ranges, whichever comes second sees the first.
+void show_ranges() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  Profiler* const profiler = Profiler::active();
+  RangeTable* const made = ranges();
+  if (profiler != nullptr && made != nullptr) profiler->recorder().watch(*made);
 }
 
 void abandon_ranges() noexcept { abandoned.store(true, std::memory_order_relaxed); }

@@ -14,6 +14,9 @@ namespace vramscope {
 // The same, made where there are none yet; null in a forked child only. May throw bad_alloc.
 [[nodiscard]] RangeTable* ranges_or_make();
 
+// The live file gets the ranges too: called when there are some and when there is a profiler.
+void show_ranges() noexcept;
+
 // In a forked child: its locks may be held by threads that it does not have.
 void abandon_ranges() noexcept;
 

@@ -17,6 +17,10 @@ class Counter {
  public:
   void add(std::uint64_t amount) noexcept { set(get() + amount); }
   void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
+  // After everything that the thread wrote before.
+  void publish(std::uint64_t amount) noexcept {
+    value_.store(get() + amount, std::memory_order_release);
+  }
   [[nodiscard]] std::uint64_t get() const noexcept {
     return value_.load(std::memory_order_relaxed);
   }
@@ -32,10 +36,11 @@ class DurationCounters {
   DurationCounters() noexcept { min_.set(kUnset); }
 
   void add(std::uint64_t ns) noexcept {
-    histogram_[histogram_bucket(ns)].add(1);
-    total_.add(ns);
+    Counter& bucket = histogram_[histogram_bucket(ns)];
     if (ns < min_.get()) min_.set(ns);
     if (ns > max_.get()) max_.set(ns);
+    total_.add(ns);
+    bucket.publish(1);  // last: what counts has its other values
   }
 
   void clear() noexcept {

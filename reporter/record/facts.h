@@ -147,6 +147,16 @@ struct RecorderFacts {
   std::vector<std::string> warnings;
 };
 
+// Facts that replace earlier ones of their number, or have a new one.
+template <class Fact>
+using Numbered = std::vector<std::pair<std::uint32_t, Fact>>;
+
+// Rows from the first on that is not known. May throw bad_alloc.
+template <class Row>
+[[nodiscard]] std::vector<Row> rows_from(const std::vector<Row>& rows, std::size_t known) {
+  return {rows.begin() + static_cast<std::ptrdiff_t>(std::min(known, rows.size())), rows.end()};
+}
+
 // How much of what tags refer to somebody has already; it only grows.
 struct KnownNames {
   std::size_t frames = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reporter/record/facts.h"
+
 namespace vramscope {
 
 constinit thread_local RangeTable::Thread RangeTable::thread{};
@@ -25,13 +27,14 @@ std::uint32_t RangeTable::number_of(std::uint32_t parent, std::string_view domai
   std::tuple key(parent, std::string(domain), std::string(name));
   const auto known = numbers_.find(key);
   if (known != numbers_.end()) {
-    ++ranges_[known->second].entered;
+    count_entered(known->second);
     return known->second;
   }
   if (ranges_.size() > kMax) return kOtherValue;
   const auto number = static_cast<std::uint32_t>(ranges_.size());
-  ranges_.push_back({parent, std::string(domain), std::string(name), 1});
+  ranges_.push_back({parent, std::string(domain), std::string(name), 0});
   numbers_.emplace(std::move(key), number);
+  count_entered(number);
   return number;
 }
 
@@ -41,12 +44,16 @@ int RangeTable::push(std::string_view domain, std::string_view name) noexcept {
   if (depth >= kMaxDepth) return static_cast<int>(depth);
   Open& open = thread.open[depth];
   open = {kOtherValue, 0, newest_start_.load(std::memory_order_relaxed)};
+  bool came = false;
   try {
     const SystemLock guard(lock_);
+    const std::size_t before = ranges_.size();
     open.domain = domain_number(domain);
     if (parent != kOtherValue) open.range = number_of(parent, domain, name);
+    came = ranges_.size() != before;
   } catch (...) {  // no memory for the name: one of the others
   }
+  tell_came(came);
   return static_cast<int>(depth);
 }
 
@@ -70,15 +77,22 @@ int RangeTable::pop(std::string_view domain) noexcept {
 }
 
 std::uint64_t RangeTable::start(std::string_view domain, std::string_view name) noexcept {
-  const SystemLock guard(lock_);
-  const std::uint64_t id = ++last_id_;
-  try {
-    started_.push_back({id, kOtherValue});
-    started_.back().range = number_of(0, domain, name);
-  } catch (...) {  // no memory for the name: one of the others, or nobody's
+  std::uint64_t id = 0;
+  bool came = false;
+  {
+    const SystemLock guard(lock_);
+    const std::size_t before = ranges_.size();
+    id = ++last_id_;
+    try {
+      started_.push_back({id, kOtherValue});
+      started_.back().range = number_of(0, domain, name);
+    } catch (...) {  // no memory for the name: one of the others, or nobody's
+    }
+    came = ranges_.size() != before;
+    newest_range_.store(started_.empty() ? 0 : started_.back().range, std::memory_order_relaxed);
+    newest_start_.store(id, std::memory_order_release);
   }
-  newest_range_.store(started_.empty() ? 0 : started_.back().range, std::memory_order_relaxed);
-  newest_start_.store(id, std::memory_order_release);
+  tell_came(came);
   return id;
 }
 
@@ -98,9 +112,34 @@ std::uint32_t RangeTable::current() const noexcept {
   return newest != 0 ? newest_range_.load(std::memory_order_relaxed) : 0;
 }
 
-std::vector<RangeFact> RangeTable::facts() const {
+std::vector<RangeFact> RangeTable::facts(std::size_t known) const {
   const SystemLock guard(lock_);
-  return ranges_;
+  return rows_from(ranges_, known);
+}
+
+void RangeTable::watch(const Watcher& watcher) noexcept {
+  {
+    const SystemLock guard(lock_);
+    if (watcher_.counts != nullptr) return;
+    watcher_ = watcher;
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      watcher.counts->entered[i].store(ranges_[i].entered);
+    }
+    watcher.counts->marks.store(marks_.load());
+    watched_.set(&watcher_);
+  }
+  tell_came(true);
+}
+
+void RangeTable::tell_came(bool came) const noexcept {
+  if (!came) return;
+  if (const Watcher* const by = watched()) by->came(by->context);
+}
+
+void RangeTable::count_entered(std::uint32_t number) {
+  const std::uint64_t entered = ++ranges_[number].entered;
+  if (const Watcher* const by = watched())
+    by->counts->entered[number].store(entered, std::memory_order_relaxed);
 }
 
 }  // namespace vramscope

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
+#include "allocator/ground/fork_mark.h"
 #include "reporter/record/axes.h"
 
 namespace vramscope {
@@ -22,6 +24,22 @@ namespace vramscope {
 class RangeTable {
  public:
   static constexpr std::size_t kMax = 4096;
+
+  // What a live file has of ranges besides their names. Threads: one writer, any reader.
+  struct Counts {
+    std::array<std::atomic<std::uint64_t>, kMax + 1> entered{};  // by number
+    std::atomic<std::uint64_t> marks{0};
+  };
+  // Called after a range has got its number, without a lock.
+  struct Watcher {
+    void (*came)(void* context) noexcept = nullptr;
+    void* context = nullptr;
+    Counts* counts = nullptr;  // where to count from now on too, with what was counted before
+  };
+  // Once; a later one is ignored. In children of forks, however made, nobody watches. A mark that
+  // another thread sets meanwhile may be missing in `counts`.
+  void watch(const Watcher& watcher) noexcept;
+
   static constexpr std::size_t kMaxDepth = 32;  // pushes below that are counted, not kept apart
   static constexpr std::size_t kMaxName = 256;  // bytes kept of a name
 
@@ -34,11 +52,15 @@ class RangeTable {
   // Gives what end() takes; never 0.
   [[nodiscard]] std::uint64_t start(std::string_view domain, std::string_view name) noexcept;
   void end(std::uint64_t id) noexcept;
-  void mark() noexcept { marks_.fetch_add(1, std::memory_order_relaxed); }
+  void mark() noexcept {
+    marks_.fetch_add(1, std::memory_order_relaxed);
+    if (const Watcher* const by = watched()) by->counts->marks.fetch_add(1);
+  }
 
   // The calling thread's: 0 outside every range, or kOtherValue.
   [[nodiscard]] std::uint32_t current() const noexcept;
-  [[nodiscard]] std::vector<RangeFact> facts() const;  // by number; may throw bad_alloc
+  // By number, from the first on that is not known; may throw bad_alloc.
+  [[nodiscard]] std::vector<RangeFact> facts(std::size_t known = 0) const;
   [[nodiscard]] std::uint64_t marks() const noexcept {
     return marks_.load(std::memory_order_relaxed);
   }
@@ -57,6 +79,11 @@ class RangeTable {
     std::uint64_t id;
     std::uint32_t range;
   };
+  [[nodiscard]] const Watcher* watched() const noexcept {
+    return static_cast<const Watcher*>(watched_.get());
+  }
+  void tell_came(bool came) const noexcept;
+  void count_entered(std::uint32_t number) VRAMSCOPE_REQUIRES(lock_);
   [[nodiscard]] std::uint32_t domain_number(std::string_view domain) VRAMSCOPE_REQUIRES(lock_);
   [[nodiscard]] std::uint32_t number_of(std::uint32_t parent, std::string_view domain,
                                         std::string_view name) VRAMSCOPE_REQUIRES(lock_);
@@ -73,6 +100,8 @@ class RangeTable {
   std::atomic<std::uint64_t> newest_start_{0};
   std::atomic<std::uint32_t> newest_range_{0};
   std::atomic<std::uint64_t> marks_{0};
+  Watcher watcher_;
+  ForkMark watched_;  // it, once it is set
 };
 
 }  // namespace vramscope

@@ -17,6 +17,7 @@ class Reach {
   // Of an image: `header` with what it names, mapped where it says.
   constexpr explicit Reach(const LiveHeader& header) : image_(&header) {}
 
+  [[nodiscard]] constexpr bool is_of_image() const { return image_ != nullptr; }
   // `count` values, or null: there are none, or they did not get into the file. Throws
   // std::runtime_error when there is damage: the pointer leads elsewhere.
   template <class T>

@@ -11,14 +11,18 @@
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/live_memory.h"
 #include "allocator/ground/own_stack.h"
+#include "reporter/record/kept.h"
+#include "reporter/record/live_names.h"
 #include "reporter/record/python/codes.h"
+#include "reporter/record/range_table.h"
 #include "reporter/record/recorder_root.h"
+#include "reporter/record/recovery.h"
 #include "reporter/record/site_table.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/module_table.h"
 #include "reporter/record/stack/stack_table.h"
 #include "reporter/record/stream_table.h"
-#include "reporter/record/tag_times.h"
+#include "reporter/record/tag_counts.h"
 #include "reporter/record/thread_counters.h"
 #include "reporter/record/thread_table.h"
 #include "reporter/record/trace/trace.h"
@@ -43,8 +47,7 @@ trace::What what_of(const Event& event) {
 }  // namespace
 
 struct Recorder::State {
-  State(std::size_t function_count, std::size_t max_tags)
-      : counters(function_count), sites(std::min(max_tags, kMaxTags)) {}
+  State(std::size_t function_count, std::size_t max_tags, LiveMemory* live);
 
   Tag find(StackKey& key, StackNote* note);
   TagGroups intern_new(const StackKey& key, const Stack& stack);
@@ -52,9 +55,12 @@ struct Recorder::State {
   bool look_for_python();
   void count_temporary(const Event& event);
   void trace_event(trace::What what, const Event& event);
-  void warn(const char* text);
-  Timing host() const;
+  [[nodiscard]] bool warn(const char* text);
+  NewNames names_after(const ToldNames& told) const;
+  void tell_names();
 
+  const Kept<RecorderRoot> root;
+  LiveNames live_names;
   std::unique_ptr<Trace> trace;  // before the counters, which know its lanes
   ThreadCounters counters;
   ModuleTable modules;
@@ -63,7 +69,7 @@ struct Recorder::State {
   std::atomic<std::uint64_t> python_looked{0};       // at so many objects loaded
   SiteTable sites;
   StackTable stacks;
-  TagTimes tag_times;
+  TagCounts tag_counts;
   ThreadTable threads;
   StreamTable streams;
   // Of origins of which nothing but the (kind, device) is known, without a stack; 0: not yet.
@@ -72,41 +78,52 @@ struct Recorder::State {
     return plain_tags[static_cast<std::size_t>(place.kind) * kMaxDevices +
                       place.device % kMaxDevices];
   }
-  std::atomic<std::uint64_t> unrecorded{0};
-  std::atomic<std::uint64_t> dropped{0};
-  SystemMutex warnings_lock;
+  std::atomic<RangeTable*> ranges{nullptr};
+  mutable SystemMutex warnings_lock;
   std::vector<std::string> warnings VRAMSCOPE_GUARDED_BY(warnings_lock);
-  mutable SystemMutex host_lock;
-  Timing host_before VRAMSCOPE_GUARDED_BY(host_lock);  // the last reset_host_accumulated()
 };
 
-namespace {
-
-void subtract(Duration& from, const Duration& before) {
-  from.count -= std::min(from.count, before.count);
-  from.total_ns -= std::min(from.total_ns, before.total_ns);
-  for (std::size_t i = 0; i < kHistogramBuckets; ++i) {
-    from.histogram[i] -= std::min(from.histogram[i], before.histogram[i]);
-  }
+Recorder::State::State(std::size_t function_count, std::size_t max_tags, LiveMemory* live)
+    : root(make_kept<RecorderRoot>(live), KeptDelete{live}),
+      live_names(live, root->names),
+      counters(function_count, live, root->counters),
+      sites(std::min(max_tags, kMaxTags)),
+      tag_counts(live, root->tag_counts) {
+  root->function_count = function_count;
+  tell_names();
+  root->layout = layout_of_recorder();
+  if (live != nullptr) live->header()->recorder.store(root.get(), std::memory_order_release);
 }
 
-}  // namespace
+// Modules and codes after sites: no frame may name one that is not there. Threads and the rest are
+// known before a tag has them.
+NewNames Recorder::State::names_after(const ToldNames& told) const {
+  NewNames names;
+  names.module_changes = told.module_changes;
+  names.thread_changes = told.thread_changes;
+  sites.copy_to(names.facts, told.known);
+  names.modules = modules.changed_since(names.module_changes);
+  codes.copy_to(names.facts, told.sources, told.codes);
+  names.threads = threads.changed_since(names.thread_changes);
+  names.facts.streams = streams.facts(told.streams);
+  const RangeTable* const watched = ranges.load(std::memory_order_acquire);
+  if (watched != nullptr) names.facts.ranges = watched->facts(told.ranges);
+  const SystemLock guard(warnings_lock);
+  names.facts.warnings = rows_from(warnings, told.warnings);
+  return names;
+}
 
-Timing Recorder::State::host() const {
-  Timing sum = counters.host();
-  const SystemLock guard(host_lock);
-  subtract(sum.alloc_hit, host_before.alloc_hit);
-  subtract(sum.alloc_driver, host_before.alloc_driver);
-  subtract(sum.free_hit, host_before.free_hit);
-  subtract(sum.free_driver, host_before.free_driver);
-  subtract(sum.sync, host_before.sync);
-  return sum;
+void Recorder::State::tell_names() {
+  if (!live_names.is_live()) return;
+  threads.note_name();
+  live_names.tell([this](const ToldNames& told) { return names_after(told); });
 }
 
 void Recorder::State::check_objects() noexcept {
   try {
     modules.refresh();
     (void)look_for_python();
+    tell_names();
   } catch (...) {  // the next check looks again
   }
 }
@@ -136,10 +153,11 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   }
   const TagGroups tag = sites.tag(frames, owner, key.origin);
   if (tag.tag == 0) {
-    warn("too many call sites: further ones are counted as unknown");
+    (void)warn("too many call sites: further ones are counted as unknown");
   } else {
-    tag_times.prepare(tag.tag);
+    tag_counts.prepare(tag.tag);
   }
+  tell_names();
   return tag;
 }
 
@@ -161,9 +179,9 @@ bool Recorder::State::look_for_python() {
   const PythonState state = open_python(real_dlsym, library, version);
   if (state == PythonState::none) python_dlsym.store(real_dlsym, std::memory_order_release);
   if (state == PythonState::unknown) {
-    warn(("frames of Python " + version + " are not read, only native ones: known are " +
-          kKnownPythons)
-             .c_str());
+    (void)warn(("frames of Python " + version + " are not read, only native ones: known are " +
+                kKnownPythons)
+                   .c_str());
   }
   return state == PythonState::read;
 }
@@ -181,7 +199,7 @@ void Recorder::State::count_temporary(const Event& event) {
     last_allocation = {event.address, event.tag};
   } else if (event.address == last_allocation.address && event.tag == last_allocation.tag &&
              is_freeing(event.effect)) {
-    if (event.tag != 0) tag_times.count_temporary(event.tag);
+    if (event.tag != 0) tag_counts.count_temporary(event.tag);
     last_allocation = {};
   }
 }
@@ -190,21 +208,18 @@ void Recorder::State::trace_event(trace::What what, const Event& event) {
   counters.add_to(*trace, {.what = what, .thread = threads.current(), .event = event});
 }
 
-void Recorder::State::warn(const char* text) {
+// Whether it is a new one.
+bool Recorder::State::warn(const char* text) {
   const SystemLock guard(warnings_lock);
-  if (warnings.size() >= kMaxWarnings) return;
-  if (std::find(warnings.begin(), warnings.end(), text) != warnings.end()) return;
+  if (warnings.size() >= kMaxWarnings) return false;
+  if (std::find(warnings.begin(), warnings.end(), text) != warnings.end()) return false;
   warnings.emplace_back(text);
+  return true;
 }
 
 Recorder::Recorder(std::size_t function_count, std::size_t max_tags, LiveMemory* live)
-    : state_(std::make_unique<State>(function_count, max_tags)) {
-  if (live == nullptr || !live->is_live()) return;
-  auto* const root = live->make<RecorderRoot>();
-  if (root == nullptr) throw std::bad_alloc();
-  root->function_count = function_count;
-  live->header()->recorder.store(root, std::memory_order_release);
-}
+    : state_(std::make_unique<State>(function_count, max_tags,
+                                     live != nullptr && live->is_live() ? live : nullptr)) {}
 
 Recorder::~Recorder() = default;
 
@@ -230,7 +245,7 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     key.epoch = state_->modules.epoch();
     const TagGroups tag = state_->intern_new(key, stack);
     if (tag.tag == 0) {
-      state_->dropped.fetch_add(1, std::memory_order_relaxed);
+      state_->root->dropped.fetch_add(1, std::memory_order_relaxed);
       return 0;
     }
     if (callback_.function != nullptr) callback_.function(callback_.context, tag.tag, tag.groups);
@@ -239,7 +254,7 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     return tag.tag;
   } catch (...) {
     warn("out of memory for call sites: some are counted as unknown");
-    state_->dropped.fetch_add(1, std::memory_order_relaxed);
+    state_->root->dropped.fetch_add(1, std::memory_order_relaxed);
     return 0;
   }
 }
@@ -262,7 +277,7 @@ void Recorder::know(const Origin& origin, std::uintptr_t caller, Tag tag) noexce
   try {
     state_->counters.record(event);
     if (event.tag != 0 && is_allocating(event.effect)) {
-      state_->counters.add_time(event.tag, event.total_ns, state_->tag_times);
+      state_->counters.add_time(event.tag, event.total_ns);
     }
     if (callback_.function != nullptr) state_->count_temporary(event);
     if (state_->trace) state_->trace_event(what_of(event), event);
@@ -272,7 +287,7 @@ void Recorder::know(const Origin& origin, std::uintptr_t caller, Tag tag) noexce
 }
 
 void Recorder::count_refused(const Event& event) noexcept {
-  state_->tag_times.count_refused(event.tag, event.bytes);
+  state_->tag_counts.count_refused(event.tag, event.bytes);
 }
 
 void Recorder::enter() noexcept {
@@ -307,19 +322,20 @@ void Recorder::want_python(DlsymFunction real_dlsym) noexcept {
     state_->python_dlsym.store(real_dlsym, std::memory_order_release);
     state_->modules.refresh();
     (void)state_->look_for_python();
+    state_->tell_names();
   } catch (...) {
     warn("out of memory: Python frames are not read");
   }
 }
 
 void Recorder::count_unrecorded() noexcept {
-  state_->unrecorded.fetch_add(1, std::memory_order_relaxed);
+  state_->root->unrecorded.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Recorder::warn(const char* text) noexcept {
   const KeptErrno kept;
   try {
-    state_->warn(text);
+    if (state_->warn(text)) state_->tell_names();
   } catch (...) {  // no memory for the text of a warning: nothing better can be done
   }
 }
@@ -327,27 +343,15 @@ void Recorder::warn(const char* text) noexcept {
 RecorderFacts Recorder::facts() const {
   const KeptErrno kept;
   RecorderFacts facts;
-  facts.functions = state_->counters.functions();
-  facts.devices = state_->counters.devices();
-  facts.host = state_->host();
   // Modules and codes after sites: no frame may name one that is not there.
   state_->sites.copy_to(facts);
   facts.modules = state_->modules.facts();
   state_->codes.copy_to(facts);
-  std::vector<std::uint64_t> kept_by_threads(facts.tags.size());
-  state_->counters.add_times_to(kept_by_threads);
-  for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
-    facts.tags[tag].total_ns = state_->tag_times.get(tag) + kept_by_threads[tag];
-    facts.tags[tag].temporary = state_->tag_times.temporary(tag);
-    const TagTimes::Refused refused = state_->tag_times.refused(tag);
-    facts.tags[tag].refused_count = refused.count;
-    facts.tags[tag].refused_bytes = refused.bytes;
-  }
+  add_counts(*state_->root, {}, facts);
   // After the tags, which name them.
   facts.threads = state_->threads.facts();
   facts.streams = state_->streams.facts();
-  facts.unrecorded_calls = state_->unrecorded.load(std::memory_order_relaxed);
-  facts.dropped_stacks = state_->dropped.load(std::memory_order_relaxed);
+  facts.host = state_->counters.host();
   const SystemLock guard(state_->warnings_lock);
   facts.warnings = state_->warnings;
   return facts;
@@ -371,18 +375,23 @@ RecorderFacts Recorder::names(const KnownNames& known) const {
 std::uint32_t Recorder::current_thread() noexcept { return state_->threads.current(); }
 StreamTable& Recorder::streams() noexcept { return state_->streams; }
 
-Timing Recorder::host_timing() const noexcept { return state_->host(); }
+Timing Recorder::host_timing() const noexcept { return state_->counters.host(); }
 
-void Recorder::reset_timing() noexcept {
-  state_->counters.reset_timing();
-  const SystemLock guard(state_->host_lock);
-  state_->host_before = {};
-}
+void Recorder::reset_timing() noexcept { state_->counters.reset_timing(); }
 
-void Recorder::reset_host_accumulated() noexcept {
-  const Timing now = state_->counters.host();
-  const SystemLock guard(state_->host_lock);
-  state_->host_before = now;
+void Recorder::reset_host_accumulated() noexcept { state_->counters.reset_host_accumulated(); }
+
+void Recorder::watch(RangeTable& ranges) noexcept {
+  if (!state_->live_names.is_live()) return;
+  const auto came = [](void* recorder) noexcept {
+    State& state = *static_cast<State*>(recorder);
+    try {
+      state.tell_names();
+    } catch (...) {  // the next one tells them
+    }
+  };
+  state_->ranges.store(&ranges, std::memory_order_release);
+  ranges.watch({.came = came, .context = state_.get(), .counts = &state_->root->ranges});
 }
 
 }  // namespace vramscope

@@ -16,6 +16,7 @@
 namespace vramscope {
 
 class LiveMemory;
+class RangeTable;
 class StreamTable;
 class Trace;
 
@@ -54,6 +55,8 @@ class Recorder {
   [[nodiscard]] Tag intern(const Stack& stack, Place place) noexcept {
     return intern(stack, Origin{.place = place});
   }
+  // The live file gets what of `ranges`, which is never destroyed, facts() lacks.
+  void watch(RangeTable& ranges) noexcept;
   [[nodiscard]] std::uint32_t current_thread() noexcept;
   [[nodiscard]] StreamTable& streams() noexcept;
   // The tag of the calling thread's stack, if it needs not be taken: the stack comes again, or all

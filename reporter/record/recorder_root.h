@@ -1,15 +1,42 @@
-// RecorderRoot is where a reader of a live file begins with what the recorder has in it.
+// RecorderRoot is what a reader of a live file finds of the recorder, and what leads to the rest.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <string_view>
+
+#include "reporter/record/counter_set.h"
+#include "reporter/record/live_names.h"
+#include "reporter/record/range_table.h"
+#include "reporter/record/stack/hash.h"
+#include "reporter/record/tag_counts.h"
 
 namespace vramscope {
 
 struct RecorderRoot {
-  // The same layout and version only: see layout_of().
-  std::uint64_t layout = 0;
+  std::uint64_t layout = 0;  // layout_of_recorder(), set last
   std::uint64_t function_count = 0;
+  CounterSets counters;
+  TagCounts::Chunks tag_counts{};
+  LiveNames::Root names;
+  RangeTable::Counts ranges;
+  std::atomic<std::uint64_t> unrecorded{0};
+  std::atomic<std::uint64_t> dropped{0};
 };
+
+// What is read only by the version that wrote it: never 0.
+[[nodiscard]] constexpr std::uint64_t layout_of_recorder() {
+  std::uint64_t layout = kHashSeed;
+  for (const char letter : std::string_view(VRAMSCOPE_VERSION)) {
+    layout = mix(layout, static_cast<unsigned char>(letter));
+  }
+  for (const std::size_t size :
+       {sizeof(RecorderRoot), sizeof(CounterSet), sizeof(FunctionCounters), sizeof(TimingCounters),
+        sizeof(TagCounts::Chunk), kAxes, kKinds, kMaxDevices, kHistogramBuckets}) {
+    layout = mix(layout, size);
+  }
+  return layout | 1;
+}
 
 }  // namespace vramscope

@@ -1,30 +1,79 @@
-// Follows the recorder's root with every pointer checked.
+// Follows the recorder's root, of this process or of an image: there with every pointer checked.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/recovery.h"
 
 #include <stdexcept>
+#include <utility>
 
-#include "reporter/record/reach.h"
 #include "reporter/record/recorder_root.h"
 
 namespace vramscope {
 
 namespace {
 
-constexpr std::uint64_t kMostFunctions = std::uint64_t{1} << 16;  // an event names one in 16 bits
+constexpr std::uint64_t kMostFunctions = std::uint64_t{1} << 16;  // an event has 16 bits for it
 
-}  // namespace
-
-RecorderFacts recover_facts(const LiveHeader& header) {
-  const Reach reach(header);
+const RecorderRoot& root_of(const LiveHeader& header, const Reach& reach) {
+  if (header.base != reinterpret_cast<std::uintptr_t>(&header)) {
+    throw std::runtime_error("the live file is not mapped where it was written");
+  }
   const auto* const root =
       reach.at(static_cast<const RecorderRoot*>(header.recorder.load(std::memory_order_acquire)));
   if (root == nullptr) throw std::runtime_error("the process ended before it recorded anything");
-  if (root->function_count > kMostFunctions) {
-    throw std::runtime_error("the recorder's memory is damaged: too many functions");
+  if (root->layout != layout_of_recorder()) {
+    throw std::runtime_error("the recorder's memory is that of another version, not of " +
+                             std::string(VRAMSCOPE_VERSION) + " as built here");
   }
-  RecorderFacts facts;
-  facts.functions.resize(root->function_count);
+  if (root->function_count > kMostFunctions) {
+    throw std::runtime_error("the recorder's memory is damaged: it has too many functions");
+  }
+  return *root;
+}
+
+void add_ranges(const RangeTable::Counts& counts, RecorderFacts& facts) {
+  for (std::size_t i = 0; i < facts.ranges.size() && i < counts.entered.size(); ++i) {
+    facts.ranges[i].entered = counts.entered[i].load(std::memory_order_relaxed);
+  }
+  facts.range_marks = counts.marks.load(std::memory_order_relaxed);
+}
+
+void warn_of_gaps(const LiveHeader& header, const FoundNames& found, RecorderFacts& facts) {
+  if (!found.is_cut) return;
+  const bool is_short = header.problem.load(std::memory_order_relaxed) != 0;
+  facts.warnings.emplace_back(
+      is_short ? "the live file could not grow: names of call sites that came later are missing"
+               : "the live file is full: names of call sites that came later are missing");
+}
+
+}  // namespace
+
+void add_counts(const RecorderRoot& root, const Reach& reach, RecorderFacts& facts) {
+  facts.functions = root.counters.functions(root.function_count, reach);
+  facts.devices = root.counters.devices(reach);
+  std::vector<std::uint64_t> times(facts.tags.size());
+  root.counters.add_times_to(times, reach);
+  for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
+    TagFact& fact = facts.tags[tag];
+    fact.total_ns = times[tag];
+    const TagCounts::Row* const row = TagCounts::find(root.tag_counts, tag, reach);
+    if (row == nullptr) continue;
+    fact.temporary = row->temporary.load(std::memory_order_relaxed);
+    fact.refused_count = row->refused_count.load(std::memory_order_relaxed);
+    fact.refused_bytes = row->refused_bytes.load(std::memory_order_relaxed);
+  }
+  facts.unrecorded_calls = root.unrecorded.load(std::memory_order_relaxed);
+  facts.dropped_stacks = root.dropped.load(std::memory_order_relaxed);
+}
+
+RecorderFacts recover_facts(const LiveHeader& header) {
+  const Reach reach(header);
+  const RecorderRoot& root = root_of(header, reach);
+  FoundNames found = read_live_names(header, root.names);
+  RecorderFacts facts = std::move(found.facts);
+  add_counts(root, reach, facts);
+  facts.host = root.counters.host(reach);
+  add_ranges(root.ranges, facts);
+  warn_of_gaps(header, found, facts);
   return facts;
 }
 

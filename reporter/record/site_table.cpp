@@ -100,21 +100,12 @@ std::size_t SiteTable::tag_count() const noexcept {
   return tags_.size();
 }
 
-namespace {
-
-template <class Row>
-std::vector<Row> from(const std::vector<Row>& rows, std::size_t known) {
-  return {rows.begin() + static_cast<std::ptrdiff_t>(std::min(known, rows.size())), rows.end()};
-}
-
-}  // namespace
-
 void SiteTable::copy_to(RecorderFacts& facts, const KnownNames& known) const {
   const SystemLock guard(lock_);
-  facts.frames = from(frames_, known.frames);
-  facts.sites = from(sites_, known.sites);
-  facts.tags = from(tags_, known.tags);
-  facts.owners = from(owners_, known.owners);
+  facts.frames = rows_from(frames_, known.frames);
+  facts.sites = rows_from(sites_, known.sites);
+  facts.tags = rows_from(tags_, known.tags);
+  facts.owners = rows_from(owners_, known.owners);
 }
 
 }  // namespace vramscope

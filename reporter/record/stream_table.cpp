@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stream_table.h"
 
+#include "reporter/record/facts.h"
+
 namespace vramscope {
 
 StreamTable::StreamTable() { streams_.emplace_back(); }  // number 0: no stream
@@ -26,9 +28,9 @@ void StreamTable::forget(std::uint64_t handle) noexcept {
   numbers_.erase(handle);
 }
 
-std::vector<StreamFact> StreamTable::facts() const {
+std::vector<StreamFact> StreamTable::facts(std::size_t known) const {
   const SystemLock guard(lock_);
-  return streams_;
+  return rows_from(streams_, known);
 }
 
 }  // namespace vramscope

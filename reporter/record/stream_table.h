@@ -22,7 +22,8 @@ class StreamTable {
   [[nodiscard]] std::uint32_t number_of(std::uint64_t handle) noexcept;
   // The stream has ended: its handle means another one from now on.
   void forget(std::uint64_t handle) noexcept;
-  [[nodiscard]] std::vector<StreamFact> facts() const;  // by number; may throw bad_alloc
+  // By number, from the first on that is not known; may throw bad_alloc.
+  [[nodiscard]] std::vector<StreamFact> facts(std::size_t known = 0) const;
 
  private:
   mutable SystemMutex lock_;

@@ -34,7 +34,10 @@ std::string name_of(std::int64_t id) {
 
 constinit thread_local ThreadTable::Slot ThreadTable::slot{nullptr, 0};
 
-ThreadTable::ThreadTable() { threads_.emplace_back(); }  // number 0 is nobody's
+ThreadTable::ThreadTable() {  // number 0 is nobody's
+  threads_.emplace_back();
+  changed_.push_back(++changes_);
+}
 
 std::uint32_t ThreadTable::enter() noexcept {
   const KeptErrno kept;
@@ -44,12 +47,39 @@ std::uint32_t ThreadTable::enter() noexcept {
   const SystemLock guard(lock_);
   if (threads_.size() <= kMax) {
     try {
+      changed_.reserve(threads_.size() + 1);
       threads_.push_back({static_cast<std::int64_t>(syscall(SYS_gettid)), name});
+      changed_.push_back(++changes_);
       slot.number = static_cast<std::uint32_t>(threads_.size() - 1);
     } catch (...) {  // no memory for a name: it is one of the others
     }
   }
   return slot.number;
+}
+
+void ThreadTable::note_name() noexcept {
+  if (slot.table != this || slot.number == kOtherValue) return;
+  char name[kNameBytes + 1] = {};
+  if (prctl(PR_GET_NAME, name) != 0) return;
+  const SystemLock guard(lock_);
+  ThreadFact& self = threads_[slot.number];
+  if (self.name == name) return;
+  try {
+    self.name = name;
+    changed_[slot.number] = ++changes_;
+  } catch (...) {  // the old one stays
+  }
+}
+
+Numbered<ThreadFact> ThreadTable::changed_since(std::uint64_t& changes) const {
+  const SystemLock guard(lock_);
+  Numbered<ThreadFact> changed;
+  if (changes == changes_) return changed;
+  for (std::uint32_t i = 0; i < threads_.size(); ++i) {
+    if (changed_[i] > changes) changed.emplace_back(i, threads_[i]);
+  }
+  changes = changes_;
+  return changed;
 }
 
 std::vector<ThreadFact> ThreadTable::facts() const {

@@ -8,6 +8,7 @@
 
 #include "allocator/ground/capability.h"
 #include "reporter/record/axes.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
 
@@ -21,9 +22,14 @@ class ThreadTable {
   [[nodiscard]] std::uint32_t current() noexcept {
     return slot.table == this ? slot.number : enter();
   }
-  // By number; names are those of now, or of a thread's first call if it has ended. May throw
+  // By number; names are those of now, or those last noted of a thread that has ended. May throw
   // bad_alloc.
   [[nodiscard]] std::vector<ThreadFact> facts() const;
+  // The calling thread may have another name than at its first call.
+  void note_name() noexcept;
+  // Those that came or got another name (note_name()) since `changes` was 0, or was set by the last
+  // call. May throw bad_alloc, and then `changes` is as before.
+  [[nodiscard]] Numbered<ThreadFact> changed_since(std::uint64_t& changes) const;
 
  private:
   struct Slot {
@@ -35,6 +41,9 @@ class ThreadTable {
   __attribute__((tls_model("initial-exec"))) static constinit thread_local Slot slot;
   mutable SystemMutex lock_;
   std::vector<ThreadFact> threads_ VRAMSCOPE_GUARDED_BY(lock_);
+  // The last change of each, by its number among all.
+  std::vector<std::uint64_t> changed_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::uint64_t changes_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace vramscope

@@ -167,10 +167,11 @@ std::vector<PythonCodes::Frame> PythonCodes::resolve(std::span<const PythonFrame
   return resolved;
 }
 
-void PythonCodes::copy_to(RecorderFacts& facts) const {
+void PythonCodes::copy_to(RecorderFacts& facts, std::size_t known_sources,
+                          std::size_t known_codes) const {
   const SystemLock guard(lock_);
-  facts.sources = sources_;
-  facts.codes = codes_;
+  facts.sources = rows_from(sources_, known_sources);
+  facts.codes = rows_from(codes_, known_codes);
 }
 
 std::vector<FrameFact> weave(const std::vector<FrameFact>& native,

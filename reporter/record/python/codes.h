@@ -28,7 +28,9 @@ class PythonCodes {
     bool ends_loop = false;
   };
   [[nodiscard]] std::vector<Frame> resolve(std::span<const PythonFrame> frames);
-  void copy_to(RecorderFacts& facts) const;  // may throw bad_alloc
+  // Those from the first on that are not known. May throw bad_alloc.
+  void copy_to(RecorderFacts& facts, std::size_t known_sources = 0,
+               std::size_t known_codes = 0) const;
 
  private:
   // A program that makes code for ever: what came after that is read anew each time.

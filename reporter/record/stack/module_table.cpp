@@ -149,10 +149,13 @@ void ModuleTable::apply(LoadedModules loaded) {
 std::uint32_t ModuleTable::index_of(ModuleFact&& fact) {
   for (std::size_t i = 0; i < modules_.size(); ++i) {
     if (modules_[i].path != fact.path || modules_[i].build_id != fact.build_id) continue;
+    if (modules_[i].base != fact.base) changed_[i] = ++changes_;
     modules_[i].base = fact.base;
     return static_cast<std::uint32_t>(i);
   }
+  changed_.reserve(modules_.size() + 1);
   modules_.push_back(std::move(fact));
+  changed_.push_back(++changes_);
   return static_cast<std::uint32_t>(modules_.size() - 1);
 }
 
@@ -206,6 +209,17 @@ std::string ModuleTable::loaded_file(std::string_view begin) const {
 std::vector<ModuleFact> ModuleTable::facts() const {
   const SystemLock guard(lock_);
   return modules_;
+}
+
+Numbered<ModuleFact> ModuleTable::changed_since(std::uint64_t& changes) const {
+  const SystemLock guard(lock_);
+  Numbered<ModuleFact> changed;
+  if (changes == changes_) return changed;
+  for (std::uint32_t i = 0; i < modules_.size(); ++i) {
+    if (changed_[i] > changes) changed.emplace_back(i, modules_[i]);
+  }
+  changes = changes_;
+  return changed;
 }
 
 }  // namespace vramscope

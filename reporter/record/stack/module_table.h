@@ -44,6 +44,9 @@ class ModuleTable {
   // bad_alloc.
   [[nodiscard]] std::string loaded_file(std::string_view begin) const;
   [[nodiscard]] std::vector<ModuleFact> facts() const;  // may throw bad_alloc
+  // Those that came or moved since `changes` was 0, or was set by the last call. May throw
+  // bad_alloc, and then `changes` is as before.
+  [[nodiscard]] Numbered<ModuleFact> changed_since(std::uint64_t& changes) const;
   // Whose code asks: the innermost frame's that does not merely pass calls on. May throw bad_alloc.
   [[nodiscard]] std::string owner(const std::vector<FrameFact>& frames) const;
   // Whether the first frame's code does not merely pass calls on.
@@ -60,6 +63,9 @@ class ModuleTable {
   mutable SystemMutex lock_;
   // Ever seen; a module that is loaded again keeps its index.
   std::vector<ModuleFact> modules_ VRAMSCOPE_GUARDED_BY(lock_);
+  // The last change of each, by its number among all.
+  std::vector<std::uint64_t> changed_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::uint64_t changes_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
   std::vector<Range> ranges_ VRAMSCOPE_GUARDED_BY(lock_);  // mapped now, by address
   std::uint64_t adds_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
   std::uint64_t subs_ VRAMSCOPE_GUARDED_BY(lock_) = 0;

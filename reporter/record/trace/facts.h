@@ -7,26 +7,14 @@
 #include <vector>
 
 #include "reporter/record/facts.h"
+#include "reporter/record/trace/fact_code.h"
 
 namespace vramscope {
-
-// Whose events they are.
-struct TraceProcess {
-  std::int64_t pid = 0;
-  std::string executable;
-  std::string mode;
-  std::string tool_version;
-  // One instant by both clocks: events carry the second one.
-  std::uint64_t wall_ns = 0;
-  std::uint64_t clock_ns = 0;
-};
 
 // Threads: one.
 class TraceFacts {
  public:
-  // Contents of chunks, none much larger than kChunkBytes.
-  using Chunks = std::vector<std::string>;
-  static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
+  using Chunks = FactWriter::Chunks;  // contents of chunks
 
   // Each may throw bad_alloc; what was not given then is given the next time.
   [[nodiscard]] Chunks first(const TraceProcess& process,

@@ -11,16 +11,9 @@
 
 #include "reporter/record/facts.h"
 #include "reporter/record/trace/code.h"
-#include "reporter/record/trace/facts.h"
+#include "reporter/record/trace/fact_code.h"
 
 namespace vramscope {
-
-// What the numbers in events mean. Facts that a damaged trace lacks are empty.
-struct TraceNames {
-  TraceProcess process;
-  std::vector<std::string> functions;
-  RecorderFacts facts;  // modules, frames, sites, owners, tags, threads, streams, ranges
-};
 
 // Threads: one. Everything here may throw bad_alloc.
 class TraceReader {
@@ -83,13 +76,5 @@ class TraceReader {
   std::size_t searched_bytes_ = 0;  // contents of damaged chunks in which a chunk was looked for
   bool complete_ = false;
 };
-
-// Adds what a chunk of facts says. Facts of a type come in the order of their numbers, and numbers
-// may be repeated; `most_missing` of them may be left out between two, as damage does. False: it is
-// damaged.
-[[nodiscard]] bool read_trace_facts(std::span<const std::byte> bytes, std::size_t most_missing,
-                                    TraceNames& names);
-// After the last one: what names something that is not there names nothing.
-void close_trace_names(TraceNames& names);
 
 }  // namespace vramscope

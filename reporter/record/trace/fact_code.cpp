@@ -1,11 +1,71 @@
-// Reads what the numbers in a trace's events mean.
+// Facts as bytes, and back.
 // SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/trace/fact_code.h"
+
 #include <algorithm>
 
-#include "reporter/record/trace/format.h"
-#include "reporter/report/traces/trace_reader.h"
-
 namespace vramscope {
+
+void FactWriter::begin(FactType type, std::uint64_t index) {
+  if (chunks_.empty() || chunks_.back().size() > kChunkBytes) chunks_.emplace_back();
+  chunks_.back() += static_cast<char>(type);
+  number(index);
+}
+
+void FactWriter::number(std::uint64_t value) {
+  std::byte bytes[kMostNumberBytes];
+  const std::byte* const end = put_number(bytes, value);
+  chunks_.back().append(reinterpret_cast<const char*>(bytes),
+                        static_cast<std::size_t>(end - bytes));
+}
+
+void FactWriter::text(const std::string& value) {
+  number(value.size());
+  chunks_.back() += value;
+}
+
+void put(FactWriter& out, const FrameFact& frame) {
+  out.number(frame.module == kNoModule ? 0 : std::uint64_t{frame.module} + 1);
+  out.number(frame.offset);
+  out.number(frame.code == kNoCode ? 0 : std::uint64_t{frame.code} + 1);
+  out.number(frame.line);
+}
+void put(FactWriter& out, const SourceFact& source) {
+  out.text(source.path);
+  out.number(source.bytes);
+  out.number(source.modified_ns);
+}
+void put(FactWriter& out, const CodeFact& code) {
+  out.text(code.name);
+  out.number(code.source);
+  out.number(code.first_line);
+}
+void put(FactWriter& out, const SiteFact& site) {
+  out.number(site.frames.size());
+  for (const std::uint32_t frame : site.frames) out.number(frame);
+}
+void put(FactWriter& out, const TagFact& tag) {
+  out.number(tag.site);
+  out.number(static_cast<std::uint64_t>(tag.place.kind));
+  out.number(tag.place.device);
+  for (const std::uint32_t value : tag.values) out.number(value);
+}
+void put(FactWriter& out, const std::string& text) { out.text(text); }
+void put(FactWriter& out, const ModuleFact& module) {
+  out.text(module.path);
+  out.text(module.build_id);
+  out.number(module.base);
+}
+void put(FactWriter& out, const ThreadFact& thread) {
+  out.number(static_cast<std::uint64_t>(thread.id));
+  out.text(thread.name);
+}
+void put(FactWriter& out, const StreamFact& stream) { out.number(stream.handle); }
+void put(FactWriter& out, const RangeFact& range) {
+  out.number(range.parent);
+  out.text(range.domain);
+  out.text(range.name);
+}
 
 namespace {
 
@@ -84,53 +144,58 @@ void get_into(TraceBytes& bytes, std::size_t most_missing, std::vector<Fact>& fa
 
 }  // namespace
 
+bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing, TraceNames& names) {
+  switch (type) {
+    case FactType::process:
+      if (bytes.number() != 0) bytes.fail();
+      get(bytes, names.process);
+      break;
+    case FactType::function:
+      get_into(bytes, most_missing, names.functions);
+      break;
+    case FactType::module:
+      get_into(bytes, most_missing, names.facts.modules);
+      break;
+    case FactType::frame:
+      get_into(bytes, most_missing, names.facts.frames);
+      break;
+    case FactType::site:
+      get_into(bytes, most_missing, names.facts.sites);
+      break;
+    case FactType::owner:
+      get_into(bytes, most_missing, names.facts.owners);
+      break;
+    case FactType::tag:
+      get_into(bytes, most_missing, names.facts.tags);
+      break;
+    case FactType::thread:
+      get_into(bytes, most_missing, names.facts.threads);
+      break;
+    case FactType::stream:
+      get_into(bytes, most_missing, names.facts.streams);
+      break;
+    case FactType::range:
+      get_into(bytes, most_missing, names.facts.ranges);
+      break;
+    case FactType::source:
+      get_into(bytes, most_missing, names.facts.sources);
+      break;
+    case FactType::code:
+      get_into(bytes, most_missing, names.facts.codes);
+      break;
+    default:
+      bytes.fail();
+  }
+  return !bytes.bad();
+}
+
 bool read_trace_facts(std::span<const std::byte> content, std::size_t most_missing,
                       TraceNames& names) {
   TraceBytes bytes(content);
   while (!bytes.empty()) {
-    switch (static_cast<FactType>(bytes.byte())) {
-      case FactType::process:
-        if (bytes.number() != 0) bytes.fail();
-        get(bytes, names.process);
-        break;
-      case FactType::function:
-        get_into(bytes, most_missing, names.functions);
-        break;
-      case FactType::module:
-        get_into(bytes, most_missing, names.facts.modules);
-        break;
-      case FactType::frame:
-        get_into(bytes, most_missing, names.facts.frames);
-        break;
-      case FactType::site:
-        get_into(bytes, most_missing, names.facts.sites);
-        break;
-      case FactType::owner:
-        get_into(bytes, most_missing, names.facts.owners);
-        break;
-      case FactType::tag:
-        get_into(bytes, most_missing, names.facts.tags);
-        break;
-      case FactType::thread:
-        get_into(bytes, most_missing, names.facts.threads);
-        break;
-      case FactType::stream:
-        get_into(bytes, most_missing, names.facts.streams);
-        break;
-      case FactType::range:
-        get_into(bytes, most_missing, names.facts.ranges);
-        break;
-      case FactType::source:
-        get_into(bytes, most_missing, names.facts.sources);
-        break;
-      case FactType::code:
-        get_into(bytes, most_missing, names.facts.codes);
-        break;
-      default:
-        bytes.fail();
-    }
+    if (!get_fact(static_cast<FactType>(bytes.byte()), bytes, most_missing, names)) return false;
   }
-  return !bytes.bad();
+  return true;
 }
 
 void close_trace_names(TraceNames& names) {

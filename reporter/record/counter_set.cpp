@@ -1,0 +1,251 @@
+// Counting, in the thread's own set, and adding up what all sets hold.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/counter_set.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "reporter/record/kept.h"
+
+namespace vramscope {
+
+namespace {
+
+// The row behind `pointer`, made when it is missing. Threads: the one writer.
+template <class Row>
+Row& row_at(std::atomic<Row*>& pointer, LiveMemory* live) {
+  Row* row = pointer.load(std::memory_order_relaxed);
+  if (row == nullptr) {
+    row = make_kept<Row>(live);
+    pointer.store(row, std::memory_order_release);
+  }
+  return *row;
+}
+
+template <class Row>
+const Row* row_of(const std::atomic<Row*>& pointer, const Reach& reach) {
+  return reach.at(static_cast<const Row*>(pointer.load(std::memory_order_acquire)));
+}
+
+std::atomic<FunctionCounters*>* make_rows(std::size_t count, LiveMemory* live) {
+  using Row = std::atomic<FunctionCounters*>;
+  if (live == nullptr) return new Row[count]{};
+  void* const rows = live->allocate(count * sizeof(Row), alignof(Row));
+  if (rows == nullptr) throw std::bad_alloc();
+  return static_cast<Row*>(rows);  // zero bytes are null
+}
+
+std::size_t slot_of(Place place) {
+  return is_host(place.kind) ? CounterSet::kHostSlot : place.device;
+}
+
+// A hit costs our own time; everything else what the driver took for the memory.
+std::uint64_t duration_of(const Event& event) {
+  if (event.served != Served::hit && event.driver_ns != 0) return event.driver_ns;
+  return event.total_ns - std::min(event.sync_ns, event.total_ns);
+}
+
+void subtract(Duration& from, const Duration& before) {
+  from.count -= std::min(from.count, before.count);
+  from.total_ns -= std::min(from.total_ns, before.total_ns);
+  for (std::size_t i = 0; i < kHistogramBuckets; ++i) {
+    from.histogram[i] -= std::min(from.histogram[i], before.histogram[i]);
+  }
+}
+
+}  // namespace
+
+CounterSet::CounterSet(std::size_t function_count, LiveMemory* live)
+    : live_(live), function_count_(function_count), functions_(make_rows(function_count, live)) {}
+
+CounterSet::~CounterSet() {
+  for (std::size_t i = 0; i < function_count_; ++i) delete functions_[i].load();
+  for (auto& row : timings_) delete row.load(std::memory_order_relaxed);
+  if (AllTimes* const times = times_.load(std::memory_order_relaxed)) {
+    for (auto& row : *times) delete row.load(std::memory_order_relaxed);
+    delete times;
+  }
+  delete[] functions_;
+}
+
+TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
+  TimingCounters& row = row_at(timings_[slot], live_);
+  if (row.generation.load(std::memory_order_relaxed) != generation) {
+    TimingCounters::visit(row, [](DurationCounters& duration) { duration.clear(); });
+    row.generation.store(generation, std::memory_order_release);
+  }
+  return row;
+}
+
+void CounterSet::record(const Event& event, std::uint64_t generation) {
+  if (event.function >= function_count_) return;
+  FunctionCounters& function = row_at(functions_[event.function], live_);
+  const bool known = is_host(event.place.kind) || event.place.device < kMaxDevices;
+  // As in the statistics, a device's memory is what cuMemAlloc gives; other kinds are in their
+  // functions' rows.
+  const bool timed = is_host(event.place.kind) || event.place.kind == Kind::device;
+  const bool counts = known && timed && (is_allocating(event.effect) || is_freeing(event.effect));
+  TimingCounters* const times =
+      counts || (known && event.sync_ns != 0) ? &timing(slot_of(event.place), generation) : nullptr;
+
+  function.time.add(event.total_ns);
+  if (event.failed) function.failures.add(1);
+  if (times == nullptr) return;
+  if (event.sync_ns != 0) times->sync.add(event.sync_ns);
+  if (event.failed || !counts) return;
+  const bool hit = event.served == Served::hit;
+  if (is_allocating(event.effect)) {
+    (hit ? times->alloc_hit : times->alloc_driver).add(duration_of(event));
+  } else {
+    (hit ? times->free_hit : times->free_driver).add(duration_of(event));
+  }
+}
+
+// Makes room for it. Null: there is no memory.
+Counter* CounterSet::kept_time(Tag tag) noexcept {
+  if (tag / kTimes >= kTimes) return nullptr;
+  try {
+    AllTimes& times = row_at(times_, live_);
+    return &row_at(times[tag / kTimes], live_)[tag % kTimes];
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+std::uint64_t CounterSet::time_until_now(Tag tag) const noexcept {
+  const AllTimes* const times = times_.load(std::memory_order_relaxed);
+  if (times == nullptr || tag / kTimes >= kTimes) return 0;
+  const Times* const row = (*times)[tag / kTimes].load(std::memory_order_relaxed);
+  return row == nullptr ? 0 : (*row)[tag % kTimes].get();
+}
+
+// Each store leaves a sum that was right before it: the time of the tag before is in two places of
+// which the newest counts, then in one.
+void CounterSet::replace(TagTime& time, Tag tag) noexcept {
+  const Tag before = time.tag.load(std::memory_order_relaxed);
+  Counter* const kept = before == 0 ? nullptr : kept_time(before);
+  if (kept != nullptr) kept->set(time.ns.get());
+  time.tag.store(0, std::memory_order_release);
+  time.ns.set(time_until_now(tag));
+  time.tag.store(tag, std::memory_order_release);
+}
+
+void CounterSet::add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const {
+  std::array<Tag, kNewest> newest{};
+  for (std::size_t i = 0; i < newest.size(); ++i) {
+    const TagTime& time = newest_times_[i];
+    newest[i] = time.tag.load(std::memory_order_acquire);
+    if (newest[i] != 0 && newest[i] < by_tag.size()) by_tag[newest[i]] += time.ns.get();
+  }
+  const AllTimes* const times = row_of(times_, reach);
+  if (times == nullptr) return;
+  for (Tag tag = 0; tag < by_tag.size(); ++tag) {
+    if (tag / kTimes >= kTimes) return;
+    if (newest[tag % newest.size()] == tag) continue;
+    const Times* const row = row_of((*times)[tag / kTimes], reach);
+    if (row != nullptr) by_tag[tag] += (*row)[tag % kTimes].get();
+  }
+}
+
+void CounterSet::add_to(std::vector<FunctionTotals>& functions, const Reach& reach) const {
+  if (reach.at(functions_, functions.size()) == nullptr) return;
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const FunctionCounters* const row = row_of(functions_[i], reach);
+    if (row == nullptr) continue;
+    row->time.add_to(functions[i].time);
+    functions[i].failures += row->failures.get();
+    functions[i].calls = functions[i].time.count;
+  }
+}
+
+bool CounterSet::add_timing(std::size_t slot, std::uint64_t generation, Timing& sum,
+                            const Reach& reach) const {
+  const TimingCounters* const row = row_of(timings_[slot], reach);
+  if (row == nullptr) return false;
+  // Counts from before the last reset: their thread has recorded nothing since.
+  if (row->generation.load(std::memory_order_acquire) != generation) return true;
+  std::array<Duration*, 5> parts{};
+  std::size_t next = 0;
+  Timing::visit(sum, [&](const char*, Duration& part) { parts[next++] = &part; });
+  next = 0;
+  TimingCounters::visit(*row,
+                        [&](const DurationCounters& counters) { counters.add_to(*parts[next++]); });
+  return true;
+}
+
+void CounterSets::begin(std::uint64_t generation, const Timing& host_before) noexcept {
+  const std::uint64_t other = ~resets_.load(std::memory_order_relaxed) & 1;
+  host_before_[other] = host_before;
+  resets_.store(generation << 1 | other, std::memory_order_release);
+}
+
+std::uint64_t CounterSets::begin_generation() noexcept {
+  const std::uint64_t generation = (resets_.load(std::memory_order_relaxed) >> 1) + 1;
+  begin(generation, {});
+  return generation;
+}
+
+void CounterSets::begin_host() noexcept {
+  Timing now;
+  static_cast<void>(timing(CounterSet::kHostSlot, now, {}));
+  begin(resets_.load(std::memory_order_relaxed) >> 1, now);
+}
+
+// A set is made after those that are older, so in an image it lies behind them.
+template <class F>
+void CounterSets::each(const Reach& reach, F&& f) const {
+  const CounterSet* set = reach.at(newest_.load(std::memory_order_acquire));
+  while (set != nullptr) {
+    f(*set);
+    const CounterSet* const older = reach.at(set->older_);
+    if (reach.is_of_image() && older >= set) {
+      throw std::runtime_error("the recorder's sets of counters form a circle");
+    }
+    set = older;
+  }
+}
+
+std::vector<FunctionTotals> CounterSets::functions(std::size_t count, const Reach& reach) const {
+  std::vector<FunctionTotals> sum(count);
+  each(reach, [&](const CounterSet& set) { set.add_to(sum, reach); });
+  for (FunctionTotals& function : sum) {
+    function.failures = std::min(function.failures, function.calls);  // of a call amid its counting
+  }
+  return sum;
+}
+
+void CounterSets::add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const {
+  each(reach, [&](const CounterSet& set) { set.add_times_to(by_tag, reach); });
+}
+
+bool CounterSets::timing(std::size_t slot, Timing& sum, const Reach& reach) const {
+  const std::uint64_t generation = resets_.load(std::memory_order_acquire) >> 1;
+  bool used = false;
+  each(reach,
+       [&](const CounterSet& set) { used = set.add_timing(slot, generation, sum, reach) || used; });
+  return used;
+}
+
+std::vector<std::pair<std::uint16_t, Timing>> CounterSets::devices(const Reach& reach) const {
+  std::vector<std::pair<std::uint16_t, Timing>> used;
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    Timing sum;
+    if (timing(device, sum, reach)) used.emplace_back(device, sum);
+  }
+  return used;
+}
+
+Timing CounterSets::host(const Reach& reach) const {
+  Timing sum;
+  static_cast<void>(timing(CounterSet::kHostSlot, sum, reach));
+  const Timing& before = host_before_[resets_.load(std::memory_order_acquire) & 1];
+  subtract(sum.alloc_hit, before.alloc_hit);
+  subtract(sum.alloc_driver, before.alloc_driver);
+  subtract(sum.free_hit, before.free_hit);
+  subtract(sum.free_driver, before.free_driver);
+  subtract(sum.sync, before.sync);
+  return sum;
+}
+
+}  // namespace vramscope

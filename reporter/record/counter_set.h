@@ -1,0 +1,123 @@
+// CounterSet is what one thread counted, and CounterSets what all did: calls and times by function,
+// device and tag.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "allocator/ground/live_memory.h"
+#include "reporter/record/counters.h"
+#include "reporter/record/event.h"
+#include "reporter/record/reach.h"
+
+namespace vramscope {
+
+struct FunctionCounters {
+  Counter failures;
+  DurationCounters time;
+};
+
+// The members of Timing in the order of its visit().
+struct TimingCounters {
+  std::atomic<std::uint64_t> generation{0};  // of the reset that these counts belong to
+  DurationCounters alloc_hit, alloc_driver, free_hit, free_driver, sync;
+
+  template <class Self, class F>
+  static void visit(Self& self, F&& f) {
+    f(self.alloc_hit), f(self.alloc_driver), f(self.free_hit), f(self.free_driver), f(self.sync);
+  }
+};
+
+// Rows appear when first used. With live memory it lies there with all that it leads to; at every
+// instant a reader finds what was before a call or after it, or some counters of each.
+// Threads: one writer, any reader.
+class CounterSet {
+ public:
+  // live: null, or where rows are made. May throw bad_alloc.
+  CounterSet(std::size_t function_count, LiveMemory* live);
+  ~CounterSet();  // not in live memory
+  CounterSet(const CounterSet&) = delete;
+  CounterSet& operator=(const CounterSet&) = delete;
+
+  // May throw bad_alloc, before anything was counted.
+  void record(const Event& event, std::uint64_t generation);
+  // Time of an allocating call by tag. What finds no memory is lost.
+  void add_time(Tag tag, std::uint64_t ns) noexcept {
+    TagTime& time = newest_times_[tag % newest_times_.size()];
+    if (time.tag.load(std::memory_order_relaxed) != tag) [[unlikely]]
+      replace(time, tag);
+    time.ns.add(ns);
+  }
+
+  // While the thread records, one call may count twice or not yet.
+  void add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const;
+  void add_to(std::vector<FunctionTotals>& functions, const Reach& reach) const;
+  // Slot d is device d, slot kMaxDevices the host. Gives whether the slot was ever used.
+  bool add_timing(std::size_t slot, std::uint64_t generation, Timing& sum,
+                  const Reach& reach) const;
+
+  static constexpr std::size_t kHostSlot = kMaxDevices;
+
+ private:
+  friend class CounterSets;
+  struct TagTime {
+    std::atomic<Tag> tag{0};
+    Counter ns;  // of all calls of the thread with it
+  };
+  static constexpr std::size_t kNewest = 64;
+  static constexpr std::size_t kTimes = 1024;  // rows of as many, together Recorder::kMaxTags
+  using Times = std::array<Counter, kTimes>;
+  using AllTimes = std::array<std::atomic<Times*>, kTimes>;
+
+  TimingCounters& timing(std::size_t slot, std::uint64_t generation);
+  [[gnu::noinline]] void replace(TagTime& time, Tag tag) noexcept;
+  [[nodiscard]] Counter* kept_time(Tag tag) noexcept;
+  [[nodiscard]] std::uint64_t time_until_now(Tag tag) const noexcept;
+
+  LiveMemory* const live_;  // a reader follows it nowhere
+  const std::size_t function_count_;
+  std::atomic<FunctionCounters*>* const functions_;
+  std::array<std::atomic<TimingCounters*>, kMaxDevices + 1> timings_{};
+  std::array<TagTime, kNewest> newest_times_{};
+  std::atomic<AllTimes*> times_{nullptr};  // of the others
+  const CounterSet* older_ = nullptr;
+};
+
+// The sets of all threads, and when the counts of times began anew. Lies where the sets lie.
+// Threads: any reader; who changes it holds a lock.
+class CounterSets {
+ public:
+  // For good.
+  void add(CounterSet& set) noexcept {
+    set.older_ = newest_.load(std::memory_order_relaxed);
+    newest_.store(&set, std::memory_order_release);
+  }
+  // From now on counts of the generation before are none, and so are totals of the host's timing.
+  // Gives the new one.
+  std::uint64_t begin_generation() noexcept;
+  // Zeroes counts and totals of the host's timing.
+  void begin_host() noexcept;
+
+  [[nodiscard]] std::vector<FunctionTotals> functions(std::size_t count, const Reach& reach) const;
+  [[nodiscard]] std::vector<std::pair<std::uint16_t, Timing>> devices(const Reach& reach) const;
+  [[nodiscard]] Timing host(const Reach& reach) const;
+  void add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const;
+
+ private:
+  template <class F>
+  void each(const Reach& reach, F&& f) const;
+  [[nodiscard]] bool timing(std::size_t slot, Timing& sum, const Reach& reach) const;
+  void begin(std::uint64_t generation, const Timing& host_before) noexcept;
+
+  std::atomic<const CounterSet*> newest_{nullptr};
+  // The generation, and in the lowest bit which of `host_before_` is to be subtracted: both change
+  // at one instant.
+  std::atomic<std::uint64_t> resets_{0};
+  std::array<Timing, 2> host_before_{};
+};
+
+}  // namespace vramscope

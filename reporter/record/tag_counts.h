@@ -1,0 +1,70 @@
+// TagCounts adds up, by tag, the allocations that were freed at once, and those that failed because
+// memory ran out.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "allocator/ground/capability.h"
+#include "allocator/ground/live_memory.h"
+#include "allocator/ground/place.h"
+#include "reporter/record/reach.h"
+
+namespace vramscope {
+
+// Threads: any. A tag that has no memory for its counts keeps none.
+class TagCounts {
+ public:
+  static constexpr std::size_t kChunk = 1024;
+  static constexpr std::size_t kChunks = 1024;  // together Recorder::kMaxTags
+  struct Row {
+    std::atomic<std::uint64_t> temporary{0};
+    std::atomic<std::uint64_t> refused_count{0};
+    std::atomic<std::uint64_t> refused_bytes{0};
+  };
+  using Chunk = std::array<Row, kChunk>;
+  using Chunks = std::array<std::atomic<Chunk*>, kChunks>;
+
+  // `shown` has every chunk too: for who reads the live file.
+  TagCounts(LiveMemory* live, Chunks& shown) noexcept : live_(live), shown_(shown) {}
+  ~TagCounts();
+  TagCounts(const TagCounts&) = delete;
+  TagCounts& operator=(const TagCounts&) = delete;
+
+  // Makes room for `tag`. May throw bad_alloc.
+  void prepare(Tag tag);
+
+  void count_temporary(Tag tag) noexcept {
+    if (Row* row = find(tag)) row->temporary.fetch_add(1, std::memory_order_relaxed);
+  }
+  void count_refused(Tag tag, std::uint64_t bytes) noexcept {
+    Row* const row = find(tag);
+    if (row == nullptr) return;
+    row->refused_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    row->refused_count.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // What was counted of `tag` in the chunks that can be reached; null: nothing.
+  [[nodiscard]] static const Row* find(const Chunks& chunks, Tag tag, const Reach& reach) {
+    if (tag / kChunk >= kChunks) return nullptr;
+    const Chunk* const chunk =
+        reach.at(static_cast<const Chunk*>(chunks[tag / kChunk].load(std::memory_order_acquire)));
+    return chunk == nullptr ? nullptr : &(*chunk)[tag % kChunk];
+  }
+
+ private:
+  [[nodiscard]] Row* find(Tag tag) const noexcept {
+    if (tag / kChunk >= kChunks) return nullptr;
+    Chunk* const chunk = chunks_[tag / kChunk].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : &(*chunk)[tag % kChunk];
+  }
+
+  LiveMemory* const live_;
+  Chunks& shown_;
+  Chunks chunks_{};
+  SystemMutex growing_;
+};
+
+}  // namespace vramscope

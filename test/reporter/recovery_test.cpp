@@ -1,0 +1,332 @@
+// Recovery: what a recorder had counted and told is read from its live file by another process,
+// however the first one ended.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/record/recovery.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "reporter/record/live_names.h"
+#include "reporter/record/range_table.h"
+#include "reporter/record/recorder.h"
+#include "reporter/record/recorder_root.h"
+#include "reporter/record/stack/capture.h"
+#include "reporter/record/stream_table.h"
+#include "test/reporter/made_python.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kFunctions = 40;
+constexpr std::size_t kThreads = 4;
+
+void describe(std::ostream& out, const Duration& time) {
+  out << time.count << ' ' << time.total_ns << ' ' << time.min_ns << ' ' << time.max_ns << " [";
+  for (const std::uint64_t count : time.histogram) out << count << ' ';
+  out << "]\n";
+}
+void describe(std::ostream& out, const Timing& timing) {
+  Timing::visit(timing, [&](const char* name, const Duration& time) {
+    out << "  " << name << ' ';
+    describe(out, time);
+  });
+}
+
+// Every field, a line each.
+std::string describe(const RecorderFacts& facts) {
+  std::ostringstream out;
+  for (const FunctionTotals& function : facts.functions) {
+    out << "function " << function.calls << ' ' << function.failures << ' ';
+    describe(out, function.time);
+  }
+  for (const auto& [device, timing] : facts.devices) {
+    out << "device " << device << '\n';
+    describe(out, timing);
+  }
+  out << "host\n";
+  describe(out, facts.host);
+  for (const auto& row : facts.modules) {
+    out << "module " << row.path << ' ' << row.build_id << ' ' << row.base << '\n';
+  }
+  for (const auto& row : facts.sources) {
+    out << "source " << row.path << ' ' << row.bytes << ' ' << row.modified_ns << '\n';
+  }
+  for (const auto& row : facts.codes) {
+    out << "code " << row.name << ' ' << row.source << ' ' << row.first_line << '\n';
+  }
+  for (const auto& row : facts.frames) {
+    out << "frame " << row.module << ' ' << row.offset << ' ' << row.code << ' ' << row.line
+        << '\n';
+  }
+  for (const auto& row : facts.sites) {
+    out << "site";
+    for (const std::uint32_t frame : row.frames) out << ' ' << frame;
+    out << '\n';
+  }
+  for (const auto& row : facts.tags) {
+    out << "tag " << row.site << ' ' << static_cast<int>(row.place.kind) << ' ' << row.place.device
+        << " values";
+    for (const std::uint32_t value : row.values) out << ' ' << value;
+    out << " groups";
+    for (const Group group : row.groups) out << ' ' << group;
+    out << ' ' << row.total_ns << ' ' << row.temporary << ' ' << static_cast<int>(row.sampling)
+        << ' ' << row.refused_count << ' ' << row.refused_bytes << '\n';
+  }
+  for (const auto& row : facts.owners) out << "owner " << row << '\n';
+  for (const auto& row : facts.threads) out << "thread " << row.id << ' ' << row.name << '\n';
+  for (const auto& row : facts.streams) out << "stream " << row.handle << '\n';
+  for (const auto& row : facts.ranges) {
+    out << "range " << row.parent << ' ' << row.domain << ' ' << row.name << ' ' << row.entered
+        << '\n';
+  }
+  out << "marks " << facts.range_marks << " unrecorded " << facts.unrecorded_calls << " dropped "
+      << facts.dropped_stacks << '\n';
+  for (const auto& row : facts.warnings) out << "warning " << row << '\n';
+  return out.str();
+}
+
+// What a process left, mapped as it had it.
+class Image {
+ public:
+  explicit Image(int file) {
+    LiveHeader head;
+    if (pread(file, static_cast<void*>(&head), sizeof head, 0) != sizeof head || head.base == 0) {
+      return;
+    }
+    for (std::size_t i = 0; i < kLiveParts; ++i) {
+      bytes_[i] = head.bytes[i].load();
+      if (bytes_[i] == 0) continue;
+      void* const at = reinterpret_cast<void*>(head.base + i * kLivePartBytes);
+      void* const got =
+          mmap(at, bytes_[i], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file,
+               static_cast<off_t>(i * kLivePartBytes));
+      if (got != at) throw std::runtime_error("the addresses of the image are taken");
+    }
+    header_ = reinterpret_cast<LiveHeader*>(head.base);
+  }
+  ~Image() {
+    if (header_ == nullptr) return;
+    const std::uint64_t base = header_->base;
+    for (std::size_t i = 0; i < kLiveParts; ++i) {
+      if (bytes_[i] != 0) munmap(reinterpret_cast<void*>(base + i * kLivePartBytes), bytes_[i]);
+    }
+  }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  LiveHeader* header() { return header_; }
+  RecorderRoot& root() {
+    return *static_cast<RecorderRoot*>(const_cast<void*>(header_->recorder.load()));
+  }
+
+ private:
+  LiveHeader* header_ = nullptr;
+  std::array<std::uint64_t, kLiveParts> bytes_{};
+};
+
+// Random calls of one thread.
+class Caller {
+ public:
+  Caller(Recorder& recorder, RangeTable& ranges, unsigned seed)
+      : recorder_(recorder), ranges_(ranges), random_(seed) {}
+
+  void rename() { prctl(PR_SET_NAME, ("worker " + std::to_string(random_() % 100)).c_str()); }
+  // `code`: an address inside the test's own program, so that modules are named.
+  Tag intern(const void* code) {
+    Stack stack;
+    stack.depth = 1 + random_() % 5;
+    for (std::size_t i = 0; i < stack.depth; ++i) {
+      const bool is_known = random_() % 4 != 0;
+      stack.frames[i] =
+          (is_known ? reinterpret_cast<std::uintptr_t>(code) : 0) + 1 + random_() % 40;
+    }
+    return recorder_.intern(stack, origin());
+  }
+  Event event(Tag tag) {
+    constexpr std::array kEffects{Effect::allocate, Effect::release, Effect::pin, Effect::unpin,
+                                  Effect::query};
+    return {.function = static_cast<std::uint16_t>(random_() % (kFunctions + 1)),
+            .effect = kEffects[random_() % kEffects.size()],
+            .served = static_cast<Served>(random_() % 3),
+            .failed = random_() % 8 == 0,
+            .place = place(),
+            .tag = tag,
+            .address = random_() % 3,
+            .bytes = random_() % 5000,
+            .total_ns = random_() % 100'000,
+            .driver_ns = random_() % 50'000,
+            .sync_ns = random_() % 3 == 0 ? random_() % 1000 : 0};
+  }
+  void step(const void* code) {
+    const Event now = event(intern(code));
+    recorder_.record(now);
+    switch (random_() % 40) {
+      case 0:
+        return recorder_.count_refused(now);
+      case 1:
+        return recorder_.count_unrecorded();
+      case 2:
+        return recorder_.warn(("warning " + std::to_string(random_() % 50)).c_str());
+      case 3:
+        return rename();
+      case 4:
+        return recorder_.reset_timing();
+      case 5:
+        return recorder_.reset_host_accumulated();
+      case 6:
+        return ranges_.mark();
+      case 7:
+      case 8:
+        return static_cast<void>(ranges_.push("d" + word(2), "range " + word(9)));
+      case 9:
+        return static_cast<void>(ranges_.pop("d" + word(2)));
+      default:
+        return;
+    }
+  }
+
+ private:
+  std::string word(unsigned of) { return std::to_string(random_() % of); }
+  Place place() {
+    return {.kind = random_() % 3 == 0 ? Kind::pinned : Kind::device,
+            .device = static_cast<std::uint16_t>(random_() % 3),
+            .context = 1};
+  }
+  Origin origin() {
+    return {.place = place(),
+            .function = static_cast<std::uint16_t>(random_() % 3),
+            .size_class = static_cast<std::uint8_t>(random_() % 4),
+            .thread = recorder_.current_thread(),
+            .stream = random_() % 2 == 0 ? recorder_.streams().number_of(random_() % 5) : 0,
+            .range = ranges_.current(),
+            .sampling = random_() % 5 == 0 ? Sampling::left_out : Sampling::every};
+  }
+
+  Recorder& recorder_;
+  RangeTable& ranges_;
+  std::mt19937 random_;
+};
+
+struct Recovery : testing::Test {
+  Recovery() : file(mkstemp(path.data())) {}
+  ~Recovery() override {
+    close(file);
+    unlink(path.c_str());
+  }
+
+  // What `body` does in a process of its own, which ends by _exit with what it gives, or by a
+  // signal.
+  pid_t start(const std::function<int(LiveMemory&)>& body) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    LiveMemory memory;
+    if (memory.begin(file, path.c_str()) != 0) _exit(100);
+    _exit(body(memory));
+  }
+  static int end_of(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+  std::string read_back() {
+    Image image(file);
+    if (image.header() == nullptr) return "there is no header";
+    return describe(recover_facts(*image.header()));
+  }
+
+  std::string path = "/dev/shm/vramscope-recovery-test-XXXXXX";
+  int file;
+};
+
+std::string text_of(const std::string& path) {
+  std::string text;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, 65536> some;
+  for (ssize_t got = 0; (got = read(file, some.data(), some.size())) > 0;) {
+    text.append(some.data(), static_cast<std::size_t>(got));
+  }
+  close(file);
+  return text;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  if (write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(101);
+  close(file);
+}
+
+void intern_python(Recorder& recorder, MadePython& made) {
+  for (unsigned i = 0; i < 8; ++i) {
+    const auto outer =
+        made.frame(made.code(made.text("main " + std::to_string(i)), 10), 4, 0, true);
+    made.run(made.frame(made.code(made.text("inner"), 80 + i), 0, outer, false));
+    static_cast<void>(recorder.intern(made.capture(), Place{.kind = Kind::device}));
+  }
+}
+
+// Threads come and go, so that sets of counters have several owners.
+void record_randomly(Recorder& recorder, RangeTable& ranges, unsigned seed) {
+  MadePython made(0x030b02f0);
+  for (unsigned round = 0; round < 3; ++round) {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        Caller caller(recorder, ranges, seed * 100 + round * 10 + i);
+        for (int step = 0; step < 400; ++step) {
+          caller.step(reinterpret_cast<const void*>(&record_randomly));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    intern_python(recorder, made);
+  }
+}
+
+TEST_F(Recovery, GivesWhatFactsGave) {
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    ASSERT_EQ(0, ftruncate(file, 0));
+    const std::string expected_path = path + ".expected";
+    const pid_t child = start([&](LiveMemory& memory) {
+      RangeTable ranges;
+      static_cast<void>(ranges.push("", "before the recorder"));
+      Recorder recorder(kFunctions, Recorder::kMaxTags, &memory);
+      recorder.watch(ranges);
+      record_randomly(recorder, ranges, seed);
+      RecorderFacts facts = recorder.facts();
+      facts.ranges = ranges.facts();
+      facts.range_marks = ranges.marks();
+      write_text(expected_path, describe(facts));
+      return 0;
+    });
+    ASSERT_EQ(0, end_of(child));
+    const std::string expected = text_of(expected_path);
+    unlink(expected_path.c_str());
+    for (const char* const part : {"\ncode ", "\ntag ", "\nrange ", "\nwarning ", "\nstream "}) {
+      ASSERT_NE(std::string::npos, expected.find(part)) << part;
+    }
+    ASSERT_EQ(expected, read_back());
+  }
+}
+
+}  // namespace
+}  // namespace vramscope
