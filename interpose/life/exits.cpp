@@ -80,6 +80,7 @@ void at_end_of_main_thread(void*) {
 // Bound to no object, so that it runs from the list of exit handlers and not with our destructors.
 void at_end(void*) { write_last_report(); }
 constinit bool runs_at_end = false;
+constexpr int kExitsTogether = 8;
 
 // Before main, before the program can change its environment or folder.
 __attribute__((constructor)) void at_load() {
@@ -88,8 +89,12 @@ __attribute__((constructor)) void at_load() {
   // Exit handlers run last in, first out. This one is there before the C library registers the
   // destructors of all loaded objects, which it does when it calls main: it runs after them. The
   // same with quick_exit and its handlers.
-  runs_at_end = __cxa_atexit(at_end, nullptr, nullptr) == 0;
-  __cxa_at_quick_exit(at_end, nullptr);
+  // Several times: threads that call exit together take a handler each, and who finds none ends the
+  // process while another writes.
+  for (int i = 0; i < kExitsTogether; ++i) {
+    runs_at_end = __cxa_atexit(at_end, nullptr, nullptr) == 0;
+    __cxa_at_quick_exit(at_end, nullptr);
+  }
   pthread_key_t key{};
   if (!switched_off() && pthread_key_create(&key, at_end_of_main_thread) == 0) {
     pthread_setspecific(key, &runs_at_end);  // not null, so that it counts

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
@@ -51,7 +52,9 @@ void note(const std::string& path) {
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const int file = open(startup().note_file.c_str(), kFlags);
   if (file < 0) return;  // the tool has gone: nobody reads it. Or a pipe, for which nobody waits.
-  const std::string line = path + "\n";
+  std::string line = path;  // no path has a null byte in it
+  std::replace(line.begin(), line.end(), '\n', '\0');
+  line += '\n';
   [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
   close(file);
 }
@@ -117,8 +120,23 @@ void Reports::begin() noexcept {
 }
 
 void Reports::write_last(const char* trigger) noexcept {
-  if (ended_.exchange(true)) return;
+  if (ended_.exchange(true)) return await_last();
+  ending_.store(gettid(), std::memory_order_relaxed);
   end_files(trigger);
+  last_written_.raise();
+  last_left_.raise();
+}
+
+// A second or two where it cannot be written.
+void Reports::await_last() noexcept {
+  constexpr std::uint64_t kSecondNs = 1'000'000'000;
+  const bool is_same = ending_.load(std::memory_order_relaxed) == gettid();
+  if (is_same && !triggers_.writes_elsewhere()) return;
+  Counter& done = is_same ? last_written_ : last_left_;
+  const std::uint64_t begun = now_ns();
+  while (!done.wait_beyond(0, kSecondNs) && triggers_.is_writing()) {
+    if (elapsed_ns(begun) > kAtEnd.limit_ns) return;
+  }
 }
 
 void Reports::write_before_exec() noexcept {
@@ -308,6 +326,7 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     say(kNoMemory);
   }
   writing.store(false, std::memory_order_release);
+  if (std::string_view(trigger) == "exit") last_written_.raise();
 }
 
 }  // namespace vramscope

@@ -35,7 +35,8 @@ class Reports {
   // After it: the helper thread starts, and the signal is taken.
   void listen() noexcept { triggers_.start(options_.signal.number); }
 
-  // The process ends now.
+  // The process ends now. Who comes later waits until the first has written it: this thread in a
+  // signal handler, or another.
   void write_last(const char* trigger) noexcept;
   // Its program is replaced, unless that fails. In between no other report is begun.
   void write_before_exec() noexcept;
@@ -45,6 +46,7 @@ class Reports {
   void note_end_of_main_thread() noexcept;
 
  private:
+  void await_last() noexcept;
   void end_files(const char* trigger) noexcept;
   void note_written(std::string_view trigger) noexcept;
   void note_refusal(const Refusal& refusal) noexcept;
@@ -84,6 +86,9 @@ class Reports {
   OomLog oom_;
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
+  std::atomic<pid_t> ending_{0};  // the thread that set it
+  Counter last_written_;          // raised when the last report is complete ...
+  Counter last_left_;             // ... and when that thread goes on
   std::atomic<bool> executes_{false};
   std::atomic<bool> has_failed_{false};  // the last report: it could not be written
   CUcontext last_context_ = nullptr;     // of the main thread when it left by pthread_exit

@@ -49,6 +49,13 @@ class Triggers {
   // Threads: any.
   void report_and_wait(const char* trigger, Patience patience) noexcept;
 
+  // A report's numbers are taken, and its file is not complete. Threads: any.
+  [[nodiscard]] bool is_writing() const noexcept {
+    return writing_.load(std::memory_order_acquire);
+  }
+  // Reports are written by the helper: not by the thread that asks for one.
+  [[nodiscard]] bool writes_elsewhere() const noexcept { return has_thread_; }
+
   // Before start(): all that was recorded goes to the trace every half second, so that whatever
   // ends the process costs no more than that.
   void keep_trace_fresh() noexcept { keeps_trace_fresh_ = true; }

@@ -9,8 +9,8 @@ import time
 import harness
 import recount
 
-WAYS = ("sigset", "siginterrupt", "resethand", "nodefer", "defer", "onstack", "longjmp", "sigwait",
-        "signalfd", "ignore", "later", "storm", "change", "before")  # fmt: skip
+WAYS = ("sigset", "siginterrupt", "resethand", "nodefer", "defer", "onstack", "smallstack", "blocked",
+        "longjmp", "sigwait", "signalfd", "ignore", "later", "storm", "change", "before")  # fmt: skip
 
 
 TOO_MANY = "vramscope: more than 10 signals in a second ask for a report; the further ones get none\n"
@@ -48,7 +48,7 @@ class Signals(harness.Case):
             self.compare(command, mode)
 
     def test_signals_are_served_while_the_program_has_a_handler(self):
-        for way in ("resethand", "nodefer", "longjmp", "storm"):
+        for way in ("resethand", "nodefer", "smallstack", "blocked", "longjmp", "storm"):
             reports = self.compare([harness.program("signals"), way], "cache").reports
             self.assertIn("signal", [report["trigger"] for report in reports], way)
 

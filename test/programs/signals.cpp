@@ -1,11 +1,12 @@
 // A program that uses SIGUSR1 in its own way must not notice that it is used by others as well.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: sigset, hold, siginterrupt, resethand, nodefer, onstack, longjmp, sigwait, signalfd,
-// ignore, later, inherited, storm, change or before.
+// Argument: sigset, hold, siginterrupt, resethand, nodefer, onstack, smallstack, blocked, longjmp,
+// sigwait, signalfd, ignore, later, inherited, storm, change or before.
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,6 +121,35 @@ static void use_onstack() {
   sigaltstack(&stack, nullptr);
   install(on_own_stack, SA_ONSTACK);
   raise(SIGUSR1);
+}
+
+// As small as the kernel takes one, with a page behind it that nobody may touch.
+static void use_small_stack() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t least = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ)) + 1024;
+  const std::size_t bytes = (least + page - 1) / page * page;
+  void* const memory = mmap(nullptr, page + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* const stack_bytes = static_cast<char*>(memory) + page;
+  if (memory == MAP_FAILED || mprotect(stack_bytes, bytes, PROT_READ | PROT_WRITE) != 0) return;
+  stack_t stack{};
+  stack.ss_sp = stack_bytes + bytes - least;
+  stack.ss_size = least;
+  std::printf("small stack: %d\n", sigaltstack(&stack, nullptr));
+  install(handler, SA_ONSTACK);
+  for (int i = 0; i < 5; ++i) raise(SIGUSR1);
+  show_calls("on a small stack");
+}
+
+static sigset_t only_usr1();
+static void stay_blocked() {
+  const sigset_t set = only_usr1();
+  install(handler, SA_RESTART);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  for (int i = 0; i < 5; ++i) kill(getpid(), SIGUSR1);
+  MUST(cuMemFree(allocate(kMiB)));
+  show_calls("blocked");
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  show_calls("let in");
 }
 
 static sigjmp_buf target;
@@ -278,6 +308,8 @@ int main(int argc, char** argv) {
     std::printf("calls %d, deepest %d\n", static_cast<int>(calls), static_cast<int>(deepest));
   }
   if (is("onstack")) use_onstack();
+  if (is("smallstack")) use_small_stack();
+  if (is("blocked")) stay_blocked();
   if (is("longjmp")) use_longjmp();
   if (is("sigwait")) use_sigwait();
   if (is("signalfd")) use_signalfd();

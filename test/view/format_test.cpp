@@ -114,6 +114,7 @@ TEST(Format, ShellWordsAreQuotedWhenNeeded) {
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word("-x"), "'-x'");
   EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a\nb\xff'\\c"), "$'a\\x0ab\\xff\\'\\\\c'");
 }
 
 TEST(Format, TablesAlignAndCutTheLastColumn) {

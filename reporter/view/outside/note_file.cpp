@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +30,8 @@ Notes notes_in(const std::string& path) {
   const std::string text = beginning_of(path, kMostBytes);
   std::string_view rest = text;
   for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
-    const std::string_view line = rest.substr(0, end);
+    std::string line(rest.substr(0, end));
+    std::replace(line.begin(), line.end(), '\0', '\n');
     if (line.starts_with(kTrace)) {
       notes.traces.emplace_back(line.substr(kTrace.size()));
     } else if (line.starts_with(kLive)) {

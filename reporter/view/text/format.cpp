@@ -211,12 +211,33 @@ std::string listed(std::span<const std::string_view> names) {
   return text;
 }
 
+namespace {
+
+// What a terminal must not get, or what is no UTF-8: as bash, ksh and zsh read it.
+std::string escaped_word(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string result = "$'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f) {
+      result += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      if (c == '\'' || c == '\\') result += '\\';
+      result += c;
+    }
+  }
+  return result + "'";
+}
+
+}  // namespace
+
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-~";
   const bool plain = !text.empty() && text[0] != '~' && text[0] != '-' &&
                      text.find_first_not_of(kPlain) == std::string_view::npos;
   if (plain) return std::string(text);
+  if (harmless(text) != text) return escaped_word(text);
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
