@@ -16,6 +16,7 @@ ARROWS = [
     (r"interpose/", r"allocator/"),
     (r"interpose/", r"reporter/(record|report)/"),
     (r"reporter/", r"allocator/(ground/.*|snapshot|books/statistics)\.h$"),
+    (r"reporter/report/live/", r"allocator/recovery\.h$"),
     (r"reporter/view/", r"interpose/(settings/options\.h|settings/options\.def|settings/private_variables\.h|table/functions\.def)$"),
     (r"test/", r""),
 ]

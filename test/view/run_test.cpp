@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "reporter/view/outside/target.h"
+#include "reporter/view/verbs/left_behind.h"
 #include "reporter/view/verbs/verb.h"
 #include "test/view/sample_report.h"
 
@@ -112,6 +113,27 @@ TEST(Run, TheSummaryNamesTheTrace) {
 
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[1], "report in my.json, 1,000 events in my.trace (2 events lost)");
+}
+
+TEST(Run, TheSummarySaysWhatEndedTheProgramAndWhoElseEndedWithoutAReport) {
+  const Ending killed{.pid = 1, .signal = SIGKILL};
+  LeftBehind left{.reports = {"a.json", "b.json", "r.json"},
+                  .has_program = true,
+                  .others = {"python3 (2)", "python3 (3)"},
+                  .problems = {}};
+  WrittenReport written{"r.json", sample_report()};
+  written.place = place_text(left, killed);
+  written.others = others_text(left);
+
+  EXPECT_EQ(summary(written, 2)[1],
+            "ended by SIGKILL; report recovered in r.json and 2 more; recovered of 2 descendants "
+            "that ended without one: python3 (2), python3 (3)");
+
+  left.others.assign(8, "python3 (4)");
+  EXPECT_TRUE(others_text(left).ends_with("python3 (4), python3 (4), python3 (4), ..."));
+  EXPECT_EQ(place_text(left, {}), "ended without a report; report recovered in ");
+  EXPECT_EQ(place_text({}, killed), "report in ");
+  EXPECT_EQ(others_text({}), "");
 }
 
 TEST(Run, PathsBelowTheFolderAreShort) {

@@ -92,6 +92,19 @@ class Listings(ToolTest):
         shown = json.loads(self.call("report", "--json", "-n", "1", file, file).stdout)
         self.assertEqual([len(report["peak"]) for report in shown], [1, 1])
 
+    def test_reports_of_a_folder_are_a_line_each(self):
+        self.sample("a.json")
+        self.sample("b.json~1", pid=4712, executable="/usr/bin/other", ended_by="SIGKILL")
+        with open(self.path("c.json"), "w", encoding="utf-8") as file:
+            file.write("{}")
+        lines = self.call("report", self.folder).stdout.splitlines()
+        self.assertEqual(f"2 reports in {self.folder}", lines[0])
+        self.assertRegex(lines[2], r"^  train +4711  exit +a.json +GPU 0: 1,000 allocations")
+        self.assertRegex(lines[3], r"^  other +4712  exit, SIGKILL +b.json~1 +GPU 0: 1,000 allocations")
+        self.assertEqual(4, len(lines))
+        os.mkdir(self.path("empty"))
+        self.assert_refused(["report", self.path("empty")], 2, "no report is in")
+
     def test_stats_of_a_device_are_one_dictionary(self):
         shown = self.call("stats", "--device", "0", "--json", self.sample())
         self.assertEqual(json.loads(shown.stdout)["allocation.all.allocated"], 1000)
@@ -133,7 +146,7 @@ class Listings(ToolTest):
         for verb in ("report", "stats"):
             self.assert_refused([verb, "missing.json"], 2, "missing.json: No such file")
             self.assert_refused([verb, "cut.json"], 2, "cut.json: ")
-            self.assert_refused([verb, self.folder], 2, self.folder)
+        self.assert_refused(["stats", self.folder], 2, self.folder)
 
     def test_pages_are_plain_unless_a_terminal_asks_for_more(self):
         file = self.sample(hostname="z\u00fcrich\u001b[2J")

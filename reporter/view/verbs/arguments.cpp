@@ -88,6 +88,11 @@ void Command::positional(const std::string& name, Value value, const std::string
   if (why_not) option->check(std::move(why_not));
 }
 
+void Command::words(const std::string& name, std::vector<std::string>& value,
+                    const std::string& help) {
+  app_.add_option(name, value, help);
+}
+
 void Command::exclude(const std::string& option, const std::string& other) {
   app_.get_option(option)->excludes(app_.get_option(other));
 }

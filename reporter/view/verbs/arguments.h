@@ -49,6 +49,8 @@ class Command {
   // A word, or words, that have to be there: FILE.
   void positional(const std::string& name, Value value, const std::string& help,
                   WhyNot why_not = {});
+  // Words that may be there.
+  void words(const std::string& name, std::vector<std::string>& value, const std::string& help);
   // Both together are a mistake.
   void exclude(const std::string& option, const std::string& other);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kRows = 10;
 
-int show_oom(const OneReport& given) {
+int show_oom(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
     return oom_text(report, names_from_symbols(), page, given.listing.most);
   };

@@ -44,7 +44,7 @@ std::string no_axis(const std::string& name) {
   return axis_named(name) ? "" : "'" + name + "' is none of " + all;
 }
 
-int show_owners(const Arguments& given) {
+int show_owners(Arguments& given) {
   const auto text = [&](const Report& report, const Page& page) {
     return given.by.empty() ? owners_text(with_others(report), page, given.listing.most)
                             : axis_text(report, *axis_named(given.by), page, given.listing.most);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kRows = 10;
 
-int show_peak(const OneReport& given) {
+int show_peak(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
     return peak_text(report, names_from_symbols(), page, given.listing.most);
   };

@@ -1,10 +1,15 @@
 // vramscope report: what a report says, on one screen.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <variant>
 
+#include "reporter/report/json.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/reports_text.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -16,13 +21,51 @@ struct Arguments {
   Listing listing{.json = false, .most = kReportSites, .output = ""};
 };
 
-int show(const Arguments& arguments) {
+namespace fs = std::filesystem;
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// What may be reports: names are of the user's choice, but those that are taken get a mark behind
+// their own.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.') && name.find(".json") != name.npos) files.push_back(name);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// "": none, which is said.
+std::string table_of(const std::string& folder, const Page& page) {
+  ReportList list(page);
+  for (const std::string& file : files_in(folder)) {
+    const auto read = read_report(folder + "/" + file);
+    if (const auto* report = std::get_if<Report>(&read)) list.add(*report, file);
+  }
+  if (!list.empty()) return list.text(folder);
+  say("no report is in '" + folder + "'");
+  return "";
+}
+
+int show(Arguments& arguments) {
   const Page page = page_of(arguments.listing);
   const NameFrame name = names_from_symbols();
   JsonText json;
   std::string text;
   json.array();
-  for (const std::string& file : arguments.files) {
+  for (std::string& file : arguments.files) {
+    if (is_folder(file) && !arguments.listing.json) {
+      const std::string table = table_of(file, page);
+      if (table.empty()) return kBadInput;
+      text += (text.empty() ? "" : "\n") + table;
+      continue;
+    }
     std::optional<Report> report = open_report(file);
     if (!report) return kBadInput;
     choose_frames(*report, arguments.stacks);
@@ -42,12 +85,13 @@ int show(const Arguments& arguments) {
 Verb add_report(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("report", "Show what a report says, on one screen");
-  command.positional("FILE", &arguments->files, "Reports");
+  command.positional("FILE", &arguments->files, "Reports, or folders of them");
   add_listing_options(command, arguments->listing);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"
       "  vramscope report vramscope.train.4711.json\n"
+      "  vramscope report .                                   all of this folder, a line each\n"
       "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest sites\n"
       "  vramscope report --json vramscope.train.4711.json | jq '.[0].peak[0]'");
   return {.command = &command, .act = [arguments] { return show(*arguments); }};

@@ -26,6 +26,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/verbs/left_behind.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -193,15 +194,37 @@ void tell_traces(const std::vector<std::string>& all) {
   say("next: vramscope trace --partial " + shell_word(path));
 }
 
+// What processes left that ended without a report becomes one, if they were to write any.
+LeftBehind recover_left(const Notes& notes, const Ending& ending) {
+  if (parse_options(collect_settings(environ)).options.report_at_exit) {
+    return recover_left_behind(notes.live_files, ending);
+  }
+  remove_left_behind(notes.live_files);
+  return {};
+}
+
+// "": the files are not all in one.
+std::string common_folder(const std::vector<std::string>& paths, const std::string& seen) {
+  const std::string first = paths.front().substr(0, paths.front().rfind('/'));
+  for (const std::string& path : paths) {
+    if (path.substr(0, path.rfind('/')) != first) return "";
+  }
+  return first == seen ? "." : seen_from(seen, first);
+}
+
 void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note) {
   const Notes notes = notes_in(note.path());
+  const LeftBehind left = recover_left(notes, ending);
+  if (arguments.quiet) return;
   const std::vector<std::string>& lines = notes.reports;
-  const std::vector<std::string> paths = existing(lines);
+  std::vector<std::string> paths = existing(lines);
+  paths.insert(paths.end(), left.reports.begin(), left.reports.end());
   // The simulated device has said why it cannot run this program.
   if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
   if (paths.empty()) {
     const bool failed = !lines.empty() && lines.back() == kReportFailed;
     say(why_no_report(arguments, ending, failed));
+    if (!left.problems.empty()) say(left.problems.front());
     return tell_traces(notes.traces);
   }
   std::error_code error;
@@ -209,11 +232,14 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   std::optional<WrittenReport> written = choose(paths, ending.pid);
   if (!written) {
     const std::string path = seen_from(folder, paths.back());
-    say("report in " + path + taken_name(path));
+    say(place_text(left, ending) + path + taken_name(path) + others_text(left));
     return say("next: vramscope report " + shell_word(path));
   }
   written->path = seen_from(folder, written->path);
   written->report.trace.path = seen_from(folder, written->report.trace.path);
+  written->place = place_text(left, ending);
+  written->others = others_text(left);
+  if (!left.others.empty()) written->next = common_folder(paths, folder);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
 }
 
@@ -254,7 +280,7 @@ int run(const Arguments& arguments) {
   }
   const Ending ending = launch(arguments.program);
   if (ending.error != 0) return start_failure(ending, arguments.program[0]);
-  if (!arguments.quiet && note.error().empty()) conclude(arguments, ending, note);
+  if (note.error().empty()) conclude(arguments, ending, note);
   return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
 }
 
@@ -334,9 +360,10 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
     more += ", " + counted(trace.events, "event") + " in " + trace.path + taken_name(trace.path);
     if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
   }
-  return {recorded, "report in " + written.path + more,
-          "next: vramscope " + std::string(refused.empty() ? "report " : "oom ") +
-              shell_word(written.path)};
+  const std::string verb = refused.empty() || !written.next.empty() ? "report " : "oom ";
+  return {
+      recorded, written.place + written.path + more + written.others,
+      "next: vramscope " + verb + shell_word(written.next.empty() ? written.path : written.next)};
 }
 
 Verb add_run(CommandLine& line) {

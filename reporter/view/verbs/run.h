@@ -23,6 +23,9 @@ namespace vramscope {
 struct WrittenReport {
   std::string path;
   Report report;
+  std::string place = "report in ";  // what goes before its path
+  std::string others = {};           // what is to be said of those of descendants
+  std::string next = {};             // a folder, of which a table is shown next; "": the report is
 };
 
 // At most three lines: what was recorded, where it is, the next command. `others` reports were

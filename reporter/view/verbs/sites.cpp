@@ -19,7 +19,7 @@ std::string no_order(const std::string& name) {
   return site_order(name) ? "" : "'" + name + "' is none of " + listed(kSiteOrderNames);
 }
 
-int show_sites(const Arguments& given) {
+int show_sites(Arguments& given) {
   const SiteOrder order = *site_order(given.by);
   const auto text = [&](const Report& report, const Page& page) {
     const auto rows = given.histograms ? histograms_text : all_sites_text;

@@ -15,7 +15,7 @@ struct Arguments {
   Listing listing;
 };
 
-int show(const Arguments& arguments) {
+int show(Arguments& arguments) {
   const std::optional<Report> report = open_report(arguments.file);
   if (!report) return kBadInput;
   const StatsOf of{.device = arguments.device, .most = arguments.listing.most};

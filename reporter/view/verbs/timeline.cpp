@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kAllRows = 0;
 
-int show_timeline(const OneReport& given) {
+int show_timeline(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
     return timeline_text(report, page, given.listing.most);
   };

@@ -15,6 +15,7 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/verbs/live_report.h"
 
 namespace vramscope {
 namespace {
@@ -97,7 +98,16 @@ int publish(const Listing& listing, std::string_view text) {
   return kFine;
 }
 
-std::optional<Report> open_report(const std::string& path) {
+std::optional<Report> open_report(std::string& path) {
+  if (is_live_file(path)) {
+    const Recovery found = report_of_live_file(path, {}, say);
+    if (!found.problem.empty()) {
+      say(found.problem);
+      return std::nullopt;
+    }
+    path = found.report;
+    say("report in " + path);
+  }
   std::variant<Report, FileError> result = read_report(path);
   if (const FileError* error = std::get_if<FileError>(&result)) {
     say(error->message);
@@ -124,8 +134,7 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   add_listing_options(command, arguments.listing);
 }
 
-int show(const OneReport& arguments,
-         const std::function<std::string(const Report&, const Page&)>& text,
+int show(OneReport& arguments, const std::function<std::string(const Report&, const Page&)>& text,
          const std::function<std::string(const Report&)>& json) {
   std::optional<Report> report = open_report(arguments.file);
   if (!report) return kBadInput;

@@ -40,6 +40,7 @@ struct Verb {
 };
 
 [[nodiscard]] Verb add_run(CommandLine& line);
+[[nodiscard]] Verb add_recover(CommandLine& line);
 [[nodiscard]] Verb add_snapshot(CommandLine& line);
 [[nodiscard]] Verb add_report(CommandLine& line);
 [[nodiscard]] Verb add_stats(CommandLine& line);
@@ -72,8 +73,9 @@ void add_listing_options(Command& command, Listing& listing);
 // Writes the text to where the listing goes; gives the exit code.
 [[nodiscard]] int publish(const Listing& listing, std::string_view text);
 
-// The report in a file; says why not.
-[[nodiscard]] std::optional<Report> open_report(const std::string& path);
+// The report in a file; says why not. Of a live file it is recovered first: then `path` becomes the
+// report's, and that is said.
+[[nodiscard]] std::optional<Report> open_report(std::string& path);
 
 // --with-native, --python-only and --native-only.
 void add_view_options(Command& command, StackChoice& choice);
@@ -87,7 +89,7 @@ struct OneReport {
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
 // Writes what `text`, or when asked for `json`, makes of the report; gives the exit code.
-[[nodiscard]] int show(const OneReport& arguments,
+[[nodiscard]] int show(OneReport& arguments,
                        const std::function<std::string(const Report&, const Page&)>& text,
                        const std::function<std::string(const Report&)>& json);
 

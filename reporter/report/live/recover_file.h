@@ -1,0 +1,45 @@
+// recover_file() makes the report that a process could not write from the live file that it left.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vramscope {
+
+struct RecoveryWish {
+  int signal = 0;          // that ended the process; 0: nobody knows
+  bool alive_too = false;  // of a process that goes on: of a copy, marked "moving"
+};
+
+struct Recovery {
+  enum class Result : std::uint8_t {
+    recovered,  // the report is written under its usual name
+    alive,      // the process still runs, and nothing was done
+    taken,      // somebody else recovers it, or has done so
+    failed      // problem says why; the file stays
+  };
+  Result result = Result::failed;
+  std::int64_t pid = 0;      // 0: the file does not say
+  std::string report = {};   // path
+  std::string program = {};  // its name, without folders
+  std::string problem = {};  // one line with the file's path, as all of the tool's
+};
+
+// Reads the file in a process of its own, so that a damaged or hostile one harms nobody. The file
+// of a dead process is removed once its report is written. Threads: one, the only one of the
+// process.
+[[nodiscard]] Recovery recover_file(const std::string& path, const RecoveryWish& wish);
+
+// Whose file it is, where it can be told and the file can be trusted.
+struct LiveFileOwner {
+  std::int64_t pid = 0;  // 0: nobody's
+  bool is_alive = false;
+  bool is_near = false;  // the number of the process means the same here
+};
+[[nodiscard]] LiveFileOwner owner_of_live_file(const std::string& path);
+
+// Whether the file begins as a live file does; false when it cannot be read.
+[[nodiscard]] bool is_live_file(const std::string& path);
+
+}  // namespace vramscope

@@ -1,0 +1,83 @@
+// Sends the signal and looks for the report.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/outside/question.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <thread>
+#include <variant>
+
+#include "reporter/report/json.h"
+#include "reporter/report/report.h"
+#include "reporter/view/outside/note_file.h"
+#include "reporter/view/outside/target.h"
+
+namespace vramscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kLookAgain = std::chrono::milliseconds(20);
+
+// What may be a report of the process: the lines of its note, or the files in its folder that are
+// not hidden (as a report is until it is complete).
+std::set<std::string> candidates(const Target& target) {
+  std::set<std::string> result;
+  for (std::string& line : notes_in(target.note_file).reports) result.insert(std::move(line));
+  std::error_code error;
+  if (!result.empty() || target.folder.empty()) return result;
+  for (const auto& entry : std::filesystem::directory_iterator(target.folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.')) result.insert(entry.path().lexically_normal().string());
+  }
+  return result;
+}
+
+bool is_answer(const std::string& path, const Target& target) {
+  const auto read = read_report(path);
+  const Report* report = std::get_if<Report>(&read);
+  return report != nullptr && report->process.pid == target.pid && report->trigger == "signal";
+}
+
+// The report, or "" when the time is up or the process has ended.
+std::string await_answer(const Target& target, std::set<std::string> known, unsigned seconds) {
+  const auto until = Clock::now() + std::chrono::seconds(seconds);
+  bool alive = true;
+  do {
+    alive = kill(target.pid, 0) == 0;  // before looking: it may answer and end
+    for (const std::string& path : candidates(target)) {
+      if (known.insert(path).second && is_answer(path, target)) return path;
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  } while (alive && Clock::now() < until);
+  return "";
+}
+
+Reply no_report(const std::string& problem) { return {.report = {}, .problem = problem}; }
+
+}  // namespace
+
+Reply ask_for_report(const Question& question, const std::function<void(std::string_view)>& hint) {
+  const std::string process = "process " + std::to_string(question.pid);
+  const std::optional<TargetFiles> files = read_target(question.pid);
+  if (!files) return no_report(process + ": " + std::strerror(errno));
+  const Target target = inspect(question.pid, question.signal, *files);
+  if (!target.error.empty()) return no_report(target.error);
+  if (!target.hint.empty()) hint(target.hint);
+
+  const std::set<std::string> known = candidates(target);
+  if (kill(target.pid, target.signal) != 0) return no_report(process + ": " + std::strerror(errno));
+  if (question.wait_seconds == 0) return {};
+  std::string report = await_answer(target, known, question.wait_seconds);
+  if (!report.empty()) return {.report = std::move(report), .problem = {}};
+  if (kill(target.pid, 0) != 0) return no_report(process + " ended without a report");
+  const std::string where =
+      target.folder.empty() ? "where its output pattern says" : "in '" + target.folder + "'";
+  return no_report("no report of " + process + " appeared " + where + " in time; see --wait");
+}
+
+}  // namespace vramscope

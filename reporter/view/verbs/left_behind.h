@@ -1,0 +1,34 @@
+// LeftBehind is what processes of a run left that ended without a report, and what became of it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reporter/view/outside/launch.h"
+
+namespace vramscope {
+
+struct LeftBehind {
+  std::vector<std::string> reports;   // paths; that of the program that was run is the last one
+  bool has_program = false;           // it is among them
+  std::vector<std::string> others;    // "python3 (4712)": its descendants'
+  std::vector<std::string> problems;  // one line each
+  [[nodiscard]] bool is_empty() const { return reports.empty() && problems.empty(); }
+};
+
+// Recovers the reports of those that ended, of the live files that were noted. Who still runs is
+// left alone; who is just being ended is waited for, a second at most.
+[[nodiscard]] LeftBehind recover_left_behind(const std::vector<std::string>& live_files,
+                                             const Ending& ending);
+
+// Removes what the dead among them left, and makes no report of it.
+void remove_left_behind(const std::vector<std::string>& live_files);
+
+// "ended by SIGKILL; report recovered in ": what goes before the path of a report of the run.
+[[nodiscard]] std::string place_text(const LeftBehind& left, const Ending& ending);
+// "; recovered of 8 descendants that ended without one: python3 (12), python3 (13), ..."; "": of
+// none.
+[[nodiscard]] std::string others_text(const LeftBehind& left);
+
+}  // namespace vramscope

@@ -1,0 +1,149 @@
+// vramscope recover: makes the reports that processes could not write because they were killed.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "reporter/report/live/live_folder.h"
+#include "reporter/view/outside/question.h"
+#include "reporter/view/verbs/live_report.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::vector<std::string> words;
+  AskFirst how;
+};
+
+// What was done.
+struct Tally {
+  std::string reports;  // paths, a line each
+  std::size_t found = 0;
+  std::size_t alive = 0;
+  bool failed = false;
+};
+
+void complain(Tally& tally, const std::string& problem) {
+  say(problem);
+  tally.failed = true;
+}
+
+void add(Tally& tally, const Recovery& one) {
+  ++tally.found;
+  if (!one.problem.empty()) return complain(tally, one.problem);
+  tally.reports += one.report + "\n";
+}
+
+std::vector<std::string> live_files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(kLiveSuffix) != name.npos) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Those that still run are left alone: nobody named them.
+void recover_folder(Tally& tally, const std::string& folder) {
+  for (const std::string& file : live_files_in(folder)) {
+    const Recovery one = recover_file(file, {});
+    if (one.result == Recovery::Result::taken) continue;
+    if (one.result == Recovery::Result::alive) {
+      ++tally.alive;
+    } else {
+      add(tally, one);
+    }
+  }
+}
+
+std::vector<std::string> usual_folders() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::vector<std::string> folders = live_folders(runtime == nullptr ? "" : runtime);
+  std::erase_if(folders, [](const std::string& folder) { return why_not_private(folder) != 0; });
+  return folders;
+}
+
+void recover_usual_folders(Tally& tally) {
+  for (const std::string& folder : usual_folders()) recover_folder(tally, folder);
+}
+
+// A process that runs without a live file can be asked all the same.
+void recover_process_of(Tally& tally, pid_t pid, const AskFirst& how) {
+  const std::size_t before = tally.found;
+  for (const std::string& folder : usual_folders()) {
+    for (const std::string& file : live_files_in(folder)) {
+      const LiveFileOwner owner = owner_of_live_file(file);
+      if (owner.pid == pid && owner.is_near) add(tally, report_of_live_file(file, how, say));
+    }
+  }
+  if (tally.found != before) return;
+  const std::string none = "no live file of process " + std::to_string(pid);
+  if (how.wait_seconds == 0) return complain(tally, none + " is in the usual folders");
+  const Reply reply = ask_for_report({.pid = pid, .wait_seconds = how.wait_seconds}, say);
+  if (reply.report.empty()) return complain(tally, none + "; " + reply.problem);
+  tally.reports += reply.report + "\n";
+  ++tally.found;
+}
+
+void recover_word(Tally& tally, const std::string& word, const AskFirst& how) {
+  struct stat found {};
+  const bool is_there = lstat(word.c_str(), &found) == 0;
+  const int error = errno;
+  if (is_there && S_ISDIR(found.st_mode)) return recover_folder(tally, word);
+  if (is_there) return add(tally, report_of_live_file(word, how, say));
+  if (not_a_count(word).empty()) {
+    return recover_process_of(tally, static_cast<pid_t>(std::stol(word)), how);
+  }
+  complain(tally, "cannot recover '" + word + "': " + std::strerror(error));
+}
+
+std::string searched(const std::vector<std::string>& words) {
+  std::string text;
+  const std::vector<std::string>& places = words.empty() ? usual_folders() : words;
+  for (const std::string& place : places) text += (text.empty() ? "'" : ", '") + place + "'";
+  return text.empty() ? "there is no folder of live files" : "no dead process left one in " + text;
+}
+
+int recover(const Arguments& arguments) {
+  Tally tally;
+  if (arguments.words.empty()) recover_usual_folders(tally);
+  for (const std::string& word : arguments.words) recover_word(tally, word, arguments.how);
+  if (tally.found == 0 && !tally.failed) {
+    const std::string alive =
+        tally.alive == 0 ? "" : "; " + counted(tally.alive, "live file") + " of running processes";
+    complain(tally, "nothing to recover: " + searched(arguments.words) + alive);
+  }
+  const int status = tally.reports.empty() ? kFine : publish({}, tally.reports);
+  return tally.failed ? kBadInput : status;
+}
+
+}  // namespace
+
+Verb add_recover(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("recover", "Make the reports of programs that were killed");
+  command.words("WHAT", arguments->words,
+                "Live files, folders of them, or processes; else the usual folders");
+  command.option("--wait", &arguments->how.wait_seconds,
+                 "How long to wait for a running process's answer; 0: copy its tables at once",
+                 {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
+  command.footer(
+      "Prints the paths of the reports, and removes the live files that they were made from.\n"
+      "Examples:\n"
+      "  vramscope recover                        all that was left of killed programs\n"
+      "  vramscope report \"$(vramscope recover 4711)\"");
+  return {.command = &command, .act = [arguments] { return recover(*arguments); }};
+}
+
+}  // namespace vramscope
