@@ -6,18 +6,19 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
-#include <optional>
 #include <random>
 #include <sstream>
 #include <stdexcept>
@@ -25,11 +26,11 @@
 #include <thread>
 #include <vector>
 
+#include "allocator/ground/fault.h"
 #include "reporter/record/live_names.h"
 #include "reporter/record/range_table.h"
 #include "reporter/record/recorder.h"
 #include "reporter/record/recorder_root.h"
-#include "reporter/record/stack/capture.h"
 #include "reporter/record/stream_table.h"
 #include "test/reporter/made_python.h"
 
@@ -325,6 +326,255 @@ TEST_F(Recovery, GivesWhatFactsGave) {
       ASSERT_NE(std::string::npos, expected.find(part)) << part;
     }
     ASSERT_EQ(expected, read_back());
+  }
+}
+
+// What the threads of a recording process say of themselves; it outlives the process.
+struct Log {
+  static constexpr std::size_t kTags = 1 << 15;
+  static constexpr std::size_t kTimed = 256;  // tags whose calls are counted
+  using Counts = std::array<std::array<std::atomic<std::uint64_t>, kTimed>, kThreads>;
+
+  std::atomic<bool> is_recording{false};
+  Counts begun, ended;  // by tag, all of function `tag % kFunctions`
+  // Where the one frame of a tag lies, once a call with it was recorded.
+  std::array<std::atomic<std::uintptr_t>, kTags> frames;
+
+  static std::uint64_t sum(const Counts& counts, std::size_t tag) {
+    std::uint64_t sum = 0;
+    for (const auto& thread : counts) sum += thread[tag].load();
+    return sum;
+  }
+};
+
+// Known tags in turn, each call of one nanosecond, and now and then a new one.
+void record_forever(Recorder& recorder, Log& log, std::size_t thread) {
+  std::mt19937 random(static_cast<unsigned>(thread));
+  std::uintptr_t next = (thread + 1) << 32;
+  Stack stack;
+  stack.depth = 1;
+  for (;;) {
+    const bool is_new = random() % 16 == 0;
+    stack.frames[0] = is_new ? ++next : 1 + random() % 200;
+    const Tag tag = recorder.intern(stack, Place{.kind = Kind::device});
+    const bool is_timed = tag < Log::kTimed;
+    if (is_timed) log.begun[thread][tag].fetch_add(1);
+    recorder.record({.function = static_cast<std::uint16_t>(tag % kFunctions),
+                     .effect = Effect::allocate,
+                     .served = Served::hit,
+                     .place = {.kind = Kind::device},
+                     .tag = tag,
+                     .total_ns = 1});
+    if (is_timed) log.ended[thread][tag].fetch_add(1);
+    if (tag < Log::kTags) log.frames[tag].store(stack.frames[0]);
+  }
+}
+
+struct KilledRecorder : Recovery {
+  KilledRecorder()
+      : log(*static_cast<Log*>(mmap(nullptr, sizeof(Log), PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~KilledRecorder() override { munmap(&log, sizeof(Log)); }
+
+  // A process that recorded for so long when it was killed.
+  void kill_after(unsigned us) {
+    ASSERT_EQ(0, ftruncate(file, 0));
+    madvise(&log, sizeof(Log), MADV_REMOVE);
+    const pid_t child = start([this](LiveMemory& memory) {
+      Recorder recorder(kFunctions, Recorder::kMaxTags, &memory);
+      Stack stack;
+      stack.depth = 1;
+      for (stack.frames[0] = 1; stack.frames[0] <= 200; ++stack.frames[0]) {
+        static_cast<void>(recorder.intern(stack, Place{.kind = Kind::device}));
+      }
+      log.is_recording.store(true);
+      std::vector<std::thread> threads;
+      for (std::size_t i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&, i] { record_forever(recorder, log, i); });
+      }
+      threads[0].join();
+      return 0;
+    });
+    while (!log.is_recording.load()) usleep(100);
+    usleep(us);
+    kill(child, SIGKILL);
+    const int status = end_of(child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  }
+
+  void check_times(const RecorderFacts& facts) const {
+    for (std::size_t tag = 1; tag < Log::kTimed && tag < facts.tags.size(); ++tag) {
+      ASSERT_LE(Log::sum(log.ended, tag), facts.tags[tag].total_ns) << "tag " << tag;
+      ASSERT_GE(Log::sum(log.begun, tag), facts.tags[tag].total_ns) << "tag " << tag;
+    }
+  }
+  void check_names(const RecorderFacts& facts) const {
+    for (std::size_t tag = 1; tag < Log::kTags; ++tag) {
+      const std::uintptr_t frame = log.frames[tag].load();
+      if (frame == 0) continue;
+      ASSERT_LT(tag, facts.tags.size());
+      const SiteFact& site = facts.sites.at(facts.tags[tag].site);
+      ASSERT_EQ(1U, site.frames.size()) << "tag " << tag;
+      ASSERT_EQ(frame, facts.frames.at(site.frames[0]).offset) << "tag " << tag;
+    }
+  }
+  // Calls are those of all tags, of which only the first few are counted here.
+  void check_calls(const RecorderFacts& facts) const {
+    std::uint64_t ended = 0, calls = 0, times = 0;
+    for (std::size_t tag = 1; tag < Log::kTimed; ++tag) ended += Log::sum(log.ended, tag);
+    for (const FunctionTotals& function : facts.functions) calls += function.calls;
+    for (const TagFact& tag : facts.tags) times += tag.total_ns;
+    ASSERT_LE(ended, calls);
+    ASSERT_LE(times, calls);
+    ASSERT_GE(times + kThreads, calls);
+    if (calls <= kThreads) return;  // killed at once: the first calls may be in flight
+    ASSERT_EQ(1U, facts.devices.size());
+    const Duration& hits = facts.devices[0].second.alloc_hit;
+    ASSERT_LE(hits.count, calls);
+    ASSERT_GE(hits.count + kThreads, calls);
+    ASSERT_GE(hits.total_ns, hits.count);
+    ASSERT_LE(hits.total_ns, hits.count + kThreads);
+    ASSERT_EQ(hits.count == 0 ? 0U : 1U, hits.min_ns);
+  }
+
+  Log& log;
+};
+
+void choose_fault() {
+#ifdef VRAMSCOPE_FAULTS
+  const char* const name = std::getenv("VRAMSCOPE_FAULT");
+  if (name != nullptr && std::string(name) == "names_committed_early") {
+    chosen_fault = Fault::names_committed_early;
+  }
+#endif
+}
+
+TEST_F(KilledRecorder, HasAllButTheCallsInFlight) {
+  choose_fault();
+  const char* const kills = std::getenv("VRAMSCOPE_KILLS");
+  std::mt19937 random(20);
+  for (int i = 0, n = kills == nullptr ? 100 : std::atoi(kills); i < n; ++i) {
+    const unsigned us = random() % 5000;
+    SCOPED_TRACE("kill " + std::to_string(i) + " after " + std::to_string(us) + " us");
+    ASSERT_NO_FATAL_FAILURE(kill_after(us));
+    Image image(file);
+    ASSERT_NE(nullptr, image.header());
+    RecorderFacts facts;
+    ASSERT_NO_THROW(facts = recover_facts(*image.header()));
+    ASSERT_NO_FATAL_FAILURE(check_names(facts));
+    ASSERT_NO_FATAL_FAILURE(check_times(facts));
+    ASSERT_NO_FATAL_FAILURE(check_calls(facts));
+  }
+}
+
+// A pointer or a number that is wrong anywhere is an error, or another value; nothing else.
+TEST_F(Recovery, SurvivesDamage) {
+  ASSERT_EQ(0, end_of(start([](LiveMemory& memory) {
+              RangeTable ranges;
+              Recorder recorder(kFunctions, 2000, &memory);
+              recorder.watch(ranges);
+              record_randomly(recorder, ranges, 1);
+              return 0;
+            })));
+  Image image(file);
+  LiveHeader& header = *image.header();
+  std::mt19937_64 random(7);
+  int refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    const bool in_root = i % 2 == 0;
+    const LivePart part = i % 8 == 1 ? LivePart::names : LivePart::objects;
+    const std::uint64_t bytes = header.bytes[static_cast<std::size_t>(part)];
+    auto* const words = in_root
+                            ? reinterpret_cast<std::uint64_t*>(&image.root())
+                            : reinterpret_cast<std::uint64_t*>(
+                                  header.base + static_cast<std::uint64_t>(part) * kLivePartBytes);
+    std::uint64_t& word = words[random() % ((in_root ? sizeof(RecorderRoot) : bytes) / 8)];
+    const std::uint64_t before = word;
+    const std::uint64_t base = header.base;
+    const std::uint64_t wild[] = {
+        random(), random() % 100, before + 8, before ^ 1, base + random() % (kLivePartBytes * 3),
+        ~before};
+    word = wild[random() % std::size(wild)];
+    try {
+      static_cast<void>(recover_facts(header));
+    } catch (const std::runtime_error& problem) {
+      ++refused;
+      EXPECT_EQ(nullptr, std::strchr(problem.what(), '\n'));
+    }
+    word = before;
+  }
+  EXPECT_LT(5, refused);
+}
+
+TEST_F(Recovery, RefusesAnotherVersion) {
+  ASSERT_EQ(0, end_of(start([](LiveMemory& memory) {
+              const Recorder recorder(kFunctions, Recorder::kMaxTags, &memory);
+              return 0;
+            })));
+  Image image(file);
+  EXPECT_NO_THROW(static_cast<void>(recover_facts(*image.header())));
+  ++image.root().layout;
+  EXPECT_THROW(static_cast<void>(recover_facts(*image.header())), std::runtime_error);
+}
+
+// The names have 64 KiB: tags that came later are unknown, their counts are there.
+TEST_F(Recovery, SaysThatNamesAreMissing) {
+  ASSERT_EQ(0, end_of(start([](LiveMemory& memory) {
+              constexpr auto kNames = static_cast<std::uint64_t>(LivePart::names) * kLivePartBytes;
+              const rlimit limit{.rlim_cur = kNames + (64 << 10), .rlim_max = kNames + (64 << 10)};
+              setrlimit(RLIMIT_FSIZE, &limit);
+              Recorder recorder(kFunctions, Recorder::kMaxTags, &memory);
+              Stack stack;
+              stack.depth = 1;
+              for (stack.frames[0] = 1; stack.frames[0] <= 10'000; ++stack.frames[0]) {
+                const Tag tag = recorder.intern(stack, Place{.kind = Kind::device});
+                Event event;
+                event.effect = Effect::allocate;
+                event.tag = tag;
+                event.total_ns = 1;
+                recorder.record(event);
+              }
+              return 0;
+            })));
+  Image image(file);
+  const RecorderFacts facts = recover_facts(*image.header());
+  ASSERT_EQ(10'001U, facts.tags.size());
+  EXPECT_EQ(1U, facts.tags.back().total_ns);
+  EXPECT_EQ(kUnknownSite, facts.tags.back().site);
+  EXPECT_NE(kUnknownSite, facts.tags.at(100).site);
+  ASSERT_EQ(1U, facts.warnings.size());
+  EXPECT_NE(std::string::npos, facts.warnings[0].find("could not grow"));
+}
+
+// Whatever makes the child: its thread, which has recorded, ends, and its ranges go on.
+TEST_F(Recovery, ChildrenTouchNoLivePage) {
+  const auto child_of = [](int how) -> pid_t {
+    if (how == 0) return fork();
+    if (how == 1) return _Fork();
+    return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  };
+  for (int how = 0; how < 3; ++how) {
+    ASSERT_EQ(0, ftruncate(file, 0));
+    const int status = end_of(start([&](LiveMemory& memory) {
+      auto* const ranges = new RangeTable;
+      auto* const recorder = new Recorder(kFunctions, Recorder::kMaxTags, &memory);
+      recorder->watch(*ranges);
+      int worst = 0;
+      std::thread([&] {
+        Caller caller(*recorder, *ranges, 1);
+        for (int i = 0; i < 100; ++i) caller.step(reinterpret_cast<const void*>(&write_text));
+        const pid_t child = child_of(how);
+        if (child == 0) {
+          static_cast<void>(ranges->push("", "new in the child"));
+          static_cast<void>(ranges->start("", "and this"));
+          ranges->mark();
+          pthread_exit(nullptr);
+        }
+        worst = end_of(child);
+      }).join();
+      return WIFSIGNALED(worst) ? WTERMSIG(worst) : WEXITSTATUS(worst);
+    }));
+    EXPECT_EQ(0, status) << "made in way " << how;
   }
 }
 
