@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/live_names.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -89,7 +91,10 @@ void LiveNames::write(const FactWriter::Chunks& chunks) {
     root_.is_full.store(1, std::memory_order_relaxed);
     return;
   }
-  if (fault(Fault::names_committed_early)) root_.bytes.store(end, std::memory_order_release);
+  if (fault(Fault::names_committed_early)) {
+    root_.bytes.store(end, std::memory_order_release);
+    sched_yield();  // a kill meets it
+  }
   std::size_t at = begin;
   for (const std::string& chunk : chunks) {
     std::memcpy(first_ + at, chunk.data(), chunk.size());

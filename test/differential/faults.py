@@ -14,6 +14,7 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 ROOM = "native-safe: "  # what begins so is noticed by programs that fill a small device
 LOCK = "a lock: "  # and this by threads that do nothing but lock
+NAMES = "names of a live file: "  # and this in what a recorder leaves that is killed
 BEGIN, END = "<!-- scripts/check --faults writes this table -->\n", "<!-- end of the table -->\n"
 
 
@@ -34,6 +35,9 @@ def find(build, name, text, seconds):
     if text.startswith(LOCK):
         command = [build / "test/allocator/lock_stress", "--seconds", str(seconds)]
     environment = {**os.environ, "VRAMSCOPE_FAULT": name}
+    if text.startswith(NAMES):
+        command = [build / "test/reporter/recovery_test", "--gtest_filter=KilledRecorder.*"]
+        environment["VRAMSCOPE_KILLS"] = str(10 * seconds)
     output = subprocess.run(command, env=environment, capture_output=True, text=True).stdout
     found = re.search(r"^found: seed (\d+), (\d+) calls, ([\d.]+) seconds, in ([^:]*):", output, re.M)
     return found and (found[1], found[2], f"{float(found[3]):.1f}", found[4])

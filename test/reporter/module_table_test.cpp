@@ -49,6 +49,23 @@ TEST(ModuleTable, KeepsAddressesThatBelongToNoModule) {
   EXPECT_EQ(frame.offset, 0x77777U);
 }
 
+TEST(ModuleTable, TellsWhatChangedAndNoMore) {
+  ModuleTable table;
+  std::uint64_t changes = 0;
+  table.apply({.modules = {module("a", 0x4000), module("b", 0x9000)}, .adds = 2, .subs = 0});
+  EXPECT_EQ(2U, table.changed_since(changes).size());
+  table.apply({.modules = {module("a", 0x4000)}, .adds = 2, .subs = 1});
+  EXPECT_EQ(0U, table.changed_since(changes).size());
+  table.apply({.modules = {module("a", 0x4000), module("b", 0x6000)}, .adds = 3, .subs = 1});
+
+  const Numbered<ModuleFact> changed = table.changed_since(changes);
+
+  ASSERT_EQ(1U, changed.size());
+  EXPECT_EQ(1U, changed[0].first);
+  EXPECT_EQ(0x6000U, changed[0].second.base);
+  EXPECT_EQ(0U, table.changed_since(changes).size());
+}
+
 TEST(ModuleTable, TellsAReplacedModuleFromItsPredecessor) {
   ModuleTable table;
   table.apply({.modules = {module("old", 0x4000)}, .adds = 1, .subs = 0});
