@@ -291,7 +291,11 @@ bool Reports::is_within_quota(const char* trigger) noexcept {
 
 void Reports::note_written(std::string_view trigger) noexcept {
   const bool is_last = trigger == "exit" || trigger == "exec";
-  if (is_last) has_failed_.store(false, std::memory_order_release);
+  if (is_last) {
+    // At once: who is killed from now on has had his last report.
+    live_file_.remove();
+    has_failed_.store(false, std::memory_order_release);
+  }
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
 }
 

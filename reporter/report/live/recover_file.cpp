@@ -3,10 +3,12 @@
 #include "reporter/report/live/recover_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "reporter/report/assemble.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
+#include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/live_image.h"
 #include "reporter/report/live/live_owner.h"
 #include "reporter/report/live/live_process.h"
@@ -28,6 +31,21 @@
 
 namespace vramscope {
 namespace {
+
+// What the process makes last is not there.
+bool is_begun_only(const OpenLiveFile& file) {
+  std::uint64_t magic = 0;
+  return pread(file.number(), &magic, sizeof magic, 0) >= 0 && magic == 0;
+}
+
+// Nobody needs what was only begun; but it may be just being made, or be no live file at all.
+void remove_begun(const OpenLiveFile& file) {
+  constexpr std::time_t kSeconds = 2;
+  struct stat found {};
+  if (file.path().find(kLiveSuffix) == std::string::npos) return;
+  if (fstat(file.number(), &found) != 0) return;
+  if (std::time(nullptr) - found.st_mtime >= kSeconds) file.remove();
+}
 
 std::string signal_name(int signal) {
   if (signal == 0) return "";
@@ -128,6 +146,10 @@ Recovery recover_file(const std::string& path, const RecoveryWish& wish) {
   const bool alive = owner && is_alive(file.number(), *owner);
   if (alive && !wish.alive_too) return {.result = Recovery::Result::alive, .pid = pid};
   if (!alive && !file.lock()) return {.result = Recovery::Result::taken, .pid = pid};
+  if (!owner && is_begun_only(file)) {
+    remove_begun(file);
+    return {.result = Recovery::Result::empty};
+  }
   ApartAnswer answer;
   constexpr int kAttempts = 5;  // a copy of what changes meanwhile may lead nowhere
   for (int i = 0; i < (alive ? kAttempts : 1) && answer.text.empty(); ++i) {

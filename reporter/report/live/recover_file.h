@@ -17,6 +17,7 @@ struct Recovery {
     recovered,  // the report is written under its usual name
     alive,      // the process still runs, and nothing was done
     taken,      // somebody else recovers it, or has done so
+    empty,      // its process ended before there was anything to tell, or just begins
     failed      // problem says why; the file stays
   };
   Result result = Result::failed;

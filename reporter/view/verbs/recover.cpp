@@ -38,6 +38,7 @@ void complain(Tally& tally, const std::string& problem) {
 }
 
 void add(Tally& tally, const Recovery& one) {
+  if (one.result == Recovery::Result::empty) return;
   ++tally.found;
   if (!one.problem.empty()) return complain(tally, one.problem);
   tally.reports += one.report + "\n";
