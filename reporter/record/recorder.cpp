@@ -357,7 +357,7 @@ RecorderFacts Recorder::facts() const {
   return facts;
 }
 
-bool Recorder::has_names_beyond(const KnownNames& known) const noexcept {
+bool Recorder::has_names_beyond(const KnownNames& known) const {
   return state_->sites.tag_count() > known.tags;
 }
 

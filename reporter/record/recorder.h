@@ -85,7 +85,7 @@ class Recorder {
   // May throw bad_alloc.
   [[nodiscard]] RecorderFacts facts() const;
   // Has there been a tag since?
-  [[nodiscard]] bool has_names_beyond(const KnownNames& known) const noexcept;
+  [[nodiscard]] bool has_names_beyond(const KnownNames& known) const;
   // What tags refer to, frames, sites, owners and tags only from those on that are not known.
   [[nodiscard]] RecorderFacts names(const KnownNames& known) const;
   [[nodiscard]] Timing host_timing() const noexcept;

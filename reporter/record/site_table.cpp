@@ -95,7 +95,7 @@ TagGroups SiteTable::tag(const std::vector<FrameFact>& frames, const std::string
   return {tag, groups};
 }
 
-std::size_t SiteTable::tag_count() const noexcept {
+std::size_t SiteTable::tag_count() const {
   const SystemLock guard(lock_);
   return tags_.size();
 }

@@ -29,7 +29,7 @@ class SiteTable {
   // telling threads, streams, ranges and sizes apart. owner: whose code asks. May throw bad_alloc.
   [[nodiscard]] TagGroups tag(const std::vector<FrameFact>& frames, const std::string& owner,
                               Origin origin);
-  [[nodiscard]] std::size_t tag_count() const noexcept;
+  [[nodiscard]] std::size_t tag_count() const;
   // Copies frames, sites, owners and tags, without times, from those on that are not known. May
   // throw bad_alloc.
   void copy_to(RecorderFacts& facts, const KnownNames& known = {}) const;
