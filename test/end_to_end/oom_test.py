@@ -109,6 +109,17 @@ class OutOfMemory(harness.Case):
         read = json.loads(self.run_tool("oom", "--json", path).stdout)
         self.assertEqual([300 * MIB, 500 * MIB], [event["bytes"] for event in read["events"]])
 
+    def test_who_else_has_the_device_now_is_asked_when_it_is_shown(self):
+        shared = f"capacity=1GiB,shared={self.folder}/device"
+        other = self.start_program([harness.program("beside"), "400"], VRAMSCOPE_SIM=shared)
+        self.assertEqual("ready\n", other.stdout.readline())
+        outcome = self.run_program([harness.program("holes")], "cache", shared, folder=self.folder)
+        path = next(path for path in pathlib.Path(self.folder).glob("*.json") if '"trigger":"oom"' in path.read_text())
+        shown = self.run_tool("oom", path, VRAMSCOPE_SIM=shared).stdout
+        self.assertIn(f"Others on GPU 0 now: {other.pid} (beside) 4", shown, outcome.stdout)
+        other.communicate("\n", harness.DEADLINE_S)
+        self.assertNotIn("Others on GPU", self.run_tool("oom", path, VRAMSCOPE_SIM=shared).stdout)
+
 
 if __name__ == "__main__":
     harness.main()

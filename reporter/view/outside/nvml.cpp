@@ -154,4 +154,18 @@ void name_others(Report& report, const std::vector<GpuUse>& gpus) {
   }
 }
 
+std::vector<OtherProcess> others_on(const Report& report, const std::vector<GpuUse>& gpus) {
+  std::vector<OtherProcess> others;
+  for (const DeviceReport& device : report.devices) {
+    for (const GpuUse& gpu : gpus) {
+      if (gpu.uuid != device.facts.uuid) continue;
+      for (const GpuProcess& process : gpu.processes) {
+        if (process.pid == report.process.pid || process.bytes == 0) continue;
+        others.push_back({device.facts.index, name_of(process.pid), process.bytes});
+      }
+    }
+  }
+  return others;
+}
+
 }  // namespace vramscope

@@ -31,4 +31,13 @@ inline constexpr const char* kNvml = "libnvidia-ml.so.1";
 // while the report's process lives on this machine, and only as far as "others" reaches.
 void name_others(Report& report, const std::vector<GpuUse>& gpus);
 
+// Another process than the report's that uses one of its devices now.
+struct OtherProcess {
+  std::uint16_t device = 0;
+  std::string name;  // "4711 (python3)"
+  std::uint64_t bytes = 0;
+};
+[[nodiscard]] std::vector<OtherProcess> others_on(const Report& report,
+                                                  const std::vector<GpuUse>& gpus);
+
 }  // namespace vramscope

@@ -1,7 +1,13 @@
 // vramscope oom: what was asked for, and what stood in the way, when memory ran out.
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <array>
 #include <memory>
 
+#include "reporter/report/report.h"
+#include "reporter/view/outside/installation.h"
+#include "reporter/view/outside/nvml.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -10,9 +16,35 @@ namespace {
 
 constexpr std::size_t kRows = 10;
 
+bool is_of_this_machine(const Report& report) {
+  std::array<char, 256> host{};
+  return gethostname(host.data(), host.size() - 1) == 0 && report.process.hostname == host.data();
+}
+
+// The report cannot say who the others were; who they are now is often the same. "" when what the
+// others had then is nothing, or there is nobody to ask.
+std::string others_now(const Report& report, const Page& page) {
+  if (report.oom.events.empty() || !is_of_this_machine(report)) return "";
+  const OomEvent& last = report.oom.events.back();
+  if (last.outside_bytes <= last.context_bytes + last.module_bytes) return "";
+  const Found simulator = report.process.simulated ? find_simulator() : Found{};
+  const std::string library = simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml;
+  std::string line;
+  for (const OtherProcess& other : others_on(report, ask_nvml(library))) {
+    if (other.device != last.device) continue;
+    line += (line.empty() ? "" : ", ") + printable(other.name, page) + " " +
+            bytes_text(static_cast<std::int64_t>(other.bytes));
+  }
+  if (line.empty()) return "";
+  return "\n" +
+         wrapped("Others on GPU " + std::to_string(last.device) + " now: " + line, page.width) +
+         "\n";
+}
+
 int show_oom(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
-    return oom_text(report, names_from_symbols(), page, given.listing.most);
+    return oom_text(report, names_from_symbols(), page, given.listing.most) +
+           others_now(report, page);
   };
   const auto json = [&](const Report& report) {
     return oom_json(report, names_from_symbols(), given.listing.most);
