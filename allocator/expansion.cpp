@@ -156,8 +156,7 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
                          .prev = state.fence,
                          .next = kNoBlock,
                          .tag = 0};
-  state.blocks.life(block) = {
-      .left = 0, .right = 0, .freed = place->waits.settled(), .place = place->slot};
+  state.blocks.life(block) = {.number = 0, .freed = place->waits.settled(), .place = place->slot};
   segment.first = block;
   segment.slot = place->slot;
   segment.listed = state.listed.add(ListedSegment::Sort::reservation, where, address, segment.bytes,

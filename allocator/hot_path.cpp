@@ -123,8 +123,7 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   const std::uint64_t requested = out.requested;
   const SplitChange split = place.pools.take(pool, blocks, found, size);
   Block& b = blocks[found.block];
-  if (!fault(Fault::tag_of_previous_owner)) b.tag = tag;
-  b.requested = requested;
+  b.belong_to(fault(Fault::tag_of_previous_owner) ? b.tag : tag, requested);
   const std::uint64_t serial = next_serial();
   out.serial = serial;
   blocks.life(found.block).set_serial(serial);

@@ -72,17 +72,17 @@ void ListedSegments::change(Slot slot, const ListedSegment& segment) noexcept {
   record.serial = segment.serial;
   record.tag = segment.tag;
   if (segment.sort() != ListedSegment::Sort::alone) record.first = segment.first;
-  publish(record.what, segment.what);
+  publish_all(record.what, segment.what);
 }
 
 void ListedSegments::leave(Slot slot) noexcept {
-  publish(records_[slot].what, 0U);
+  publish_all(records_[slot].what, 0U);
   records_[slot].first = spare_;
   spare_ = slot;
 }
 
 void ListedSegments::set(Slot slot, std::uint32_t what) noexcept {
-  publish(records_[slot].what, what);
+  publish_all(records_[slot].what, what);
 }
 
 void publish_books(LiveMemory* live, const Accounts& accounts) noexcept {

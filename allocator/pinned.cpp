@@ -68,8 +68,7 @@ void CachingAllocator::Pinned::hand_out(State& state, PinnedPlace& place, const 
   const bool is_cut = pool == PoolClass::small || is_part || may_cut(state);
   place.pools.take(pool, memory.blocks, found, is_cut ? to_units(rounded) : found.size);
   Block& b = memory.blocks[found.block];
-  b.tag = out.tag;
-  b.requested = out.requested;
+  b.belong_to(out.tag, out.requested);
   out.serial = state.next_serial();
   out.address = b.address();
   out.rounded = to_bytes(b.size);

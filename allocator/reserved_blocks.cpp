@@ -46,12 +46,11 @@ BlockIndex CachingAllocator::Expansion::cut(State& state, BlockIndex block, std:
                          .prev = block,
                          .next = lower.next,
                          .tag = lower.tag};
-  state.blocks.life(above) = {.left = 0,
-                              .right = 0,
+  state.blocks.life(above) = {.number = 0,
                               .freed = state.blocks.life(block).freed,
                               .place = state.blocks.life(block).place};
   state.blocks[lower.next].prev = above;
-  lower.follow_by(above);
+  publish_all(lower.next, above);
   lower.size = to_units(bytes);
   return above;
 }
@@ -121,8 +120,7 @@ void CachingAllocator::Expansion::hand_out(State& state, PlaceMemory& place, Blo
   if (blocks[block].size > size) insert(state, place, cut(state, block, to_bytes(size)));
   Block& b = blocks[block];
   if (!b.is_mapped()) blocks.insert(block);
-  b.tag = out.tag;
-  b.requested = out.requested;
+  b.belong_to(out.tag, out.requested);
   out.serial = state.next_serial();
   blocks.life(block).set_serial(out.serial);
   state.accounts.came(place.accounts, b.counted(), {}, out.serial);

@@ -24,7 +24,7 @@ Waits::Number AnyBlock::freed() const {
 }
 
 std::uint32_t AnyBlock::pending() const {
-  return dedicated_ != nullptr ? dedicated_->number : table_->life(index_).right;
+  return dedicated_ != nullptr ? dedicated_->number : table_->life(index_).pending();
 }
 
 bool AnyBlock::is_of(Place where) const {
@@ -33,14 +33,15 @@ bool AnyBlock::is_of(Place where) const {
 
 AnyBlock AnyBlock::next() const {
   return dedicated_ != nullptr ? AnyBlock(dedicated_->next)
-                               : AnyBlock(*table_, table_->life(index_).left);
+                               : AnyBlock(*table_, table_->life(index_).next());
 }
 
 void AnyBlock::set_next(const AnyBlock& next) const {
   if (dedicated_ != nullptr) {
     dedicated_->next = next.dedicated_;
   } else {
-    table_->life(index_).left = next.index_;
+    BlockLife& life = table_->life(index_);
+    life.set_pending(life.pending(), next.index_);
   }
 }
 
@@ -51,7 +52,7 @@ void PendingFrees::add(const AnyBlock& block) {
     own->number = newest_;
   } else {
     (*block.table_)[block.index_].set_state(BlockState::active_pending_free);
-    block.table_->life(block.index_).right = newest_;
+    block.table_->life(block.index_).set_pending(newest_, kNoBlock);
   }
   block.set_next({});
   if (last_) {

@@ -54,15 +54,16 @@ inline Ledger::Holding& Ledger::touch(Account& account, Tag tag) {
 }
 
 void Ledger::set_peak_aside(Holding& holding, Account& account, Tag tag) {
+  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
   holding.account = &account;  // also the first time: no peak has the number 0
   holding.at_peak = holding.total - holding.gone;
-  publish(holding.peak, account.peak);
-  tag_count_ = std::max(tag_count_, std::size_t{tag} + 1);
+  publish_all(holding.peak, account.peak);
   if (!account.timeline) account.timeline = make_live<Timeline>(live_);
 }
 
 void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {
-  touch(account, tag).total += Amount{bytes, 1};
+  Holding& holding = touch(account, tag);
+  publish(holding.total, holding.total + Amount{bytes, 1});
   ++account.allocations;
   account.below -= static_cast<std::int64_t>(bytes);
   if (account.below < 0 && !fault(Fault::peak_missed)) [[unlikely]]
@@ -78,7 +79,8 @@ void Ledger::raise(Account& account, Tag tag) noexcept {
 void Ledger::count_call_of_free(Account& account) noexcept { ++account.frees; }
 
 void Ledger::count_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
-  touch(account, tag).gone += Amount{bytes, 1};
+  Holding& holding = touch(account, tag);
+  publish(holding.gone, holding.gone + Amount{bytes, 1});
   account.below += static_cast<std::int64_t>(bytes);
 }
 

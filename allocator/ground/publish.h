@@ -1,4 +1,4 @@
-// The store by which a change of live memory takes place.
+// Stores to live memory that take place in the order in which they are written.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,15 +7,21 @@
 
 namespace vramscope {
 
-// What the program wrote before is in memory before this is, and what it writes after comes after:
-// so whoever finds the memory of a process that died in between sees a state that there was. That
-// is an order of one thread's own instructions, of which the dead leave a beginning: it binds the
-// compiler and costs no instruction.
+// Of a process that dies between two instructions the memory has what each thread stored before,
+// and nothing after: whoever reads it sees a state that there was, if the compiler kept the order.
+// These stores keep their place among each other, and cost what any store does. What belongs to a
+// change is published before the one field by which it takes place.
 template <class T>
 inline void publish(T& field, std::type_identity_t<T> value) noexcept {
-  std::atomic_signal_fence(std::memory_order_release);
-  std::atomic_ref<T>(field).store(value, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_acq_rel);
+  *const_cast<volatile T*>(&field) = value;
+}
+
+// Keeps its place among all that the thread reads and writes: where records are written whole.
+template <class T>
+inline void publish_all(T& field, std::type_identity_t<T> value) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  publish(field, value);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
 }  // namespace vramscope

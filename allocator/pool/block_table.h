@@ -51,7 +51,12 @@ struct Block {
   [[nodiscard]] Address address() const { return where & ~kFlags; }
   [[nodiscard]] BlockState state() const { return static_cast<BlockState>(where & kStates); }
   void set_state(BlockState s) { set_where((where & ~kStates) | static_cast<std::uint64_t>(s)); }
-  // A change of state is one store, after all that it says of the block (see BlockTable).
+  // Before it is live, whose it is; after that and the number, one store makes it so. Likewise all
+  // changes of state (see BlockTable).
+  void belong_to(Tag owner, std::uint64_t bytes) {
+    publish(tag, owner);
+    publish(requested, bytes);
+  }
   void set_where(std::uint64_t changed) { publish(where, changed); }
   void follow_by(BlockIndex block) { publish(next, block); }
   // Of a reservation, taken by a step that unlocks: from free or unbacked, in one store.
@@ -76,15 +81,16 @@ static_assert(Block::kFree == 2 && static_cast<int>(BlockState::active_pending_f
 
 // The rest of what is known of a block, apart from its record so that more records share a line.
 struct BlockLife {
-  // Live: number of the allocation. Pending: next, number.
-  std::uint32_t left, right;
-  Waits::Number freed;  // when it was freed: what must have finished before it is reused
-  std::uint16_t place;  // slot of the place it belongs to
+  std::uint64_t number = 0;  // of the allocation; pending: of the free, above the next block
+  Waits::Number freed = 0;   // when it was freed: what must have finished before it is reused
+  std::uint16_t place = 0;   // slot of the place it belongs to
 
-  [[nodiscard]] std::uint64_t serial() const { return std::uint64_t{right} << 32 | left; }
-  void set_serial(std::uint64_t serial) {
-    left = static_cast<std::uint32_t>(serial);
-    right = static_cast<std::uint32_t>(serial >> 32);
+  [[nodiscard]] std::uint64_t serial() const { return number; }
+  void set_serial(std::uint64_t serial) { publish(number, serial); }
+  [[nodiscard]] BlockIndex next() const { return static_cast<BlockIndex>(number); }
+  [[nodiscard]] std::uint32_t pending() const { return static_cast<std::uint32_t>(number >> 32); }
+  void set_pending(std::uint32_t free, BlockIndex block) {
+    publish(number, std::uint64_t{free} << 32 | block);
   }
 };
 static_assert(sizeof(BlockLife) == 16);
@@ -101,7 +107,7 @@ static_assert(sizeof(BlockLife) == 16);
 //   `where` that changes it; that one store changes all flags.
 // - Totals are counted before the store that makes a block live, and before the one that makes it
 //   free: so live blocks are never counted less often than they are there.
-// Those stores are publish(): they keep their place among all others of the thread.
+// Those stores, and those that they must follow, are publish().
 // Threads: one at a time.
 class BlockTable {
  public:
@@ -146,8 +152,8 @@ class BlockTable {
   }
   void destroy(BlockIndex i) noexcept {
     --count_;
-    blocks_[i].where = Block::kFree;  // whoever still knows the index sees no live block
-    blocks_[i].next = spare_;
+    blocks_[i].set_where(Block::kFree);  // whoever still knows the index sees no live block
+    blocks_[i].follow_by(spare_);
     spare_ = i;
   }
 

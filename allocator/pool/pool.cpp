@@ -23,7 +23,7 @@ BlockIndex Pools::add_segment(PoolClass pool, BlockTable& blocks, Address addres
                         .prev = kNoBlock,
                         .next = kNoBlock,
                         .tag = searches(pool)};
-  blocks.life(block) = {.left = 0, .right = 0, .freed = freed, .place = place_};
+  blocks.life(block) = {.number = 0, .freed = freed, .place = place_};
   idle_units_ += size;
   free_.insert(pool, block, size, address);
   return block;
@@ -53,11 +53,12 @@ void Pools::cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units 
   Block& upper = blocks[above];
   const std::uint64_t where = (lower.where & ~Block::kMapped) + to_bytes(size);
   const BlockIndex next = lower.next;
-  upper.where = where;
+  if (fault(Fault::linked_unwritten)) lower.follow_by(above);
+  upper.set_where(where);
   upper.requested = lower.requested;
   upper.size = fault(Fault::split_loses_bytes) && rest > 1 ? rest - 1 : rest;
   upper.prev = block;
-  upper.next = next;
+  upper.follow_by(next);
   upper.tag = searches(pool);
   blocks[next].prev = above;
   BlockLife& life = blocks.life(above);
@@ -111,7 +112,7 @@ SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Ent
     blocks.destroy(block);
     block = prev;
   } else {
-    blocks[block].set_state(BlockState::inactive);
+    if (!fault(Fault::freed_after_merging)) blocks[block].set_state(BlockState::inactive);
   }
   if (blocks[next].is_free()) {
     const Block& n = blocks[next];
@@ -125,6 +126,7 @@ SplitChange Pools::give_back(PoolClass pool, BlockTable& blocks, BlockTable::Ent
     blocks.destroy(next);
   }
   Block& b = blocks[block];
+  if (fault(Fault::freed_after_merging)) b.set_state(BlockState::inactive);
   b.size = size;
   b.tag = searches(pool);
   free_.insert(pool, block, size, b.address());
