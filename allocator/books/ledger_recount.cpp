@@ -71,20 +71,24 @@ class Ledger::Mending {
     sums_[account].allocations += tags_[tag].total_count;
   }
 
-  // Tag 0 may stand for several accounts.
+  // Tag 0 may stand for several accounts, of which one may not have counted its first call yet.
   void mend_unknown() {
-    LedgerRecount::Amount live;
+    TagTotals all{.lifetimes = tags_[0].lifetimes, .history = tags_[0].history};
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const LedgerRecount::Amount& held = recount_.kinds[i].unknown;
-      live.bytes += held.bytes;
-      live.count += held.count;
       if (ledger_.accounts_[i].unknown.account == nullptr) continue;
       TagTotals totals;
       add(totals, ledger_.accounts_[i].unknown);
+      set_live(totals, recount_.kinds[i].unknown);
       sums_[i].at_peak += totals.peak_bytes;
-      sums_[i].allocations += std::max(totals.total_count, held.count);
+      sums_[i].allocations += totals.total_count;
+      all.live_bytes += totals.live_bytes;
+      all.live_count += totals.live_count;
+      all.peak_bytes += totals.peak_bytes;
+      all.peak_count += totals.peak_count;
+      all.total_bytes += totals.total_bytes;
+      all.total_count += totals.total_count;
     }
-    set_live(tags_[0], live);
+    tags_[0] = all;
     bound_lifetimes(tags_[0], recount_.tags.empty() ? 0 : recount_.tags[0].pending);
   }
 

@@ -1,7 +1,12 @@
-// Our own allocator under each policy, all statistics and tag totals on, over a backend that costs
-// nothing.
+// Our own allocator under each policy, and with its books in live memory, all statistics and tag
+// totals on, over a backend that costs nothing.
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdlib>
+#include <string>
 
 #include "allocator/caching_allocator.h"
 #include "test/bench/plugin.h"
@@ -35,16 +40,43 @@ class FreeOfCharge : public vramscope::Backend {
   std::uint64_t capacity_;
 };
 
+// Of one allocator; its addresses are free again after it. Without a file in /dev/shm nothing is
+// live.
+class LiveFile {
+ public:
+  explicit LiveFile(bool wanted) {
+    if (!wanted) return;
+    std::string path = "/dev/shm/vramscope-bench-XXXXXX";
+    const int file = mkstemp(path.data());
+    if (file < 0 || memory_.begin(file, path.c_str()) != 0) return;
+    path_ = path;
+    close(file);
+  }
+  ~LiveFile() {
+    if (!memory_.is_live()) return;
+    munmap(memory_.header(), vramscope::kLiveParts * vramscope::kLivePartBytes);
+    unlink(path_.c_str());
+  }
+  LiveFile(const LiveFile&) = delete;
+  LiveFile& operator=(const LiveFile&) = delete;
+  vramscope::LiveMemory* memory() { return memory_.is_live() ? &memory_ : nullptr; }
+
+ private:
+  vramscope::LiveMemory memory_;
+  std::string path_;
+};
+
 struct Subject {
-  Subject(std::uint64_t capacity, vramscope::Policy policy)
-      : backend(capacity), allocator(backend, {.policy = policy}) {}
+  Subject(std::uint64_t capacity, vramscope::Policy policy, bool is_live)
+      : backend(capacity), file(is_live), allocator(backend, {.policy = policy}, file.memory()) {}
   FreeOfCharge backend;
+  LiveFile file;
   vramscope::CachingAllocator allocator;
 };
 
-template <vramscope::Policy policy>
+template <vramscope::Policy policy, bool is_live = false>
 void* create(std::uint64_t capacity) {
-  return new Subject(capacity, policy);
+  return new Subject(capacity, policy, is_live);
 }
 
 void* allocate(void* self, std::size_t bytes, std::uint32_t tag) {
@@ -78,7 +110,9 @@ VRAMSCOPE_BENCH_PLUGINS vramscope_bench_plugins(int* count) {
   using vramscope::Policy;
   static const Plugin plugins[] = {
       {LOCK " native-safe", 1, 512, create<Policy::native_safe>, allocate, release, destroy, peak},
-      {LOCK " pytorch", 1, 512, create<Policy::pytorch>, allocate, release, destroy, peak}};
-  *count = 2;
+      {LOCK " pytorch", 1, 512, create<Policy::pytorch>, allocate, release, destroy, peak},
+      {LOCK " live file", 1, 512, create<Policy::native_safe, true>, allocate, release, destroy,
+       peak}};
+  *count = 3;
   return plugins;
 }
