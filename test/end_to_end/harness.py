@@ -145,7 +145,19 @@ class TapResult(unittest.TestResult):
         self.line(test, "not ok", details=self._exc_info_to_string(err, test))
 
 
+def clear_live_files():
+    """Removes what killed victims left in memory, of earlier tests too: nobody recovers it."""
+    for path in pathlib.Path(f"/dev/shm/vramscope-{os.geteuid()}").glob("*.live*"):
+        try:
+            pid = path.name.split(".live")[0].split(".")[-1]
+            if not os.path.exists(f"/proc/{pid}") and time.time() - path.stat().st_mtime > DEADLINE_S:
+                path.unlink()
+        except OSError:
+            pass  # another test was faster
+
+
 def main():
+    clear_live_files()
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     result = TapResult()
     names = sys.argv[2:]  # words of a case's name, to run only those

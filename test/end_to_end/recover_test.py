@@ -258,6 +258,14 @@ class Recover(Case):
         self.assertEqual(2, report["sequence"])
         self.assertTrue(os.path.exists(os.path.join(self.folder, f"vramscope.killed.{process.pid}.2.json")))
 
+    def test_a_report_whose_folder_has_gone_comes_to_the_current_one(self):
+        gone = os.path.join(self.folder, "gone")
+        os.mkdir(gone)
+        path = self.dead_file(VRAMSCOPE_OUTPUT=f"{gone}/r.json")
+        os.rmdir(gone)
+        self.assertEqual(1, len(self.recovered(path)))
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "r.json")))
+
     def test_nothing_to_recover_is_one_line(self):
         self.assert_refused(["recover", self.live], "nothing to recover", self.live)
         self.assert_refused(["recover", "/no/such.live"], "/no/such.live", "No such file")

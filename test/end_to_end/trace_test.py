@@ -195,7 +195,7 @@ class Trace(harness.Case):
         (report,) = harness.read_reports(self.folder)
         trace = report["trace"]
         self.assertEqual("File too large", trace["problem"])
-        self.assertEqual(["the trace is not complete: File too large"], report["warnings"])
+        self.assertIn("the trace is not complete: File too large", report["warnings"])
         self.assertGreater(trace["lost"], 0)
         calls = sum(function["calls"] for function in report["functions"])
         self.assertEqual(calls, trace["events"] + trace["lost"])
@@ -239,7 +239,7 @@ class Trace(harness.Case):
         self.assertEqual(20, self.allocations(path))
 
     def test_run_names_the_trace_of_a_program_that_was_killed(self):
-        done = self.run_tool("run", "--sim", "--trace", "t.%p.trace", "--", "sh", "-c",
+        done = self.run_tool("run", "--sim", "--live-file", "off", "--trace", "t.%p.trace", "--", "sh", "-c",
                              f"{harness.program('hold')} </dev/zero & sleep 2; kill -KILL $!; kill -KILL $$")  # fmt: skip
         self.assertEqual(137, done.returncode)
         (path,) = traces(self.folder)

@@ -132,7 +132,8 @@ TEST(Run, TheSummarySaysWhatEndedTheProgramAndWhoElseEndedWithoutAReport) {
   left.others.assign(8, "python3 (4)");
   EXPECT_TRUE(others_text(left).ends_with("python3 (4), python3 (4), python3 (4), ..."));
   EXPECT_EQ(place_text(left, {}), "ended without a report; report recovered in ");
-  EXPECT_EQ(place_text({}, killed), "report in ");
+  EXPECT_EQ(place_text({}, killed), "ended by SIGKILL; report in ");
+  EXPECT_EQ(place_text({}, {}), "report in ");
   EXPECT_EQ(others_text({}), "");
 }
 

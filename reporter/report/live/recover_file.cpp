@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -108,6 +110,15 @@ ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
   return parts;
 }
 
+// Where its folder has gone since, as that of a test or a job does, it is the one that we are in.
+std::string place_for(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  struct stat found {};
+  const bool is_there = slash == path.npos || stat(path.substr(0, slash + 1).c_str(), &found) == 0;
+  if (is_there || errno != ENOENT) return path;
+  return (std::filesystem::current_path() / path.substr(slash + 1)).string();
+}
+
 constexpr char kBetween = '\0';  // of the answer's two texts
 
 // The path of the report, and the name of the program; in the child process.
@@ -116,7 +127,7 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
   const RecoveredProcess known = recover_process(header);
   if (known.next_report.empty()) throw std::runtime_error("it has no name for its report");
   const auto written =
-      write_report(assemble(parts_of(header, known, wish, how)), known.next_report);
+      write_report(assemble(parts_of(header, known, wish, how)), place_for(known.next_report));
   if (const auto* error = std::get_if<FileError>(&written))
     throw std::runtime_error(error->message);
   const std::string& program = known.process.executable;

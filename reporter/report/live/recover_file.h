@@ -28,8 +28,8 @@ struct Recovery {
 };
 
 // Reads the file in a process of its own, so that a damaged or hostile one harms nobody. The file
-// of a dead process is removed once its report is written. Threads: one, the only one of the
-// process.
+// of a dead process is removed once its report is written: under its usual name, or in the current
+// folder when the usual one has gone. Threads: one, the only one of the process.
 [[nodiscard]] Recovery recover_file(const std::string& path, const RecoveryWish& wish);
 
 // Whose file it is, where it can be told and the file can be trusted.

@@ -92,9 +92,10 @@ bool take_all(int pipe, unsigned seconds, std::string& text) {
 std::string how_it_ended(int status, bool in_time) {
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (!in_time || signal == SIGXCPU) return "reading it takes too long";
+  const std::string begin = "reading it ended with ";
+  if (signal == 0) return begin + "status " + std::to_string(WEXITSTATUS(status));
   const char* const name = sigabbrev_np(signal);
-  return "reading it ended with " +
-         (name != nullptr ? "SIG" + std::string(name) : "status " + std::to_string(status));
+  return begin + (name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal));
 }
 
 }  // namespace

@@ -98,12 +98,13 @@ void remove_left_behind(const std::vector<std::string>& live_files) {
 }
 
 std::string place_text(const LeftBehind& left, const Ending& ending) {
-  if (!left.has_program) return "report in ";
   const char* const name = sigabbrev_np(ending.signal);
   const std::string signal =
       name != nullptr ? "SIG" + std::string(name) : std::to_string(ending.signal);
-  const std::string how = ending.signal != 0 ? "ended by " + signal : "ended without a report";
-  return how + "; report recovered in ";
+  const std::string how = ending.signal != 0 ? "ended by " + signal + "; "
+                          : left.has_program ? "ended without a report; "
+                                             : "";
+  return how + (left.has_program ? "report recovered in " : "report in ");
 }
 
 std::string others_text(const LeftBehind& left) {
