@@ -15,6 +15,7 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
 #include "interpose/driver/profiler.h"
+#include "interpose/ground/guard.h"
 #include "interpose/ground/message.h"
 #include "interpose/loader/loader.h"
 #include "interpose/settings/private_variables.h"
@@ -114,10 +115,12 @@ std::string text_of(State& now, const nvtxEventAttributes_t* event) {
 }
 
 // What a call means to us: errno stays the program's, and no failure of ours is one of its calls.
+// Names take memory under our locks, and a malloc of the program's own may call CUDA.
 template <class F>
 auto ours(F&& f) noexcept -> decltype(f(*state.load())) {
   using Result = decltype(f(*state.load()));
   const KeptErrno kept;
+  const CallGuard guard(CallGuard::Ends::without_waiting);
   Result result{};
   try {
     if (State* now = active()) result = f(*now);
@@ -356,6 +359,7 @@ RangeTable* ranges_or_make() {
 
 // Of the profiler and the ranges, whichever comes second sees the first.
 void show_ranges() noexcept {
+  const CallGuard guard(CallGuard::Ends::without_waiting);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   Profiler* const profiler = Profiler::active();
   RangeTable* const made = ranges();

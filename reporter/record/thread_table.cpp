@@ -57,18 +57,15 @@ std::uint32_t ThreadTable::enter() noexcept {
   return slot.number;
 }
 
-void ThreadTable::note_name() noexcept {
+void ThreadTable::note_name() {
   if (slot.table != this || slot.number == kOtherValue) return;
   char name[kNameBytes + 1] = {};
   if (prctl(PR_GET_NAME, name) != 0) return;
   const SystemLock guard(lock_);
   ThreadFact& self = threads_[slot.number];
   if (self.name == name) return;
-  try {
-    self.name = name;
-    changed_[slot.number] = ++changes_;
-  } catch (...) {  // the old one stays
-  }
+  self.name = name;  // too short to take memory
+  changed_[slot.number] = ++changes_;
 }
 
 Numbered<ThreadFact> ThreadTable::changed_since(std::uint64_t& changes) const {

@@ -26,7 +26,7 @@ class ThreadTable {
   // bad_alloc.
   [[nodiscard]] std::vector<ThreadFact> facts() const;
   // The calling thread may have another name than at its first call.
-  void note_name() noexcept;
+  void note_name();
   // Those that came or got another name (note_name()) since `changes` was 0, or was set by the last
   // call. May throw bad_alloc, and then `changes` is as before.
   [[nodiscard]] Numbered<ThreadFact> changed_since(std::uint64_t& changes) const;

@@ -138,6 +138,29 @@ class Attribution(harness.Case):
             )
             self.assertEqual(1, report["range_marks"])
 
+    def test_ranges_and_marks_are_recovered_of_a_program_that_was_killed(self):
+        ranges = []
+        for arguments in ([], ["killed"]):
+            self.run_tool("run", "--sim", "--quiet", "-o", "ranges.json", harness.program("nvtx_ranges"), *arguments)
+            path = harness.pathlib.Path(self.folder) / "ranges.json"
+            report = json.loads(path.read_text())
+            path.unlink()
+            self.assertEqual("recovered" if arguments else "exit", report["trigger"])
+            self.assertEqual(1, report["range_marks"])
+            ranges.append({value: row["own_peak_bytes"] for value, row in rows(report, "range").items()})
+        self.assertEqual(*ranges)
+
+    def test_a_malloc_of_the_programs_own_may_allocate_while_a_range_is_named(self):
+        for live in ("memory", "off"):
+            outcome = self.run_program(
+                [harness.program("nvtx_malloc")],
+                "cache",
+                NVTX_INJECTION64_PATH=str(harness.LIBRARY),
+                VRAMSCOPE_LIVE_FILE=live,
+            )
+            self.assertEqual("done, after calls from malloc: 1\n", outcome.stdout)
+            recount.check(self, self.only_report(outcome))
+
     def test_ranges_are_passed_on_to_the_users_own_tool(self):
         other = harness.PROGRAMS / "libnvtx_listener.so"
         native = self.run_program([harness.program("nvtx_ranges")], NVTX_INJECTION64_PATH=str(other))

@@ -1,7 +1,9 @@
-// Names what it does by NVTX ranges of every sort, and allocates in each.
+// Names what it does by NVTX ranges of every sort, and allocates in each. "killed": ends by
+// SIGKILL.
 // SPDX-License-Identifier: Apache-2.0
 #include <nvtx3/nvToolsExt.h>
 
+#include <csignal>
 #include <thread>
 
 #include "test/programs/driver.h"
@@ -19,7 +21,7 @@ nvtxEventAttributes_t event(nvtxStringHandle_t name) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
   nvtxRangePushA("early");  // before CUDA
   start();
   (void)allocate(1 * kMiB);
@@ -56,4 +58,5 @@ int main() {
   for (int depth = 0; depth < 100; ++depth) nvtxRangePushA("deep");
   (void)allocate(9 * kMiB);
   std::puts("done");
+  if (argc > 1) std::raise(SIGKILL);
 }
