@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <tuple>
 
 #include "allocator/books/recount.h"
@@ -168,6 +169,17 @@ DeviceCapacity capacity_of(const Accounts& accounts, std::uint16_t device, const
   return capacity;
 }
 
+// All parts but those that others write.
+void require_whole(const LiveHeader& header) {
+  for (std::size_t part = 0; part < kLiveParts; ++part) {
+    const std::uint64_t bytes = header.bytes[part].load(std::memory_order_acquire);
+    const bool is_ours = static_cast<LivePart>(part) != LivePart::names;
+    if (!is_ours || header.extent[part].load(std::memory_order_acquire) <= bytes) continue;
+    const auto problem = static_cast<int>(header.problem.load(std::memory_order_relaxed));
+    throw std::runtime_error("it is not whole: " + std::generic_category().message(problem));
+  }
+}
+
 const LiveBooks& books_of(const LiveHeader& header) {
   const auto* books =
       static_cast<const LiveBooks*>(header.allocator.load(std::memory_order_acquire));
@@ -182,6 +194,7 @@ const LiveBooks& books_of(const LiveHeader& header) {
 
 RecoveredMemory recover_memory(const LiveHeader& header) {
   const Accounts& accounts = *books_of(header).accounts;
+  require_whole(header);
   RecoveredMemory out;
   Reader(header, accounts).read(out.memory);
   const auto recount = std::make_unique<BooksRecount>();

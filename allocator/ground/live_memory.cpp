@@ -106,16 +106,20 @@ void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noe
   const KeptErrno kept;
   void* const first = reinterpret_cast<void*>(address_of(part));
   if (wanted > kLivePartBytes) return nullptr;
+  const auto index = static_cast<std::size_t>(part);
   if (header_->problem.load(std::memory_order_relaxed) == 0) {
     const int problem = reserve(part, bytes, wanted);
     if (problem == 0) {
-      header_->bytes[static_cast<std::size_t>(part)].store(wanted, std::memory_order_release);
+      header_->bytes[index].store(wanted, std::memory_order_release);
+      header_->extent[index].store(wanted, std::memory_order_release);
       return first;
     }
     header_->problem.store(static_cast<std::uint32_t>(problem), std::memory_order_relaxed);
   }
   constexpr int kOfSystem = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  return map_at(address_of(part) + bytes, wanted - bytes, kOfSystem, -1, 0) ? first : nullptr;
+  if (map_at(address_of(part) + bytes, wanted - bytes, kOfSystem, -1, 0) == nullptr) return nullptr;
+  header_->extent[index].store(wanted, std::memory_order_release);
+  return first;
 }
 
 void* LiveMemory::allocate(std::size_t bytes, std::size_t alignment) noexcept {

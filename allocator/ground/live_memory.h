@@ -52,8 +52,9 @@ struct LiveHeader {
   std::atomic<const void*> allocator{nullptr};
   std::atomic<const void*> recorder{nullptr};
   std::atomic<const void*> process{nullptr};
-  // Bytes of each part that are in the file.
+  // Bytes of each part that are in the file, and that there are.
   std::array<std::atomic<std::uint64_t>, kLiveParts> bytes{};
+  std::array<std::atomic<std::uint64_t>, kLiveParts> extent{};
 };
 
 // Room in the file is reserved before it is touched, so that a full file system fails nobody; from

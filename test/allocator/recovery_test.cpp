@@ -4,7 +4,9 @@
 #include "allocator/recovery.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <ostream>
 #include <string>
@@ -50,6 +52,20 @@ TEST_P(Recovery, MissesAtMostTheCallUnderWayAfterAKill) {
 TEST_P(Recovery, MissesAtMostTheCallUnderWayAfterAnyInstruction) {
   ASSERT_EQ(process.step(99, 3, 37), "");
   if (process.instructions() == 0) GTEST_SKIP() << "SKIPPED: there is no ptrace here";
+}
+
+TEST_P(Recovery, SaysThatAFileIsNotWhole) {
+  const pid_t child = process.start(1, [](RecordedProgram& program) {
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0) _exit(1);
+    for (int i = 0; i < 100; ++i) program.step();
+  });
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  LiveImage image(process.file());
+
+  EXPECT_EQ(process.judge(image), "it is not whole: File too large");
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Recovery, testing::ValuesIn(kRecoveryModes),
