@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace vramscope::test {
@@ -204,10 +205,10 @@ std::string disagreement(const Snapshot& s) {
 }
 
 std::string difference(const Snapshot& s, const ProgramLog& log) {
-  using Known = std::pair<std::uint64_t, Tag>;
+  using Known = std::tuple<std::uint64_t, std::uint64_t, Tag>;
   std::map<std::pair<Address, Kind>, Known> held;
   for (const ProgramLog::Held& one : log.held) {
-    if (one.address != 0) held[{one.address, one.kind}] = {one.bytes, one.tag};
+    if (one.address != 0) held[{one.address, one.where.kind}] = {one.bytes, one.size, one.tag};
   }
   const std::uint32_t slot = log.slot.load();
   const bool is_free = slot < ProgramLog::kSlots && log.bytes.load() == 0;
@@ -218,7 +219,7 @@ std::string difference(const Snapshot& s, const ProgramLog& log) {
       if (b.state != BlockState::active_allocated) continue;
       const auto found = held.find({b.address, g.place.kind});
       if (found != held.end()) {
-        if (found->second != Known{b.requested_size, b.tag}) {
+        if (found->second != Known{b.requested_size, b.size, b.tag}) {
           return "the block at " + std::to_string(b.address) + " is another's";
         }
         held.erase(found);
@@ -227,6 +228,11 @@ std::string difference(const Snapshot& s, const ProgramLog& log) {
       // A free that is complete, but not in the log yet, has its address there still.
       if (slot >= ProgramLog::kSlots || ++excess > 1) return "a block that nobody asked for";
       if (log.bytes.load() != 0 && b.requested_size != log.bytes.load()) return "an odd new block";
+    }
+  }
+  if (slot == ProgramLog::kEndsPlace) {
+    for (const ProgramLog::Held& one : log.held) {
+      if (one.where == ProgramLog::kEnding) held.erase({one.address, one.where.kind});
     }
   }
   if (held.size() > 1) return std::to_string(held.size()) + " blocks are missing";

@@ -17,12 +17,16 @@ namespace vramscope::test {
 // written before it, what it did after it, and then the call is complete.
 struct ProgramLog {
   static constexpr std::size_t kSlots = 48;
+  static constexpr Place kEnding{.kind = Kind::device, .device = 0, .context = 1};
+  static constexpr std::uint32_t kOtherCall = kSlots;      // in place of a slot
+  static constexpr std::uint32_t kEndsPlace = kSlots + 1;  // forget_place(kEnding)
   static constexpr std::size_t kMostText = std::size_t{1} << 20;
   struct Held {
-    Address address = 0;  // 0: nothing
-    std::uint64_t bytes = 0;
+    Address address = 0;      // 0: nothing
+    std::uint64_t bytes = 0;  // asked for, and of the block
+    std::uint64_t size = 0;
     Tag tag = 0;
-    Kind kind = Kind::device;
+    Place where;
   };
   std::atomic<std::uint64_t> completed{0};
   std::atomic<std::uint32_t> slot{0};   // of the call under way

@@ -85,7 +85,7 @@ void RecordedProgram::take(std::uint32_t slot) {
   }
   if (!out.status.ok()) return;
   ProgramLog::Held& held = log_.held[slot];
-  held = {.address = 0, .bytes = bytes, .tag = tag, .kind = where.kind};
+  held = {.address = 0, .bytes = bytes, .size = out.rounded, .tag = tag, .where = where};
   publish(held.address, out.address);
 }
 
@@ -93,13 +93,14 @@ void RecordedProgram::give_up(std::uint32_t slot) {
   ProgramLog::Held& held = log_.held[slot];
   log_.bytes.store(0);
   const auto when = below(8) == 0 ? CachingAllocator::Wait::later : CachingAllocator::Wait::now;
-  const Outcome out = is_ours(held.kind) ? allocator_.free(held.address, when)
-                                         : allocator_.forget(held.kind, held.address);
+  const Outcome out = is_ours(held.where.kind) ? allocator_.free(held.address, when)
+                                               : allocator_.forget(held.where.kind, held.address);
   if (out.status.ok()) publish(held.address, 0);
 }
 
 void RecordedProgram::other_call() {
-  log_.slot.store(ProgramLog::kSlots);
+  if (below(10) == 0) return end_place();
+  log_.slot.store(ProgramLog::kOtherCall);
   switch (below(7)) {
     case 0:
       return allocator_.trim();
@@ -116,6 +117,14 @@ void RecordedProgram::other_call() {
     default:
       backend_.set_may_wait(true);
       return allocator_.reset_peaks();
+  }
+}
+
+void RecordedProgram::end_place() {
+  log_.slot.store(ProgramLog::kEndsPlace);
+  static_cast<void>(allocator_.forget_place(ProgramLog::kEnding));
+  for (ProgramLog::Held& held : log_.held) {
+    if (held.where == ProgramLog::kEnding) publish(held.address, 0);
   }
 }
 

@@ -29,6 +29,7 @@ class RecordedProgram {
   void other_call();
   void take(std::uint32_t slot);
   void give_up(std::uint32_t slot);
+  void end_place();
   [[nodiscard]] std::uint64_t random_bytes();
   [[nodiscard]] std::uint64_t below(std::uint64_t end) { return random_() % end; }
 
