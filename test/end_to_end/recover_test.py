@@ -302,6 +302,20 @@ class Recover(Case):
         self.assertEqual([path], self.live_files())
         self.kill(process)
 
+    def test_copies_of_four_threads_that_go_on_are_reports(self):
+        log = pathlib.Path(self.folder) / "log"
+        log.write_bytes(bytes(4 * 16 * 4 * 8))
+        process = self.start_victim("counted_threads", str(log), "1", VRAMSCOPE_SIGNAL="none")
+        (path,) = self.live_files()
+        for _ in range(8):
+            done = self.run_tool("recover", "--wait", "0", path)
+            self.assertEqual((0, ""), (done.returncode, done.stderr))
+            report = json.loads(pathlib.Path(done.stdout.strip()).read_text())
+            self.assertEqual([], [error.message for error in recount.validator().iter_errors(report)])
+            self.assertEqual("moving", report["trigger"])
+        self.assertIsNone(process.poll())
+        self.kill(process)
+
     def test_secrets_stay_out_of_recovered_reports(self):
         path = self.dead_file("killed", "wait", "--token=hunter2", VRAMSCOPE_REDACT="on")
         with open(path, "rb") as file:
@@ -337,6 +351,26 @@ class Amid(Case):
             process = self.start_victim("killed", "many", "30000")
         self.kill(process)
         self.assertEqual({HELD + 30000 * 512}, seen)
+
+    def test_kills_while_the_live_file_grows(self):
+        generator = random.Random(2)
+        counts = []
+        for _ in range(8):
+            process = self.start_program([harness.program("killed"), "many", "2000000"], "cache", **self.variables())
+            while not self.live_files():
+                time.sleep(0.001)
+            time.sleep(0.01 + 0.06 * generator.random())
+            self.kill(process)
+            done = self.run_tool("recover", self.live)
+            for path in done.stdout.splitlines():
+                report = json.loads(pathlib.Path(path).read_text())
+                # The schema's judge would take minutes for so many blocks.
+                self.assertEqual([], recount.problems(report, harness.INSTALLATION.recount))
+                bytes_held = recount.live_bytes(report)
+                if bytes_held > HELD:
+                    self.assertEqual(0, (bytes_held - HELD) % 512)
+                    counts.append((bytes_held - HELD) // 512)
+        self.assertGreater(max(counts, default=0), 1000)
 
     def test_kills_while_it_forks_and_executes(self):
         generator = random.Random(1)

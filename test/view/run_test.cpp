@@ -131,6 +131,8 @@ TEST(Run, TheSummarySaysWhatEndedTheProgramAndWhoElseEndedWithoutAReport) {
 
   left.others.assign(8, "python3 (4)");
   EXPECT_TRUE(others_text(left).ends_with("python3 (4), python3 (4), python3 (4), ..."));
+  left.problems = {"cannot recover 'x.live': is a link"};
+  EXPECT_TRUE(others_text(left).ends_with(", ...; cannot recover 'x.live': is a link"));
   EXPECT_EQ(place_text(left, {}), "ended without a report; report recovered in ");
   EXPECT_EQ(place_text({}, killed), "ended by SIGKILL; report in ");
   EXPECT_EQ(place_text({}, {}), "report in ");

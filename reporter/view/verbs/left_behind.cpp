@@ -108,13 +108,14 @@ std::string place_text(const LeftBehind& left, const Ending& ending) {
 }
 
 std::string others_text(const LeftBehind& left) {
-  if (left.others.empty()) return "";
+  const std::string failed = left.problems.empty() ? "" : "; " + left.problems.front();
+  if (left.others.empty()) return failed;
   std::string text =
       "; recovered of " + counted(left.others.size(), "descendant") + " that ended without one: ";
   for (std::size_t i = 0; i < std::min(kOthersNamed, left.others.size()); ++i) {
     text += (i == 0 ? "" : ", ") + left.others[i];
   }
-  return left.others.size() > kOthersNamed ? text + ", ..." : text;
+  return (left.others.size() > kOthersNamed ? text + ", ..." : text) + failed;
 }
 
 }  // namespace vramscope
