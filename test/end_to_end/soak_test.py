@@ -113,14 +113,15 @@ class Soak(harness.Case):
         self.check("plain")
 
     def test_nothing_is_lost_while_the_driver_refuses(self):
-        self.check("driver", "refusing", VRAMSCOPE_ON_OOM="none")
+        self.check("driver", "refusing", mode="observe", VRAMSCOPE_ON_OOM="none")
 
     def test_our_own_memory_may_be_refused(self):
         self.check("memory", exact=False, UNSTEADY_MEMORY="5000", UNSTEADY_MS=str(int(SECONDS / 5 * 600)),
                    LD_PRELOAD=f"{harness.LIBRARY}:{UNSTEADY}", lines=("not enough memory to write a report",))  # fmt: skip
 
     def test_reports_may_find_no_room(self):
-        self.check("room", most_file_bytes=MOST_FILE_BYTES, reports=False, lines=(os.strerror(27), "live file"))
+        self.check("room", mode="cache at-reuse", most_file_bytes=MOST_FILE_BYTES, reports=False,
+                   lines=(os.strerror(27), "live file"))  # fmt: skip
 
     def test_files_may_be_slow(self):
         self.check("slow", UNSTEADY_FILES="50000", LD_PRELOAD=f"{harness.LIBRARY}:{UNSTEADY}")
