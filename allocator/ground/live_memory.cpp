@@ -20,7 +20,11 @@ constexpr std::size_t kObjectsStep = std::size_t{64} << 10;
 
 // Where nobody has mapped anything: programs, libraries and heaps lie above, what sanitizers and
 // drivers reserve below. Several are tried.
+#ifdef __SANITIZE_THREAD__
+constexpr std::uint64_t kFirstBase = 0x5600'0000'0000;  // it ends a program that maps elsewhere
+#else
 constexpr std::uint64_t kFirstBase = 0x3a00'0000'0000;
+#endif
 constexpr std::uint64_t kBaseStep = 0x0020'0000'0000;
 constexpr int kBases = 16;
 static_assert(kLiveParts * kLivePartBytes < kBaseStep);
