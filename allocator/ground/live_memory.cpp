@@ -5,12 +5,16 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/standard_files.h"
+#include "allocator/ground/uncancelled.h"
 
 namespace vramscope {
 namespace {
@@ -28,12 +32,28 @@ constexpr std::uint64_t kFirstBase = 0x3a00'0000'0000;
 constexpr std::uint64_t kBaseStep = 0x0020'0000'0000;
 constexpr int kBases = 16;
 static_assert(kLiveParts * kLivePartBytes < kBaseStep);
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
 
-// SIGXFSZ would end the program: what is beyond the limit is not asked for.
+constexpr std::uint64_t kFileBytes = kLiveParts * kLivePartBytes;
+
+// SIGXFSZ would end the program: what is beyond the limit is not asked for, later ones included.
 bool is_within_file_limit(std::uint64_t bytes) noexcept {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
          bytes <= limit.rlim_cur;
+}
+
+// The file system is other people's too: half of it stays free for them, or this much.
+constexpr std::uint64_t kLeftToOthers = std::uint64_t{1} << 30;
+
+bool leaves_room(const char* path, std::uint64_t bytes) noexcept {
+  struct statvfs system {};
+  if (statvfs(path, &system) != 0 || system.f_blocks == 0) return true;  // it tells, or has no end
+  const std::uint64_t all = std::uint64_t{system.f_blocks} * system.f_frsize;
+  const std::uint64_t free = std::uint64_t{system.f_bavail} * system.f_frsize;
+  return free >= bytes + std::min(all / 2, kLeftToOthers);
 }
 
 void* map_at(std::uint64_t address, std::size_t bytes, int flags, int file,
@@ -46,22 +66,32 @@ void* map_at(std::uint64_t address, std::size_t bytes, int flags, int file,
   return nullptr;
 }
 
-}  // namespace
-
-// The part's pages from `bytes` to `wanted` are reserved in the file and mapped. 0, or errno.
-int LiveMemory::map(int file, LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
-  const std::uint64_t offset = address_of(part) - base_ + bytes;
-  const std::size_t more = wanted - bytes;
-  if (!is_within_file_limit(offset + more)) return EFBIG;
+int allocate_in(int file, std::uint64_t offset, std::size_t bytes) noexcept {
   int refused = 0;
   do {
-    refused = fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(more));
+    refused = fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (refused != 0 && errno == EINTR);
-  if (refused != 0) return errno;
-  void* const pages = map_at(address_of(part) + bytes, more, MAP_SHARED, file, offset);
-  if (pages == nullptr) return ENOMEM;
-  madvise(pages, more, MADV_DONTDUMP);
-  return madvise(pages, more, MADV_DONTFORK) == 0 ? 0 : (munmap(pages, more), errno);
+  return refused == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+// The first page of each part, for this process alone: 0 or errno.
+int LiveMemory::map_parts(int file) noexcept {
+  for (std::size_t i = 0; i < kLiveParts; ++i) {
+    void* const page =
+        map_at(base_ + i * kLivePartBytes, kPage, MAP_SHARED, file, i * kLivePartBytes);
+    int problem = page == nullptr ? ENOMEM : 0;
+    if (problem == 0 && madvise(page, kPage, MADV_DONTFORK) != 0) problem = errno;
+    if (problem == 0) {
+      madvise(page, kPage, MADV_DONTDUMP);
+      continue;
+    }
+    if (page != nullptr) munmap(page, kPage);
+    while (i-- > 0) munmap(reinterpret_cast<void*>(base_ + i * kLivePartBytes), kPage);
+    return problem;
+  }
+  return 0;
 }
 
 int LiveMemory::begin(int file, const char* path) noexcept {
@@ -69,13 +99,17 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   struct stat found {};
   if (std::strlen(path) >= path_.size()) return ENAMETOOLONG;
   if (fstat(file, &found) != 0) return errno;
+  if (!is_within_file_limit(kFileBytes)) return EFBIG;
+  if (!leaves_room(path, kPage)) return ENOSPC;
+  if (ftruncate(file, static_cast<off_t>(kFileBytes)) != 0) return errno;
+  if (const int problem = allocate_in(file, 0, kPage); problem != 0) return problem;
   device_ = found.st_dev;
   number_ = found.st_ino;
   std::strcpy(path_.data(), path);
   int problem = ENOMEM;
   for (int i = 0; i < kBases && problem == ENOMEM; ++i) {
     base_ = kFirstBase + static_cast<std::uint64_t>(i) * kBaseStep;
-    problem = map(file, LivePart::header, 0, kPage);
+    problem = map_parts(file);
   }
   if (problem != 0) return problem;
   header_ = new (reinterpret_cast<void*>(base_)) LiveHeader;
@@ -86,16 +120,40 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   return 0;
 }
 
-// Whether the file that the path leads to is still ours; the program may have closed any
-// descriptor, so none is kept.
-int LiveMemory::reserve(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
-  const int file = open(path_.data(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+// Before Linux 5.14 the file has to be opened for that, if the path leads to it still.
+int LiveMemory::reserve_by_path(std::uint64_t offset, std::size_t bytes) const noexcept {
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+  const Uncancelled uncancelled;
+  const StandardFilesTaken above_them;
+  const int file = open(path_.data(), kFlags);
   if (file < 0) return errno;
   struct stat found {};
   int problem = fstat(file, &found) != 0 ? errno : 0;
   if (problem == 0 && (found.st_dev != device_ || found.st_ino != number_)) problem = ESTALE;
-  if (problem == 0) problem = map(file, part, bytes, wanted);
+  if (problem == 0) problem = allocate_in(file, offset, bytes);
   close(file);
+  return problem;
+}
+
+// More of the part is mapped, and there in the file: no descriptor is needed, for there may be none
+// left, and the path may lead nowhere after chroot. 0, or errno and nothing changed.
+int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
+  void* const first = reinterpret_cast<void*>(address_of(part));
+  void* const added = reinterpret_cast<void*>(address_of(part) + bytes);
+  const std::size_t more = wanted - bytes;
+  if (!is_within_file_limit(address_of(part) - base_ + wanted)) return EFBIG;
+  if (!leaves_room(path_.data(), more)) return ENOSPC;
+  const std::size_t mapped = std::max(bytes, kPage);
+  if (mremap(first, mapped, std::max(wanted, kPage), 0) == MAP_FAILED) return errno;
+  int problem = 0;
+  do {
+    problem = madvise(added, more, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
+  } while (problem == EINTR);
+  if (problem == EINVAL) problem = reserve_by_path(address_of(part) - base_ + bytes, more);
+  if (problem == EFAULT) problem = ENOSPC;  // touching it would have been SIGBUS
+  if (problem == 0) return 0;
+  madvise(added, more, MADV_REMOVE);
+  munmap(added, more);
   return problem;
 }
 
@@ -112,7 +170,7 @@ void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noe
   if (wanted > kLivePartBytes) return nullptr;
   const auto index = static_cast<std::size_t>(part);
   if (header_->problem.load(std::memory_order_relaxed) == 0) {
-    const int problem = reserve(part, bytes, wanted);
+    const int problem = extend(part, bytes, wanted);
     if (problem == 0) {
       header_->bytes[index].store(wanted, std::memory_order_release);
       header_->extent[index].store(wanted, std::memory_order_release);
@@ -120,6 +178,7 @@ void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noe
     }
     header_->problem.store(static_cast<std::uint32_t>(problem), std::memory_order_relaxed);
   }
+  if (bytes == 0) munmap(first, kPage);  // begin() mapped it
   constexpr int kOfSystem = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (map_at(address_of(part) + bytes, wanted - bytes, kOfSystem, -1, 0) == nullptr) return nullptr;
   header_->extent[index].store(wanted, std::memory_order_release);

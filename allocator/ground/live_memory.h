@@ -68,8 +68,9 @@ class LiveMemory {
   LiveMemory(const LiveMemory&) = delete;
   LiveMemory& operator=(const LiveMemory&) = delete;
 
-  // Takes an empty file that the caller made, and to which `path`, absolute, leads; it is opened
-  // again whenever it grows, if the same file is still there. 0, or errno and nothing is live.
+  // Takes an empty file that the caller made, and to which `path`, absolute, leads. The descriptor
+  // may be closed afterwards; what is mapped keeps the file open, and its lock held. 0, or errno
+  // and nothing is live: ENOSPC also where too little would be left to others.
   [[nodiscard]] int begin(int file, const char* path) noexcept;
 
   // The file loses its name, if the same file still has it; the memory stays. Nobody can read it
@@ -96,8 +97,9 @@ class LiveMemory {
  private:
   static constexpr std::size_t kLongestPath = 4096;
 
-  [[nodiscard]] int map(int file, LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
-  [[nodiscard]] int reserve(LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
+  [[nodiscard]] int map_parts(int file) noexcept;
+  [[nodiscard]] int extend(LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
+  [[nodiscard]] int reserve_by_path(std::uint64_t offset, std::size_t bytes) const noexcept;
   [[nodiscard]] std::uint64_t address_of(LivePart part) const noexcept {
     return base_ + static_cast<std::uint64_t>(part) * kLivePartBytes;
   }

@@ -11,12 +11,12 @@
 #include <exception>
 #include <utility>
 
+#include "allocator/ground/standard_files.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/message.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
-#include "reporter/report/files/standard_files.h"
 #include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/live_process.h"
 

@@ -5,13 +5,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -77,33 +83,83 @@ TEST_F(LiveMemoryTest, ArraysDoNotMove) {
   EXPECT_EQ(first, &array[0]);
 }
 
-TEST_F(LiveMemoryTest, WithoutTheFileTheMemoryGoesOn) {
+// A program that closed all descriptors, or may open none, that left its root folder.
+TEST_F(LiveMemoryTest, GrowsWithoutDescriptorOrName) {
   LiveMemory memory;
   ASSERT_EQ(0, memory.begin(file, path.c_str()));
   MappedArray<std::uint64_t> array(LivePages{&memory, LivePart::tags});
   ASSERT_TRUE(array.grow_to(kMany));
   array[kMany - 1] = 7;
-  unlink(path.c_str());
+  const std::string moved = path + "-moved";
+  ASSERT_EQ(0, rename(path.c_str(), moved.c_str()));
   ASSERT_TRUE(array.grow_to(100 * kMany));
-  EXPECT_EQ(static_cast<std::uint32_t>(ENOENT), memory.header()->problem.load());
+  EXPECT_EQ(0U, memory.header()->problem.load());
   array[100 * kMany - 1] = 8;
   EXPECT_EQ(7U, array[kMany - 1]);
+  EXPECT_EQ(8U, read<std::uint64_t>(offset_of(LivePart::tags) + 8 * (100 * kMany - 1)));
+  ASSERT_EQ(0, rename(moved.c_str(), path.c_str()));
+  memory.remove_file();
+  EXPECT_EQ(-1, access(path.c_str(), F_OK));
+}
+
+// Ends 0 when `f` gives 0, in a process of its own.
+template <class F>
+int status_of(F&& f) {
+  const pid_t child = fork();
+  if (child == 0) _exit(f());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
 }
 
 TEST_F(LiveMemoryTest, ALimitOfFileSizesKillsNobody) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
-    setrlimit(RLIMIT_FSIZE, &limit);
+  EXPECT_EQ(0, status_of([&] {
+              const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+              setrlimit(RLIMIT_FSIZE, &limit);
+              LiveMemory memory;
+              return memory.begin(file, path.c_str()) == EFBIG ? 0 : 1;
+            }));
+  EXPECT_EQ(0, status_of([&] {
+              LiveMemory memory;
+              if (memory.begin(file, path.c_str()) != 0) return 1;
+              const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+              setrlimit(RLIMIT_FSIZE, &limit);
+              MappedArray<std::uint64_t> array(LivePages{&memory, LivePart::tags});
+              if (!array.grow_to(kMany)) return 2;
+              array[kMany - 1] = 1;
+              return memory.header()->problem == EFBIG ? 0 : 3;
+            }));
+}
+
+// 1 MiB in all, of which half is left to others.
+TEST_F(LiveMemoryTest, AFullFileSystemKillsNobody) {
+  constexpr int kCannotMount = 77;
+  const int status = status_of([&] {
+    const std::string folder = path + "-full";
+    if (mkdir(folder.c_str(), 0700) != 0) return 1;
+    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
+        mount("none", folder.c_str(), "tmpfs", 0, "size=1m") != 0) {
+      return kCannotMount;
+    }
+    const std::string name = folder + "/live";
+    const int own = open(name.c_str(), O_RDWR | O_CREAT, 0600);
     LiveMemory memory;
-    if (memory.begin(file, path.c_str()) != 0) _exit(1);
+    if (memory.begin(own, name.c_str()) != 0) return 2;
     MappedArray<std::uint64_t> array(LivePages{&memory, LivePart::tags});
-    if (!array.grow_to(kMany)) _exit(2);
-    array[kMany - 1] = 1;
-    _exit(memory.header()->problem == EFBIG ? 0 : 3);
+    MappedArray<std::uint64_t> other(LivePages{&memory, LivePart::blocks});
+    if (!array.grow_to(1000) || memory.header()->problem != 0) return 3;
+    array[999] = 9;
+    if (!array.grow_to(kMany) || !other.grow_to(kMany)) return 4;
+    if (memory.header()->problem != ENOSPC) return 5;
+    array[kMany - 1] = other[0] = other[kMany - 1] = 1;
+    struct statvfs system {};
+    if (statvfs(folder.c_str(), &system) != 0 || system.f_bavail * 2 < system.f_blocks) return 6;
+    return array[999] == 9 ? 0 : 7;
+  });
+  rmdir((path + "-full").c_str());
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotMount) {
+    GTEST_SKIP() << "nothing can be mounted here";
   }
-  int status = 0;
-  waitpid(child, &status, 0);
   EXPECT_EQ(0, status);
 }
 

@@ -13,7 +13,7 @@
 #include <ctime>
 #include <utility>
 
-#include "reporter/report/files/standard_files.h"
+#include "allocator/ground/standard_files.h"
 
 namespace vramscope {
 

@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "allocator/ground/standard_files.h"
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/files/file_name.h"
-#include "reporter/report/files/standard_files.h"
 #include "reporter/report/files/write_signals.h"
 
 namespace vramscope {
