@@ -109,7 +109,7 @@ class Profiler {
   ImportCounts import_counts_;
   CudaBackend backend_;
   CachingAllocator allocator_;
-  UnrecordedUse unrecorded_use_{allocator_, backend_};
+  UnrecordedUse unrecorded_use_{allocator_, backend_, live_process_};
   ExportedMemory exported_memory_;
   Exporters exporters_;
   Graphs graphs_{allocator_};

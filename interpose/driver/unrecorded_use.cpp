@@ -6,6 +6,7 @@
 
 #include "interpose/driver/cuda_backend.h"
 #include "interpose/driver/device_facts.h"
+#include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
@@ -32,13 +33,15 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
   const std::uint64_t held = now.held + now.rounding;
   const std::uint64_t outside = used - std::min(held, used);  // managed pages may lie on the host
   allocator_.note_unrecorded(device, outside);
-  const SystemLock lock(mutex_);
-  set_outside(device, outside);
+  note_unrecorded(device, outside);
 }
 
 void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
-  const SystemLock lock(mutex_);
-  set_outside(device, bytes);
+  {
+    const SystemLock lock(mutex_);
+    set_outside(device, bytes);
+  }
+  publish(device);
 }
 
 // Nobody tells when an importer lets go: all that is known is that no more is there than is used.
@@ -48,8 +51,11 @@ void UnrecordedUse::set_outside(std::uint16_t device, std::uint64_t bytes) {
 }
 
 void UnrecordedUse::gave_up_exported(std::uint16_t device, std::uint64_t bytes) noexcept {
-  const SystemLock lock(mutex_);
-  exported_[device] += bytes;
+  {
+    const SystemLock lock(mutex_);
+    exported_[device] += bytes;
+  }
+  publish(device);
 }
 
 std::optional<std::uint64_t> UnrecordedUse::measure(std::uint16_t device) noexcept {
@@ -95,6 +101,7 @@ void UnrecordedUse::made_context(CUcontext context, std::uint16_t device, std::u
     }
   }
   bound_contexts(device);
+  publish(device);
 }
 
 // Each try gives a bound: those that were counted have their context, and others may have more.
@@ -138,26 +145,38 @@ void UnrecordedUse::bound_contexts(std::uint16_t device) {
 void UnrecordedUse::changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
                                  std::uint64_t after) noexcept {
   if (before == after) return;
-  const SystemLock lock(mutex_);
-  if (Part* part = part_of(context, device)) part->module_bytes += difference(before, after);
+  {
+    const SystemLock lock(mutex_);
+    if (Part* part = part_of(context, device)) part->module_bytes += difference(before, after);
+  }
+  publish(device);
 }
 
 // There may be no context left in which the driver could be asked: what came with it goes with it.
 void UnrecordedUse::ended(CUcontext context) noexcept {
+  if (const auto device = remove(context)) publish(*device);
+}
+
+std::optional<std::uint16_t> UnrecordedUse::remove(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
   const auto of_context = [&](const Part& part) { return part.context == context; };
   const auto ending = std::find_if(parts_.begin(), parts_.end(), of_context);
-  if (ending == parts_.end()) return;
+  if (ending == parts_.end()) return std::nullopt;
   const std::uint16_t device = ending->device;
   std::uint64_t& outside = outside_[device];
   outside -= std::min(outside, positive(ending->context_bytes + ending->module_bytes));
   parts_.erase(ending);
   const auto on_device = [&](const Part& part) { return part.device == device; };
   if (std::none_of(parts_.begin(), parts_.end(), on_device)) siblings_.withdraw(device);
+  return device;
 }
 
 UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) {
   bound_contexts(device);
+  return sum(device);
+}
+
+UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
   const SystemLock lock(mutex_);
   std::int64_t contexts = 0;
   std::int64_t modules = 0;
@@ -170,6 +189,25 @@ UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) {
           .context_bytes = positive(contexts),
           .module_bytes = positive(modules),
           .exported_bytes = exported_[device]};
+}
+
+// As UsedDevices::facts() does, but for what other processes say: asking them is a system call.
+void UnrecordedUse::publish(std::uint16_t device) noexcept {
+  live_.set_simulated_launches(simulated_launches());
+  live_.change_device(device, now_ns(), [&](LiveDeviceNumbers& numbers) {
+    const FreeMemory memory = backend_.free_memory(device);
+    const DeviceCapacity capacity = allocator_.capacity(device);
+    const Figures figures = sum(device);
+    numbers.free_bytes = memory.free_bytes;
+    numbers.free_taken_ns = memory.taken_ns;
+    numbers.limit_bytes = capacity.limit == Limits::kUnlimited ? 0 : capacity.limit;
+    numbers.limit_refusals = capacity.refusals;
+    numbers.outside_bytes = figures.outside_bytes;
+    numbers.context_bytes = figures.context_bytes;
+    numbers.module_bytes = figures.module_bytes;
+    numbers.exported_bytes = figures.exported_bytes;
+    numbers.pages = backend_.pages().times(device);
+  });
 }
 
 }  // namespace vramscope

@@ -12,6 +12,7 @@
 #include "allocator/ground/capability.h"
 #include "interpose/driver/sibling_contexts.h"
 #include "interpose/table/functions.h"
+#include "reporter/report/live/live_process.h"
 
 namespace vramscope {
 
@@ -20,8 +21,8 @@ class CudaBackend;
 // Threads: any. Asks the driver and the allocator, never while its own lock is held.
 class UnrecordedUse {
  public:
-  UnrecordedUse(CachingAllocator& allocator, CudaBackend& backend) noexcept
-      : allocator_(allocator), backend_(backend) {}
+  UnrecordedUse(CachingAllocator& allocator, CudaBackend& backend, LiveProcess& live) noexcept
+      : allocator_(allocator), backend_(backend), live_(live) {}
 
   struct Figures {
     std::uint64_t outside_bytes = 0;   // used at the last sample, by nothing that is recorded
@@ -66,11 +67,16 @@ class UnrecordedUse {
   // Contexts of one device take the same: none takes more than the least that was measured.
   void bound_contexts(std::uint16_t device);
   void announce(std::uint16_t device, std::uint64_t before) noexcept;
+  [[nodiscard]] Figures sum(std::uint16_t device) const;
+  [[nodiscard]] std::optional<std::uint16_t> remove(CUcontext context) noexcept;  // its device
+  // What changed goes to the live file.
+  void publish(std::uint16_t device) noexcept;
 
   CachingAllocator& allocator_;
   CudaBackend& backend_;
+  LiveProcess& live_;
   SiblingContexts siblings_;
-  SystemMutex mutex_;
+  mutable SystemMutex mutex_;
   std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
   void set_outside(std::uint16_t device, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex_);
 

@@ -11,8 +11,8 @@ namespace vramscope {
 void UsedDevices::note(std::uint16_t device) noexcept {
   try {
     DeviceFacts facts = ask_device(device);
-    backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
     live_.add_device(facts, now_ns());
+    backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
     const SystemLock lock(mutex_);
     devices_.push_back(std::move(facts));
   } catch (const std::exception&) {

@@ -159,7 +159,6 @@ void LiveProcess::add_device(const DeviceFacts& facts, std::uint64_t now_ns) noe
 
 void LiveProcess::set_next_report(std::uint64_t sequence, const std::string& path) noexcept {
   if (root_ == nullptr) return;
-  const SystemLock lock(mutex_);
   root_->next_report.write([&](LiveNextReport& next) {
     next.sequence = sequence;
     next.path = {};

@@ -121,6 +121,7 @@ class LiveProcess {
     devices_[device]->numbers.write(change);
     root_->last_ns.store(now_ns, std::memory_order_relaxed);
   }
+  // Threads: one at a time. It takes no lock.
   void set_next_report(std::uint64_t sequence, const std::string& path) noexcept;
   void set_simulated_launches(std::uint64_t launches) noexcept;
 
