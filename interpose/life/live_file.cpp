@@ -55,7 +55,7 @@ void LiveFile::begin_in_memory() {
       if (problem == 0) path_ = std::move(path);
       if (problem == EEXIST) problem = 0;
     }
-    if (!path_.empty()) return;
+    if (!path_.empty()) return why_not_.clear();
     why_not_ += (why_not_.empty() ? "" : "; ") + folder + ": " + reason(problem);
   }
 }
@@ -108,6 +108,12 @@ void LiveFile::publish(Profiler& profiler, ProcessFacts process,
       start.function_names.emplace_back(function.symbol);
     }
     if (!profiler.live_process().begin(memory_, start)) return remove();
+    if (const std::uint32_t problem = memory_.header()->problem; problem != 0) {
+      why_not_ = path_ + ": " + reason(static_cast<int>(problem));
+      path_.clear();
+      warn(profiler);
+      return remove();
+    }
     std::atomic_ref(memory_.header()->magic).store(LiveHeader::kMagic, std::memory_order_release);
   } catch (const std::exception&) {
     remove();

@@ -47,7 +47,7 @@ class Surroundings(harness.Case):
         os.chmod(folder, 0o777)
         if native.status == 77:
             raise unittest.SkipTest("this machine does not let a program confine itself so")
-        profiled = self.run_program(command, mode, folder=folder)
+        profiled = self.run_program(command, mode, folder=folder, VRAMSCOPE_LIVE_FILE="%p.live")
         self.assertEqual(native.behaviour(), profiled.behaviour())
         reports = [report for report in profiled.reports if report["trigger"] == "exit"]
         self.assertEqual(int(SELF_CONFINED[way]), len(reports), profiled.stderr)
