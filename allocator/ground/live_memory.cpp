@@ -16,6 +16,9 @@
 #include "allocator/ground/standard_files.h"
 #include "allocator/ground/uncancelled.h"
 
+// Of a sanitizer's runtime, where one is loaded.
+extern "C" [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t bytes);
+
 namespace vramscope {
 namespace {
 
@@ -112,6 +115,9 @@ int LiveMemory::begin(int file, const char* path) noexcept {
     problem = map_parts(file);
   }
   if (problem != 0) return problem;
+  // A leak checker looks for pointers here as it does on the heap.
+  void* const first = reinterpret_cast<void*>(base_);
+  if (&__lsan_register_root_region != nullptr) __lsan_register_root_region(first, kFileBytes);
   header_ = new (reinterpret_cast<void*>(base_)) LiveHeader;
   header_->format = LiveHeader::kFormat;
   header_->parts = kLiveParts;
