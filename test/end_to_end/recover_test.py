@@ -458,9 +458,8 @@ class Hostile(Case):
         path = self.dead_file()
         with open(path, "rb") as file:
             parts = extents(file)
-        size = os.stat(path).st_size
         generator = random.Random(2026)
-        cuts = [0, 1, 7, 8, 9, 31, 63, 100, 4095, 4096, 4097, size - 1]
+        cuts = [0, 1, 7, 8, 9, 31, 63, 100, 4095, 4096, 4097, parts[-1][1] - 1]
         cuts += [generator.randrange(begin, end) for begin, end in parts for _ in range(2)]
         damaged = os.path.join(self.folder, "damaged.live")
         ends = []
