@@ -24,6 +24,7 @@ void Ledger::join(Tag tag, const Groups& groups) noexcept {
       !groups_.grow_to(std::size_t{highest} + 1))
     return;
   details_[tag].groups = groups;
+  group_count_ = std::max(group_count_, std::size_t{highest} + 1);
   keeps_details_ = true;
 }
 
@@ -199,8 +200,9 @@ void Ledger::describe(Snapshot& snapshot) const {
     snapshot.tags[tag].history.note(std::max(latest_ns_, call_time_ns) - start_ns_,
                                     live_bytes(static_cast<Tag>(tag)));
   }
-  snapshot.group_peaks.reserve(groups_.size());
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
+  const std::size_t groups = std::min(group_count_, groups_.size());
+  snapshot.group_peaks.reserve(groups);
+  for (std::size_t i = 0; i < groups; ++i) {
     snapshot.group_peaks.push_back(groups_[i].peak_bytes);
   }
   snapshot.start_ns = start_ns_;

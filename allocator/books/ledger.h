@@ -175,6 +175,7 @@ class Ledger {
   bool keeps_details_ = false;
   std::size_t prepared_ = 0;         // tags that both have room for
   MappedArray<GroupTotals> groups_;  // [0] stays empty
+  std::size_t group_count_ = 1;      // highest group that was joined + 1
   std::size_t tag_count_ = 1;        // highest tag seen + 1
   std::uint64_t start_ns_ = 0;
   std::uint64_t latest_ns_ = 0;

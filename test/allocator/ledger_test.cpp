@@ -46,6 +46,12 @@ TEST_F(LedgerTest, WhatComesAfterThePeakIsNotInIt) {
   EXPECT_EQ(tag(3).live_bytes, 100u);
 }
 
+TEST_F(LedgerTest, PeaksOfGroupsAreThoseOfGroupsThatWereJoined) {
+  for (Tag tag = 1; tag <= 4; ++tag) allocator_.join(tag, {tag});
+
+  EXPECT_EQ(allocator_.snapshot().group_peaks.size(), 5u);
+}
+
 TEST_F(LedgerTest, AResetBeginsANewPeak) {
   const Address address = address_of(1000, 1);
   static_cast<void>(address_of(300, 2));
