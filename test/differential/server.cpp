@@ -40,6 +40,8 @@ std::vector<std::string> environment(const Installation& installation,
   // Such reports would be numbered too. What they tell is gathered all the same.
   all.push_back("VRAMSCOPE_ON_OOM=none");
   all.push_back("VRAMSCOPE_OUTPUT=" + folder + "/%p.%n.json");
+  // Sequences that end by a signal would leave theirs in memory.
+  all.push_back("VRAMSCOPE_LIVE_FILE=" + folder + "/%p.live");
   for (const auto& [name, value] : configuration.options) all.push_back(name + "=" + value);
   return all;
 }
