@@ -49,6 +49,12 @@ void redirect(const std::string& path, int descriptor) {
   close(file);
 }
 
+// What a program that was killed leaves in memory: nobody recovers it.
+void remove_live_file(pid_t ended) {
+  const std::string folder = "/dev/shm/vramscope-" + std::to_string(geteuid());
+  unlink((folder + "/player." + std::to_string(ended) + ".live").c_str());
+}
+
 // Children of children are waited for too: their reports belong to the sequence. One that hangs is
 // killed with its group a while after the program has ended.
 int wait_for_all(pid_t program) {
@@ -60,6 +66,7 @@ int wait_for_all(pid_t program) {
   for (;;) {
     int one = 0;
     const pid_t ended = waitpid(-1, &one, 0);
+    if (ended > 0) remove_live_file(ended);
     if (ended == program) status = one, alarm(kMostSeconds);
     if (ended < 0 && errno == EINTR) kill(-program, SIGKILL);
     if (ended < 0 && errno != EINTR) break;
