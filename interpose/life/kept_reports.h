@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <string>
 
 namespace vramscope {
@@ -29,7 +29,7 @@ class KeptReports {
   [[nodiscard]] static bool identify(File& file) noexcept;
 
   const std::size_t most_;
-  std::deque<File> files_;
+  std::list<File> files_;  // takes no memory while it is empty
 };
 
 }  // namespace vramscope

@@ -18,6 +18,7 @@ namespace vramscope {
 class LiveFile {
  public:
   LiveFile() = default;
+  ~LiveFile() { remove(); }  // only where what needs it cannot be made
   LiveFile(const LiveFile&) = delete;
   LiveFile& operator=(const LiveFile&) = delete;
 

@@ -102,15 +102,22 @@ Reports* Reports::of_this_process() noexcept {
   return ours ? reports.load(std::memory_order_acquire) : nullptr;
 }
 
-void Reports::begin() noexcept {
+// Tells `vramscope run` of them, too. Without memory for that the live file is given up.
+void Reports::begin_files() noexcept {
   const auto ring = [](void* triggers) { static_cast<Triggers*>(triggers)->ring(); };
   trace_.start({ring, &triggers_});
-  if (trace_.exists()) {
-    triggers_.keep_trace_fresh();
-    note(kTraceNote + trace_.path());
+  if (trace_.exists()) triggers_.keep_trace_fresh();
+  try {
+    if (trace_.exists()) note(kTraceNote + trace_.path());
+    live_file_.publish(profiler_, process(), trace_.path());
+    if (!live_file_.path().empty()) note(kLiveNote + live_file_.path());
+  } catch (const std::exception&) {
+    live_file_.remove();
   }
-  live_file_.publish(profiler_, process(), trace_.path());
-  if (!live_file_.path().empty()) note(kLiveNote + live_file_.path());
+}
+
+void Reports::begin() noexcept {
+  begin_files();
   const auto refuse = [](void* self, const Refusal& refusal) noexcept {
     static_cast<Reports*>(self)->note_refusal(refusal);
   };

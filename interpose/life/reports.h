@@ -72,6 +72,7 @@ class Reports {
   [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
   [[nodiscard]] bool is_within_quota(const char* trigger) noexcept;
 
+  void begin_files() noexcept;
   [[nodiscard]] ProcessFacts process() const;
 
   Profiler& profiler_;

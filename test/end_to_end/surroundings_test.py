@@ -118,6 +118,8 @@ class Surroundings(harness.Case):
         self.assertIn(os.strerror(30), line)
 
     def test_run_needs_no_folder_for_temporary_files(self):
+        if pathlib.Path("/tmp") in pathlib.Path(harness.TOOL).resolve().parents:
+            raise unittest.SkipTest("what was built lies in /tmp, which is hidden here")
         hide = "mount -t tmpfs -o ro none /tmp"
         if subprocess.run(["unshare", "-rm", "sh", "-c", hide], capture_output=True).returncode:
             raise unittest.SkipTest("no file system can be mounted here")
