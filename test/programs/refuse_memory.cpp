@@ -9,10 +9,8 @@
 // print goes nowhere.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,12 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* memory, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-}
+#include "test/programs/refused_memory.h"
 
 namespace {
 
@@ -37,27 +30,10 @@ struct Shared {  // with the process that tries
   bool refused;
 };
 Shared* shared = nullptr;
-std::uintptr_t begin = 0, end = 0;  // of the library
-unsigned long first = 0;            // to be refused; 0: none
+unsigned long first = 0;  // to be refused; 0: none
 bool all_from_there = false, no_threads = false;
 
-int find_library(dl_phdr_info* object, std::size_t, void*) {
-  const char* const name = std::strrchr(object->dlpi_name, '/');
-  if (name == nullptr || std::strcmp(name, "/libvramscope.so") != 0) return 0;
-  begin = object->dlpi_addr;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
-    if (part.p_type == PT_LOAD) end = object->dlpi_addr + part.p_vaddr + part.p_memsz;
-  }
-  return 1;
-}
-
-bool is_of_library(const void* caller) {
-  const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  return begin <= address && address < end;
-}
-
-bool refuses(const void* caller) {
+bool is_refused(const void* caller) {
   if (first == 0 || !is_of_library(caller)) return false;
   const unsigned long number = __atomic_add_fetch(&shared->requests, 1, __ATOMIC_RELAXED);
   const bool refused = all_from_there ? number >= first : number == first;
@@ -114,25 +90,6 @@ __attribute__((constructor)) void sweep() {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
-EXPORT void* malloc(std::size_t bytes) noexcept {
-  return refuses(__builtin_return_address(0)) ? nullptr : __libc_malloc(bytes);
-}
-EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  return refuses(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, bytes);
-}
-EXPORT void* realloc(void* memory, std::size_t bytes) noexcept {
-  return refuses(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, bytes);
-}
-EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  return refuses(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
-}
-EXPORT void* mmap(void* at, std::size_t bytes, int protection, int flags, int file,
-                  off_t offset) noexcept {
-  if (refuses(__builtin_return_address(0))) return MAP_FAILED;
-  return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
-}
 EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
                           void* argument) noexcept {
   if (no_threads && is_of_library(__builtin_return_address(0))) return EAGAIN;

@@ -5,9 +5,7 @@
 // aligned_alloc, mmap) is refused, from the first report on, for UNSTEADY_MS milliseconds.
 // UNSTEADY_FILES=US: each of its writes takes so many microseconds more.
 #include <dlfcn.h>
-#include <link.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,16 +15,10 @@
 #include <cstring>
 #include <ctime>
 
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* memory, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-}
+#include "test/programs/refused_memory.h"
 
 namespace {
 
-std::uintptr_t begin = 0, end = 0;  // of the library
 long each = 0, ms = 0, write_us = 0;
 std::atomic<long> refuses_until{0};  // in milliseconds of the monotonic clock
 
@@ -41,27 +33,11 @@ long setting(const char* name) {
   return text == nullptr ? 0 : std::atol(text);
 }
 
-int find_library(dl_phdr_info* object, std::size_t, void*) {
-  const char* const name = std::strrchr(object->dlpi_name, '/');
-  if (name == nullptr || std::strcmp(name, "/libvramscope.so") != 0) return 0;
-  begin = object->dlpi_addr;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
-    if (part.p_type == PT_LOAD) end = object->dlpi_addr + part.p_vaddr + part.p_memsz;
-  }
-  return 1;
-}
-
 __attribute__((constructor)) void prepare() {
   dl_iterate_phdr(find_library, nullptr);
   each = setting("UNSTEADY_MEMORY");
   ms = setting("UNSTEADY_MS");
   write_us = setting("UNSTEADY_FILES");
-}
-
-bool is_of_library(const void* caller) {
-  const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  return begin <= address && address < end;
 }
 
 bool is_refused(const void* caller) {
@@ -78,25 +54,6 @@ bool is_refused(const void* caller) {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
-EXPORT void* malloc(std::size_t bytes) noexcept {
-  return is_refused(__builtin_return_address(0)) ? nullptr : __libc_malloc(bytes);
-}
-EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  return is_refused(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, bytes);
-}
-EXPORT void* realloc(void* memory, std::size_t bytes) noexcept {
-  return is_refused(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, bytes);
-}
-EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  return is_refused(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
-}
-EXPORT void* mmap(void* at, std::size_t bytes, int protection, int flags, int file,
-                  off_t offset) noexcept {
-  if (is_refused(__builtin_return_address(0))) return MAP_FAILED;
-  return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
-}
 EXPORT ssize_t write(int file, const void* bytes, std::size_t count) {
   if (is_of_library(__builtin_return_address(0))) {
     long none = 0;
