@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/live_books.h"
 
-#include <string_view>
-
+#include "allocator/ground/live_layout.h"
 #include "allocator/ground/publish.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
-namespace {
 
-constexpr std::uint64_t layout_number() {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
-  for (const char c : std::string_view(VRAMSCOPE_VERSION)) add(static_cast<unsigned char>(c));
-  for (const std::uint64_t bytes :
-       {sizeof(Block), sizeof(BlockLife), sizeof(ListedSegment), sizeof(Accounts),
-        sizeof(DeviceAccount), sizeof(Ledger), sizeof(Ledger::Account), sizeof(Ledger::Holding),
-        sizeof(Timeline), sizeof(History), sizeof(BirthTimes), sizeof(LiveHeader)}) {
-    add(bytes);
-  }
-  return hash;
-}
-
-}  // namespace
-
-const std::uint64_t LiveBooks::kLayout = layout_number();
+const std::uint64_t LiveBooks::kLayout = live_layout(
+    {sizeof(Block), sizeof(BlockLife), sizeof(ListedSegment), sizeof(Accounts),
+     sizeof(DeviceAccount), sizeof(Ledger), sizeof(Ledger::Account), sizeof(Ledger::Holding),
+     sizeof(Timeline), sizeof(History), sizeof(BirthTimes), sizeof(LiveHeader)});
 
 ListedSegment ListedSegments::record_of(const DedicatedBlock& block) {
   const std::uint32_t exported = block.exported ? ListedSegment::kExported : 0U;

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "allocator/books/recount.h"
-#include "allocator/ground/driver_pages.h"
 #include "allocator/live_books.h"
 
 namespace vramscope {
@@ -153,22 +152,6 @@ class Reader {
   Records<ListedSegment> listed_;
 };
 
-// What was promised or asked for goes with the process.
-DeviceCapacity capacity_of(const Accounts& accounts, std::uint16_t device, const Snapshot& memory) {
-  DeviceCapacity capacity = accounts.capacity(device);
-  capacity.held = capacity.managed = 0;
-  PageRounding rounding;
-  for (const SegmentSnapshot& segment : memory.segments) {
-    const Kind kind = segment.place.kind;
-    if (!takes_device_memory(kind) || segment.place.device != device) continue;
-    capacity.held += segment.total_size;
-    if (kind == Kind::managed) capacity.managed += segment.total_size;
-    if (!segment.is_expandable) rounding.add(kind, segment.total_size);
-  }
-  capacity.rounding = rounding.bytes();
-  return capacity;
-}
-
 // All parts but those that others write.
 void require_whole(const LiveHeader& header) {
   for (std::size_t part = 0; part < kLiveParts; ++part) {
@@ -192,17 +175,14 @@ const LiveBooks& books_of(const LiveHeader& header) {
 
 }  // namespace
 
-RecoveredMemory recover_memory(const LiveHeader& header) {
+Snapshot recover_memory(const LiveHeader& header) {
   const Accounts& accounts = *books_of(header).accounts;
   require_whole(header);
-  RecoveredMemory out;
-  Reader(header, accounts).read(out.memory);
+  Snapshot out;
+  Reader(header, accounts).read(out);
   const auto recount = std::make_unique<BooksRecount>();
-  recount->add(out.memory);
-  accounts.describe(out.memory, recount.get());
-  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
-    out.capacities.emplace_back(device, capacity_of(accounts, device, out.memory));
-  }
+  recount->add(out);
+  accounts.describe(out, recount.get());
   return out;
 }
 

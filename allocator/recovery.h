@@ -2,26 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "allocator/ground/live_memory.h"
 #include "allocator/snapshot.h"
 
 namespace vramscope {
 
-struct RecoveredMemory {
-  Snapshot memory;
-  std::vector<std::pair<std::uint16_t, DeviceCapacity>> capacities;  // of devices that are known
-  std::vector<std::string> problems;  // whole sentences: what is not in it, and why
-};
-
 // The memory that the header belongs to is mapped where it says, at least for reading; nothing is
 // written. Every current value is what the blocks add up to, and those that only grow fit it: a
 // call that was under way has happened or has not. Throws std::runtime_error with one sentence
 // where there is nothing to be recovered, and std::bad_alloc.
-[[nodiscard]] RecoveredMemory recover_memory(const LiveHeader& header);
+[[nodiscard]] Snapshot recover_memory(const LiveHeader& header);
 
 }  // namespace vramscope

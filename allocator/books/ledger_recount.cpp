@@ -124,16 +124,20 @@ class Ledger::Mending {
 
   // No group has held less than its tags at any time.
   void mend_groups() {
-    std::vector<Sums> held(snapshot_.group_peaks.size());
+    struct Held {
+      std::uint64_t at_peak = 0;
+      std::uint64_t live = 0;
+    };
+    std::vector<Held> held(snapshot_.group_peaks.size());
     for (std::size_t tag = 1; tag < std::min(tags_.size(), ledger_.details_.size()); ++tag) {
       for (const Group group : ledger_.details_[tag].groups) {
         if (group == 0 || group >= held.size()) continue;
         held[group].at_peak += tags_[tag].peak_bytes;
-        held[group].allocations += tags_[tag].live_bytes;
+        held[group].live += tags_[tag].live_bytes;
       }
     }
     for (std::size_t i = 0; i < held.size(); ++i) {
-      const std::uint64_t least = std::max(held[i].at_peak, held[i].allocations);
+      const std::uint64_t least = std::max(held[i].at_peak, held[i].live);
       snapshot_.group_peaks[i] = std::max(snapshot_.group_peaks[i], least);
     }
   }

@@ -4,12 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string_view>
 
+#include "allocator/ground/live_layout.h"
 #include "reporter/record/counter_set.h"
 #include "reporter/record/live_names.h"
 #include "reporter/record/range_table.h"
-#include "reporter/record/stack/hash.h"
 #include "reporter/record/tag_counts.h"
 
 namespace vramscope {
@@ -27,16 +26,9 @@ struct RecorderRoot {
 
 // What is read only by the version that wrote it: never 0.
 [[nodiscard]] constexpr std::uint64_t layout_of_recorder() {
-  std::uint64_t layout = kHashSeed;
-  for (const char letter : std::string_view(VRAMSCOPE_VERSION)) {
-    layout = mix(layout, static_cast<unsigned char>(letter));
-  }
-  for (const std::size_t size :
-       {sizeof(RecorderRoot), sizeof(CounterSet), sizeof(FunctionCounters), sizeof(TimingCounters),
-        sizeof(TagCounts::Chunk), kAxes, kKinds, kMaxDevices, kHistogramBuckets}) {
-    layout = mix(layout, size);
-  }
-  return layout | 1;
+  return live_layout({sizeof(RecorderRoot), sizeof(CounterSet), sizeof(FunctionCounters),
+                      sizeof(TimingCounters), sizeof(TagCounts::Chunk), kAxes, kKinds, kMaxDevices,
+                      kHistogramBuckets});
 }
 
 }  // namespace vramscope

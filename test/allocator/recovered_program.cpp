@@ -167,9 +167,9 @@ std::string DyingProcess::judge(LiveImage& image) const {
   const LiveHeader* const header = image.refresh();
   if (header == nullptr) return log_->completed.load() == 0 ? "" : "the file has no allocator";
   try {
-    const RecoveredMemory found = recover_memory(*header);
-    std::string wrong = disagreement(found.memory);
-    return wrong.empty() ? difference(found.memory, *log_) : wrong;
+    const Snapshot found = recover_memory(*header);
+    std::string wrong = disagreement(found);
+    return wrong.empty() ? difference(found, *log_) : wrong;
   } catch (const std::runtime_error& error) {
     return error.what();
   }

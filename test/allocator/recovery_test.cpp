@@ -36,7 +36,7 @@ TEST_P(Recovery, IsTheSnapshotOfAProcessAtRest) {
     LiveImage image(process.file());
     const LiveHeader* const header = image.refresh();
     ASSERT_NE(header, nullptr);
-    ASSERT_EQ(text_of(recover_memory(*header).memory), std::string(process.log().text.data()))
+    ASSERT_EQ(text_of(recover_memory(*header)), std::string(process.log().text.data()))
         << "seed " << seed;
     ASSERT_EQ(process.judge(image), "") << "seed " << seed;
   }

@@ -5,23 +5,16 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
-#include <string_view>
 #include <type_traits>
+
+#include "allocator/ground/live_layout.h"
 
 namespace vramscope {
 namespace {
 
-// Of this version, and of what lies in the file (FNV-1a).
-constexpr std::uint64_t layout() {
-  std::uint64_t sum = 0xcbf29ce484222325;
-  const auto add = [&](std::uint64_t value) { sum = (sum ^ value) * 0x100000001b3; };
-  for (const char c : std::string_view(VRAMSCOPE_VERSION)) add(static_cast<unsigned char>(c));
-  for (const std::size_t size : {sizeof(LiveHeader), sizeof(LiveProcessRoot), sizeof(LiveDevice),
-                                 sizeof(LiveDeviceNumbers), kLiveParts}) {
-    add(size);
-  }
-  return sum;
-}
+constexpr std::uint64_t kLayout =
+    live_layout({sizeof(LiveHeader), sizeof(LiveProcessRoot), sizeof(LiveDevice),
+                 sizeof(LiveDeviceNumbers), kLiveParts});
 
 std::string text_of(const LiveText& text) { return {text.first, text.bytes}; }
 
@@ -98,7 +91,7 @@ bool LiveProcess::fill(LiveProcessRoot& root, const LiveStart& start) noexcept {
   const ProcessFacts& process = start.process;
   root.owner = this_owner();
   root.owner.is_locked = start.is_locked ? 1 : 0;
-  root.layout = layout();
+  root.layout = kLayout;
   root.ppid = process.ppid;
   root.rank = process.rank;
   root.start_time_ns = process.start_time_ns;
@@ -174,7 +167,7 @@ RecoveredProcess recover_process(const LiveHeader& header) {
   const auto* const root =
       static_cast<const LiveProcessRoot*>(header.process.load(std::memory_order_acquire));
   if (root == nullptr) throw std::runtime_error("it says nothing of its process yet");
-  if (root->layout != layout()) {
+  if (root->layout != kLayout) {
     throw std::runtime_error(
         "it was written by another version of Vramscope than " VRAMSCOPE_VERSION);
   }

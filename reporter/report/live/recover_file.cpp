@@ -91,7 +91,6 @@ constexpr const char* kMoving =
 
 ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
                      const RecoveryWish& wish, ImageOf how) {
-  RecoveredMemory memory = recover_memory(header);
   ReportParts parts;
   parts.trigger = how == ImageOf::moving ? "moving" : "recovered";
   parts.sequence = known.next_sequence;
@@ -100,12 +99,11 @@ ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
   parts.devices = known.devices;
   parts.sample_bytes = known.sample_bytes;
   parts.function_names = known.function_names;
-  parts.memory = std::move(memory.memory);
+  parts.memory = recover_memory(header);
   parts.recorder = recover_facts(header);
   parts.trace = trace_at(known.trace_path);
   std::vector<std::string>& warnings = parts.recorder.warnings;
   if (how == ImageOf::moving) warnings.insert(warnings.begin(), kMoving);
-  for (std::string& problem : memory.problems) warnings.push_back(std::move(problem));
   set_time(parts, known);
   return parts;
 }
