@@ -15,7 +15,7 @@ import harness  # noqa: E402
 TOOL = str(harness.TOOL)
 WRITE_SAMPLE = harness.BUILD / "test/view/view_write_sample"
 LIBRARY = str(harness.BUILD / "test/view/libvramscope.so")  # the stand-in
-README = harness.SOURCE / "README.md"
+README = harness.SOURCE / "interpose" / "README.md"
 
 
 def variables(**more):
