@@ -197,6 +197,11 @@ Devices describe_devices(const ReportParts& parts) {
   return devices;
 }
 
+std::int64_t born_of(const BlockSnapshot& block, const Snapshot& memory) {
+  if (block.state != BlockState::active_allocated || block.born_ns == 0) return -1;
+  return static_cast<std::int64_t>(block.born_ns - std::min(memory.start_ns, block.born_ns));
+}
+
 SegmentFacts describe_segment(const SegmentSnapshot& segment, const Snapshot& memory,
                               const std::vector<std::int64_t>& site_of_tag) {
   SegmentFacts facts{.kind = segment.place.kind,
@@ -221,7 +226,8 @@ SegmentFacts describe_segment(const SegmentSnapshot& segment, const Snapshot& me
                             .size = block.size,
                             .requested_size = block.requested_size,
                             .state = block.state,
-                            .site = known ? site_of_tag[block.tag] : -1});
+                            .site = known ? site_of_tag[block.tag] : -1,
+                            .born_ns = born_of(block, memory)});
   }
   return facts;
 }

@@ -66,6 +66,7 @@ void visit_fields(Self& block, F&& f) {
   f.required("state", block.state);
   f.fixed("frames", "[]");
   f("site", OrNull{block.site, -1});
+  f("born_ns", OrNull{block.born_ns, -1});
 }
 
 template <IsOne<SegmentFacts> Self, class F>

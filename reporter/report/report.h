@@ -23,7 +23,8 @@ struct BlockFacts {
   std::uint64_t size = 0;
   std::uint64_t requested_size = 0;
   BlockState state = BlockState::inactive;
-  std::int64_t site = -1;  // index into Report::sites; -1: unknown, or free
+  std::int64_t site = -1;     // index into Report::sites; -1: unknown, or free
+  std::int64_t born_ns = -1;  // after the timeline's start; -1: unknown, or free
 };
 
 struct SegmentFacts {

@@ -81,6 +81,17 @@ TEST(Report, HasTheSitesOfLiveBlocksOnly) {
   EXPECT_EQ(report.host.registrations[0].blocks[0].site, -1);  // its tag is 0: unknown
 }
 
+TEST(Report, TellsWhenLiveBlocksWereAllocated) {
+  ReportParts parts = sample_parts();
+  parts.memory.blocks[1].born_ns = parts.memory.start_ns + 5;  // of its last life: it is free
+  const Report report = assemble(std::move(parts));
+  const auto& blocks = report.devices[0].segments[0].blocks;
+
+  EXPECT_EQ(blocks[0].born_ns, 950'000'000);
+  EXPECT_EQ(blocks[1].born_ns, -1);
+  EXPECT_EQ(report.host.registrations[0].blocks[0].born_ns, -1);  // nobody knows
+}
+
 TEST(Report, SumsSitesToWhatIsLive) {
   const Report report = assemble(sample_parts());
   std::uint64_t sites = 0;
