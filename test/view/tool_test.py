@@ -105,6 +105,34 @@ class Listings(ToolTest):
         os.mkdir(self.path("empty"))
         self.assert_refused(["report", self.path("empty")], 2, "no report is in")
 
+    def test_a_folder_a_pattern_and_a_list_are_one_input_to_every_verb(self):
+        files = [self.sample("a.json"), self.sample("b.json~1", pid=4712, rank=3)]
+        with open(self.path("c.json"), "w", encoding="utf-8") as file:
+            file.write("{}")
+        for verb in ("stats", "sites", "peak", "oom", "owners", "timeline"):
+            shown = self.call(verb, *files).stdout
+            self.assertIn(f"train, rank 3 (4712): {files[1]}\n", shown)
+            self.assertEqual([shown, shown], [self.call(verb, word).stdout
+                                              for word in (self.folder, self.path("[ab].json*"))])
+            both = json.loads(self.call(verb, "--json", self.folder).stdout)
+            self.assertEqual([(r["pid"], r["rank"], r["file"]) for r in both],
+                             [(4711, None, files[0]), (4712, 3, files[1])])
+            self.assertEqual(both[0]["listing"], json.loads(self.call(verb, "--json", files[0]).stdout))
+
+    def test_reports_that_cannot_be_read_do_not_hide_the_others(self):
+        broken = self.sample("b.json")
+        with open(broken, encoding="utf-8") as file:
+            whole = file.read()
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write(whole[:-100])
+        result = self.call("peak", self.sample("a.json"), broken)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("b.json: byte", result.stderr)
+        self.assertIn("a.json\n", result.stdout)
+        self.assert_refused(["peak", self.path("*.none")], 2, "no file matches")
+        os.mkdir(self.path("empty"))
+        self.assert_refused(["peak", self.path("empty")], 2, "no report is in")
+
     def test_stats_of_a_device_are_one_dictionary(self):
         shown = self.call("stats", "--device", "0", "--json", self.sample())
         self.assertEqual(json.loads(shown.stdout)["allocation.all.allocated"], 1000)
@@ -146,7 +174,6 @@ class Listings(ToolTest):
         for verb in ("report", "stats"):
             self.assert_refused([verb, "missing.json"], 2, "missing.json: No such file")
             self.assert_refused([verb, "cut.json"], 2, "cut.json: ")
-        self.assert_refused(["stats", self.folder], 2, self.folder)
 
     def test_pages_are_plain_unless_a_terminal_asks_for_more(self):
         file = self.sample(hostname="z\u00fcrich\u001b[2J")

@@ -69,6 +69,11 @@ JsonText& JsonText::key(std::string_view name) {
 
 JsonText& JsonText::value(std::string_view text) { return raw(quoted(text)); }
 
+JsonText& JsonText::json(std::string_view value) {
+  if (value.ends_with('\n')) value.remove_suffix(1);
+  return raw(value.empty() ? "null" : value);
+}
+
 JsonText& JsonText::raw(std::string_view text) {
   separate();
   text_ += text;

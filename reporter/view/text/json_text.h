@@ -21,6 +21,8 @@ class JsonText {
   JsonText& value(bool boolean) { return raw(boolean ? "true" : "false"); }
   JsonText& value(std::integral auto number) { return raw(std::to_string(number)); }
   JsonText& null() { return raw("null"); }
+  // A value that is JSON already, with or without a newline at its end; null for none.
+  JsonText& json(std::string_view value);
   template <class Value>
   JsonText& field(std::string_view name, const Value& content) {
     return key(name).value(content);

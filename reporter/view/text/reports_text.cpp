@@ -20,7 +20,27 @@ std::string recorded_text(const Report& report) {
   return devices.empty() ? "no device memory" : devices;
 }
 
+std::string program_name(const Report& report) {
+  const std::string& program = report.process.executable;
+  return program.substr(program.rfind('/') + 1);
+}
+
 }  // namespace
+
+std::string heading_text(const Report& report, std::string_view path, const Page& page) {
+  const ProcessFacts& process = report.process;
+  std::string text = program_name(report);
+  if (process.rank >= 0) text += ", rank " + std::to_string(process.rank);
+  text += " (" + std::to_string(process.pid) + "): ";
+  return coloured(printable(text.append(path), page), Colour::bold, page);
+}
+
+void which_report(JsonText& json, const Report& report, std::string_view path) {
+  const ProcessFacts& process = report.process;
+  json.field("file", path).field("pid", process.pid).key("rank");
+  process.rank < 0 ? json.null() : json.value(process.rank);
+  json.field("executable", process.executable);
+}
 
 ReportList::ReportList(const Page& page)
     : page_(page),
@@ -31,10 +51,9 @@ ReportList::ReportList(const Page& page)
               {"RECORDED", left}}) {}
 
 void ReportList::add(const Report& report, std::string_view file_name) {
-  const std::string& program = report.process.executable;
-  table_.add({printable(program.substr(program.rfind('/') + 1), page_),
-              std::to_string(report.process.pid), printable(written_text(report), page_),
-              printable(file_name, page_), printable(recorded_text(report), page_)});
+  table_.add({printable(program_name(report), page_), std::to_string(report.process.pid),
+              printable(written_text(report), page_), printable(file_name, page_),
+              printable(recorded_text(report), page_)});
   ++count_;
 }
 

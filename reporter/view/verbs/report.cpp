@@ -1,6 +1,5 @@
 // vramscope report: what a report says, on one screen.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <variant>
@@ -10,6 +9,7 @@
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -28,29 +28,16 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-// What may be reports: names are of the user's choice, but those that are taken get a mark behind
-// their own.
-std::vector<std::string> files_in(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with('.') && name.find(".json") != name.npos) files.push_back(name);
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 // "": none, which is said.
 std::string table_of(const std::string& folder, const Page& page) {
   ReportList list(page);
-  for (const std::string& file : files_in(folder)) {
-    const auto read = read_report(folder + "/" + file);
-    if (const auto* report = std::get_if<Report>(&read)) list.add(*report, file);
+  for (const std::string& file : report_files({folder}, say)) {
+    const auto read = read_report(file);
+    if (const auto* report = std::get_if<Report>(&read)) {
+      list.add(*report, fs::path(file).lexically_relative(folder).string());
+    }
   }
-  if (!list.empty()) return list.text(folder);
-  say("no report is in '" + folder + "'");
-  return "";
+  return list.empty() ? "" : list.text(folder);
 }
 
 int show(Arguments& arguments) {

@@ -1,6 +1,7 @@
 // vramscope stats: the counters of a report under PyTorch's names.
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <utility>
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/stats_text.h"
@@ -9,22 +10,27 @@
 namespace vramscope {
 namespace {
 
-struct Arguments {
-  std::string file;
+constexpr std::size_t kAllRows = 0;
+
+struct Arguments : OneReport {
   std::optional<unsigned> device;
-  Listing listing;
 };
 
-int show(Arguments& arguments) {
-  const std::optional<Report> report = open_report(arguments.file);
-  if (!report) return kBadInput;
-  const StatsOf of{.device = arguments.device, .most = arguments.listing.most};
-  const std::optional<std::string> text = arguments.listing.json
-                                              ? stats_json(*report, of)
-                                              : stats_text(*report, of, page_of(arguments.listing));
-  if (text) return publish(arguments.listing, *text);
-  say("'" + arguments.file + "' has no device " + std::to_string(*arguments.device));
-  return kBadInput;
+int show_stats(Arguments& given) {
+  const StatsOf of{.device = given.device, .most = given.listing.most};
+  bool failed = false;
+  const auto checked = [&](std::optional<std::string> made) {
+    if (made) return std::move(*made);
+    say("'" + given.file + "' has no device " + std::to_string(*given.device));
+    failed = true;
+    return std::string();
+  };
+  const auto text = [&](const Report& report, const Page& page) {
+    return checked(stats_text(report, of, page));
+  };
+  const auto json = [&](const Report& report) { return checked(stats_json(report, of)); };
+  const int status = show(given, text, json);
+  return failed ? kBadInput : status;
 }
 
 }  // namespace
@@ -32,16 +38,15 @@ int show(Arguments& arguments) {
 Verb add_stats(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("stats", "Show every counter, by its PyTorch name");
-  command.positional("FILE", &arguments->file, "Report");
+  add_one_report(command, *arguments, kAllRows);
   command.option("--device", &arguments->device, "Only the device with this number",
                  {.value_name = "N", .why_not = not_a_count});
-  add_listing_options(command, arguments->listing);
   command.footer(
       "Examples:\n"
       "  vramscope stats vramscope.train.4711.json\n"
       "  vramscope stats --device 0 --json vramscope.train.4711.json\n"
       "      the dictionary that torch.cuda.memory_stats(0) gives");
-  return {.command = &command, .act = [arguments] { return show(*arguments); }};
+  return {.command = &command, .act = [arguments] { return show_stats(*arguments); }};
 }
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,9 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/json_text.h"
+#include "reporter/view/text/reports_text.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/live_report.h"
 
 namespace vramscope {
@@ -46,6 +50,35 @@ bool write_all(int descriptor, std::string_view text) {
   }
   return true;
 }
+
+// What was made of one report or of several.
+class Several {
+ public:
+  Several(bool as_json, bool are_several) : as_json_(as_json), are_several_(are_several) {
+    if (are_several_) json_.array();
+  }
+  void add(const Report& report, const std::string& path, const std::string& one,
+           const Page& page) {
+    if (are_several_ && as_json_) {
+      json_.object();
+      which_report(json_, report, path);
+      json_.key("listing").json(one).end();
+    } else {
+      if (are_several_) text_ += (is_empty_ ? "" : "\n") + heading_text(report, path, page) + "\n";
+      text_ += one;
+    }
+    is_empty_ = false;
+  }
+  [[nodiscard]] bool is_empty() const { return is_empty_; }
+  [[nodiscard]] std::string text() { return are_several_ && as_json_ ? json_.end().text() : text_; }
+
+ private:
+  bool as_json_;
+  bool are_several_;
+  bool is_empty_ = true;
+  std::string text_;
+  JsonText json_;
+};
 
 int cannot_write(const std::string& name) {
   const std::string reason = std::strerror(errno);
@@ -130,17 +163,30 @@ void add_view_options(Command& command, StackChoice& choice) {
 
 void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   arguments.listing.most = most;
-  command.positional("FILE", &arguments.file, "Report");
+  command.positional("FILE", &arguments.files, kReportsHelp);
   add_listing_options(command, arguments.listing);
 }
 
 int show(OneReport& arguments, const std::function<std::string(const Report&, const Page&)>& text,
          const std::function<std::string(const Report&)>& json) {
-  std::optional<Report> report = open_report(arguments.file);
-  if (!report) return kBadInput;
-  choose_frames(*report, arguments.stacks);
+  const std::vector<std::string> paths = report_files(arguments.files, say);
   const Listing& listing = arguments.listing;
-  return publish(listing, listing.json ? json(*report) : text(*report, page_of(listing)));
+  const Page page = page_of(listing);
+  Several shown(listing.json, paths.size() > 1);
+  int status = paths.empty() ? kBadInput : kFine;
+  for (const std::string& path : paths) {
+    arguments.file = path;
+    std::optional<Report> report = open_report(arguments.file);
+    if (!report) {
+      status = kBadInput;
+      continue;
+    }
+    choose_frames(*report, arguments.stacks);
+    const std::string one = listing.json ? json(*report) : text(*report, page);
+    shown.add(*report, arguments.file, one, page);
+  }
+  if (shown.is_empty()) return kBadInput;
+  return std::max(status, publish(listing, shown.text()));
 }
 
 }  // namespace vramscope

@@ -80,15 +80,21 @@ void add_listing_options(Command& command, Listing& listing);
 // --with-native, --python-only and --native-only.
 void add_view_options(Command& command, StackChoice& choice);
 
-// What verbs have that show one report.
+// Of the words that name reports.
+inline constexpr const char* kReportsHelp = "Reports, folders of them, or patterns";
+
+// What verbs have that show one report; of several, each in turn.
 struct OneReport {
-  std::string file;
+  std::vector<std::string> files;  // as typed: reports, folders, patterns
+  std::string file = {};           // that is being shown
   StackChoice stacks;
   Listing listing;
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
-// Writes what `text`, or when asked for `json`, makes of the report; gives the exit code.
+// Writes what `text`, or when asked for `json`, makes of each report, of several with a heading, or
+// as an array of {file, pid, rank, executable, listing}; gives the exit code. A report that cannot
+// be read is said, and the others are shown.
 [[nodiscard]] int show(OneReport& arguments,
                        const std::function<std::string(const Report&, const Page&)>& text,
                        const std::function<std::string(const Report&)>& json);

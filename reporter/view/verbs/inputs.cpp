@@ -1,0 +1,112 @@
+// Goes through folders and patterns.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/verbs/inputs.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "reporter/report/files/input_file.h"
+#include "reporter/report/live/live_folder.h"
+#include "reporter/report/live/recover_file.h"
+
+namespace vramscope {
+namespace {
+
+namespace fs = std::filesystem;
+using Paths = std::vector<std::string>;
+using Tell = std::function<void(std::string_view)>;
+
+// Names are of the user's choice, but those that are taken get a mark behind their own. Who wrote
+// the file wrote "schema" first.
+bool is_report(const std::string& path, const std::string& name) {
+  constexpr std::size_t kBeginning = 4096;
+  if (name.starts_with('.') || name.find(".json") == name.npos) return false;
+  return beginning_of(path, kBeginning).find("\"vramscope-report\"") != std::string::npos;
+}
+
+// The report of the dead process; "": nothing is to be had, or nothing is missing.
+std::string recovered(const std::string& live_file, const Tell& tell) {
+  if (!is_live_file(live_file)) return "";
+  const Recovery found = recover_file(live_file, {});
+  if (found.result == Recovery::Result::failed) tell(found.problem);
+  if (found.result != Recovery::Result::recovered) return "";
+  tell("recovered " + found.report + " of " + found.program + " (" + std::to_string(found.pid) +
+       "), which ended without a report");
+  return found.report;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error);
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void add_folder(const std::string& folder, Paths& paths, const Tell& tell) {
+  const auto path_of = [&](const std::string& name) { return (fs::path(folder) / name).string(); };
+  Paths elsewhere;  // reports are written where the program wanted them
+  for (const std::string& name : names_in(folder)) {
+    if (name.find(kLiveSuffix) == name.npos) continue;
+    if (std::string report = recovered(path_of(name), tell); !report.empty()) {
+      elsewhere.push_back(std::move(report));
+    }
+  }
+  Paths found;
+  for (const std::string& name : names_in(folder)) {
+    if (is_report(path_of(name), name)) found.push_back(path_of(name));
+  }
+  std::erase_if(elsewhere, [&](const std::string& report) {
+    return std::any_of(found.begin(), found.end(),
+                       [&](const std::string& path) { return same_file(path, report); });
+  });
+  found.insert(found.end(), elsewhere.begin(), elsewhere.end());
+  if (found.empty()) tell("no report is in '" + folder + "'");
+  paths.insert(paths.end(), found.begin(), found.end());
+}
+
+// Whether anything matched.
+bool add_pattern(const std::string& pattern, Paths& paths) {
+  glob_t found{};
+  const int result = glob(pattern.c_str(), GLOB_MARK, nullptr, &found);
+  for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) {
+    const std::string_view path = found.gl_pathv[i];
+    if (!path.ends_with('/')) paths.emplace_back(path);
+  }
+  globfree(&found);
+  return result == 0;
+}
+
+}  // namespace
+
+std::vector<std::string> report_files(const std::vector<std::string>& words, const Tell& tell) {
+  Paths paths;
+  for (const std::string& word : words) {
+    const std::size_t before = paths.size();
+    struct stat found {};
+    const bool is_there = stat(word.c_str(), &found) == 0;
+    if (is_there && S_ISDIR(found.st_mode)) {
+      add_folder(word, paths, tell);
+      if (paths.size() == before) return {};
+    } else if (is_there || word.find_first_of("*?[") == word.npos) {
+      paths.push_back(word);  // if it is not there, its reader says why
+    } else if (!add_pattern(word, paths)) {
+      tell("no file matches '" + word + "'");
+      return {};
+    }
+  }
+  return paths;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,20 @@
+// report_files() says which files a verb was given by words that name files, folders or patterns.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramscope {
+
+// The paths of the reports that are meant, in the order of the words, those of a folder or pattern
+// by name. A word that is there is that file, and of a folder the reports in it: files whose names
+// hold ".json" and that begin as reports do. Live files in it of processes that died are recovered
+// first. Any other word with *, ? or [ in it is a pattern, for those who quote it. Empty: none, and
+// `tell` is told why. May throw bad_alloc.
+[[nodiscard]] std::vector<std::string> report_files(
+    const std::vector<std::string>& words, const std::function<void(std::string_view)>& tell);
+
+}  // namespace vramscope
