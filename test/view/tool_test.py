@@ -133,6 +133,26 @@ class Listings(ToolTest):
         os.mkdir(self.path("empty"))
         self.assert_refused(["peak", self.path("empty")], 2, "no report is in")
 
+    def test_leaks_are_a_threshold_when_asked(self):
+        file = self.sample()
+        self.assertIn("Never freed: 4.00 MiB in 2 allocations", self.call("leaks", file).stdout)
+        for words, status in (([], 0), (["--error-exitcode"], 1), (["--error-exitcode=7"], 7)):
+            self.assertEqual(self.call("leaks", *words, file).returncode, status, words)
+        self.assert_refused(["leaks", "--error-exitcode=256", file], 2, "from 1 to 255")
+
+    def test_suppressed_leaks_are_no_leaks(self):
+        file = self.sample()
+        with open(self.path("a.supp"), "w", encoding="utf-8") as rules:
+            rules.write("# known\nleak:libnet.so\n")
+        with open(self.path("b.supp"), "w", encoding="utf-8") as rules:
+            rules.write("leak:nothing\nthread:x\n")
+        result = self.call("leaks", "--suppress", "a.supp", "--error-exitcode", file)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("libnet.so  (a.supp:2)", result.stdout)
+        self.assert_refused(["leaks", "--suppress", "a.supp", "--suppress", "b.supp", file], 2,
+                            "b.supp:2: expected leak:PATTERN, found 'thread:x'")
+        self.assert_refused(["leaks", "--suppress", "no.supp", file], 2, "no.supp: No such file")
+
     def test_stats_of_a_device_are_one_dictionary(self):
         shown = self.call("stats", "--device", "0", "--json", self.sample())
         self.assertEqual(json.loads(shown.stdout)["allocation.all.allocated"], 1000)

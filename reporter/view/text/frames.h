@@ -37,8 +37,9 @@ struct CallSite {
 // frames are named; the C library's own below main are left out.
 [[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
                                  std::size_t most);
-inline constexpr std::size_t kFramesShown = 3;    // in a row of a text
-inline constexpr std::size_t kFramesInJson = 16;  // in a listing as JSON
+inline constexpr std::size_t kFramesShown = 3;  // in a row of a text
+inline constexpr std::size_t kAllFrames = ~std::size_t{0};
+inline constexpr std::size_t kFramesInJson = kAllFrames;  // nothing is cut silently
 
 // What is written where the innermost caller was, "" unknown.
 [[nodiscard]] std::string source_line(const CallSite& site);

@@ -77,7 +77,9 @@ void Command::flag(const std::string& names, std::string& value, const std::stri
 void Command::option(const std::string& names, Value value, const std::string& help,
                      const OptionTraits& traits) {
   const auto add = [&](auto* where) { return app_.add_option(names, *where, help); };
-  set(app_, *std::visit(add, value), traits);
+  CLI::Option& option = *std::visit(add, value);
+  option.allow_extra_args(false);  // of several values each has the name before it
+  set(app_, option, traits);
 }
 
 void Command::positional(const std::string& name, Value value, const std::string& help,

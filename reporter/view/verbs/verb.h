@@ -46,6 +46,7 @@ struct Verb {
 [[nodiscard]] Verb add_stats(CommandLine& line);
 [[nodiscard]] Verb add_sites(CommandLine& line);
 [[nodiscard]] Verb add_peak(CommandLine& line);
+[[nodiscard]] Verb add_leaks(CommandLine& line);
 [[nodiscard]] Verb add_oom(CommandLine& line);
 [[nodiscard]] Verb add_owners(CommandLine& line);
 [[nodiscard]] Verb add_timeline(CommandLine& line);

@@ -1,0 +1,140 @@
+// Tells what was never freed apart by when and how it was allocated.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/leaks.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "allocator/ground/place.h"
+#include "reporter/view/text/sites_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kTenths = 10;
+constexpr std::size_t kTenthsOfGrowth = 3;  // two may be one busy moment across a border
+constexpr std::uint64_t kCountOfGrowth = 3;
+
+// Of the compilers' functions that initialise a file's variables, and of the loader that calls
+// them.
+bool is_initialiser(std::string_view function) {
+  constexpr std::string_view kNames[] = {"_GLOBAL__sub_I_",
+                                         "__static_initialization_and_destruct",
+                                         "__cxx_global_var_init",
+                                         "global constructors keyed to ",
+                                         "call_init",
+                                         "__libc_csu_init"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return function.starts_with(name); });
+}
+
+bool is_below_initialiser(const Report& report, const Site& site, const NameFrame& name) {
+  if (!name) return false;
+  for (const std::uint32_t frame : site.frames) {
+    if (frame >= report.frames.size()) continue;
+    for (const SourceFrame& named : name(report, report.frames[frame])) {
+      if (named.function == "main") return false;
+      if (is_initialiser(named.function)) return true;
+    }
+  }
+  return false;
+}
+
+bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
+  if (by_age.size() != kTenths || by_age[tenth] == 0) return false;
+  return std::count_if(by_age.begin(), by_age.end(), [](auto bytes) { return bytes != 0; }) == 1;
+}
+
+// Whether more is there than at earlier times; of short runs nothing earlier is known.
+bool has_grown(const Site& site) { return site.live_past.empty() || growth_of(site).rises > 1; }
+
+LeakClass class_of(const Site& site, const Leak& leak) {
+  if (leak.by_initialiser) return LeakClass::kept;
+  const bool is_spread = leak.tenths >= kTenthsOfGrowth && leak.share.count >= kCountOfGrowth;
+  if (is_spread && has_grown(site)) return LeakClass::grows;
+  const bool none_freed = site.totals.live_count == site.totals.total_count;
+  if (none_freed && is_all_in(site.live_by_age, 0)) return LeakClass::kept;
+  return is_all_in(site.live_by_age, kTenths - 1) ? LeakClass::late : LeakClass::left;
+}
+
+template <class Row>
+void put_largest_first(std::vector<Row>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
+}
+
+// Adds the share to the row that `is_its` finds, or to a new one.
+template <class Row, class IsIts>
+void count(std::vector<Row>& rows, const Row& empty, const Share& share, IsIts is_its) {
+  auto row = std::find_if(rows.begin(), rows.end(), is_its);
+  if (row == rows.end()) row = rows.insert(row, empty);
+  row->bytes += share.bytes;
+  row->count += share.count;
+  ++row->sites;
+}
+
+// Of what kinds hold now, what no site has; where stacks were sampled nobody can tell.
+std::uint64_t bytes_without_site(const Report& report) {
+  if (report.sample_bytes != 0) return 0;
+  std::uint64_t of_kinds = 0;
+  std::uint64_t of_sites = 0;
+  for (const KindFacts& kind : report.kinds) {
+    if (holds_memory(kind.kind)) of_kinds += kind.current_bytes;
+  }
+  for (const Site& site : report.sites) {
+    for (const SitePart& part : site.parts) {
+      if (holds_memory(part.kind)) of_sites += part.totals.live_bytes;
+    }
+  }
+  return of_kinds - std::min(of_kinds, of_sites);
+}
+
+}  // namespace
+
+std::string_view describe(LeakClass leak) {
+  switch (leak) {
+    case LeakClass::grows:
+      return "Grows: allocated again and again over the run, and kept";
+    case LeakClass::left:
+      return "Left: allocated during the run";
+    case LeakClass::late:
+      return "Perhaps in use: allocated in the last tenth of the run";
+    case LeakClass::kept:
+      return "Perhaps kept on purpose: allocated at the beginning, and not again";
+  }
+  return "";
+}
+
+Leaks leaks_of(const Report& report, const Suppressions& suppressions, const NameFrame& name) {
+  Leaks result;
+  SuppressedSites suppressed(report, suppressions, name);
+  for (const Share& share : shares_alive(report)) {
+    const Site& site = report.sites[share.site];
+    if (const std::optional<std::size_t> row = suppressed.of(site)) {
+      count(result.suppressed, UsedSuppression{.row = *row}, share,
+            [&](const UsedSuppression& used) { return used.row == *row; });
+      continue;
+    }
+    Leak leak{.share = share,
+              .looks = LeakClass::left,
+              .tenths = tenths_of_growth(site),
+              .by_initialiser = is_below_initialiser(report, site, name)};
+    leak.looks = class_of(site, leak);
+    result.leaks.push_back(leak);
+    count(result.memory, LeakedMemory{.kind = share.kind, .device = share.device}, share,
+          [&](const LeakedMemory& memory) {
+            return memory.kind == share.kind && memory.device == share.device;
+          });
+  }
+  std::stable_sort(result.leaks.begin(), result.leaks.end(),
+                   [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
+  put_largest_first(result.memory);
+  put_largest_first(result.suppressed);
+  result.without_site = bytes_without_site(report);
+  return result;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,64 @@
+// leaks_of() says what a program never freed, apart by what that looks like: a leak that grows, or
+// memory that may be kept on purpose.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "allocator/ground/named_enum.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/suppressions.h"
+
+namespace vramscope {
+
+// What memory that was never freed looks like, by when it was allocated; the likeliest leak first.
+// The run goes from the first recorded call to the report.
+//   grows  several allocations of one place, in three tenths of the run or more, and more at the
+//          report than before
+//   left   anything else
+//   late   all of it in the last tenth of the run: it may have been in use at its end
+//   kept   in an initialiser that runs before main, or all that its place ever allocated, in the
+//          first tenth of the run and not again: it may be kept on purpose
+#define VRAMSCOPE_LEAK_CLASSES(X) X(grows) X(left) X(late) X(kept)
+VRAMSCOPE_NAMED_ENUM(LeakClass, std::uint8_t, VRAMSCOPE_LEAK_CLASSES);
+// "Perhaps kept on purpose: ...", a heading.
+[[nodiscard]] std::string_view describe(LeakClass leak);
+
+struct Leak {
+  Share share;
+  LeakClass looks = LeakClass::left;
+  std::size_t tenths = 0;       // of the run, in which it was allocated; 0: unknown
+  bool by_initialiser = false;  // that runs before main, or as a library is loaded
+};
+
+// Never freed memory of one kind on one device.
+struct LeakedMemory {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t sites = 0;
+};
+
+struct UsedSuppression {
+  std::size_t row = 0;  // of the suppressions
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t sites = 0;
+};
+
+struct Leaks {
+  std::vector<Leak> leaks;                  // by class, then the largest first
+  std::vector<LeakedMemory> memory;         // of them, the largest first
+  std::vector<UsedSuppression> suppressed;  // the largest first
+  std::uint64_t without_site = 0;           // bytes whose call stack nobody knows
+};
+
+// What blocks hold that wait for their free to complete is no leak. May throw bad_alloc.
+[[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
+                             const NameFrame& name);
+
+}  // namespace vramscope

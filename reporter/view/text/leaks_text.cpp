@@ -1,0 +1,234 @@
+// What was never freed, as text and as JSON.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/leaks_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "allocator/ground/place.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kStacksShown = 5;  // in full, without being asked
+constexpr std::size_t kIndent = 6;       // columns before a frame
+
+std::string heading(const Report& report, const Leaks& leaks, const Page& page) {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  for (const Leak& leak : leaks.leaks) {
+    bytes += leak.share.bytes;
+    count += leak.share.count;
+  }
+  std::string what = is_final(report) ? "Never freed" : "Not freed when the report was written";
+  if (leaks.leaks.empty())
+    return what + ": nothing" + (leaks.suppressed.empty() ? "" : " that is not suppressed") + ".\n";
+  what += ": " + bytes_text(static_cast<std::int64_t>(bytes)) + " in " +
+          counted(count, "allocation") + " of " + counted(leaks.leaks.size(), "place");
+  if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
+  return coloured(what, Colour::bold, page) + "\n";
+}
+
+std::string memory_table(const Leaks& leaks, const Page& page) {
+  if (leaks.memory.size() < 2) return "";  // the heading says it
+  using enum Table::Align;
+  Table table({{"BYTES", right}, {"COUNT", right}, {"PLACES", right}, {"MEMORY", left}});
+  for (const LeakedMemory& memory : leaks.memory) {
+    table.add({bytes_text(static_cast<std::int64_t>(memory.bytes)),
+               count_text(static_cast<std::int64_t>(memory.count)),
+               count_text(static_cast<std::int64_t>(memory.sites)),
+               memory_text(memory.kind, memory.device)});
+  }
+  return table.text(page);
+}
+
+// "in 9 of 10 tenths of the run", "" where that is not known or says nothing.
+std::string when_text(const Leak& leak) {
+  if (leak.by_initialiser) return ", by an initialiser";
+  if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
+  return ", in " + std::to_string(leak.tenths) + " of the run's 10 tenths";
+}
+
+std::string module_of(const Report& report, const FrameFact& frame) {
+  return frame.module < report.modules.size() ? report.modules[frame.module].path : "";
+}
+
+// Every function of the stack with its types, file and object, as debuggers print them.
+std::string whole_stack(const Report& report, const Site& site, const NameFrame& name,
+                        const Page& page) {
+  std::string result;
+  std::size_t number = 0;
+  const auto add = [&](const std::string& what) {
+    result += std::string(kIndent, ' ') + "#" + std::to_string(number++) + " " +
+              printable(what, page) + "\n";
+  };
+  for (const std::uint32_t index : site.frames) {
+    const FrameFact& frame = report.frames[index];
+    const std::vector<SourceFrame> functions =
+        name ? name(report, frame) : std::vector<SourceFrame>{};
+    const std::string module = module_of(report, frame);
+    if (functions.empty()) {
+      std::array<char, 32> offset{};
+      std::snprintf(offset.data(), offset.size(), "+0x%" PRIx64, frame.offset);
+      add((module.empty() ? "unknown" : module) + offset.data());
+    }
+    for (const SourceFrame& function : functions) {
+      std::string line = function.function;
+      if (!function.file.empty()) line += " " + function.file;
+      if (!function.file.empty() && function.line > 0) line += ":" + std::to_string(function.line);
+      add(module.empty() || function.is_python ? line : line + " (" + module + ")");
+    }
+  }
+  return result;
+}
+
+// The program's own callers, short.
+std::string short_stack(const CallSite& site, const Page& page) {
+  std::string result;
+  for (const Caller& caller : site.callers) {
+    result += fitted(std::string(kIndent, ' ') + printable(text(caller), page), page.width) + "\n";
+    const bool is_first = &caller == &site.callers.front();
+    if (!is_first || caller.line.empty()) continue;
+    result +=
+        fitted(std::string(kIndent, ' ') + "| " + printable(caller.line, page), page.width) + "\n";
+  }
+  return result.empty() ? std::string(kIndent, ' ') + "unknown\n" : result;
+}
+
+std::string one_leak(const Report& report, const Leak& leak, const NameFrame& name,
+                     const Page& page, const LeaksChoice& choice) {
+  const Site& site = report.sites[leak.share.site];
+  const CallSite where = call_site(report, site, name, kAllFrames);
+  std::string line = "  " + bytes_text(static_cast<std::int64_t>(leak.share.bytes)) + " in " +
+                     counted(leak.share.count, "allocation") + ", " +
+                     memory_text(leak.share.kind, leak.share.device);
+  if (!where.entry.empty()) line += ", " + printable(where.entry, page);
+  line += when_text(leak) + "\n";
+  return line +
+         (choice.whole_stacks ? whole_stack(report, site, name, page) : short_stack(where, page));
+}
+
+std::string rows(const Report& report, const std::vector<Leak>& leaks, const NameFrame& name,
+                 const Page& page) {
+  if (leaks.empty()) return "";
+  using enum Table::Align;
+  Table table({{"BYTES", right}, {"COUNT", right}, {"MEMORY", left}, {"WHERE", left}});
+  for (const Leak& leak : leaks) {
+    const CallSite where = call_site(report, report.sites[leak.share.site], name, kFramesShown);
+    table.add({bytes_text(static_cast<std::int64_t>(leak.share.bytes)),
+               count_text(static_cast<std::int64_t>(leak.share.count)),
+               memory_text(leak.share.kind, leak.share.device), printable(text(where), page)});
+  }
+  return table.text(page);
+}
+
+// The first ones with their stacks, the others a row each.
+std::string classes_text(const Report& report, const Leaks& leaks, const NameFrame& name,
+                         const Page& page, const LeaksChoice& choice) {
+  const std::size_t shown = rows_shown(leaks.leaks.size(), choice.most);
+  std::string result;
+  std::size_t next = 0;
+  while (next < shown) {
+    const LeakClass looks = leaks.leaks[next].looks;
+    result += "\n" + coloured(describe(looks), Colour::bold, page) + "\n";
+    std::vector<Leak> others;
+    for (; next < shown && leaks.leaks[next].looks == looks; ++next) {
+      if (choice.whole_stacks || next < kStacksShown) {
+        result += one_leak(report, leaks.leaks[next], name, page, choice);
+      } else {
+        others.push_back(leaks.leaks[next]);
+      }
+    }
+    result += rows(report, others, name, page);
+  }
+  if (shown < leaks.leaks.size()) {
+    result += "  and " + counted(leaks.leaks.size() - shown, "more place") + " (-n 0 for all)\n";
+  }
+  return result;
+}
+
+std::string source_of(const Suppression& row) {
+  return row.source + ":" + std::to_string(row.line);
+}
+
+std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,
+                            const Page& page) {
+  if (leaks.suppressed.empty()) return "";
+  using enum Table::Align;
+  Table table({{"COUNT", right}, {"BYTES", right}, {"TEMPLATE", left}});
+  for (const UsedSuppression& used : leaks.suppressed) {
+    const Suppression& row = suppressions.rows()[used.row];
+    table.add({count_text(static_cast<std::int64_t>(used.count)),
+               bytes_text(static_cast<std::int64_t>(used.bytes)),
+               printable(row.pattern + "  (" + source_of(row) + ")", page)});
+  }
+  return "\n" + coloured("Suppressions used", Colour::bold, page) + "\n" + table.text(page);
+}
+
+std::string next_text(const Leaks& leaks, const Page& page, const LeaksChoice& choice) {
+  const std::string file = printable(shell_word(choice.path), page) + "\n";
+  if (leaks.leaks.empty()) return "\nNext: vramscope peak " + file;
+  if (choice.whole_stacks) return "\nNext: vramscope sites --by growth " + file;
+  return "\nNext: vramscope leaks --full " + file;
+}
+
+void memory_json(JsonText& json, Kind kind, std::uint16_t device) {
+  json.field("kind", kKindNames[static_cast<std::size_t>(kind)]).field("device", device);
+}
+
+void leak_json(JsonText& json, const Report& report, const Leak& leak, const NameFrame& name) {
+  const Site& site = report.sites[leak.share.site];
+  const CallSite where = call_site(report, site, name, kAllFrames);
+  json.object().field("site", leak.share.site);
+  json.field("class", kLeakClassNames[static_cast<std::size_t>(leak.looks)]);
+  memory_json(json, leak.share.kind, leak.share.device);
+  json.field("bytes", leak.share.bytes).field("count", leak.share.count);
+  json.field("tenths", leak.tenths).field("by_initialiser", leak.by_initialiser);
+  json.field("called", where.entry).key("frames").array();
+  for (const Caller& caller : where.callers) json.value(text(caller));
+  json.end().field("line", source_line(where)).end();
+}
+
+}  // namespace
+
+std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
+                       const NameFrame& name, const Page& page, const LeaksChoice& choice) {
+  std::string result = heading(report, leaks, page) + memory_table(leaks, page) +
+                       classes_text(report, leaks, name, page, choice);
+  if (leaks.without_site != 0) {
+    result += "\n  " + bytes_text(static_cast<std::int64_t>(leaks.without_site)) +
+              " more came from call stacks that nobody knows.\n";
+  }
+  return result + suppressed_text(leaks, suppressions, page) + next_text(leaks, page, choice);
+}
+
+std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
+                       const NameFrame& name, std::size_t most) {
+  JsonText json;
+  json.object().field("trigger", report.trigger).field("final", is_final(report));
+  json.field("estimated", report.sample_bytes != 0);
+  json.field("bytes_without_site", leaks.without_site).key("memory").array();
+  for (const LeakedMemory& memory : leaks.memory) {
+    json.object();
+    memory_json(json, memory.kind, memory.device);
+    json.field("bytes", memory.bytes).field("count", memory.count);
+    json.field("sites", memory.sites).end();
+  }
+  json.end().key("leaks").array();
+  for (std::size_t i = 0; i < rows_shown(leaks.leaks.size(), most); ++i) {
+    leak_json(json, report, leaks.leaks[i], name);
+  }
+  json.end().key("suppressed").array();
+  for (const UsedSuppression& used : leaks.suppressed) {
+    const Suppression& row = suppressions.rows()[used.row];
+    json.object().field("pattern", row.pattern).field("file", row.source).field("line", row.line);
+    json.field("bytes", used.bytes).field("count", used.count).field("sites", used.sites).end();
+  }
+  return json.end().end().text();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,26 @@
+// leaks_text() shows what was never freed, leaks_json() the same as JSON.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "reporter/view/text/leaks.h"
+
+namespace vramscope {
+
+struct LeaksChoice {
+  std::size_t most = 0;       // places, 0 for all
+  bool whole_stacks = false;  // of all of them, with types, files and objects
+  std::string path = {};      // the report's file, for the next command
+};
+
+// Ends with a newline.
+[[nodiscard]] std::string leaks_text(const Report& report, const Leaks& leaks,
+                                     const Suppressions& suppressions, const NameFrame& name,
+                                     const Page& page, const LeaksChoice& choice);
+[[nodiscard]] std::string leaks_json(const Report& report, const Leaks& leaks,
+                                     const Suppressions& suppressions, const NameFrame& name,
+                                     std::size_t most);
+
+}  // namespace vramscope

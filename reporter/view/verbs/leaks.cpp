@@ -1,0 +1,85 @@
+// vramscope leaks: what was never freed, and what of that may be meant to stay.
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/leaks_text.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 20;
+
+struct Arguments : OneReport {
+  std::vector<std::string> suppress;
+  bool no_usual = false;
+  bool full = false;
+  std::string
+      exit_code;  // "": leaks do not count; as the parser gives a flag without a value: "true"
+};
+
+std::string no_exit_code(const std::string& given) {
+  if (given == "true") return "";
+  const bool is_number = not_a_count(given).empty() && given.size() <= 3;
+  const int number = is_number ? std::stoi(given) : 0;
+  return number >= 1 && number <= 255 ? "" : "'" + given + "' is not a number from 1 to 255";
+}
+
+// False: a file is not as it has to be, which was said.
+bool read_suppressions(const Arguments& given, Suppressions& suppressions) {
+  for (const std::string& file : given.suppress) {
+    const std::string problem = suppressions.add_file(file);
+    if (problem.empty()) continue;
+    say(problem);
+    return false;
+  }
+  if (!given.no_usual) suppressions.add_usual();
+  return true;
+}
+
+int show_leaks(Arguments& given) {
+  Suppressions suppressions;
+  if (!read_suppressions(given, suppressions)) return kBadInput;
+  const NameFrame name = names_from_symbols();
+  bool any = false;
+  const auto found_in = [&](const Report& report) {
+    Leaks leaks = leaks_of(report, suppressions, name);
+    any = any || !leaks.leaks.empty();
+    return leaks;
+  };
+  const auto text = [&](const Report& report, const Page& page) {
+    return leaks_text(report, found_in(report), suppressions, name, page,
+                      {.most = given.listing.most, .whole_stacks = given.full, .path = given.file});
+  };
+  const auto json = [&](const Report& report) {
+    return leaks_json(report, found_in(report), suppressions, name, given.listing.most);
+  };
+  const int status = show(given, text, json);
+  if (status != kFine || !any || given.exit_code.empty()) return status;
+  return given.exit_code == "true" ? kThreshold : std::stoi(given.exit_code);
+}
+
+}  // namespace
+
+Verb add_leaks(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("leaks", "List what was never freed");
+  add_one_report(command, *arguments, kRows);
+  command.option("--suppress", &arguments->suppress,
+                 "Leave out what FILE names, in LeakSanitizer's syntax (leak:PATTERN); repeatable",
+                 {.value_name = "FILE"});
+  command.flag("--no-default-suppressions", arguments->no_usual,
+               "List what the usual libraries keep, too");
+  command.flag("--full", arguments->full, "Whole stacks of all, with types, files and objects");
+  command.flag("--error-exitcode", arguments->exit_code,
+               "Exit with 1, or with N, when something is listed",
+               {.value_name = "N", .why_not = no_exit_code});
+  add_view_options(command, arguments->stacks);
+  command.footer(
+      "Example:\n"
+      "  vramscope leaks --suppress known.supp --error-exitcode vramscope.train.4711.json");
+  return {.command = &command, .act = [arguments] { return show_leaks(*arguments); }};
+}
+
+}  // namespace vramscope

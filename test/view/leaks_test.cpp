@@ -1,0 +1,149 @@
+// What was never freed: apart by when it was allocated, without what is suppressed.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/leaks_text.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// Site 0 holds `count` of `ever` allocations of 1 MiB, of these tenths of the run.
+Report report_of(std::uint64_t count, std::uint64_t ever, std::vector<std::uint64_t> by_age,
+                 std::vector<std::uint64_t> past = {}) {
+  Report report = sample_report();
+  Site& site = report.sites[0];
+  site.totals.live_bytes = count * kMiB;
+  site.totals.live_count = count;
+  site.totals.total_count = ever;
+  site.parts[0].totals = site.totals;
+  site.live_by_age = std::move(by_age);
+  site.live_past = std::move(past);
+  report.sites.resize(1);
+  report.kinds.resize(1);
+  report.kinds[0].current_bytes = site.totals.live_bytes;
+  return report;
+}
+
+LeakClass class_of(const Report& report, const NameFrame& name = sample_names()) {
+  const Leaks leaks = leaks_of(report, {}, name);
+  EXPECT_EQ(leaks.leaks.size(), 1U);
+  return leaks.leaks.at(0).looks;
+}
+
+TEST(Leaks, WhatIsAllocatedAgainAndAgainGrows) {
+  EXPECT_EQ(class_of(report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0})), LeakClass::grows);
+  EXPECT_EQ(class_of(report_of(5, 50, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, {1, 2, 3, 4})),
+            LeakClass::grows);
+}
+
+TEST(Leaks, WhatIsReplacedAllTheTimeDoesNotGrow) {
+  EXPECT_EQ(class_of(report_of(5, 50, {0, 0, 0, 0, 0, 1, 1, 1, 1, 1},
+                               {5 * kMiB, 5 * kMiB, 5 * kMiB, 5 * kMiB})),
+            LeakClass::left);
+}
+
+TEST(Leaks, WhatCameOnceAtTheBeginningMayBeKept) {
+  EXPECT_EQ(class_of(report_of(1, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})), LeakClass::kept);
+  EXPECT_EQ(class_of(report_of(4, 4, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})), LeakClass::kept);
+  EXPECT_EQ(class_of(report_of(1, 2, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})), LeakClass::left)
+      << "its place freed others";
+}
+
+TEST(Leaks, WhatAnInitialiserAllocatedMayBeKept) {
+  const NameFrame names = [](const Report&, const FrameFact& frame) -> std::vector<SourceFrame> {
+    if (frame.offset == 0x30) return {{"_GLOBAL__sub_I_cache", "cache.cpp", 9}};
+    return {{"make", "cache.cpp", 4}};
+  };
+
+  EXPECT_EQ(class_of(report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0}), names), LeakClass::kept);
+}
+
+TEST(Leaks, WhatCameInTheLastTenthMayBeInUse) {
+  EXPECT_EQ(class_of(report_of(3, 90, {0, 0, 0, 0, 0, 0, 0, 0, 0, 9})), LeakClass::late);
+}
+
+TEST(Leaks, AReportThatDoesNotTellAgesHasThemLeft) {
+  EXPECT_EQ(class_of(report_of(3, 3, {})), LeakClass::left);
+}
+
+TEST(Leaks, KindsAreToldApart) {
+  Report report = sample_report();
+  report.sites[2].parts[0].totals.live_bytes = 8 * kMiB;
+  report.sites[2].parts[0].totals.live_count = 1;
+
+  const Leaks leaks = leaks_of(report, {}, sample_names());
+
+  ASSERT_EQ(leaks.memory.size(), 2U);
+  EXPECT_EQ(leaks.memory[0].kind, Kind::pinned);
+  EXPECT_EQ(leaks.memory[0].bytes, 8 * kMiB);
+  EXPECT_EQ(leaks.memory[1].kind, Kind::device);
+  EXPECT_EQ(leaks.memory[1].count, 2U);
+}
+
+TEST(Leaks, SuppressionsAreListedWithWhatTheyLeftOut) {
+  Suppressions list;
+  ASSERT_EQ(list.add("leak:libnet", "my.supp"), "");
+  const Report report = sample_report();
+
+  const Leaks leaks = leaks_of(report, list, sample_names());
+
+  EXPECT_TRUE(leaks.leaks.empty());
+  ASSERT_EQ(leaks.suppressed.size(), 1U);
+  EXPECT_EQ(leaks.suppressed[0].bytes, 4 * kMiB);
+  EXPECT_EQ(leaks.suppressed[0].count, 2U);
+  const std::string text = leaks_text(report, leaks, list, sample_names(), Page{}, {});
+  EXPECT_NE(text.find("nothing that is not suppressed"), text.npos);
+  EXPECT_NE(text.find("    2  4.00 MiB  libnet  (my.supp:1)"), text.npos) << text;
+}
+
+TEST(Leaks, BytesOfUnknownStacksAreToldOf) {
+  Report report = sample_report();
+  report.kinds[0].current_bytes += kMiB;
+
+  EXPECT_EQ(leaks_of(report, {}, sample_names()).without_site, kMiB);
+  EXPECT_EQ(leaks_of(sample_report(), {}, sample_names()).without_site, 0U);
+}
+
+TEST(Leaks, TheTextHasStacks) {
+  const Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
+  const Leaks leaks = leaks_of(report, {}, sample_names());
+
+  EXPECT_EQ(leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"}),
+            "Never freed: 5.00 MiB in 5 allocations of 1 place\n"
+            "\n"
+            "Grows: allocated again and again over the run, and kept\n"
+            "  5.00 MiB in 5 allocations, GPU 0, cudaMalloc, in 5 of the run's 10 tenths\n"
+            "      make_weights (train.cpp:42)\n"
+            "      main (train.cpp:99)\n"
+            "\n"
+            "Next: vramscope leaks --full r.json\n");
+  const std::string full =
+      leaks_text(report, leaks, {}, sample_names(), Page{}, {.whole_stacks = true});
+  EXPECT_NE(full.find("#2 make_weights(int, float) /src/train.cpp:42 (/app/train)\n"), full.npos)
+      << full;
+}
+
+TEST(Leaks, TheJsonHasEachLeak) {
+  const Report report = sample_report();
+
+  const json read =
+      json::parse(leaks_json(report, leaks_of(report, {}, sample_names()), {}, sample_names(), 0));
+
+  EXPECT_EQ(read["final"], true);
+  EXPECT_EQ(read["memory"][0]["kind"], "device");
+  EXPECT_EQ(read["leaks"][0]["site"], 1);
+  EXPECT_EQ(read["leaks"][0]["class"], "left");
+  EXPECT_EQ(read["leaks"][0]["bytes"], 4 * kMiB);
+  EXPECT_EQ(read["leaks"][0]["frames"][1], "main (train.cpp:99)");
+}
+
+}  // namespace
+}  // namespace vramscope
