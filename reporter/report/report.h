@@ -159,6 +159,29 @@ struct AxisEntry {
   SiteTotals totals;
 };
 
+// A device as one process had it.
+struct ProcessDevice {
+  std::uint16_t index = 0;
+  std::string name;
+  std::string uuid;
+  std::string pci_bus_id;
+  std::uint64_t total_bytes = 0;
+  std::int64_t reserved_peak_bytes = 0;
+};
+
+// What the report of one process says that cannot be added to others'. KindFacts::peak_site and the
+// sites of oom are indices into the sites of the report that this stands in.
+struct MergedProcess {
+  ProcessFacts process;
+  std::string trigger;
+  std::uint64_t sequence = 1;
+  std::vector<ProcessDevice> devices;
+  std::vector<KindFacts> kinds;
+  TimelineFacts timeline;
+  TraceReport trace;
+  OomReport oom = {};
+};
+
 // One report. Reading a written report gives an equal value.
 struct Report {
   std::string tool_version;
@@ -178,7 +201,8 @@ struct Report {
   std::vector<Site> sites;
   TimelineFacts timeline;
   TraceReport trace;
-  OomReport oom = {};  // allocations that failed because memory ran out
+  OomReport oom = {};                         // allocations that failed because memory ran out
+  std::vector<MergedProcess> processes = {};  // whose reports were merged into this; else empty
   std::uint64_t range_marks = 0;
   std::optional<CuptiFacts> cupti;  // with the option of that name
   std::uint64_t sample_bytes = 0;   // mean distance of the calls whose stack was taken; 0: all

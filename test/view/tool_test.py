@@ -89,21 +89,50 @@ class Listings(ToolTest):
     def test_report_shows_text_or_json(self):
         file = self.sample()
         self.assertIn("What made the peak", self.call("report", file).stdout)
-        shown = json.loads(self.call("report", "--json", "-n", "1", file, file).stdout)
+        shown = json.loads(self.call("report", "--each", "--json", "-n", "1", file, file).stdout)
         self.assertEqual([len(report["peak"]) for report in shown], [1, 1])
 
     def test_reports_of_a_folder_are_a_line_each(self):
-        self.sample("a.json")
-        self.sample("b.json~1", pid=4712, executable="/usr/bin/other", ended_by="SIGKILL")
+        self.sample("a.json", rank=0)
+        self.sample("b.json~1", pid=4712, rank=1, ended_by="SIGKILL")
         with open(self.path("c.json"), "w", encoding="utf-8") as file:
             file.write("{}")
-        lines = self.call("report", self.folder).stdout.splitlines()
-        self.assertEqual(f"2 reports in {self.folder}", lines[0])
-        self.assertRegex(lines[2], r"^  train +4711  exit +a.json +GPU 0: 1,000 allocations")
-        self.assertRegex(lines[3], r"^  other +4712  exit, SIGKILL +b.json~1 +GPU 0: 1,000 allocations")
-        self.assertEqual(4, len(lines))
+        shown = self.call("report", self.folder).stdout
+        lines = shown.splitlines()
+        self.assertEqual("2 processes", lines[0])
+        self.assertRegex(lines[2], r"^  +0 +4711  train +exit +760 MiB +4.00 MiB +1,004 ")
+        self.assertRegex(lines[3], r"^  +1 +4712  train +SIGKILL +760 MiB +4.00 MiB +1,004 ")
+        self.assertIn("rank 1 (4712) was ended by SIGKILL\n", shown)
+        self.assertIn("  GPU 0  2 processes, peak between 760 MiB and 1.48 GiB\n", shown)
+        self.assertEqual(shown, self.call("report", self.path("a.json"), self.path("b.json~1")).stdout)
+        self.assertEqual(2, self.call("report", "--each", self.folder).stdout.count("What made the peak"))
         os.mkdir(self.path("empty"))
         self.assert_refused(["report", self.path("empty")], 2, "no report is in")
+
+    def test_differences_between_ranks_are_pointed_out(self):
+        for rank, peak in enumerate((100, 100, 100, 300)):
+            with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:
+                report = json.load(file)
+            report["kinds"][0]["peak_bytes"] = peak << 20
+            with open(self.path(f"{rank}.json"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        shown = self.call("report", self.folder).stdout
+        self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  rank 0 \(100\)  rank 3 \(103\)\n")
+        self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
+        together = json.loads(self.call("report", "--json", self.folder).stdout)
+        self.assertEqual([p["rank"] for p in together["processes"]], [3, 0, 1, 2])
+        self.assertEqual(together["figures"][0]["max_pid"], 103)
+
+    def test_of_one_process_the_last_report_counts(self):
+        files = [self.sample("a.json"), self.sample("b.json")]
+        with open(files[1], encoding="utf-8") as file:
+            report = json.load(file)
+        report["sequence"] = 2
+        with open(files[1], "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        shown = self.call("report", self.folder).stdout
+        self.assertIn("1 process; 1 earlier report of them left aside\n", shown)
+        self.assertIn("b.json\n", shown)
 
     def test_a_folder_a_pattern_and_a_list_are_one_input_to_every_verb(self):
         files = [self.sample("a.json"), self.sample("b.json~1", pid=4712, rank=3)]

@@ -55,7 +55,9 @@ std::vector<std::string> names_in(const std::string& folder) {
 }
 
 void add_folder(const std::string& folder, Paths& paths, const Tell& tell) {
-  const auto path_of = [&](const std::string& name) { return (fs::path(folder) / name).string(); };
+  const auto path_of = [&](const std::string& name) {
+    return folder == "." ? name : (fs::path(folder) / name).string();
+  };
   Paths elsewhere;  // reports are written where the program wanted them
   for (const std::string& name : names_in(folder)) {
     if (name.find(kLiveSuffix) == name.npos) continue;

@@ -1,70 +1,89 @@
 // vramscope report: what a report says, on one screen.
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
+#include <algorithm>
 #include <memory>
-#include <variant>
+#include <utility>
 
-#include "reporter/report/json.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/reports_text.h"
+#include "reporter/view/text/runs_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
 namespace {
 
+constexpr std::size_t kAll = 0;
+constexpr std::size_t kProcesses = 20;  // rows, unless told otherwise
+
 struct Arguments {
   std::vector<std::string> files;
+  bool each = false;
   StackChoice stacks;
   Listing listing{.json = false, .most = kReportSites, .output = ""};
 };
 
-namespace fs = std::filesystem;
-
-bool is_folder(const std::string& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
-
-// "": none, which is said.
-std::string table_of(const std::string& folder, const Page& page) {
-  ReportList list(page);
-  for (const std::string& file : report_files({folder}, say)) {
-    const auto read = read_report(file);
-    if (const auto* report = std::get_if<Report>(&read)) {
-      list.add(*report, fs::path(file).lexically_relative(folder).string());
-    }
-  }
-  return list.empty() ? "" : list.text(folder);
-}
-
-int show(Arguments& arguments) {
+// Every report as a screen of its own.
+int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   const Page page = page_of(arguments.listing);
   const NameFrame name = names_from_symbols();
   JsonText json;
   std::string text;
   json.array();
-  for (std::string& file : arguments.files) {
-    if (is_folder(file) && !arguments.listing.json) {
-      const std::string table = table_of(file, page);
-      if (table.empty()) return kBadInput;
-      text += (text.empty() ? "" : "\n") + table;
+  int status = kFine;
+  bool any = false;
+  for (std::string path : paths) {
+    std::optional<Report> report = open_report(path);
+    if (!report) {
+      status = kBadInput;
       continue;
     }
-    std::optional<Report> report = open_report(file);
-    if (!report) return kBadInput;
+    any = true;
     choose_frames(*report, arguments.stacks);
     if (arguments.listing.json) {
-      report_json(json, *report, file, name, arguments.listing.most);
+      report_json(json, *report, path, name, arguments.listing.most);
     } else {
       text += (text.empty() ? "" : "\n") +
-              report_text(*report, file, name, page, arguments.listing.most);
+              report_text(*report, path, name, page, arguments.listing.most);
     }
   }
   json.end();
-  return publish(arguments.listing, arguments.listing.json ? json.text() : text);
+  if (!any) return kBadInput;
+  return std::max(status, publish(arguments.listing, arguments.listing.json ? json.text() : text));
+}
+
+// All of them as one table of processes. Of each only what is needed for it is kept.
+int show_together(const Arguments& arguments, const std::vector<std::string>& paths) {
+  std::vector<ReportOfProcess> reports;
+  int status = kFine;
+  for (std::string path : paths) {
+    const std::optional<Report> report = open_report(path);
+    if (!report) {
+      status = kBadInput;
+      continue;
+    }
+    for (MergedProcess& process : merged_processes(*report)) {
+      reports.push_back({path, std::move(process)});
+    }
+  }
+  if (reports.empty()) return kBadInput;
+  const std::size_t left_aside = keep_last_of_each(reports);
+  const Listing& listing = arguments.listing;
+  const bool is_told = listing.most != kReportSites;
+  const std::size_t most = is_told ? listing.most : listing.json ? kAll : kProcesses;
+  return std::max(status,
+                  publish(listing, listing.json ? runs_json(std::move(reports), left_aside, most)
+                                                : runs_text(std::move(reports), left_aside,
+                                                            page_of(listing), most)));
+}
+
+int show(Arguments& arguments) {
+  const std::vector<std::string> paths = report_files(arguments.files, say);
+  if (paths.empty()) return kBadInput;
+  return paths.size() == 1 || arguments.each ? show_each(arguments, paths)
+                                             : show_together(arguments, paths);
 }
 
 }  // namespace
@@ -72,13 +91,15 @@ int show(Arguments& arguments) {
 Verb add_report(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("report", "Show what a report says, on one screen");
-  command.positional("FILE", &arguments->files, "Reports, or folders of them");
+  command.positional("FILE", &arguments->files, kReportsHelp);
+  command.flag("--each", arguments->each, "Of several, each on a screen of its own");
   add_listing_options(command, arguments->listing);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"
       "  vramscope report vramscope.train.4711.json\n"
-      "  vramscope report .                                   all of this folder, a line each\n"
+      "  vramscope report .                                   all of this folder, a line each,\n"
+      "                                                       and what they held together\n"
       "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest sites\n"
       "  vramscope report --json vramscope.train.4711.json | jq '.[0].peak[0]'");
   return {.command = &command, .act = [arguments] { return show(*arguments); }};

@@ -1,0 +1,30 @@
+// Takes from a report what belongs to its process alone.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/merged_process.h"
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+std::vector<MergedProcess> merged_processes(const Report& report) {
+  if (!report.processes.empty()) return report.processes;
+  MergedProcess one{.process = report.process,
+                    .trigger = report.trigger,
+                    .sequence = report.sequence,
+                    .devices = {},
+                    .kinds = report.kinds,
+                    .timeline = report.timeline,
+                    .trace = report.trace,
+                    .oom = report.oom};
+  for (const DeviceReport& device : report.devices) {
+    one.devices.push_back({.index = device.facts.index,
+                           .name = device.facts.name,
+                           .uuid = device.facts.uuid,
+                           .pci_bus_id = device.facts.pci_bus_id,
+                           .total_bytes = device.facts.total_bytes,
+                           .reserved_peak_bytes = device.statistics.reserved_bytes.all.peak});
+  }
+  return {one};
+}
+
+}  // namespace vramscope

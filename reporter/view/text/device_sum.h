@@ -1,0 +1,38 @@
+// device_sums() says what the processes on one device held of it together, at most.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vramscope {
+
+struct MergedProcess;
+
+// Requested bytes of all kinds that take memory of the device.
+struct DeviceSum {
+  std::string host;  // "" where processes of several have it: containers on one machine
+  std::string name;
+  std::string uuid;
+  std::uint16_t index = 0;             // the ordinal that the first of them had for it
+  std::vector<std::size_t> processes;  // indices
+  std::uint64_t sum_of_peaks = 0;
+  // The peak of the sum is not below `lower` and not above `upper`. Clocks of several hosts count
+  // as one.
+  std::uint64_t lower = 0;
+  std::uint64_t upper = 0;
+};
+
+// By host and ordinal. A device is the same for two processes if its UUID is; where none is known,
+// or the device is simulated, on one host by its bus or ordinal.
+[[nodiscard]] std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes);
+
+// What a process held at most, if on one device its kinds' peaks came together.
+[[nodiscard]] std::uint64_t peak_of(const MergedProcess& process);
+[[nodiscard]] std::uint64_t current_of(const MergedProcess& process);
+[[nodiscard]] std::uint64_t allocations_of(const MergedProcess& process);
+
+}  // namespace vramscope

@@ -1,0 +1,32 @@
+// runs_text() shows the reports of several processes as one table, the highest peak first, with
+// what they held of each device together and how ranks differ; runs_json() the same as JSON.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+
+struct ReportOfProcess {
+  std::string file;
+  MergedProcess process;
+};
+
+// Of several reports of one process the last one, by sequence; gives how many were left aside.
+[[nodiscard]] std::size_t keep_last_of_each(std::vector<ReportOfProcess>& reports);
+
+// most: processes, 0 for all. Ends with a newline.
+[[nodiscard]] std::string runs_text(std::vector<ReportOfProcess> reports, std::size_t left_aside,
+                                    const Page& page, std::size_t most);
+[[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports, std::size_t left_aside,
+                                    std::size_t most);
+
+// "rank 3 (4711)", "4711".
+[[nodiscard]] std::string process_text(const ProcessFacts& process);
+
+}  // namespace vramscope

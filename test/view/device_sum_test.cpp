@@ -1,0 +1,118 @@
+// What processes held of a device together lies between the bounds that their timelines give.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/device_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "allocator/books/timeline.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+// A process whose memory is given by its changes: what it held from each instant on.
+using Changes = std::map<std::uint64_t, std::uint64_t>;
+
+MergedProcess process_with(const Changes& changes, std::uint64_t start_ns,
+                           std::uint64_t duration_ns) {
+  Timeline timeline;
+  KindFacts kind{.kind = Kind::device};
+  std::uint64_t held = 0;
+  for (const auto& [at, bytes] : changes) {
+    timeline.note(at, held, bytes);
+    held = bytes;
+    if (bytes > kind.peak_bytes) {
+      kind.peak_bytes = bytes;
+      kind.peak_ns = at;
+    }
+  }
+  timeline.advance(duration_ns, held);
+  kind.current_bytes = held;
+  TimelineSeries series{.kind = Kind::device, .bucket_ns = timeline.bucket_ns()};
+  for (std::size_t i = 0; i < timeline.size(); ++i) {
+    series.highest.push_back(timeline[i].highest);
+    series.last.push_back(timeline[i].last);
+  }
+  MergedProcess process;
+  process.process.hostname = "node1";
+  process.trigger = "exit";
+  process.devices = {{.index = 0, .name = "H200", .uuid = "GPU-1", .pci_bus_id = ""}};
+  process.kinds = {kind};
+  process.timeline = {.start_ns = start_ns, .duration_ns = duration_ns, .series = {series}};
+  return process;
+}
+
+std::uint64_t held_at(const Changes& changes, std::uint64_t at) {
+  const auto next = changes.upper_bound(at);
+  return next == changes.begin() ? 0 : std::prev(next)->second;
+}
+
+TEST(DeviceSum, OfOneProcessIsItsPeak) {
+  const auto sums = device_sums({process_with({{3 * kMs, 70}, {9 * kMs, 0}}, 1000, 20 * kMs)});
+
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].lower, 70u);
+  EXPECT_EQ(sums[0].upper, 70u);
+}
+
+TEST(DeviceSum, OfProcessesOneAfterTheOtherIsTheHigherPeak) {
+  const auto sums = device_sums({process_with({{kMs, 70}, {9 * kMs, 0}}, 0, 20 * kMs),
+                                 process_with({{kMs, 50}, {9 * kMs, 0}}, 100 * kMs, 20 * kMs)});
+
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].upper, 70u);
+  EXPECT_EQ(sums[0].sum_of_peaks, 120u);
+}
+
+TEST(DeviceSum, IsNotMadeOfDevicesThatAreNotTheSame) {
+  MergedProcess other = process_with({{kMs, 50}}, 0, 20 * kMs);
+  other.devices[0].uuid = "GPU-2";
+
+  EXPECT_EQ(device_sums({process_with({{kMs, 70}}, 0, 20 * kMs), other}).size(), 2u);
+}
+
+TEST(DeviceSum, OfRandomProcessesIsWithinTheBounds) {
+  constexpr int kRounds = 300;
+  std::mt19937_64 random(4711);
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t length = 1 + below(600 * kMs);
+    std::vector<Changes> all(2 + below(3));
+    std::vector<std::uint64_t> starts;
+    std::vector<MergedProcess> processes;
+    for (Changes& changes : all) {
+      for (std::uint64_t i = 0; i <= below(30); ++i) changes[below(length)] = below(1000);
+      starts.push_back(below(length));
+      processes.push_back(process_with(changes, starts.back(), length));
+    }
+
+    const auto sums = device_sums(processes);
+
+    std::uint64_t peak = 0;
+    for (std::size_t one = 0; one < all.size(); ++one) {
+      for (const auto& [at, bytes] : all[one]) {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          const std::uint64_t then = starts[one] + at;
+          const bool runs = then >= starts[i] && then < starts[i] + length;
+          sum += runs ? held_at(all[i], then - starts[i]) : 0;
+        }
+        peak = std::max(peak, sum);
+      }
+    }
+    if (peak == 0) continue;
+    ASSERT_EQ(sums.size(), 1u) << "round " << round;
+    EXPECT_LE(sums[0].lower, peak) << "round " << round;
+    EXPECT_GE(sums[0].upper, peak) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace vramscope
