@@ -10,6 +10,7 @@
 
 #include "allocator/ground/driver_pages.h"
 #include "reporter/report/attribution.h"
+#include "reporter/report/holes.h"
 #include "reporter/report/parts.h"
 
 namespace vramscope {
@@ -30,20 +31,15 @@ std::span<const BlockSnapshot> blocks_of(const Snapshot& memory, const SegmentSn
 }
 
 OomPin describe_pin(const Snapshot& memory, const SegmentSnapshot& segment) {
-  OomPin pin{.segments = 1, .total_size = segment.total_size};
-  std::uint64_t largest = 0;
-  for (const BlockSnapshot& block : blocks_of(memory, segment)) {
-    if (block.state == BlockState::inactive) {
-      pin.free_bytes += block.size;
-      pin.largest_free_bytes = std::max(pin.largest_free_bytes, block.size);
-      continue;
-    }
-    pin.live_bytes += block.size;
-    ++pin.live_count;
-    if (block.size <= largest) continue;
-    largest = block.size;
-    pin.tag = block.tag;
-  }
+  const std::span<const BlockSnapshot> blocks = blocks_of(memory, segment);
+  const Holes holes = holes_of(blocks);
+  OomPin pin{.segments = 1,
+             .total_size = segment.total_size,
+             .free_bytes = holes.free_bytes,
+             .largest_free_bytes = holes.largest_free_bytes,
+             .live_bytes = holes.live_bytes,
+             .live_count = holes.live_count};
+  if (holes.largest_live != Holes::kNone) pin.tag = blocks[holes.largest_live].tag;
   return pin;
 }
 

@@ -5,6 +5,7 @@
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/map_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/report_text.h"
@@ -42,6 +43,9 @@ void show(Report report) {
   demand_harmless(stats_text(report, {}, page).value_or(""));
   demand_harmless(timeline_text(report, page, kRows));
   demand_harmless(timeline_json(report, kRows));
+  const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
+  demand_harmless(map_text(report, memory_map(report), moment, unnamed, page, kRows));
+  demand_harmless(map_json(report, memory_map(report), moment, unnamed, kRows));
   demand_harmless(peak_text(report, unnamed, page, kRows));
   demand_harmless(peak_json(report, unnamed, kRows));
 }

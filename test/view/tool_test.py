@@ -187,6 +187,16 @@ class Listings(ToolTest):
         self.assertEqual(json.loads(shown.stdout)["allocation.all.allocated"], 1000)
         self.assert_refused(["stats", "--device", "7", self.sample("s.json")], 2, "no device 7")
 
+    def test_a_map_of_another_instant_is_refused_with_what_would_have_made_it(self):
+        file = self.sample()
+        self.assertIn("No segment was held at the end", self.call("map", file).stdout)
+        self.assertEqual([], json.loads(self.call("map", "--json", file).stdout)["places"])
+        self.assert_refused(["map", "--at", "peak", file], 2, "run with --trace FILE, or with --report-at-peak 10%")
+        self.assert_refused(["map", "--at", "oom", file], 2, "memory never ran out")
+        self.assert_refused(["map", "--at", "1.5s", file], 2, "run with --trace FILE")
+        self.assert_refused(["map", "--at", "noon", file], 2, "'noon' is none of end, peak, oom")
+        self.assert_refused(["map", "--kind", "disk", file], 2, "'disk' is none of device, ")
+
     def test_functions_are_listed(self):
         self.assertIn("cuMemAlloc_v2", self.call("functions").stdout)
         self.assertEqual(len(json.loads(self.call("functions", "--json", "-n", "3").stdout)), 3)

@@ -167,8 +167,11 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   add_listing_options(command, arguments.listing);
 }
 
-int show(OneReport& arguments, const std::function<std::string(const Report&, const Page&)>& text,
-         const std::function<std::string(const Report&)>& json) {
+int show(OneReport& arguments, const MakeText& text, const MakeJson& json) {
+  return show(arguments, text, json, open_report);
+}
+
+int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const OpenReport& open) {
   const std::vector<std::string> paths = report_files(arguments.files, say);
   const Listing& listing = arguments.listing;
   const Page page = page_of(listing);
@@ -176,7 +179,7 @@ int show(OneReport& arguments, const std::function<std::string(const Report&, co
   int status = paths.empty() ? kBadInput : kFine;
   for (const std::string& path : paths) {
     arguments.file = path;
-    std::optional<Report> report = open_report(arguments.file);
+    std::optional<Report> report = open(arguments.file);
     if (!report) {
       status = kBadInput;
       continue;

@@ -48,6 +48,7 @@ struct Verb {
 [[nodiscard]] Verb add_peak(CommandLine& line);
 [[nodiscard]] Verb add_leaks(CommandLine& line);
 [[nodiscard]] Verb add_oom(CommandLine& line);
+[[nodiscard]] Verb add_map(CommandLine& line);
 [[nodiscard]] Verb add_owners(CommandLine& line);
 [[nodiscard]] Verb add_timeline(CommandLine& line);
 [[nodiscard]] Verb add_trace(CommandLine& line);
@@ -95,9 +96,13 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
 // Writes what `text`, or when asked for `json`, makes of each report, of several with a heading, or
 // as an array of {file, pid, rank, executable, listing}; gives the exit code. A report that cannot
-// be read is said, and the others are shown.
-[[nodiscard]] int show(OneReport& arguments,
-                       const std::function<std::string(const Report&, const Page&)>& text,
-                       const std::function<std::string(const Report&)>& json);
+// be read is said, and the others are shown. `open` gives the report of a path, or says why not;
+// without it that is open_report.
+using MakeText = std::function<std::string(const Report&, const Page&)>;
+using MakeJson = std::function<std::string(const Report&)>;
+using OpenReport = std::function<std::optional<Report>(std::string& path)>;
+[[nodiscard]] int show(OneReport& arguments, const MakeText& text, const MakeJson& json);
+[[nodiscard]] int show(OneReport& arguments, const MakeText& text, const MakeJson& json,
+                       const OpenReport& open);
 
 }  // namespace vramscope

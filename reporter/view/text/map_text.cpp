@@ -1,0 +1,336 @@
+// Says in words and figures what pins memory, and draws the segments below.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/map_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/map_cells.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kLeastWidth = 40;
+constexpr std::size_t kMostWidth = 240;  // of rows of characters, however wide the page is
+constexpr std::uint64_t kTenth = 10;     // of what is reserved: from there on it is fragmentation
+
+std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+
+// Over as many lines as it needs, those after the first indented by two more.
+std::string line(const std::string& text, const Page& page, std::size_t indent = 2) {
+  const std::string margin(indent, ' ');
+  std::string result = wrapped(margin + text, page.width - 2);
+  for (std::size_t at = 0; (at = result.find('\n', at)) != result.npos; at += indent + 3) {
+    result.insert(at + 1, margin + "  ");
+  }
+  return result + "\n";
+}
+
+std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
+                       const Page& page) {
+  if (site < 0) return "unknown";
+  const Site& found = report.sites[static_cast<std::size_t>(site)];
+  return printable(text(call_site(report, found, name, kFramesShown)), page);
+}
+
+std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
+  if (born_ns < 0) return "";
+  const auto born = static_cast<std::uint64_t>(born_ns);
+  return duration_text(moment.at_ns - std::min(born, moment.at_ns));
+}
+
+std::string title_of(const MapPlace& place, const MapMoment& moment) {
+  return memory_text(place.kind, place.device) + " " + moment.text + ", after " +
+         duration_text(moment.at_ns) + ": " + amount(place.total_bytes) + " in " +
+         counted(place.segments.size(), "segment");
+}
+
+// Is it fragmentation?
+std::string verdict(const MapPlace& place) {
+  if (place.is_direct()) return "Fragmentation: none of ours, the driver gave each by itself.";
+  const std::string stranded =
+      amount(place.stranded_bytes) + " (" + percent_text(place.stranded_bytes, place.total_bytes) +
+      ") is stranded: free beside live blocks, in " + counted(place.stranded_segments, "segment");
+  if (place.stranded_bytes == 0 && place.free_bytes == 0) {
+    return "Fragmentation: no, nothing in these segments is free.";
+  }
+  if (place.stranded_bytes == 0) {
+    return "Fragmentation: no, all that is free can go back to the driver.";
+  }
+  if (place.stranded_bytes < place.total_bytes / kTenth) {
+    return "Fragmentation: hardly, " + stranded + ".";
+  }
+  return "Fragmentation: yes, " + stranded + ".";
+}
+
+std::string permille_text(std::uint64_t permille) {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%u.%u %%", static_cast<unsigned>(permille / 10),
+                static_cast<unsigned>(permille % 10));
+  return buffer.data();
+}
+
+// What is served without asking the driver.
+std::string requests_text(const MapPlace& place) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> parts;
+  if (place.small_request_bytes != 0)
+    parts.push_back("requests up to " + amount(place.small_request_bytes));
+  if (place.large_request_bytes != 0) {
+    parts.push_back((parts.empty() ? "requests above 1.00 MiB up to " : "larger ones up to ") +
+                    amount(place.large_request_bytes));
+  }
+  std::string sizes;
+  for (std::size_t i = 0; i < std::min(kShown, place.whole_bytes.size()); ++i) {
+    sizes += (i == 0 ? "" : ", ") + amount(place.whole_bytes[i]);
+  }
+  if (place.whole_bytes.size() > kShown) {
+    sizes += " and " + counted(place.whole_bytes.size() - kShown, "size") + " more";
+  }
+  if (!sizes.empty()) parts.push_back("whole segments of " + sizes);
+  std::string result;
+  for (const std::string& part : parts) result += (result.empty() ? "" : ", ") + part;
+  return result.empty() ? "no request" : result;
+}
+
+std::string figures(const MapPlace& place, const MapMoment& moment, const Page& page) {
+  using enum Table::Align;
+  Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
+  const auto add = [&](std::uint64_t bytes, const std::string& what) {
+    if (bytes != 0) table.add({amount(bytes), percent_text(bytes, place.total_bytes), what});
+  };
+  const std::uint64_t idle = place.returnable_bytes;
+  add(place.allocated_bytes, "in " + counted(place.live_count, "block") + " (requested " +
+                                 amount(place.requested_bytes) + ")");
+  add(place.pending_bytes, "freed, but perhaps in use yet");
+  add(place.stranded_bytes, "stranded: free, and cannot go back");
+  add(idle, place.idle_segments == 0
+                ? "free pages, which can go back"
+                : "idle: " + counted(place.idle_segments, "segment") + " without a live block");
+  std::string result = table.empty() ? "" : table.text(page);
+  if (place.free_bytes != 0) {
+    result += line("largest free hole " + amount(place.largest_free_bytes) + " of " +
+                       amount(place.free_bytes) + " free; external fragmentation " +
+                       permille_text(external_fragmentation(place)) + " (1 - largest / free)",
+                   page);
+  }
+  if (!place.is_direct()) {
+    result += line("served without a new segment: " + requests_text(place), page);
+  }
+  if (moment.is_of_trace && !place.is_direct()) {
+    result +=
+        line("from a trace: segments as far as blocks were seen in them, idle ones left out", page);
+  }
+  return result;
+}
+
+// In a report that was written because this memory ran out: for what request.
+std::string refused_text(const Report& report, const MapPlace& place, const Page& page) {
+  if (report.trigger != "oom" || report.oom.events.empty()) return "";
+  const OomEvent& event = report.oom.events.back();
+  if (event.kind != place.kind || event.device != place.device || event.bytes == 0) return "";
+  std::string text = "refused then: " + amount(event.bytes);
+  if (event.total_bytes != 0) text += ", the driver had " + amount(event.free_bytes) + " free";
+  const std::uint64_t together = event.free_bytes + place.stranded_bytes;
+  if (event.bytes > event.free_bytes && event.bytes <= together) {
+    text += "; with the stranded " + amount(place.stranded_bytes) + " it would have had enough";
+  }
+  return line(text, page);
+}
+
+std::string pinners_table(const Report& report, const MapPlace& place, const MapMoment& moment,
+                          const NameFrame& name, const Page& page, std::size_t most) {
+  using enum Table::Align;
+  Table table({{"STRANDED", right},
+               {"SEGMENTS", right},
+               {"GIVES BACK", right},
+               {"BLOCKS", right},
+               {"OLDEST", right},
+               {"PINNED BY", left}});
+  const std::size_t shown = rows_shown(place.pinners.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const MapPinner& pinner = place.pinners[i];
+    table.add(
+        {amount(pinner.stranded_bytes), count_text(static_cast<std::int64_t>(pinner.segments)),
+         amount(pinner.gives_back_bytes), count_text(static_cast<std::int64_t>(pinner.blocks)),
+         age_text(pinner.oldest_ns, moment), where_text(report, pinner.site, name, page)});
+  }
+  if (table.empty()) return "";
+  std::string result = table.text(page);
+  if (shown < place.pinners.size()) {
+    result += "  and " + counted(place.pinners.size() - shown, "more site") + "\n";
+  }
+  return result;
+}
+
+const char* name_of(MapPool pool) {
+  switch (pool) {
+    case MapPool::small:
+      return "small pool (1 MiB and less)";
+    case MapPool::large:
+      return "large pool";
+    case MapPool::dedicated:
+      return "segments of one block";
+    case MapPool::direct:
+      return "from the driver itself";
+  }
+  return "";
+}
+
+// One pool's segments, all to the same scale.
+class Drawing {
+ public:
+  Drawing(const Report& report, const MapMoment& moment, const NameFrame& name, const Page& page)
+      : report_(report),
+        moment_(moment),
+        name_(name),
+        page_(page),
+        columns_(std::clamp(page.width, kLeastWidth, kMostWidth) - 6) {}
+
+  [[nodiscard]] std::string text(const std::vector<const MapSegment*>& segments, std::size_t most) {
+    std::uint64_t largest = 0;
+    for (const MapSegment* one : segments) largest = std::max(largest, one->facts->total_size);
+    unit_ = bytes_of_cell(largest, columns_);
+    std::string body;
+    std::size_t drawn_alone = 0;
+    std::vector<const MapSegment*> others;
+    for (const MapSegment* one : segments) {
+      if (one->stranded_bytes() == 0) {
+        others.push_back(one);
+      } else if (most == 0 || drawn_alone++ < most) {
+        body += with_pin(*one);
+      } else {
+        ++left_out_;
+      }
+    }
+    body += packed(others, most);
+    if (left_out_ != 0) {
+      body += "  and " + counted(left_out_, "more segment") + ": -n 0 draws all\n";
+    }
+    return head(segments) + body;
+  }
+
+ private:
+  std::string head(const std::vector<const MapSegment*>& segments) const {
+    std::uint64_t total = 0;
+    for (const MapSegment* one : segments) total += one->facts->total_size;
+    const std::string title = std::string("  ") + name_of(segments.front()->pool) + ": " +
+                              counted(segments.size(), "segment") + ", " + amount(total) +
+                              "; a character is " + amount(unit_);
+    return "\n" + coloured(fitted(title, page_.width), Colour::bold, page_) + "\n" +
+           line(legend(seen_, page_), page_);
+  }
+
+  std::vector<Cell> cells(const MapSegment& segment) {
+    std::vector<Cell> result = cells_of(segment, unit_);
+    for (const Cell cell : result) seen_ |= 1U << static_cast<unsigned>(cell);
+    return result;
+  }
+
+  std::string with_pin(const MapSegment& segment) {
+    std::array<char, 32> address{};
+    std::snprintf(address.data(), address.size(), "0x%llx",
+                  static_cast<unsigned long long>(segment.facts->address));
+    std::string result = line(amount(segment.facts->total_size) + " at " + address.data() + ": " +
+                                  amount(segment.free_bytes) + " free, largest hole " +
+                                  amount(segment.largest_free_bytes),
+                              page_);
+    const std::vector<Cell> all = cells(segment);
+    for (std::size_t at = 0; at < all.size(); at += columns_) {
+      result += "    |" + drawn(all, at, columns_, page_) + "|\n";
+    }
+    return result + (segment.pin == MapSegment::kNoPin ? "" : pin_text(segment));
+  }
+
+  std::string pin_text(const MapSegment& segment) const {
+    const BlockFacts& block = segment.facts->blocks[segment.pin];
+    std::string gives = segment.gives_back_bytes == 0
+                            ? "a hole of " + amount(segment.hole_bytes)
+                            : amount(segment.gives_back_bytes) + " back to the driver";
+    if (segment.live_count > 1) gives += " (1 of " + counted(segment.live_count, "block") + ")";
+    std::string text = "@ " + amount(block.size);
+    const std::string age = age_text(block.born_ns, moment_);
+    if (!age.empty()) text += ", " + age + " old";
+    text += "; its free gives " + gives + ": ";
+    return line(text + where_text(report_, block.site, name_, page_), page_, 4);
+  }
+
+  // Those without stranded bytes, one after the other on as few rows as they need.
+  std::string packed(const std::vector<const MapSegment*>& segments, std::size_t most) {
+    std::string result, row = "|";
+    std::size_t used = 1, rows = 0;
+    const auto end_row = [&] {
+      result += "    " + row + "\n";
+      row = "|";
+      used = 1;
+      ++rows;
+    };
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const std::vector<Cell> all = cells(*segments[i]);
+      if (used != 1 && used + std::min(all.size(), columns_) > columns_ + 1) end_row();
+      if (most != 0 && rows >= most) {
+        left_out_ += segments.size() - i;
+        return result;
+      }
+      for (std::size_t at = 0; at < all.size(); at += columns_) {
+        if (at != 0) end_row();
+        row += drawn(all, at, columns_, page_);
+        used += std::min(columns_, all.size() - at);
+      }
+      row += "|";
+      ++used;
+    }
+    if (used != 1) end_row();
+    return result;
+  }
+
+  const Report& report_;
+  const MapMoment& moment_;
+  const NameFrame& name_;
+  const Page& page_;
+  const std::size_t columns_;
+  std::uint64_t unit_ = 1;
+  std::uint32_t seen_ = 0;  // cells, a bit each
+  std::size_t left_out_ = 0;
+};
+
+std::string drawings(const Report& report, const MapPlace& place, const MapMoment& moment,
+                     const NameFrame& name, const Page& page, std::size_t most) {
+  std::array<std::vector<const MapSegment*>, 4> pools;
+  for (const MapSegment& segment : place.segments) {
+    pools[static_cast<std::size_t>(segment.pool)].push_back(&segment);
+  }
+  std::stable_sort(pools.begin(), pools.end(), [](const auto& a, const auto& b) {
+    const auto stranded = [](const auto& pool) {
+      return pool.empty() ? 0 : pool.front()->stranded_bytes();
+    };
+    return stranded(a) > stranded(b);
+  });
+  std::string result;
+  for (const auto& pool : pools) {
+    if (!pool.empty()) result += Drawing(report, moment, name, page).text(pool, most);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string map_text(const Report& report, const std::vector<MapPlace>& places,
+                     const MapMoment& moment, const NameFrame& name, const Page& page,
+                     std::size_t most) {
+  std::string result;
+  for (const MapPlace& place : places) {
+    if (!result.empty()) result += "\n";
+    result += coloured(fitted(title_of(place, moment), page.width), Colour::bold, page) + "\n";
+    result += line(verdict(place), page);
+    result += figures(place, moment, page) + refused_text(report, place, page);
+    result += pinners_table(report, place, moment, name, page, most);
+    result += drawings(report, place, moment, name, page, most);
+  }
+  return result.empty() ? "No segment was held " + moment.text + ".\n" : result;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,34 @@
+// map_text() draws segments with their blocks, and says whether memory is fragmented and what pins
+// it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/memory_map.h"
+
+namespace vramscope {
+
+struct Report;
+
+// Which memory, of which instant.
+struct MapMoment {
+  std::string text;          // "at the end", "at the peak"
+  std::uint64_t at_ns = 0;   // after the timeline's start
+  bool is_of_trace = false;  // idle segments are not known then
+};
+
+// Each text and JSON ends with a newline. most: segments drawn of each pool, and sites; 0 for all.
+[[nodiscard]] std::string map_text(const Report& report, const std::vector<MapPlace>& places,
+                                   const MapMoment& moment, const NameFrame& name, const Page& page,
+                                   std::size_t most);
+[[nodiscard]] std::string map_json(const Report& report, const std::vector<MapPlace>& places,
+                                   const MapMoment& moment, const NameFrame& name,
+                                   std::size_t most);
+
+}  // namespace vramscope

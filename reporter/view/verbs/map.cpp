@@ -1,0 +1,121 @@
+// vramscope map: segments and blocks drawn to scale, and what keeps memory fragmented.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/instant.h"
+#include "reporter/view/text/map_text.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kSegments = 5;  // of each pool, and sites
+
+struct Arguments : OneReport {
+  std::string at = "end";
+  std::string kind;
+  std::optional<unsigned> device;
+};
+
+std::string no_moment(const std::string& given) {
+  const bool good = given == "end" || given == "peak" || given == "oom" || read_instant(given);
+  return good ? "" : "'" + given + "' is none of end, peak, oom, or a time such as 1.5s or 200ms";
+}
+
+std::string no_kind(const std::string& given) {
+  const auto found = std::find(kKindNames.begin(), kKindNames.end(), given);
+  return found != kKindNames.end() ? "" : "'" + given + "' is none of " + listed(kKindNames);
+}
+
+// Of a report: when it was written.
+std::string moment_of(const Report& report) {
+  if (report.trigger == "oom") return "when memory ran out";
+  if (report.trigger == "exit") return "at the end";
+  return "at report " + std::to_string(report.sequence) + " (" + harmless(report.trigger) + ")";
+}
+
+bool is_at_its_peak(const Report& report) {
+  return std::all_of(report.kinds.begin(), report.kinds.end(), [](const KindFacts& kind) {
+    return !takes_device_memory(kind.kind) || kind.current_bytes == kind.peak_bytes;
+  });
+}
+
+// "": the report is of the instant that is asked for; else what would have made one.
+std::string why_not(const Report& report, const std::string& at) {
+  const std::string& trace = report.trace.path;
+  const std::string trace_of_it =
+      trace.empty() ? "run with --trace FILE" : "give its trace, '" + trace + "'";
+  if (at == "end") return "";
+  if (at == "peak") {
+    if (report.trigger == "peak" || is_at_its_peak(report)) return "";
+    return "holds what there was when it was written, not at the peak: " + trace_of_it +
+           ", or with --report-at-peak 10%";
+  }
+  if (at == "oom") {
+    if (report.trigger == "oom") return "";
+    return report.oom.count == 0
+               ? "memory never ran out"
+               : "holds what there was when it was written, not when memory ran out: give the "
+                 "report of the trigger oom (--on-oom report), or " +
+                     trace_of_it;
+  }
+  return "holds only what there was when it was written: " + trace_of_it;
+}
+
+std::vector<MapPlace> places_of(const Report& report, const Arguments& given) {
+  std::vector<MapPlace> places = memory_map(report);
+  std::erase_if(places, [&](const MapPlace& place) {
+    const bool is_kind =
+        given.kind.empty() || kKindNames[static_cast<std::size_t>(place.kind)] == given.kind;
+    const bool is_device =
+        !given.device || (has_device(place.kind) && place.device == *given.device);
+    return !is_kind || !is_device;
+  });
+  return places;
+}
+
+int show_map(Arguments& given) {
+  MapMoment moment;
+  const auto open = [&](std::string& path) -> std::optional<Report> {
+    std::optional<Report> report = open_report(path);
+    if (!report) return report;
+    if (const std::string reason = why_not(*report, given.at); !reason.empty()) {
+      say("'" + path + "': " + reason);
+      return std::nullopt;
+    }
+    moment = {.text = moment_of(*report), .at_ns = report->timeline.duration_ns};
+    return report;
+  };
+  const auto text = [&](const Report& report, const Page& page) {
+    return map_text(report, places_of(report, given), moment, names_from_symbols(), page,
+                    given.listing.most);
+  };
+  const auto json = [&](const Report& report) {
+    return map_json(report, places_of(report, given), moment, names_from_symbols(),
+                    given.listing.most);
+  };
+  return show(given, text, json, open);
+}
+
+}  // namespace
+
+Verb add_map(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("map", "Draw segments and blocks; say what pins memory");
+  add_one_report(command, *arguments, kSegments);
+  command.option("--at", &arguments->at, "Instant: end, peak, oom, or a time such as 1.5s",
+                 {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
+  command.option("--device", &arguments->device, "Memory of this GPU only", {.value_name = "N"});
+  command.option("--kind", &arguments->kind, "Memory of this kind only: device, pinned, ...",
+                 {.value_name = "KIND", .why_not = no_kind});
+  add_view_options(command, arguments->stacks);
+  command.footer(
+      "Examples:\n"
+      "  vramscope map vramscope.train.4711.json        is it fragmentation, and what pins it?\n"
+      "  vramscope map --kind pinned -n 0 r.json        every segment of pinned memory");
+  return {.command = &command, .act = [arguments] { return show_map(*arguments); }};
+}
+
+}  // namespace vramscope
