@@ -109,6 +109,30 @@ class Listings(ToolTest):
         os.mkdir(self.path("empty"))
         self.assert_refused(["report", self.path("empty")], 2, "no report is in")
 
+    def test_diff_says_what_changed_and_whether_by_too_much(self):
+        before, after = self.sample("a.json"), self.sample("b.json")
+        self.assertIn("\nNo site changed.\n", self.call("diff", before, after).stdout)
+        with open(after, encoding="utf-8") as file:
+            report = json.load(file)
+        report["kinds"][0]["peak_bytes"] += 64 << 20
+        report["sites"][0]["parts"][0]["peak_bytes"] += 64 << 20
+        with open(after, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        shown = self.call("diff", before, after)
+        self.assertEqual(shown.returncode, 0)
+        self.assertIn("  GPU 0  760 MiB -> 824 MiB (+64.0 MiB, +8.4 %)\n", shown.stdout)
+        self.assertIn("  +64.0 MiB  512 MiB  576 MiB  grown  GPU 0   ", shown.stdout)
+        for threshold, status in (("63MiB", 1), ("64MiB", 0), ("7%", 1), ("8%", 0), ("0", 1)):
+            result = self.call("diff", "--threshold", threshold, before, after)
+            self.assertEqual(result.returncode, status, threshold)
+            self.assertEqual(0, self.call("diff", "--threshold", threshold, after, before).returncode)
+        found = json.loads(self.call("diff", "--json", "--threshold", "1%", before, after).stdout)
+        self.assertTrue(found["crossed"])
+        self.assertEqual([(row["what"], row["change_bytes"]) for row in found["rows"]], [("grown", 64 << 20)])
+        self.assert_refused(["diff", "--threshold", "much", before, after], 2, "'much' is neither")
+        self.assert_refused(["diff", "--by", "colour", before, after], 2, "'colour' is none of site, owner")
+        self.assert_refused(["diff", before, "none.json"], 2, "none.json: No such file")
+
     def test_differences_between_ranks_are_pointed_out(self):
         for rank, peak in enumerate((100, 100, 100, 300)):
             with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:

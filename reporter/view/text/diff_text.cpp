@@ -1,0 +1,168 @@
+// Differences as rows.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/diff_text.h"
+
+#include <algorithm>
+
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+namespace {
+
+using enum Table::Align;
+
+std::string size_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+
+std::string side_text(const DiffSide& side) { return side.is_there ? size_of(side.bytes) : "-"; }
+
+// "new" is no name in C++.
+std::string word(Change change) {
+  return change == Change::fresh ? "new"
+                                 : std::string(kChangeNames[static_cast<std::size_t>(change)]);
+}
+
+const std::vector<std::string>& frames_of(const Difference& row) {
+  return row.after.is_there ? row.after.frames : row.before.frames;
+}
+
+std::string where_text(const Difference& row, DiffBy by) {
+  if (by != DiffBy::site) return row.name;
+  std::string text;
+  const std::vector<std::string>& frames = frames_of(row);
+  for (std::size_t i = 0; i < std::min(kFramesShown, frames.size()); ++i) {
+    text += (i == 0 ? "" : " < ") + frames[i];
+  }
+  return text.empty() ? "unknown" : text;
+}
+
+// ", +13.1 %".
+std::string growth_text(std::uint64_t before, std::uint64_t after) {
+  if (before == 0 || before == after) return "";
+  const bool grew = after > before;
+  const std::uint64_t by = grew ? after - before : before - after;
+  return std::string(", ") + (grew ? "+" : "-") + percent_text(by, before);
+}
+
+std::string whole_text(const std::string& name, std::uint64_t before, std::uint64_t after) {
+  if (before == after) return name + size_of(before) + ", as before";
+  const auto change = static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+  return name + size_of(before) + " -> " + size_of(after) + " (" + change_text(change) +
+         growth_text(before, after) + ")";
+}
+
+constexpr const char* when_text(DiffAt at) {
+  switch (at) {
+    case DiffAt::peak:
+      return "at the peak";
+    case DiffAt::end:
+      return "when the reports were made";
+    case DiffAt::total:
+      return "allocated in all";
+  }
+  return "";
+}
+
+void side_json(JsonText& json, std::string_view key, const DiffSide& side, DiffBy by) {
+  json.key(key);
+  if (!side.is_there) {
+    json.null();
+    return;
+  }
+  json.object().field("bytes", side.bytes).field("count", side.count).key("sites").array();
+  for (const std::int64_t site : side.sites) json.value(site);
+  json.end();
+  if (by == DiffBy::site) {
+    json.key("frames").array();
+    for (const std::string& frame : side.frames) json.value(frame);
+    json.end();
+  }
+  json.end();
+}
+
+void row_json(JsonText& json, const Difference& row, DiffBy by) {
+  json.object().field("what", row.change() == 0 ? "equal" : word(row.what()));
+  json.field("kind", kKindNames[static_cast<std::size_t>(row.kind)]).field("device", row.device);
+  json.field("name", row.name).field("change_bytes", row.change());
+  side_json(json, "before", row.before, by);
+  side_json(json, "after", row.after, by);
+  json.end();
+}
+
+std::string limit_text(const Differences& found, const DiffOf& of) {
+  if (!of.limit) return "";
+  return crosses(found, *of.limit)
+             ? "\nGrew by more than " + size_of(*of.limit) + ", the threshold.\n"
+             : "\nNothing grew by more than " + size_of(*of.limit) + ", the threshold.\n";
+}
+
+}  // namespace
+
+std::string change_text(std::int64_t bytes) {
+  return bytes > 0 ? "+" + bytes_text(bytes) : bytes_text(bytes);
+}
+
+bool crosses(const Differences& found, std::uint64_t limit) {
+  const auto above = [&](std::int64_t change) {
+    return change > 0 && static_cast<std::uint64_t>(change) > limit;
+  };
+  return above(static_cast<std::int64_t>(found.after_bytes) -
+               static_cast<std::int64_t>(found.before_bytes)) ||
+         std::any_of(found.rows.begin(), found.rows.end(),
+                     [&](const Difference& row) { return above(row.change()); });
+}
+
+std::string diff_text(const Differences& found, const DiffOf& of, const Page& page) {
+  std::string text =
+      coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
+      "\n  from " + printable(of.before, page) + "\n  to   " + printable(of.after, page) + "\n\n";
+  if (found.memory.size() != 1) {
+    text += whole_text("  together  ", found.before_bytes, found.after_bytes) + "\n";
+  }
+  for (const Difference& memory : found.memory) {
+    text += whole_text("  " + memory_text(memory.kind, memory.device) + "  ", memory.before.bytes,
+                       memory.after.bytes) +
+            "\n";
+  }
+  const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
+  if (found.rows.empty()) return text + "\nNo " + of_what + " changed.\n" + limit_text(found, of);
+  Table table({{"CHANGE", right},
+               {"BEFORE", right},
+               {"AFTER", right},
+               {"WHAT", left},
+               {"MEMORY", left},
+               {of.by == DiffBy::site ? "WHERE" : "", left}});
+  const std::size_t shown = rows_shown(found.rows.size(), of.most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Difference& row = found.rows[i];
+    table.add({change_text(row.change()), side_text(row.before), side_text(row.after),
+               word(row.what()), memory_text(row.kind, row.device),
+               printable(where_text(row, of.by), page)});
+  }
+  text += "\n" + table.text(page);
+  if (shown < found.rows.size()) {
+    text += "  and " + counted(found.rows.size() - shown, "more row") + "\n";
+  }
+  if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
+  return text + limit_text(found, of) + "\nNext: vramscope peak " +
+         printable(shell_word(of.after), page) + "\n";
+}
+
+std::string diff_json(const Differences& found, const DiffOf& of) {
+  JsonText json;
+  json.object().field("before", of.before).field("after", of.after);
+  json.field("by", kDiffByNames[static_cast<std::size_t>(of.by)]);
+  json.field("at", kDiffAtNames[static_cast<std::size_t>(of.at)]);
+  json.field("before_bytes", found.before_bytes).field("after_bytes", found.after_bytes);
+  json.key("limit_bytes");
+  of.limit ? json.value(*of.limit) : json.null();
+  json.field("crossed", of.limit && crosses(found, *of.limit)).key("memory").array();
+  for (const Difference& memory : found.memory) row_json(json, memory, DiffBy::kind);
+  json.end().field("equal", found.equal).key("rows").array();
+  for (std::size_t i = 0; i < rows_shown(found.rows.size(), of.most); ++i) {
+    row_json(json, found.rows[i], of.by);
+  }
+  return json.end().end().text();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,35 @@
+// diff_text() and diff_json() show what changed between two reports.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "reporter/view/text/diff.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+
+// What is shown beside the differences. A limit is crossed when all memory together, or one row,
+// grew by more.
+struct DiffOf {
+  std::string before;  // file
+  std::string after;
+  DiffBy by = DiffBy::site;
+  DiffAt at = DiffAt::peak;
+  std::optional<std::uint64_t> limit = {};  // bytes
+  std::size_t most = 0;                     // rows, 0 for all
+};
+
+[[nodiscard]] bool crosses(const Differences& found, std::uint64_t limit);
+
+// "+24.0 MiB", "-512 B", "0 B".
+[[nodiscard]] std::string change_text(std::int64_t bytes);
+
+// Each ends with a newline.
+[[nodiscard]] std::string diff_text(const Differences& found, const DiffOf& of, const Page& page);
+[[nodiscard]] std::string diff_json(const Differences& found, const DiffOf& of);
+
+}  // namespace vramscope

@@ -1,0 +1,102 @@
+// vramscope diff: what changed between two reports.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/diff_text.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 20;
+
+struct Arguments {
+  std::string before;
+  std::string after;
+  std::string by = "site";
+  std::string at = "peak";
+  std::string threshold;  // "": none
+  StackChoice stacks;
+  Listing listing{.json = false, .most = kRows, .output = ""};
+};
+
+template <class Names>
+std::size_t index_of(const Names& names, const std::string& word) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin());
+}
+
+template <class Names>
+WhyNot one_of(const Names& names) {
+  return [&names](const std::string& word) {
+    return index_of(names, word) < names.size() ? "" : "'" + word + "' is none of " + listed(names);
+  };
+}
+
+std::string no_threshold(const std::string& word) {
+  Bytes bytes;
+  Percent percent;
+  const bool is_percent = word.ends_with('%') && read(word, percent);
+  return is_percent || read(word, bytes)
+             ? ""
+             : "'" + word +
+                   "' is neither a number of bytes such as 10MiB nor a percentage such as 2%";
+}
+
+// Of what was held before, where it is a percentage.
+std::optional<std::uint64_t> limit_of(const std::string& threshold, std::uint64_t before) {
+  Percent percent;
+  Bytes bytes;
+  if (threshold.empty()) return std::nullopt;
+  if (!threshold.ends_with('%')) return read(threshold, bytes) ? bytes.value : 0;
+  (void)read(threshold, percent);
+  return before / 100 * percent.value + before % 100 * percent.value / 100;
+}
+
+int show_diff(Arguments& given) {
+  std::optional<Report> before = open_report(given.before);
+  std::optional<Report> after = open_report(given.after);
+  if (!before || !after) return kBadInput;
+  choose_frames(*before, given.stacks);
+  choose_frames(*after, given.stacks);
+  DiffOf of{.before = given.before,
+            .after = given.after,
+            .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
+            .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
+            .most = given.listing.most};
+  const Differences found = differences(*before, *after, of.by, of.at, names_from_symbols());
+  of.limit = limit_of(given.threshold, found.before_bytes);
+  const int status =
+      publish(given.listing, given.listing.json ? diff_json(found, of)
+                                                : diff_text(found, of, page_of(given.listing)));
+  if (status != kFine) return status;
+  return of.limit && crosses(found, *of.limit) ? kThreshold : kFine;
+}
+
+}  // namespace
+
+Verb add_diff(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("diff", "Show what changed between two reports");
+  command.positional("BEFORE", &arguments->before, "Report of the earlier run");
+  command.positional("AFTER", &arguments->after, "Report of the later run");
+  command.option("--by", &arguments->by, "What to compare: " + listed(kDiffByNames),
+                 {.value_name = "WHAT", .why_not = one_of(kDiffByNames), .shows_default = true});
+  command.option("--at", &arguments->at, "Compare what was held when: " + listed(kDiffAtNames),
+                 {.value_name = "WHEN", .why_not = one_of(kDiffAtNames), .shows_default = true});
+  command.option("--threshold", &arguments->threshold,
+                 "Exit with 1 if all, or one row, grew by more: 10MiB, or 2% of all before",
+                 {.value_name = "BYTES|%", .why_not = no_threshold});
+  add_listing_options(command, arguments->listing);
+  add_view_options(command, arguments->stacks);
+  command.footer(
+      "Places are matched by functions, files and lines, so that two builds can be compared.\n"
+      "Examples:\n"
+      "  vramscope diff before.json after.json\n"
+      "  vramscope diff --at end --by owner --threshold 2% before.json after.json");
+  return {.command = &command, .act = [arguments] { return show_diff(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,192 @@
+// What changed between two reports: matched by names, and the same from both sides.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/diff.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "reporter/view/text/diff_text.h"
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// A report whose frame i is of `names[i]`, at an address that depends on the build.
+struct Build {
+  Report report;
+  std::vector<SourceFrame> names;
+  std::uint64_t first_offset = 0;
+
+  std::uint32_t frame(const std::string& function, int line) {
+    names.push_back({function, "/src/train.cpp", line});
+    report.frames.push_back({.module = 0, .offset = first_offset + names.size()});
+    return static_cast<std::uint32_t>(names.size() - 1);
+  }
+  void site(std::vector<std::uint32_t> frames, std::uint64_t peak) {
+    const SiteTotals totals{.live_bytes = peak / 2,
+                            .live_count = 1,
+                            .peak_bytes = peak,
+                            .peak_count = 1,
+                            .total_bytes = 3 * peak,
+                            .total_count = 3,
+                            .total_ns = 1};
+    report.sites.push_back({.frames = std::move(frames),
+                            .totals = totals,
+                            .parts = {{.kind = Kind::device, .device = 0, .totals = totals}}});
+    if (report.kinds.empty()) report.kinds = {{.kind = Kind::device}};
+    report.kinds[0].peak_bytes += peak;
+    report.kinds[0].current_bytes += peak / 2;
+  }
+};
+
+Build build(std::uint64_t first_offset) {
+  Build made;
+  made.first_offset = first_offset;
+  made.report.modules = {{.path = "/app/train", .build_id = std::to_string(first_offset)}};
+  return made;
+}
+
+NameFrame names_of(const Build& before, const Build& after) {
+  return [&](const Report& report, const FrameFact& frame) -> std::vector<SourceFrame> {
+    const Build& of = &report == &before.report ? before : after;
+    return {of.names.at(frame.offset - of.first_offset - 1)};
+  };
+}
+
+Differences compare(const Build& before, const Build& after, DiffBy by = DiffBy::site,
+                    DiffAt at = DiffAt::peak) {
+  return differences(before.report, after.report, by, at, names_of(before, after));
+}
+
+TEST(Diff, OfAReportWithItselfIsEmpty) {
+  const Report report = sample_report();
+  for (const DiffBy by : {DiffBy::site, DiffBy::owner, DiffBy::kind, DiffBy::function}) {
+    for (const DiffAt at : {DiffAt::peak, DiffAt::end, DiffAt::total}) {
+      const Differences found = differences(report, report, by, at, sample_names());
+      EXPECT_TRUE(found.rows.empty());
+      EXPECT_EQ(found.before_bytes, found.after_bytes);
+      EXPECT_FALSE(crosses(found, 0));
+    }
+  }
+}
+
+TEST(Diff, TellsNewGoneGrownAndShrunkApart) {
+  Build before = build(100);
+  Build after = build(5000);  // another build: other addresses
+  before.site({before.frame("grows", 1)}, 10 * kMiB);
+  before.site({before.frame("shrinks", 2)}, 20 * kMiB);
+  before.site({before.frame("stays", 3)}, 30 * kMiB);
+  before.site({before.frame("goes", 4)}, 40 * kMiB);
+  after.site({after.frame("comes", 9)}, 50 * kMiB);
+  after.site({after.frame("stays", 3)}, 30 * kMiB);
+  after.site({after.frame("shrinks", 2)}, 5 * kMiB);
+  after.site({after.frame("grows", 1)}, 13 * kMiB);
+
+  const Differences found = compare(before, after);
+
+  ASSERT_EQ(found.rows.size(), 4u);
+  EXPECT_EQ(found.rows[0].what(), Change::fresh);
+  EXPECT_EQ(found.rows[1].what(), Change::gone);
+  EXPECT_EQ(found.rows[2].what(), Change::shrunk);
+  EXPECT_EQ(found.rows[3].what(), Change::grown);
+  EXPECT_EQ(found.rows[3].change(), static_cast<std::int64_t>(3 * kMiB));
+  EXPECT_EQ(found.equal, 1u);
+  EXPECT_EQ(found.before_bytes, 100 * kMiB);
+  EXPECT_EQ(found.after_bytes, 98 * kMiB);
+}
+
+TEST(Diff, FollowsPlacesWhoseLinesHaveMoved) {
+  Build before = build(100);
+  Build after = build(5000);
+  before.site({before.frame("load", 9), before.frame("main", 50)}, 10 * kMiB);
+  before.site({before.frame("load", 10), before.frame("main", 50)}, 20 * kMiB);
+  after.site({after.frame("load", 11), after.frame("main", 52)}, 20 * kMiB);
+  after.site({after.frame("load", 10), after.frame("main", 52)}, 11 * kMiB);
+
+  const Differences found = compare(before, after);
+
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.rows[0].before.bytes, 10 * kMiB);
+  EXPECT_EQ(found.rows[0].after.bytes, 11 * kMiB);
+}
+
+TEST(Diff, ByFunctionAddsItsPlaces) {
+  Build before = build(100);
+  Build after = build(100);
+  before.site({before.frame("load", 9)}, 10 * kMiB);
+  before.site({before.frame("load", 10)}, 20 * kMiB);
+  after.site({after.frame("load", 30)}, 31 * kMiB);
+
+  const Differences found = compare(before, after, DiffBy::function);
+
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.rows[0].name, "load");
+  EXPECT_EQ(found.rows[0].change(), static_cast<std::int64_t>(kMiB));
+}
+
+TEST(Diff, AThresholdIsCrossedByOneRowOrByAll) {
+  Build before = build(100);
+  Build after = build(100);
+  before.site({before.frame("a", 1)}, 10 * kMiB);
+  before.site({before.frame("b", 2)}, 10 * kMiB);
+  after.site({after.frame("a", 1)}, 13 * kMiB);
+  after.site({after.frame("b", 2)}, 5 * kMiB);
+
+  const Differences found = compare(before, after);
+
+  EXPECT_TRUE(crosses(found, 3 * kMiB - 1));
+  EXPECT_FALSE(crosses(found, 3 * kMiB));
+  EXPECT_TRUE(crosses(compare(after, before), 3 * kMiB));  // b by 5 MiB, all by 2 MiB
+}
+
+// Of JSON: rows with both sides exchanged.
+json mirrored(json rows) {
+  for (json& row : rows) {
+    std::swap(row["before"], row["after"]);
+    row["change_bytes"] = -row["change_bytes"].get<std::int64_t>();
+    const std::string what = row["what"];
+    row["what"] = what == "new"     ? "gone"
+                  : what == "gone"  ? "new"
+                  : what == "grown" ? "shrunk"
+                                    : "grown";
+  }
+  return rows;
+}
+
+TEST(Diff, OfRandomReportsIsTheSameFromBothSides) {
+  constexpr int kRounds = 200;
+  std::mt19937 random(4711);
+  const auto below = [&](unsigned end) { return static_cast<int>(random() % end); };
+  for (int round = 0; round < kRounds; ++round) {
+    Build before = build(100);
+    Build after = build(5000);
+    for (Build* of : {&before, &after}) {
+      for (int i = below(12); i >= 0; --i) {
+        const std::string function = std::string("f") + std::to_string(below(4));
+        of->site({of->frame(function, below(30)), of->frame("main", below(3))},
+                 static_cast<std::uint64_t>(below(50)) * kMiB);
+      }
+    }
+    for (const DiffBy by : {DiffBy::site, DiffBy::kind, DiffBy::function}) {
+      for (const DiffAt at : {DiffAt::peak, DiffAt::end, DiffAt::total}) {
+        const json one = json::parse(diff_json(compare(before, after, by, at), {}));
+        const json other = json::parse(diff_json(compare(after, before, by, at), {}));
+        ASSERT_EQ(mirrored(one["rows"]), other["rows"]) << "round " << round;
+        ASSERT_EQ(one["before_bytes"], other["after_bytes"]);
+        std::int64_t sum = 0;
+        for (const json& row : one["rows"]) sum += row["change_bytes"].get<std::int64_t>();
+        ASSERT_EQ(sum,
+                  one["after_bytes"].get<std::int64_t>() - one["before_bytes"].get<std::int64_t>());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramscope
