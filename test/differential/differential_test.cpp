@@ -3,7 +3,7 @@
 //
 // differential_test PLAYER LIBRARY SIMULATOR_FOLDER [OPTION...]
 //   --kept DIR           plays the sequences of a folder, too
-//   --seeds FIRST COUNT  plays the sequences of these seeds (1 1500)
+//   --seeds FIRST COUNT  plays the sequences of these seeds (1 650)
 //   --calls N            a sequence (200)
 //   --seconds N          begins no further sequence after that time
 //   --keep DIR           writes what fails there, made small

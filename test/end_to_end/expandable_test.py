@@ -1,6 +1,10 @@
 """Segments over pages of the simulated driver, by expandable_segments and by growing_segments."""
 # SPDX-License-Identifier: Apache-2.0
+import functools
+import tempfile
+
 import harness
+import programs
 import recount
 
 EXPANDABLE = {
@@ -9,6 +13,13 @@ EXPANDABLE = {
 }
 GROWING = {**EXPANDABLE, "VRAMSCOPE_ALLOC_CONF": "growing_segments:True"}
 NO_PAGES = "lacks=cuMemCreate"
+
+
+@functools.cache
+def natively(name, simulator):
+    """The same for both ways to grow."""
+    with tempfile.TemporaryDirectory() as folder:
+        return programs.run([harness.program(name)], harness.environment(None, simulator), folder, harness.DEADLINE_S)
 
 
 def statistics(report):
@@ -21,7 +32,7 @@ class Expandable(harness.Case):
     def run_expandable(self, name, simulator="", **variables):
         """A victim's report, where it does the same as without the library."""
         command = [harness.program(name)]
-        native = self.run_program(command, simulator=simulator)
+        native = natively(name, simulator)
         outcome = self.run_program(command, "cache", simulator, **self.SETTINGS, **variables)
         self.assertEqual(0, native.status, native.stderr)
         self.assertEqual(native.behaviour(), outcome.behaviour(), outcome.stderr)

@@ -5,7 +5,7 @@ import pathlib
 import harness
 import recount
 
-INPUT = ["-f", "lavfi", "-i", "testsrc=size=1280x720:rate=30:duration=10"]
+INPUT = ["-f", "lavfi", "-i", "testsrc=size=1280x720:rate=30:duration=2"]
 DEVICE = ["-init_hw_device", "cuda=c:0", "-filter_hw_device", "c"]
 CHECKSUMS = ["-f", "framemd5", "-"]
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // VRAMSCOPE_MODEL_OPERATIONS=N runs N operations in all scenarios together, and N in the grid of
-// settings and faults (400,000). VRAMSCOPE_MODEL_SEED=N starts from another seed. What fails is
+// settings and faults (250,000). VRAMSCOPE_MODEL_SEED=N starts from another seed. What fails is
 // shrunk, printed and written to a file of the current folder; moved to test/model/kept, it is
 // played by every run from then on.
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ void play(Scenario scenario, std::uint64_t count) {
   if (!failure.what.empty()) keep(scenario, operations, failure);
 }
 
-std::uint64_t total_operations() { return number_from("VRAMSCOPE_MODEL_OPERATIONS", 400000); }
+std::uint64_t total_operations() { return number_from("VRAMSCOPE_MODEL_OPERATIONS", 250000); }
 
 const auto kBothReuses = testing::Values(ReuseTime::at_free, ReuseTime::at_reuse);
 
