@@ -7,6 +7,7 @@ as a sentence, so that each case is counted and each skip says why.
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,11 @@ SIMULATOR = INSTALLATION.simulator
 PROGRAMS = INSTALLATION.programs
 TOOL = INSTALLATION.tool
 DEADLINE_S = 120  # of one program; two busy cores and unlucky neighbours included
+# Programs would inherit what started us ignores, as nohup and a shell's `&` do.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def program(name):

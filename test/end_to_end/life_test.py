@@ -56,8 +56,8 @@ class Life(harness.Case):
             self.assertEqual(f"{tries} of {tries} ended\n", outcome.stdout)
             self.assertNotIn("could not be written", outcome.stderr)
             self.assertEqual(tries, len(outcome.reports), outcome.stderr)
-            longest = int(outcome.stderr.split("longest ")[1].split()[0])  # milliseconds
-            self.assertLess(longest, 900, "somebody waited for a lock that its own thread held")
+            slow = int(outcome.stderr.split("slow: ")[1])
+            self.assertLessEqual(slow, 2, "they waited for a lock that their own thread held, or the machine stood still")
             for report in outcome.reports:
                 recount.check(self, report)
 

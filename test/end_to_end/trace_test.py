@@ -77,7 +77,11 @@ class Trace(harness.Case):
         )
 
     def compare_victims(self, mode):
-        for command, simulator in transparency_test.VICTIMS:
+        """In each mode a third of them, and all in `scripts/check --long`."""
+        victims = transparency_test.VICTIMS
+        if "VRAMSCOPE_THOROUGH" not in os.environ:
+            victims = victims[RECORDING.index(mode) :: len(RECORDING)]
+        for command, simulator in victims:
             try:
                 program = [harness.program(command[0]), *command[1:]]
             except harness.unittest.SkipTest:
@@ -169,7 +173,7 @@ class Trace(harness.Case):
         self.assertEqual({len(titles)}, {len(line) for line in lines})
         ends = [int(row["start_ns"]) + int(row["duration_ns"]) for row in rows]
         most = max(before - after for before, after in zip(ends, ends[1:]))
-        self.assertLess(most, 10_000)  # the clock may change within the first milliseconds
+        self.assertLess(most, 100_000)  # the clock may change within the first milliseconds
         live = {}
         for row in sorted(rows, key=lambda row: (int(row["order"]), row["event"] != "allocation")):
             if row["event"] == "allocation":
@@ -219,6 +223,7 @@ class Trace(harness.Case):
         process = self.start_program(command, "cache", VRAMSCOPE_TRACE=TRACE)
         while not any(path.stat().st_size > 1_000_000 for path in traces(self.folder)):
             self.assertIsNone(process.poll())
+            time.sleep(0.001)
         process.kill()
         self.assertEqual(-signal.SIGKILL, process.wait())
         (path,) = traces(self.folder)
@@ -234,13 +239,14 @@ class Trace(harness.Case):
         end = time.monotonic() + harness.DEADLINE_S
         while self.allocations(path) < 20:
             self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
         process.kill()
         process.wait()
         self.assertEqual(20, self.allocations(path))
 
     def test_run_names_the_trace_of_a_program_that_was_killed(self):
         done = self.run_tool("run", "--sim", "--live-file", "off", "--trace", "t.%p.trace", "--", "sh", "-c",
-                             f"{harness.program('hold')} </dev/zero & sleep 2; kill -KILL $!; kill -KILL $$")  # fmt: skip
+                             f"{harness.program('hold')} </dev/zero & until [ -s t.$!.trace ]; do sleep 0.05; done; kill -KILL $!; kill -KILL $$")  # fmt: skip
         self.assertEqual(137, done.returncode)
         (path,) = traces(self.folder)
         self.assertIn(f"no report: SIGKILL ended the program\nvramscope: trace in {path.name}, ", done.stderr)
