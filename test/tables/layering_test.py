@@ -39,7 +39,7 @@ FOLDERS = {
     "reporter": ["view", "report", "record"],
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
-    "reporter/view": ["", "verbs", "text", "outside"],
+    "reporter/view": ["", "verbs", "export", "text", "outside"],
 }
 
 # The face of a room: what all its folders may include, wherever it lies.

@@ -8,35 +8,10 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {
-
-// What frames are named by: as much of a report as the trace knows.
-Report report_of(const TraceListing& trace) {
-  Report report;
-  const RecorderFacts& facts = trace.names.facts;
-  report.modules = facts.modules;
-  report.sources = facts.sources;
-  report.codes = facts.codes;
-  report.frames = facts.frames;
-  report.process.pid = trace.names.process.pid;
-  report.process.executable = trace.names.process.executable;
-  report.sites.resize(std::max<std::size_t>(facts.sites.size(), 1));
-  for (std::size_t i = 0; i < facts.sites.size(); ++i)
-    report.sites[i].frames = facts.sites[i].frames;
-  for (const auto& [key, tag] : trace.totals.tags) {
-    const std::size_t site = key.first < facts.tags.size() ? facts.tags[key.first].site : 0;
-    SiteTotals& totals = report.sites[site].totals;
-    totals.live_bytes += tag.held.live_bytes;
-    totals.live_count += tag.held.live_count;
-    totals.peak_bytes += tag.held.peak_bytes;
-    totals.total_bytes += tag.held.bytes;
-    totals.total_count += tag.held.allocations;
-    totals.total_ns += tag.total_ns;
-  }
-  return report;
-}
 
 // Those that allocated; who held most at the peak first.
 std::vector<std::size_t> sites_in_order(const Report& report) {
@@ -167,7 +142,8 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
 std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
                        std::size_t most) {
   return head_text(trace, page) + kinds_text(trace.totals, page) +
-         functions_text(trace, page, most) + sites_text(report_of(trace), name, page, most);
+         functions_text(trace, page, most) +
+         sites_text(report_of_trace(trace.names, trace.totals), name, page, most);
 }
 
 std::string trace_json(const TraceListing& trace, const NameFrame& name, std::size_t most) {
@@ -209,7 +185,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, std::si
     json.field("name", known ? threads[thread].name : "").end();
   }
   json.end().key("sites").array();
-  const Report report = report_of(trace);
+  const Report report = report_of_trace(trace.names, trace.totals);
   const std::vector<std::size_t> sites = sites_in_order(report);
   for (std::size_t i = 0; i < rows_shown(sites.size(), most); ++i) {
     const Site& site = report.sites[sites[i]];

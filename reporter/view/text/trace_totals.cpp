@@ -34,6 +34,7 @@ TraceTag& TraceTotals::touch(Tag tag, TracePlace where, const TraceKind& kind) {
   if (found.peak_number != kind.peak_number) {
     found.peak_number = kind.peak_number;
     found.held.peak_bytes = found.held.live_bytes;
+    found.held.peak_count = found.held.live_count;
   }
   return found;
 }

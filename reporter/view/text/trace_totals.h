@@ -20,6 +20,7 @@ struct TraceHolding {
   std::uint64_t live_bytes = 0;
   std::uint64_t live_count = 0;
   std::uint64_t peak_bytes = 0;  // of a tag: what it held at the peak of its kind and device
+  std::uint64_t peak_count = 0;  // of a tag, the same
 };
 
 struct TraceKind {

@@ -1,13 +1,9 @@
 // vramscope trace: what the file that run --trace wrote comes to, or its events one by one.
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include "reporter/report/traces/trace_input.h"
+#include "reporter/view/outside/output.h"
 #include "reporter/view/text/trace_text.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -28,61 +24,16 @@ int refuse(const std::string& file, const std::string& problem) {
   return kBadInput;
 }
 
-// What is written before a large trace is read to its end, part by part.
-class Lines {
- public:
-  explicit Lines(const std::string& path)
-      : name_(path.empty() ? "to standard output" : "'" + path + "'"),
-        file_(path.empty() ? STDOUT_FILENO
-                           : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (file_ < 0) error_ = errno;
-  }
-  ~Lines() {
-    if (file_ > STDOUT_FILENO) ::close(file_);
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-
-  std::string& text() { return text_; }
-  void flush_if_long() {
-    constexpr std::size_t kLong = std::size_t{1} << 20;
-    if (text_.size() >= kLong) flush();
-  }
-  void flush() {
-    std::string_view rest = text_;
-    while (!rest.empty() && error_ == 0) {
-      const ssize_t written = ::write(file_, rest.data(), rest.size());
-      if (written < 0 && errno != EINTR) error_ = errno;
-      if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
-    }
-    text_.clear();
-  }
-  int end() {
-    flush();
-    if (file_ > STDOUT_FILENO && ::close(std::exchange(file_, -1)) != 0 && error_ == 0) {
-      error_ = errno;
-    }
-    if (error_ == 0) return kFine;
-    say("cannot write " + name_ + ": " + std::strerror(error_));
-    return kBadInput;
-  }
-
- private:
-  std::string text_;
-  std::string name_;
-  int file_;
-  int error_ = 0;
-};
-
 int list(const Arguments& arguments, TraceReader& reader) {
-  Lines lines(arguments.listing.output);
-  lines.text() = trace_csv_titles();
+  Output lines(arguments.listing.output);
+  lines << trace_csv_titles();
   const bool read = reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
     add_trace_csv(lines.text(), event, reader.names());
     lines.flush_if_long();
   });
-  const int status = lines.end();
-  return read ? status : refuse(arguments.file, reader.problem());
+  const std::string problem = lines.end();
+  if (!problem.empty()) say(problem);
+  return read ? (problem.empty() ? kFine : kBadInput) : refuse(arguments.file, reader.problem());
 }
 
 int show(const Arguments& arguments) {

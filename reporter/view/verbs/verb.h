@@ -53,6 +53,7 @@ struct Verb {
 [[nodiscard]] Verb add_diff(CommandLine& line);
 [[nodiscard]] Verb add_timeline(CommandLine& line);
 [[nodiscard]] Verb add_trace(CommandLine& line);
+[[nodiscard]] Verb add_export(CommandLine& line);
 [[nodiscard]] Verb add_functions(CommandLine& line);
 [[nodiscard]] Verb add_options(CommandLine& line);
 

@@ -1,0 +1,151 @@
+// DHAT's JSON, version 2, as its viewer opens it: what each stack allocated, held at the peak and
+// at the end, and for how long. Time is microseconds.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "reporter/report/json_writer.h"
+#include "reporter/view/export/formats.h"
+#include "reporter/view/export/named_stacks.h"
+#include "reporter/view/export/trace_walk.h"
+
+namespace vramscope {
+namespace {
+
+// What the viewer wants of a stack and no report tells exactly.
+struct Life {
+  std::uint64_t total_us = 0;  // of all its blocks, those that live at the end included
+  std::uint64_t held = 0, held_count = 0;
+  std::uint64_t most = 0, most_count = 0;  // that it ever held
+};
+using Key = std::tuple<std::size_t, Kind, std::uint16_t>;
+using Lives = std::map<Key, Life>;
+
+constexpr std::uint64_t kMicrosecond = 1000;
+
+std::string lives_of_trace(const Exported& exported, Lives& lives) {
+  const auto life_of = [&](const WalkedBlock& block) -> Life& {
+    return lives[{exported.site_of(block.tag), block.place.kind, block.place.device}];
+  };
+  TraceWalk* walk = nullptr;
+  TraceWalk events(exported, {.came =
+                                  [&](const WalkedBlock& block, const auto&) {
+                                    Life& life = life_of(block);
+                                    life.held += block.bytes;
+                                    ++life.held_count;
+                                    if (life.held <= life.most) return;
+                                    life.most = life.held;
+                                    life.most_count = life.held_count;
+                                  },
+                              .went =
+                                  [&](const WalkedBlock& block, const auto&) {
+                                    Life& life = life_of(block);
+                                    life.held -= block.bytes;
+                                    --life.held_count;
+                                    life.total_us +=
+                                        (walk->now_ns() - block.born_ns) / kMicrosecond;
+                                  }});
+  walk = &events;
+  std::string problem = events.run();
+  for (const WalkedBlock& block : events.live()) {
+    const std::uint64_t end = std::max(exported.report().timeline.duration_ns, block.born_ns);
+    life_of(block).total_us += (end - block.born_ns) / kMicrosecond;
+  }
+  return problem;
+}
+
+// Lives are counted by decades, from under a microsecond on: three of a decade stands for each.
+// What lives at the end is taken to have lived for half of the run.
+Life life_of_report(const Report& report, const Share& share) {
+  const Site& site = report.sites[share.site];
+  std::uint64_t total = 0;
+  std::uint64_t count = 0;
+  std::uint64_t decade = 1;
+  for (const std::uint64_t lives : site.lifetimes) {
+    total += lives * decade * 3 / 10;
+    count += lives;
+    decade *= 10;
+  }
+  const std::uint64_t freed = share.totals.total_count - share.totals.live_count;
+  Life life;
+  life.total_us = count == 0 ? 0 : total / count * freed;
+  life.total_us += share.totals.live_count * (report.timeline.duration_ns / kMicrosecond / 2);
+  life.most = std::max(share.totals.peak_bytes, share.totals.live_bytes);
+  life.most_count = std::max(share.totals.peak_count, share.totals.live_count);
+  return life;
+}
+
+std::string field(const char* name, std::uint64_t value) {
+  return std::string("\"") + name + "\":" + std::to_string(value) + ",";
+}
+
+void write_point(const Share& share, const Life& life, const std::string& frames, bool is_first,
+                 Output& output) {
+  const SiteTotals& totals = share.totals;
+  output << (is_first ? "\n{" : ",\n{") << field("tb", totals.total_bytes)
+         << field("tbk", totals.total_count) << field("tl", life.total_us)
+         << field("mb", std::max(life.most, totals.peak_bytes))
+         << field("mbk", std::max(life.most_count, totals.peak_count))
+         << field("gb", totals.peak_bytes) << field("gbk", totals.peak_count)
+         << field("eb", totals.live_bytes) << field("ebk", totals.live_count) << "\"fs\":["
+         << frames << "]}";
+}
+
+// The first is the root, the kinds of memory are the next.
+class Frames {
+ public:
+  std::size_t number_of(const std::string& text) {
+    const auto [known, is_new] = numbers_.try_emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return known->second;
+  }
+  void write(Output& output) const {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      output << (i == 0 ? "\n" : ",\n") << json_string(texts_[i]);
+    }
+  }
+
+ private:
+  std::vector<std::string> texts_{"[root]"};
+  std::map<std::string, std::size_t> numbers_;
+};
+
+std::string frames_of(const Share& share, NamedStacks& stacks, Frames& frames) {
+  std::string result;
+  for (const std::uint32_t index : stacks.stack(share.site)) {
+    result += std::to_string(frames.number_of(text(stacks.frame(index)))) + ",";
+  }
+  return result + std::to_string(frames.number_of(memory_name(share.kind, share.device)));
+}
+
+}  // namespace
+
+std::string write_dhat(const Exported& exported, Output& output) {
+  const Report& report = exported.report();
+  Lives lives;
+  std::string problem;
+  if (exported.names() != nullptr) problem = lives_of_trace(exported, lives);
+  const KindFacts* highest = exported.highest();
+  output << "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\n\"bklt\":true,"
+            "\"bkacc\":false,\"tu\":\"us\",\"Mtu\":\"s\",\"tuth\":10,\n\"cmd\":"
+         << json_string(command_line(report)) << ",\n"
+         << field("pid", static_cast<std::uint64_t>(report.process.pid))
+         << field("te", report.timeline.duration_ns / kMicrosecond)
+         << field("tg", highest == nullptr ? 0 : highest->peak_ns / kMicrosecond) << "\n\"pps\":[";
+  NamedStacks stacks(exported);
+  Frames frames;
+  bool is_first = true;
+  for (const Share& share : exported.shares()) {
+    if (share.totals.total_count == 0) continue;
+    const auto life = lives.find({share.site, share.kind, share.device});
+    write_point(share, life == lives.end() ? life_of_report(report, share) : life->second,
+                frames_of(share, stacks, frames), is_first, output);
+    is_first = false;
+  }
+  output << "],\n\"ftbl\":[";
+  frames.write(output);
+  output << "]}\n";
+  return problem;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,126 @@
+// Chooses what of a report or a trace is exported.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/export/exported.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/trace_report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::array<std::string_view, 4> kCosts{"peak", "leaked", "total", "count"};
+
+// Sites that are joined are renumbered where blocks name them: these blocks say where each went.
+SegmentFacts block_of_each_site(const Report& report) {
+  SegmentFacts segment;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    segment.blocks.push_back({.site = static_cast<std::int64_t>(i)});
+  }
+  return segment;
+}
+
+}  // namespace
+
+std::uint64_t value_of(const SiteTotals& totals, Cost cost) {
+  switch (cost) {
+    case Cost::peak:
+      return totals.peak_bytes;
+    case Cost::leaked:
+      return totals.live_bytes;
+    case Cost::total:
+      return totals.total_bytes;
+    case Cost::count:
+      return totals.total_count;
+  }
+  return 0;
+}
+
+std::optional<Cost> cost_named(std::string_view name) {
+  const auto found = std::find(kCosts.begin(), kCosts.end(), name);
+  if (found == kCosts.end()) return std::nullopt;
+  return static_cast<Cost>(found - kCosts.begin());
+}
+
+std::string_view name_of(Cost cost) { return kCosts[static_cast<std::size_t>(cost)]; }
+
+Exported::Exported(Report report, ExportChoice choice, const StackChoice& stacks, NameFrame name)
+    : report_(std::move(report)), choice_(choice), name_(std::move(name)) {
+  choose_frames(report_, stacks);
+}
+
+Exported::Exported(Report report, TraceReader& reader, ExportChoice choice,
+                   const StackChoice& stacks, NameFrame name)
+    : report_(std::move(report)), reader_(&reader), choice_(choice), name_(std::move(name)) {
+  report_.host.registrations = {block_of_each_site(report_)};
+  choose_frames(report_, stacks);
+  for (const BlockFacts& block : report_.host.registrations.front().blocks) {
+    sites_.push_back(static_cast<std::size_t>(block.site));
+  }
+  report_.host.registrations.clear();
+}
+
+bool Exported::wants(Kind kind, std::uint16_t device) const {
+  if (choice_.kind && *choice_.kind != kind) return false;
+  return !choice_.device || !has_device(kind) || *choice_.device == device;
+}
+
+std::vector<Share> Exported::shares() const {
+  std::vector<Share> result;
+  for (std::size_t i = 0; i < report_.sites.size(); ++i) {
+    for (const SitePart& part : report_.sites[i].parts) {
+      if (!wants(part.kind, part.device)) continue;
+      result.push_back(
+          {.site = i, .kind = part.kind, .device = part.device, .totals = part.totals});
+    }
+  }
+  return result;
+}
+
+const KindFacts* Exported::highest() const {
+  const KindFacts* result = nullptr;
+  for (const KindFacts& kind : report_.kinds) {
+    const bool is_one = wants(kind.kind, kind.device) && holds_memory(kind.kind);
+    if (!is_one || kind.peak_bytes == 0) continue;
+    if (result == nullptr || kind.peak_bytes > result->peak_bytes) result = &kind;
+  }
+  return result;
+}
+
+const TraceNames* Exported::names() const {
+  return reader_ == nullptr ? nullptr : &reader_->names();
+}
+
+std::size_t Exported::site_of(Tag tag) const {
+  const std::size_t site = site_of_tag(reader_->names(), tag);
+  return site < sites_.size() ? sites_[site] : 0;
+}
+
+std::string Exported::read(const std::function<void(const TraceEvent&)>& visit) const {
+  return reader_->read(TraceReader::Order::by_change, visit) ? "" : reader_->problem();
+}
+
+std::string memory_name(Kind kind, std::uint16_t device) {
+  const std::string name(kKindNames[static_cast<std::size_t>(kind)]);
+  return kind == Kind::device ? "GPU " + std::to_string(device)
+         : has_device(kind)   ? name + " " + std::to_string(device)
+                              : name;
+}
+
+std::string program_name(const Report& report) {
+  const std::string& path = report.process.executable;
+  return harmless(path.substr(path.rfind('/') + 1)) + " " + std::to_string(report.process.pid);
+}
+
+std::string command_line(const Report& report) {
+  std::string result;
+  for (const std::string& word : report.process.arguments) {
+    result += (result.empty() ? "" : " ") + shell_word(word);
+  }
+  return harmless(result.empty() ? report.process.executable : result);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,39 @@
+// Folded stacks: a line for each stack, "GPU 0;main;make_weights;cudaMalloc 4096", outermost first,
+// the kind of memory as its root.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "reporter/view/export/formats.h"
+#include "reporter/view/export/named_stacks.h"
+
+namespace vramscope {
+namespace {
+
+// A semicolon divides frames.
+std::string name_in_line(const NamedFrame& frame) {
+  std::string name = frame.function;
+  std::replace(name.begin(), name.end(), ';', ',');
+  return name;
+}
+
+}  // namespace
+
+std::string write_folded(const Exported& exported, Output& output) {
+  NamedStacks stacks(exported);
+  std::map<std::string, std::uint64_t> lines;  // stacks may differ in what is not shown
+  for (const Share& share : exported.shares()) {
+    const std::uint64_t value = value_of(share.totals, exported.cost());
+    if (value == 0) continue;
+    std::string line = memory_name(share.kind, share.device);
+    const NamedStacks::Stack& stack = stacks.stack(share.site);
+    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+      line += ";" + name_in_line(stacks.frame(*frame));
+    }
+    lines[line] += value;
+  }
+  for (const auto& [line, value] : lines) output << line << " " << std::to_string(value) << "\n";
+  return "";
+}
+
+}  // namespace vramscope

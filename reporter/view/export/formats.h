@@ -1,0 +1,41 @@
+// ExportFormat is a format of other tools that reports and traces are written in: one file each.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "reporter/view/export/exported.h"
+#include "reporter/view/outside/output.h"
+
+namespace vramscope {
+
+struct ExportFormat {
+  enum class Needs : std::uint8_t { either, trace, report };
+
+  std::string_view name;    // that --format takes
+  std::string_view suffix;  // of files in it
+  std::string_view opens_in;
+  Needs needs = Needs::either;
+  // Gives "", or one line that says why it is not written. What the output itself complains of is
+  // its own affair. May throw bad_alloc.
+  std::string (*write)(const Exported& exported, Output& output) = nullptr;
+};
+
+[[nodiscard]] std::span<const ExportFormat> export_formats();
+// Null: there is none of that name.
+[[nodiscard]] const ExportFormat* export_format(std::string_view name);
+
+[[nodiscard]] std::string write_folded(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_chrome(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_dhat(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_heaptrack(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_massif(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_memory_viz(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_memory_viz_json(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_openmetrics(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_rmm(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_speedscope(const Exported& exported, Output& output);
+
+}  // namespace vramscope

@@ -1,0 +1,130 @@
+// heaptrack's interpreted text, format 3: strings, places, stacks and allocations as numbered lines
+// in hexadecimal, each before its first use, then what came and went.
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+#include <unordered_map>
+
+#include "reporter/view/export/formats.h"
+#include "reporter/view/export/named_stacks.h"
+#include "reporter/view/export/trace_walk.h"
+
+namespace vramscope {
+namespace {
+
+std::string hex(std::uint64_t number) {
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "%" PRIx64, number);
+  return text.data();
+}
+
+// Numbers begin with 1 but for allocations; 0 is none.
+class Lines {
+ public:
+  Lines(const Exported& exported, Output& output)
+      : exported_(exported), output_(output), stacks_(exported) {
+    output_ << "v 10400 3\nX " << command_line(exported.report()) << "\nI 1000 0\n";
+  }
+
+  void time(std::uint64_t ns) {
+    const std::uint64_t ms = ns / 1'000'000;
+    if (ms == ms_ && !is_first_) return;
+    ms_ = ms;
+    is_first_ = false;
+    output_ << "c " << hex(ms) << "\n";
+  }
+
+  void change(const char* sign, const WalkedBlock& block) {
+    const std::uint64_t number = allocation(block);
+    output_ << sign << hex(number) << "\n";
+  }
+
+ private:
+  using Memory = std::pair<Kind, std::uint16_t>;
+
+  std::uint64_t string(const std::string& text) {
+    if (text.empty()) return 0;
+    const auto [known, is_new] = strings_.try_emplace(text, strings_.size() + 1);
+    if (is_new) output_ << "s " << hex(text.size()) << " " << text << "\n";
+    return known->second;
+  }
+
+  std::uint64_t place(const NamedFrame& frame) {
+    const std::uint64_t module = string(frame.module.empty() ? "python" : frame.module);
+    const std::uint64_t function = string(frame.function);
+    const std::uint64_t file = string(frame.file);
+    output_ << "i " << hex(places_ + 1) << " " << hex(module) << " " << hex(function);
+    if (file != 0) output_ << " " << hex(file) << " " << hex(static_cast<unsigned>(frame.line));
+    output_ << "\n";
+    return ++places_;
+  }
+
+  std::uint64_t stack_of(std::uint64_t place, std::uint64_t caller) {
+    const auto [known, is_new] = steps_.try_emplace({place, caller}, steps_.size() + 1);
+    if (is_new) output_ << "t " << hex(place) << " " << hex(caller) << "\n";
+    return known->second;
+  }
+
+  // The kind of memory is the outermost frame.
+  std::uint64_t stack_of(std::size_t site, Memory memory) {
+    std::uint64_t& root = roots_[memory];
+    if (root == 0) {
+      root = place(
+          {.function = memory_name(memory.first, memory.second), .file = "", .module = "memory"});
+    }
+    std::uint64_t stack = stack_of(root, 0);
+    const NamedStacks::Stack& frames = stacks_.stack(site);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      std::uint64_t& known = by_frame_[*frame];
+      if (known == 0) known = place(stacks_.frame(*frame));
+      stack = stack_of(known, stack);
+    }
+    return stack;
+  }
+
+  std::uint64_t allocation(const WalkedBlock& block) {
+    const Memory memory{block.place.kind, block.place.device};
+    const std::size_t site = exported_.site_of(block.tag);
+    std::uint64_t& stack = stacks_of_sites_[{site, memory}];
+    if (stack == 0) stack = stack_of(site, memory);
+    const auto [known, is_new] =
+        allocations_.try_emplace({block.bytes, stack}, allocations_.size());
+    if (is_new) output_ << "a " << hex(block.bytes) << " " << hex(stack) << "\n";
+    return known->second;
+  }
+
+  const Exported& exported_;
+  Output& output_;
+  NamedStacks stacks_;
+  std::unordered_map<std::string, std::uint64_t> strings_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> steps_;
+  std::map<Memory, std::uint64_t> roots_;
+  std::unordered_map<std::uint32_t, std::uint64_t> by_frame_;
+  std::map<std::pair<std::size_t, Memory>, std::uint64_t> stacks_of_sites_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> allocations_;
+  std::uint64_t places_ = 0;
+  std::uint64_t ms_ = 0;
+  bool is_first_ = true;
+};
+
+}  // namespace
+
+std::string write_heaptrack(const Exported& exported, Output& output) {
+  Lines lines(exported, output);
+  TraceWalk* walk = nullptr;
+  const auto change = [&](const char* sign, const WalkedBlock& block) {
+    lines.time(walk->now_ns());
+    lines.change(sign, block);
+  };
+  TraceWalk events(exported,
+                   {.came = [&](const auto& block, const auto&) { change("+ ", block); },
+                    .went = [&](const auto& block, const auto&) { change("- ", block); }});
+  walk = &events;
+  const std::string problem = events.run();
+  lines.time(exported.report().timeline.duration_ns);
+  return problem;
+}
+
+}  // namespace vramscope

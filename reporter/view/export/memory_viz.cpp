@@ -1,0 +1,205 @@
+// PyTorch's memory snapshot, as pickle and as JSON: segments with their blocks, and of a trace each
+// allocation and free. Of a trace each block is a segment of its own.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "reporter/view/export/formats.h"
+#include "reporter/view/export/named_stacks.h"
+#include "reporter/view/export/trace_walk.h"
+#include "reporter/view/export/tree_writer.h"
+
+namespace vramscope {
+namespace {
+
+class MemorySnapshot {
+ public:
+  MemorySnapshot(const Exported& exported, TreeWriter& tree)
+      : exported_(exported), tree_(tree), stacks_(exported) {}
+
+  std::string write() {
+    tree_.begin_dictionary();
+    const std::string problem = exported_.names() == nullptr ? of_report() : of_trace();
+    tree_.end();
+    tree_.finish();
+    return problem;
+  }
+
+ private:
+  // In the viewer an address is one of a device.
+  [[nodiscard]] bool shows(Kind kind, std::uint16_t device) const {
+    return holds_memory(kind) && has_device(kind) && space_of(kind) == Space::memory &&
+           exported_.wants(kind, device);
+  }
+
+  std::string of_report() {
+    const Report& report = exported_.report();
+    tree_.key("segments");
+    tree_.begin_list();
+    for (const DeviceReport& device : report.devices) {
+      for (const SegmentFacts& segment : device.segments) {
+        if (shows(segment.kind, segment.device)) write_segment(segment);
+      }
+    }
+    tree_.end();
+    tree_.key("device_traces");
+    tree_.begin_list();
+    for (std::size_t i = 0; i < report.devices.size(); ++i) {
+      tree_.begin_list();
+      tree_.end();
+    }
+    tree_.end();
+    return "";
+  }
+
+  void write_segment(const SegmentFacts& segment) {
+    tree_.begin_dictionary();
+    write_segment_head(segment.device, segment.address, segment.total_size);
+    tree_.field("allocated_size", segment.allocated_size);
+    tree_.field("active_size", segment.active_size);
+    tree_.field("requested_size", segment.requested_size);
+    tree_.field("segment_type", segment.is_small ? "small" : "large");
+    tree_.key("is_expandable");
+    tree_.boolean(segment.is_expandable);
+    tree_.key("blocks");
+    tree_.begin_list();
+    for (const BlockFacts& block : segment.blocks) {
+      const std::string_view state = kBlockStateNames[static_cast<std::size_t>(block.state)];
+      write_block(block.address, block.size, block.requested_size, state, block.site);
+    }
+    tree_.end();
+    tree_.end();
+  }
+
+  void write_segment_head(std::uint16_t device, Address address, std::uint64_t bytes) {
+    tree_.field("device", std::uint64_t{device});
+    tree_.field("address", address);
+    tree_.field("total_size", bytes);
+    tree_.field("stream", std::uint64_t{0});
+    tree_.key("frames");
+    write_frames(kNoSite);
+  }
+
+  void write_block(Address address, std::uint64_t size, std::uint64_t requested,
+                   std::string_view state, std::int64_t site) {
+    tree_.begin_dictionary();
+    tree_.field("address", address);
+    tree_.field("size", size);
+    tree_.field("requested_size", requested);
+    tree_.field("state", state);
+    tree_.key("frames");
+    write_frames(site);
+    tree_.end();
+  }
+
+  static constexpr std::int64_t kNoSite = -1;
+  void write_frames(std::int64_t site) {
+    if (tree_.again(static_cast<std::uint64_t>(site + 1))) return;
+    tree_.begin_list();
+    if (site != kNoSite) {
+      for (const std::uint32_t index : stacks_.stack(static_cast<std::size_t>(site))) {
+        const NamedFrame& frame = stacks_.frame(index);
+        tree_.begin_dictionary();
+        tree_.field("name", std::string_view(frame.function));
+        tree_.field("filename", std::string_view(frame.file.empty() ? frame.module : frame.file));
+        tree_.field("line", static_cast<std::uint64_t>(std::max(frame.line, 0)));
+        tree_.end();
+      }
+    }
+    tree_.end();
+  }
+
+  std::string of_trace() {
+    std::uint16_t devices = 0;
+    for (const KindFacts& kind : exported_.report().kinds) {
+      if (shows(kind.kind, kind.device))
+        devices = std::max<std::uint16_t>(devices, kind.device + 1);
+    }
+    tree_.key("device_traces");
+    tree_.begin_list();
+    std::vector<WalkedBlock> live;
+    std::string problem;
+    for (std::uint16_t device = 0; device < devices && problem.empty(); ++device) {
+      tree_.begin_list();
+      problem = write_events(device, live);
+      tree_.end();
+    }
+    tree_.end();
+    tree_.key("segments");
+    tree_.begin_list();
+    for (const WalkedBlock& block : live) write_live(block);
+    tree_.end();
+    return problem;
+  }
+
+  std::string write_events(std::uint16_t device, std::vector<WalkedBlock>& live) {
+    TraceWalk* walk = nullptr;
+    const auto is_here = [&](const WalkedBlock& block) {
+      return block.place.device == device && shows(block.place.kind, device);
+    };
+    const auto change = [&](const WalkedBlock& block, bool came) {
+      if (!is_here(block)) return;
+      const std::uint64_t us = (exported_.report().timeline.start_ns + walk->now_ns()) / 1000;
+      for (const char* action : {came ? "segment_alloc" : "free_requested",
+                                 came ? "alloc" : "free_completed", came ? "" : "segment_free"}) {
+        if (*action != '\0') write_event(action, block, us);
+      }
+    };
+    TraceWalk events(exported_,
+                     {.came = [&](const auto& block, const auto&) { change(block, true); },
+                      .went = [&](const auto& block, const auto&) { change(block, false); }});
+    walk = &events;
+    std::string problem = events.run();
+    for (const WalkedBlock& block : events.live()) {
+      if (is_here(block)) live.push_back(block);
+    }
+    return problem;
+  }
+
+  void write_event(const char* action, const WalkedBlock& block, std::uint64_t us) {
+    tree_.begin_dictionary();
+    tree_.field("action", action);
+    tree_.field("addr", block.address);
+    tree_.field("size", block.bytes);
+    tree_.field("stream", std::uint64_t{0});
+    tree_.field("time_us", us);
+    tree_.key("frames");
+    write_frames(static_cast<std::int64_t>(exported_.site_of(block.tag)));
+    tree_.end();
+  }
+
+  void write_live(const WalkedBlock& block) {
+    tree_.begin_dictionary();
+    write_segment_head(block.place.device, block.address, block.bytes);
+    tree_.field("allocated_size", block.bytes);
+    tree_.field("active_size", block.bytes);
+    tree_.field("requested_size", block.bytes);
+    tree_.field("segment_type", "large");
+    tree_.key("is_expandable");
+    tree_.boolean(false);
+    tree_.key("blocks");
+    tree_.begin_list();
+    write_block(block.address, block.bytes, block.bytes, "active_allocated",
+                static_cast<std::int64_t>(exported_.site_of(block.tag)));
+    tree_.end();
+    tree_.end();
+  }
+
+  const Exported& exported_;
+  TreeWriter& tree_;
+  NamedStacks stacks_;
+};
+
+}  // namespace
+
+std::string write_memory_viz(const Exported& exported, Output& output) {
+  PickleWriter tree(output);
+  return MemorySnapshot(exported, tree).write();
+}
+
+std::string write_memory_viz_json(const Exported& exported, Output& output) {
+  JsonTreeWriter tree(output);
+  return MemorySnapshot(exported, tree).write();
+}
+
+}  // namespace vramscope

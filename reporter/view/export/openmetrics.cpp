@@ -1,0 +1,142 @@
+// OpenMetrics text, as Prometheus and its text file collector read it: few labels, base units.
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <functional>
+
+#include "reporter/view/export/formats.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+using Labels = std::vector<std::pair<std::string_view, std::string>>;
+
+// A label's value: the format escapes three characters.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : harmless(text)) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string seconds(std::uint64_t ns) {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%" PRIu64 ".%09" PRIu64, ns / 1'000'000'000,
+                ns % 1'000'000'000);
+  return text.data();
+}
+
+class Metrics {
+ public:
+  Metrics(const Report& report, Output& output)
+      : output_(output), pid_(std::to_string(report.process.pid)) {}
+
+  // The next family. unit: the name's last word, or "".
+  void family(std::string_view name, std::string_view type, std::string_view unit,
+              std::string_view help) {
+    name_ = "vramscope_" + std::string(name);
+    is_counter_ = type == "counter";
+    output_ << "# TYPE " << name_ << " " << type << "\n";
+    if (!unit.empty()) output_ << "# UNIT " << name_ << " " << unit << "\n";
+    output_ << "# HELP " << name_ << " " << help << "\n";
+  }
+  void sample(const Labels& labels, const std::string& value, std::string_view suffix = "") {
+    output_ << name_ << (is_counter_ ? "_total" : suffix) << "{pid=\"" << pid_ << "\"";
+    for (const auto& [label, text] : labels) output_ << "," << label << "=" << quoted(text);
+    output_ << "} " << value << "\n";
+  }
+  void sample(const Labels& labels, std::uint64_t value) { sample(labels, std::to_string(value)); }
+
+ private:
+  Output& output_;
+  std::string pid_;
+  std::string name_;
+  bool is_counter_ = false;
+};
+
+void add_kinds(const Exported& exported, Metrics& metrics) {
+  const auto add = [&](const std::function<std::uint64_t(const KindFacts&)>& value) {
+    for (const KindFacts& kind : exported.report().kinds) {
+      if (!exported.wants(kind.kind, kind.device)) continue;
+      const std::string name(kKindNames[static_cast<std::size_t>(kind.kind)]);
+      metrics.sample({{"kind", name}, {"device", std::to_string(kind.device)}}, value(kind));
+    }
+  };
+  metrics.family("requested_bytes", "gauge", "bytes", "Requested and live.");
+  add([](const KindFacts& kind) { return kind.current_bytes; });
+  metrics.family("requested_peak_bytes", "gauge", "bytes", "The most that was live at once.");
+  add([](const KindFacts& kind) { return kind.peak_bytes; });
+  metrics.family("allocations", "counter", "", "Allocations.");
+  add([](const KindFacts& kind) { return kind.allocations; });
+  metrics.family("frees", "counter", "", "Frees.");
+  add([](const KindFacts& kind) { return kind.frees; });
+}
+
+void add_devices(const Exported& exported, Metrics& metrics) {
+  const auto add = [&](const std::function<std::uint64_t(const DeviceReport&)>& value) {
+    for (const DeviceReport& device : exported.report().devices) {
+      const std::string index = std::to_string(device.facts.index);
+      metrics.sample({{"device", index}, {"name", device.facts.name}}, value(device));
+    }
+  };
+  using Stat = std::uint64_t;
+  metrics.family("device_memory_bytes", "gauge", "bytes", "What the device has.");
+  add([](const DeviceReport& device) { return device.facts.total_bytes; });
+  metrics.family("device_memory_free_bytes", "gauge", "bytes", "Free when it was last asked.");
+  add([](const DeviceReport& device) { return device.facts.free_bytes; });
+  metrics.family("reserved_bytes", "gauge", "bytes", "What segments hold.");
+  add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.current); });
+  metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that segments held.");
+  add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.peak); });
+  metrics.family("allocated_bytes", "gauge", "bytes", "What blocks in use hold.");
+  add([](const DeviceReport& d) { return Stat(d.statistics.allocated_bytes.all.current); });
+}
+
+void add_ledger(const Exported& exported, Metrics& metrics) {
+  metrics.family("ledger_bytes", "gauge", "bytes", "Of the device, by kind and owner.");
+  for (const LedgerEntry& entry : exported.report().ledger) {
+    if (entry.device_bytes == 0) continue;
+    const std::string device = std::to_string(entry.device);
+    metrics.sample({{"device", device}, {"kind", entry.kind}, {"owner", entry.owner}},
+                   entry.device_bytes);
+  }
+}
+
+void add_functions(const Exported& exported, Metrics& metrics) {
+  const auto add = [&](const std::function<std::string(const FunctionTotals&)>& value) {
+    for (const FunctionFacts& function : exported.report().functions) {
+      metrics.sample({{"function", function.name}}, value(function.totals));
+    }
+  };
+  metrics.family("calls", "counter", "", "Calls of a driver function.");
+  add([](const FunctionTotals& totals) { return std::to_string(totals.calls); });
+  metrics.family("call_failures", "counter", "", "Calls that failed.");
+  add([](const FunctionTotals& totals) { return std::to_string(totals.failures); });
+  metrics.family("call_seconds", "counter", "seconds", "Time in a driver function.");
+  add([](const FunctionTotals& totals) { return seconds(totals.time.total_ns); });
+}
+
+}  // namespace
+
+std::string write_openmetrics(const Exported& exported, Output& output) {
+  const ProcessFacts& process = exported.report().process;
+  Metrics metrics(exported.report(), output);
+  metrics.family("process", "info", "", "The program.");
+  metrics.sample({{"executable", process.executable},
+                  {"mode", process.mode},
+                  {"hostname", process.hostname},
+                  {"rank", process.rank < 0 ? "" : std::to_string(process.rank)}},
+                 "1", "_info");
+  add_kinds(exported, metrics);
+  add_devices(exported, metrics);
+  add_ledger(exported, metrics);
+  add_functions(exported, metrics);
+  output << "# EOF\n";
+  return "";
+}
+
+}  // namespace vramscope

@@ -1,0 +1,50 @@
+// RMM's log of allocations as CSV, which its replay benchmark plays: memory of devices in the order
+// in which it came and went.
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "reporter/view/export/formats.h"
+#include "reporter/view/export/trace_walk.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+// "HH:MM:SS:microseconds", of the day in UTC.
+std::string time_of_day(std::uint64_t ns_since_epoch) {
+  const std::uint64_t seconds = ns_since_epoch / kSecond;
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%02u:%02u:%02u:%06u",
+                static_cast<unsigned>(seconds / 3600 % 24),
+                static_cast<unsigned>(seconds / 60 % 60), static_cast<unsigned>(seconds % 60),
+                static_cast<unsigned>(ns_since_epoch % kSecond / 1000));
+  return text.data();
+}
+
+}  // namespace
+
+std::string write_rmm(const Exported& exported, Output& output) {
+  output << "Thread,Time,Action,Pointer,Size,Stream\n";
+  const std::uint64_t start = exported.report().timeline.start_ns;
+  const auto& threads = exported.names()->facts.threads;
+  TraceWalk* walk = nullptr;
+  const auto line = [&](const WalkedBlock& block, const TraceEvent& one, const char* action) {
+    if (!has_device(block.place.kind) || space_of(block.place.kind) != Space::memory) return;
+    const std::int64_t thread = one.thread < threads.size() ? threads[one.thread].id : 0;
+    std::array<char, 96> rest{};
+    std::snprintf(rest.data(), rest.size(), ",%s,0x%" PRIx64 ",%" PRIu64 ",0\n", action,
+                  block.address, block.bytes);
+    output << std::to_string(thread) << "," << time_of_day(start + walk->now_ns()) << rest.data();
+  };
+  TraceWalk events(
+      exported,
+      {.came = [&](const auto& block, const auto& event) { line(block, event, "allocate"); },
+       .went = [&](const auto& block, const auto& event) { line(block, event, "free"); }});
+  walk = &events;
+  return events.run();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,95 @@
+// speedscope's own JSON: a sampled profile for each cost, frames shared by all.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/json_writer.h"
+#include "reporter/view/export/formats.h"
+#include "reporter/view/export/named_stacks.h"
+
+namespace vramscope {
+namespace {
+
+struct Profile {
+  std::string samples;
+  std::string weights;
+  std::uint64_t total = 0;
+};
+
+// The kinds of memory are frames too, behind all others.
+class Roots {
+ public:
+  explicit Roots(std::size_t first) : first_(first) {}
+  std::size_t number_of(const std::string& name) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (names_[i] == name) return first_ + i;
+    }
+    names_.push_back(name);
+    return first_ + names_.size() - 1;
+  }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::size_t first_;
+  std::vector<std::string> names_;
+};
+
+Profile profile_of(const std::vector<Share>& shares, Cost cost, NamedStacks& stacks, Roots& roots) {
+  Profile profile;
+  for (const Share& share : shares) {
+    const std::uint64_t value = value_of(share.totals, cost);
+    if (value == 0) continue;
+    const char* comma = profile.total == 0 ? "" : ",";
+    profile.samples += std::string(comma) + "[" +
+                       std::to_string(roots.number_of(memory_name(share.kind, share.device)));
+    const NamedStacks::Stack& stack = stacks.stack(share.site);
+    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+      profile.samples += "," + std::to_string(*frame);
+    }
+    profile.samples += "]";
+    profile.weights += comma + std::to_string(value);
+    profile.total += value;
+  }
+  return profile;
+}
+
+void write_profile(const Profile& profile, Cost cost, Output& output) {
+  const std::string name = cost == Cost::count ? "allocations" : std::string(name_of(cost));
+  output << "{\"type\":\"sampled\",\"name\":\"" << name << "\",\"unit\":\""
+         << (cost == Cost::count ? "none" : "bytes")
+         << "\",\"startValue\":0,\"endValue\":" << std::to_string(profile.total)
+         << ",\n\"samples\":[" << profile.samples << "],\n\"weights\":[" << profile.weights << "]}";
+}
+
+void write_frames(const NamedStacks& stacks, const Roots& roots, Output& output) {
+  for (std::uint32_t i = 0; i < stacks.frames(); ++i) {
+    const NamedFrame& frame = stacks.frame(i);
+    output << (i == 0 ? "\n" : ",\n") << "{\"name\":" << json_string(frame.function);
+    const std::string& file = frame.file.empty() ? frame.module : frame.file;
+    if (!file.empty()) output << ",\"file\":" << json_string(file);
+    if (frame.line > 0) output << ",\"line\":" << std::to_string(frame.line);
+    output << "}";
+  }
+  for (const std::string& name : roots.names()) output << ",\n{\"name\":\"" << name << "\"}";
+}
+
+}  // namespace
+
+std::string write_speedscope(const Exported& exported, Output& output) {
+  NamedStacks stacks(exported);
+  const std::vector<Share> shares = exported.shares();
+  for (const Share& share : shares) static_cast<void>(stacks.stack(share.site));
+  Roots roots(stacks.frames());
+  output << "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":"
+         << json_string(program_name(exported.report())) << ",\"exporter\":\"vramscope@"
+         << VRAMSCOPE_VERSION
+         << "\",\"activeProfileIndex\":" << std::to_string(static_cast<int>(exported.cost()))
+         << ",\n\"profiles\":[";
+  for (const Cost cost : {Cost::peak, Cost::leaked, Cost::total, Cost::count}) {
+    if (cost != Cost::peak) output << ",\n";
+    write_profile(profile_of(shares, cost, stacks, roots), cost, output);
+  }
+  output << "],\n\"shared\":{\"frames\":[";
+  write_frames(stacks, roots, output);
+  output << "]}}\n";
+  return "";
+}
+
+}  // namespace vramscope

@@ -1,0 +1,87 @@
+// Adds a trace's tags up by site.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/trace_report.h"
+
+#include <algorithm>
+
+namespace vramscope {
+namespace {
+
+SiteTotals totals_of(const TraceTag& tag) {
+  return {.live_bytes = tag.held.live_bytes,
+          .live_count = tag.held.live_count,
+          .peak_bytes = tag.held.peak_bytes,
+          .peak_count = tag.held.peak_count,
+          .total_bytes = tag.held.bytes,
+          .total_count = tag.held.allocations,
+          .total_ns = tag.total_ns};
+}
+
+void add_part(Site& site, TracePlace where, const SiteTotals& totals) {
+  site.totals += totals;
+  for (SitePart& part : site.parts) {
+    if (part.kind != where.first || part.device != where.second) continue;
+    part.totals += totals;
+    return;
+  }
+  site.parts.push_back({.kind = where.first, .device = where.second, .totals = totals});
+}
+
+void add_kinds(Report& report, const TraceTotals& totals, const TraceNames& names) {
+  for (const auto& [where, kind] : totals.kinds) {
+    report.kinds.push_back(
+        {.kind = where.first,
+         .device = where.second,
+         .current_bytes = kind.held.live_bytes,
+         .peak_bytes = kind.held.peak_bytes,
+         .peak_ns = kind.peak_ns - std::min(kind.peak_ns, totals.first_ns),
+         .peak_site = static_cast<std::int64_t>(site_of_tag(names, kind.peak_tag)),
+         .allocations = kind.held.allocations,
+         .frees = kind.held.frees});
+  }
+}
+
+void add_functions(Report& report, const TraceTotals& totals, const TraceNames& names) {
+  for (const auto& [number, function] : totals.functions) {
+    FunctionFacts facts;
+    facts.name = number < names.functions.size() ? names.functions[number] : "unknown";
+    facts.totals.calls = function.calls;
+    facts.totals.failures = function.failures;
+    facts.totals.time.count = function.calls;
+    facts.totals.time.total_ns = function.total_ns;
+    report.functions.push_back(std::move(facts));
+  }
+}
+
+}  // namespace
+
+std::size_t site_of_tag(const TraceNames& names, Tag tag) {
+  const std::size_t site = tag < names.facts.tags.size() ? names.facts.tags[tag].site : 0;
+  return site < names.facts.sites.size() ? site : 0;
+}
+
+Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
+  Report report;
+  const RecorderFacts& facts = names.facts;
+  report.modules = facts.modules;
+  report.sources = facts.sources;
+  report.codes = facts.codes;
+  report.frames = facts.frames;
+  report.tool_version = names.process.tool_version;
+  report.process.pid = names.process.pid;
+  report.process.executable = names.process.executable;
+  report.process.mode = names.process.mode;
+  report.timeline.start_ns = names.process.wall_ns + (totals.first_ns - names.process.clock_ns);
+  report.timeline.duration_ns = totals.last_ns - totals.first_ns;
+  report.sites.resize(std::max<std::size_t>(facts.sites.size(), 1));
+  for (std::size_t i = 0; i < facts.sites.size(); ++i)
+    report.sites[i].frames = facts.sites[i].frames;
+  for (const auto& [key, tag] : totals.tags) {
+    add_part(report.sites[site_of_tag(names, key.first)], key.second, totals_of(tag));
+  }
+  add_kinds(report, totals, names);
+  add_functions(report, totals, names);
+  return report;
+}
+
+}  // namespace vramscope

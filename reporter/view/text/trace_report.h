@@ -1,0 +1,19 @@
+// report_of_trace() makes of a trace's totals as much of a report as they tell.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reporter/record/trace/fact_code.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/trace_totals.h"
+
+namespace vramscope {
+
+// Process, kinds, functions, frames and sites with their parts; totals.finish() was called. Sites
+// are those of the trace, in its order, those that allocated nothing too; site 0 is the unknown
+// one. May throw bad_alloc.
+[[nodiscard]] Report report_of_trace(const TraceNames& names, const TraceTotals& totals);
+
+// The site of a tag; that of a tag which the trace does not know is 0.
+[[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
+
+}  // namespace vramscope

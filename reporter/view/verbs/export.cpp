@@ -1,0 +1,194 @@
+// vramscope export: a report or a trace in the formats of other tools.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "reporter/report/files/input_file.h"
+#include "reporter/report/report.h"
+#include "reporter/report/traces/trace_input.h"
+#include "reporter/view/export/formats.h"
+#include "reporter/view/text/trace_report.h"
+#include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string format;
+  std::string output;
+  std::string cost = "peak";
+  std::string kind;
+  std::string device;
+  StackChoice stacks;
+};
+
+std::string not_a_format(const std::string& given) {
+  if (export_format(given) != nullptr) return "";
+  std::vector<std::string> names;
+  for (const ExportFormat& format : export_formats()) names.emplace_back(format.name);
+  return "'" + given + "' is no format" + nearest(given, names);
+}
+
+std::string not_a_cost(const std::string& given) {
+  return cost_named(given) ? "" : "'" + given + "' is none of peak, leaked, total and count";
+}
+
+std::string not_a_kind(const std::string& given) {
+  if (std::find(kKindNames.begin(), kKindNames.end(), given) != kKindNames.end()) return "";
+  return "'" + given + "' is no kind of memory; kinds are " + listed(kKindNames);
+}
+
+ExportChoice choice_of(const Arguments& arguments) {
+  ExportChoice choice{.cost = cost_named(arguments.cost).value_or(Cost::peak)};
+  const auto kind = std::find(kKindNames.begin(), kKindNames.end(), arguments.kind);
+  if (kind != kKindNames.end()) choice.kind = static_cast<Kind>(kind - kKindNames.begin());
+  if (!arguments.device.empty()) {
+    choice.device = static_cast<std::uint16_t>(std::stoul(arguments.device));
+  }
+  return choice;
+}
+
+bool is_trace(const std::string& path) {
+  const std::string head = beginning_of(path, 16);
+  return head.starts_with("VRAMSCOPE TRACE") || head.starts_with("\x28\xb5\x2f\xfd");
+}
+
+bool is_folder(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+// Of `input` in a folder: "out/vramscope.train.4711.folded".
+std::string output_in(const std::string& folder, const std::string& input,
+                      const ExportFormat& format) {
+  std::string name = input.substr(input.rfind('/') + 1);
+  for (const std::string_view end : {".zst", ".json", ".trace"}) {
+    if (name.size() > end.size() && name.ends_with(end)) name.erase(name.size() - end.size());
+  }
+  return folder + "/" + name + std::string(format.suffix);
+}
+
+int refuse(const std::string& line) {
+  say(line);
+  return kBadInput;
+}
+
+int write(const Exported& exported, const ExportFormat& format, const std::string& path) {
+  Output output(path);
+  const std::string wrong = format.write(exported, output);
+  const std::string unwritten = output.end();
+  if (!wrong.empty()) return refuse(wrong);
+  return unwritten.empty() ? kFine : refuse(unwritten);
+}
+
+int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
+                 const std::string& output) {
+  const auto wrong = [&](const std::string& why) {
+    return refuse("cannot read '" + file + "': " + why);
+  };
+  const TraceInput input(file);
+  if (!input.problem().empty()) return wrong(input.problem());
+  TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+  if (!reader.problem().empty()) return wrong(reader.problem());
+  TraceTotals totals;
+  const auto add = [&](const TraceEvent& event) { totals.add(event); };
+  if (!reader.read(TraceReader::Order::by_change, add)) return wrong(reader.problem());
+  totals.finish();
+  const Exported exported(report_of_trace(reader.names(), totals), reader, choice_of(arguments),
+                          arguments.stacks, names_from_symbols());
+  return write(exported, format, output);
+}
+
+int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,
+                  const std::string& output) {
+  std::optional<Report> report = open_report(file);
+  if (!report) return kBadInput;
+  const Exported exported(std::move(*report), choice_of(arguments), arguments.stacks,
+                          names_from_symbols());
+  return write(exported, format, output);
+}
+
+int export_one(const Arguments& arguments, const ExportFormat& format, const std::string& file,
+               const std::string& output) {
+  using enum ExportFormat::Needs;
+  const std::string name(format.name);
+  if (is_trace(file)) {
+    if (format.needs == report) return refuse(name + " is made of a report, not of a trace");
+    return export_trace(arguments, format, file, output);
+  }
+  if (format.needs == trace) {
+    return refuse(name + " is made of a trace, which vramscope run --trace FILE records; '" + file +
+                  "' is none");
+  }
+  return export_report(arguments, format, file, output);
+}
+
+int export_all(const Arguments& arguments) {
+  const ExportFormat& format = *export_format(arguments.format);
+  const std::vector<std::string> files = report_files(arguments.files, say);
+  if (files.empty()) return kBadInput;
+  const bool to_folder = is_folder(arguments.output);
+  if (files.size() > 1 && !to_folder) {
+    return refuse("several files are exported into a folder: -o FOLDER, which is there");
+  }
+  int status = kFine;
+  for (const std::string& file : files) {
+    const std::string output =
+        to_folder ? output_in(arguments.output, file, format) : arguments.output;
+    status = std::max(status, export_one(arguments, format, file, output));
+  }
+  return status;
+}
+
+std::string footer() {
+  std::string text = "Formats:\n";
+  for (const ExportFormat& format : export_formats()) {
+    constexpr std::size_t kColumn = 14;
+    std::string line = "  " + std::string(format.name);
+    do line += ' ';
+    while (line.size() < kColumn);
+    text += line + "for " + std::string(format.opens_in) +
+            (format.needs == ExportFormat::Needs::trace    ? "; of a trace"
+             : format.needs == ExportFormat::Needs::report ? "; of a report"
+                                                           : "") +
+            "\n";
+  }
+  return text +
+         "Examples:\n"
+         "  vramscope export --format folded vramscope.train.4711.json | flamegraph.pl >peak.svg\n"
+         "  vramscope export --format speedscope -o train.json vramscope.train.4711.json\n"
+         "  vramscope export --format folded --cost leaked -o folder/ 'run/*.json'";
+}
+
+}  // namespace
+
+Verb add_export(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("export", "Write reports and traces in formats of other tools");
+  command.positional("FILE", &arguments->files, "Reports or traces, folders of reports, patterns");
+  command.option("--format", &arguments->format, "One of those below",
+                 {.value_name = "FORMAT", .why_not = not_a_format});
+  command.option("-o,--output", &arguments->output,
+                 "Write to FILE instead of standard output, or into a folder that is there",
+                 {.value_name = "FILE"});
+  command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
+                 {.value_name = "COST", .why_not = not_a_cost, .shows_default = true});
+  command.option("--kind", &arguments->kind, "Only this kind of memory: device, pinned, ...",
+                 {.value_name = "KIND", .why_not = not_a_kind});
+  command.option("--device", &arguments->device, "Only this device's memory, and the host's",
+                 {.value_name = "N", .why_not = not_a_count});
+  add_view_options(command, arguments->stacks);
+  command.footer(footer());
+  return {.command = &command, .act = [arguments] {
+            if (arguments->format.empty())
+              return refuse("--format is required; see vramscope export --help");
+            return export_all(*arguments);
+          }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,342 @@
+"""What export writes is read by those for whom it is, and adds up to what the report says."""
+# SPDX-License-Identifier: Apache-2.0
+import atexit
+import collections
+import functools
+import json
+import os
+import pickle
+import pickletools
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+import harness  # noqa: E402
+
+COSTS = {"peak": "peak_bytes", "leaked": "live_bytes", "total": "total_bytes", "count": "total_count"}
+OF_BOTH = ("folded", "speedscope", "memory_viz", "memory_viz_json", "chrome", "massif", "dhat",
+           "openmetrics")  # fmt: skip
+OF_TRACES = ("heaptrack", "rmm")
+# What the page that shows PyTorch's snapshots understands of pickle.
+INSTRUCTIONS = {"PROTO", "EMPTY_DICT", "EMPTY_LIST", "MARK", "SETITEMS", "APPENDS", "BININT1", "BININT2",
+                "BININT", "LONG1", "BINUNICODE", "NEWTRUE", "NEWFALSE", "BINPUT", "LONG_BINPUT", "BINGET",
+                "LONG_BINGET", "STOP"}  # fmt: skip
+HOSTILE = [
+    "quote\"back\\slash'", "semi;colon and space", "line\nbreak\r\ttab", "escape\x1b[31m\x07bell",
+    "turned\u202egnp.exe", "<script>alert(1)</script>&amp;", "long" * 2500, "{}[],:%s%n$(id)`id`",
+    "replaced\ufffd", "", "-5", "\u00fc\u4e2d\U0001f600",
+]  # fmt: skip
+
+
+@functools.cache
+def run_once():
+    """A folder with the report and the trace of a program."""
+    train = harness.program("train")
+    home = tempfile.mkdtemp(prefix="vramscope-export-")
+    atexit.register(shutil.rmtree, home)
+    command = [harness.TOOL, "run", "--sim", "--trace", home + "/t.trace", "--output", home + "/r.json", train]
+    subprocess.run(command, check=True, capture_output=True, cwd=home, env=harness.environment())
+    return home
+
+
+class Export(harness.Case):
+    """Of a program that ran once, with a trace."""
+
+    def setUp(self):
+        super().setUp()
+        home = run_once()
+        self.trace, self.path = home + "/t.trace", home + "/r.json"
+        with open(self.path, encoding="utf-8") as file:
+            self.report = json.load(file)
+        self.device = next(kind for kind in self.report["kinds"] if kind["kind"] == "device")
+
+    def export(self, form, path, *more, binary=False):
+        done = subprocess.run([harness.TOOL, "export", "--format", form, *more, path],
+                              capture_output=True, env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
+        self.assertEqual((0, b""), (done.returncode, done.stderr), (form, path))
+        return done.stdout if binary else done.stdout.decode("utf-8")
+
+    def of_both(self, form, *more, binary=False):
+        for path in (self.path, self.trace):
+            with self.subTest(path):
+                yield path, self.export(form, path, *more, binary=binary)
+
+    def sum_of_sites(self, cost):
+        return sum(site[COSTS[cost]] for site in self.report["sites"])
+
+
+class Stacks(Export):
+    def test_folded_lines_add_up_to_the_sites(self):
+        for cost in COSTS:
+            for _, text in self.of_both("folded", "--cost", cost):
+                lines = [re.fullmatch(r"([^\0-\x1f]+) (\d+)", line) for line in text.splitlines()]
+                self.assertEqual(self.sum_of_sites(cost), sum(int(line[2]) for line in lines))
+                self.assertTrue(all(line[1].split(";")[0] in ("GPU 0", "pinned", "registered") for line in lines))
+
+    def test_folded_shows_one_kind_alone(self):
+        for _, text in self.of_both("folded", "--kind", "device", "--device", "0"):
+            self.assertEqual(self.device["peak_bytes"], sum(int(line.split()[-1]) for line in text.splitlines()))
+
+    def test_speedscope_has_a_profile_for_each_cost(self):
+        for _, text in self.of_both("speedscope"):
+            document = json.loads(text)
+            self.assertEqual("https://www.speedscope.app/file-format-schema.json", document["$schema"])
+            frames = document["shared"]["frames"]
+            self.assertIn("main", [frame["name"] for frame in frames])
+            for cost, profile in zip(COSTS, document["profiles"], strict=True):
+                self.assertEqual(self.sum_of_sites(cost), sum(profile["weights"]))
+                self.assertEqual(sum(profile["weights"]), profile["endValue"])
+                self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+                self.assertTrue(all(0 <= f < len(frames) for stack in profile["samples"] for f in stack))
+
+    def test_dhat_has_what_the_viewer_adds_up(self):
+        for _, text in self.of_both("dhat"):
+            document = json.loads(text)
+            self.assertEqual(2, document["dhatFileVersion"])
+            points = document["pps"]
+            for name, cost in (("gb", "peak"), ("eb", "leaked"), ("tb", "total"), ("tbk", "count")):
+                self.assertEqual(self.sum_of_sites(cost), sum(point[name] for point in points), name)
+            self.assertTrue(all(point["mb"] >= point["gb"] and point["mbk"] >= point["gbk"] for point in points))
+            self.assertTrue(all((point["gb"] == 0) == (point["gbk"] == 0) for point in points))
+            self.assertTrue(all(0 < f < len(document["ftbl"]) for point in points for f in point["fs"]))
+
+
+class Times(Export):
+    def test_chrome_counts_what_is_held(self):
+        document = json.loads(self.export("chrome", self.trace))
+        events = document["traceEvents"]
+        held = [e["args"]["bytes"] for e in events if e["ph"] == "C" and e["name"] == "GPU 0"]
+        self.assertEqual(self.device["peak_bytes"], max(held))
+        self.assertEqual(self.device["current_bytes"], held[-1])
+        calls = [e for e in events if e["ph"] == "X"]
+        self.assertEqual(sum(f["calls"] for f in self.report["functions"]), len(calls))
+        for begin, end in (("b", "e"), ("s", "f")):
+            begun = collections.Counter((e["cat"], e["id"]) for e in events if e["ph"] == begin)
+            ended = collections.Counter((e["cat"], e["id"]) for e in events if e["ph"] == end)
+            self.assertEqual({1}, set(begun.values()) | set(ended.values()))
+            self.assertEqual(sum(kind["current_bytes"] > 0 for kind in self.report["kinds"]), len(begun - ended))
+
+    def test_chrome_of_a_report_has_its_timeline(self):
+        events = json.loads(self.export("chrome", self.path))["traceEvents"]
+        self.assertEqual(self.device["peak_bytes"],
+                         max(e["args"]["bytes"] for e in events if e["name"] == "GPU 0 (most)"))  # fmt: skip
+
+    def test_ms_print_reads_massif(self):
+        ms_print = harness.installed("ms_print")
+        for path, text in self.of_both("massif"):
+            file = os.path.join(self.folder, "massif.out")
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(text)
+            done = subprocess.run([ms_print, file], capture_output=True, text=True, check=True)
+            self.assertEqual("", done.stderr)
+            self.assertIn(f"({self.device['peak_bytes']:,}B) (requested of GPU 0)", done.stdout)
+            self.assertIn("(peak)", done.stdout)
+            most = max(int(found) for found in re.findall(r"mem_heap_B=(\d+)", text))
+            self.assertEqual(self.device["peak_bytes"], most, path)
+
+    def test_heaptrack_print_adds_up_the_same(self):
+        heaptrack_print = harness.installed("heaptrack_print")
+        file = os.path.join(self.folder, "heaptrack.out")
+        self.export("heaptrack", self.trace, "--kind", "device", "-o", file)
+        folded = os.path.join(self.folder, "peak.folded")
+        done = subprocess.run(
+            [heaptrack_print, "-f", file, "-F", folded, "--flamegraph-cost-type", "peak"],
+            capture_output=True, text=True, check=True)  # fmt: skip
+        self.assertIn(f"calls to allocation functions: {self.device['allocations']} ", done.stdout)
+        with open(folded, encoding="utf-8") as lines:
+            self.assertEqual(self.device["peak_bytes"], sum(int(line.split()[-1]) for line in lines))
+        subprocess.run([heaptrack_print, "-f", file, "-F", folded, "--flamegraph-cost-type", "leaked"],
+                       capture_output=True, check=True)  # fmt: skip
+        with open(folded, encoding="utf-8") as lines:
+            self.assertEqual(self.device["current_bytes"], sum(int(line.split()[-1]) for line in lines))
+
+    def test_rmm_log_can_be_replayed(self):
+        lines = self.export("rmm", self.trace).splitlines()
+        self.assertEqual("Thread,Time,Action,Pointer,Size,Stream", lines[0])
+        live, most, count = {}, 0, 0
+        for line in lines[1:]:
+            thread, time, action, pointer, size, stream = line.split(",")
+            self.assertRegex(time, r"^[0-2]\d:[0-5]\d:[0-5]\d:\d{6}$")
+            self.assertTrue(int(thread) > 0 and int(stream) == 0 and int(pointer, 16) > 0)
+            if action == "allocate":
+                self.assertNotIn(pointer, live)
+                live[pointer] = int(size)
+                count += 1
+            else:
+                self.assertEqual("free", action)
+                self.assertEqual(int(size), live.pop(pointer))
+            most = max(most, sum(live.values()))
+        self.assertEqual((self.device["peak_bytes"], self.device["current_bytes"], self.device["allocations"]),
+                         (most, sum(live.values()), count))  # fmt: skip
+
+    def test_prometheus_reads_openmetrics(self):
+        try:
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+        except ImportError:
+            self.skipTest("python3-prometheus-client is not installed")
+        for _, text in self.of_both("openmetrics"):
+            samples = {}
+            for family in text_string_to_metric_families(text):
+                for sample in family.samples:
+                    samples[sample.name, sample.labels.get("kind"), sample.labels.get("function")] = sample.value
+            for name, field in (("requested_bytes", "current_bytes"), ("requested_peak_bytes", "peak_bytes"),
+                                ("allocations_total", "allocations"), ("frees_total", "frees")):  # fmt: skip
+                for kind in self.report["kinds"]:
+                    self.assertEqual(kind[field], samples["vramscope_" + name, kind["kind"], None])
+            for function in self.report["functions"]:
+                self.assertEqual(function["calls"], samples["vramscope_calls_total", None, function["name"]])
+
+
+class MemoryViz(Export):
+    def snapshot(self, path):
+        text = self.export("memory_viz", path, binary=True)
+        for instruction, argument, _ in pickletools.genops(text):
+            self.assertIn(instruction.name, INSTRUCTIONS)
+            if instruction.name == "PROTO":
+                self.assertEqual(2, argument)
+            if instruction.name == "LONG1":
+                self.assertTrue(0 <= argument < 2**63)
+        result = pickle.loads(text)
+        self.assertEqual(result, json.loads(self.export("memory_viz_json", path)))
+        return result
+
+    def test_segments_are_those_of_the_report(self):
+        segments = self.snapshot(self.path)["segments"]
+        for ours, shown in zip(self.report["devices"][0]["segments"], segments, strict=True):
+            for name in ("address", "total_size", "allocated_size", "segment_type"):
+                self.assertEqual(ours[name], shown[name])
+            address = shown["address"]
+            for block, seen in zip(ours["blocks"], shown["blocks"], strict=True):
+                self.assertEqual((block["size"], block["requested_size"], block["state"], address),
+                                 (seen["size"], seen["requested_size"], seen["state"], seen["address"]))  # fmt: skip
+                self.assertEqual(block["state"] == "active_allocated", seen["frames"] != [])
+                address += seen["size"]
+
+    def test_trace_obeys_what_the_page_takes_for_granted(self):
+        """Every block lies in a segment while it lives; what is freed was there; nothing is left but
+        what the segments show."""
+        snapshot = self.snapshot(self.trace)
+        segments, blocks, most = {}, {}, 0
+        for event in snapshot["device_traces"][0]:
+            address, size = event["addr"], event["size"]
+            self.assertTrue(event["frames"] and {"filename", "line", "name"} == set(event["frames"][0]))
+            if event["action"] == "segment_alloc":
+                self.assertNotIn(address, segments)
+                segments[address] = size
+            elif event["action"] == "segment_free":
+                self.assertEqual(size, segments.pop(address))
+            elif event["action"] == "alloc":
+                self.assertTrue(any(a <= address and address + size <= a + s for a, s in segments.items()))
+                blocks[address] = size
+            elif event["action"] == "free_completed":
+                self.assertEqual(size, blocks.pop(address))
+            else:
+                self.assertEqual("free_requested", event["action"])
+            most = max(most, sum(blocks.values()))
+        self.assertEqual(self.device["peak_bytes"], most)
+        self.assertEqual(blocks, {s["address"]: s["blocks"][0]["size"] for s in snapshot["segments"]})
+        self.assertEqual(self.device["current_bytes"], sum(blocks.values()))
+
+
+class Hostile(Export):
+    """Whatever stacks are called, every format stays what it is."""
+
+    def hostile_report(self):
+        report = json.loads(json.dumps(self.report))
+        modules = len(report["modules"])
+        report["modules"] += [{"path": "/" + name, "build_id": "", "base": 0} for name in HOSTILE]
+        report["sources"] = [{"path": "/" + name, "bytes": 0, "modified_ns": 0} for name in HOSTILE]
+        report["codes"] = [{"name": name, "source": i, "first_line": 1} for i, name in enumerate(HOSTILE)]
+        first = len(report["frames"])
+        for i in range(len(HOSTILE)):
+            report["frames"].append({"module": modules + i, "offset": 16 * i})
+            report["frames"].append({"module": None, "offset": 0, "code": i, "line": i})
+        for i, site in enumerate(report["sites"]):
+            site["frames"] = list(range(first, len(report["frames"])))[i::2] or [first]
+        report["process"].update(executable="/x/" + HOSTILE[2], arguments=HOSTILE, hostname=HOSTILE[0])
+        path = os.path.join(self.folder, "hostile.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return path
+
+    def test_every_format_of_a_report_stays_well_formed(self):
+        path = self.hostile_report()
+        for view in ("--with-native", "--native-only"):
+            texts = {form: self.export(form, path, view, binary=True) for form in OF_BOTH}
+            for form, text in texts.items():
+                if form != "memory_viz":
+                    shown = text.decode("utf-8").replace("\\u202e", "")
+                    self.assertIsNone(re.search("[\0-\x09\x0b-\x1f\x7f\u202e]", shown), form)
+            for form in ("speedscope", "memory_viz_json", "chrome", "dhat"):
+                json.loads(texts[form])
+            self.assertEqual(json.loads(texts["memory_viz_json"]), pickle.loads(texts["memory_viz"]))
+            lines = texts["folded"].decode().splitlines()
+            self.assertEqual(self.sum_of_sites("peak"), sum(int(line.rsplit(" ", 1)[1]) for line in lines))
+
+    def test_consumers_read_hostile_names(self):
+        path = self.hostile_report()
+        self.read_by_prometheus(self.export("openmetrics", path))
+        file = os.path.join(self.folder, "massif.out")
+        self.export("massif", path, "-o", file)
+        if shutil.which("ms_print"):
+            done = subprocess.run(["ms_print", file], capture_output=True, text=True, check=True)
+            self.assertEqual("", done.stderr)
+            self.assertIn(f"({self.device['peak_bytes']:,}B)", done.stdout)
+
+    def read_by_prometheus(self, text):
+        try:
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+        except ImportError:
+            return
+        self.assertGreater(len(list(text_string_to_metric_families(text))), 5)
+
+
+class Words(Export):
+    def refused(self, *words):
+        done = self.run_tool("export", *words)
+        self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
+        return done.stderr
+
+    def test_bad_usage_is_one_line(self):
+        self.assertIn("is no format; nearest is folded", self.refused("--format", "foldde", self.path))
+        self.assertIn("--format is required", self.refused(self.path))
+        self.assertIn("is none of peak,", self.refused("--format", "folded", "--cost", "x", self.path))
+        self.assertIn("is no kind of memory", self.refused("--format", "folded", "--kind", "x", self.path))
+        self.assertIn("-o FOLDER", self.refused("--format", "folded", self.path, self.trace))
+        self.assertIn("nowhere", self.refused("--format", "folded", "nowhere"))
+        self.assertIn("cannot write", self.refused("--format", "folded", "-o", "/proc/x", self.path))
+
+    def test_formats_of_traces_say_how_to_get_one(self):
+        for form in OF_TRACES:
+            self.assertIn("run --trace", self.refused("--format", form, self.path))
+
+    def test_damaged_traces_are_refused(self):
+        with open(self.trace, "rb") as file:
+            whole = file.read()
+        cut = os.path.join(self.folder, "cut.trace")
+        with open(cut, "wb") as file:
+            file.write(whole[: len(whole) // 2])
+        self.assertIn("cannot read", self.refused("--format", "folded", cut))
+
+    def test_several_go_into_a_folder(self):
+        done = self.run_tool("export", "--format", "folded", "-o", self.folder, self.path, self.trace)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertEqual(["r.folded", "t.folded"], sorted(os.listdir(self.folder)))
+
+    def test_compressed_traces_are_read(self):
+        zstd = harness.installed("zstd")
+        packed = os.path.join(self.folder, "t.trace.zst")
+        subprocess.run([zstd, "-q", self.trace, "-o", packed], check=True)
+        self.assertEqual(self.export("rmm", self.trace), self.export("rmm", packed))
+
+    def test_help_names_every_format(self):
+        text = self.run_tool("export", "--help").stdout
+        for form in OF_BOTH + OF_TRACES:
+            self.assertIn(f"\n  {form} ", text)
+
+
+if __name__ == "__main__":
+    harness.main()
