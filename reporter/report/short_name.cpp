@@ -1,5 +1,7 @@
 // Shortens C++ function names for people.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "reporter/report/symbols.h"
 
 namespace vramscope {
@@ -43,9 +45,22 @@ std::string type_and_trait(std::string_view bracketed) {
          shorten(trait.substr(0, trait.size() - 1)) + ">";
 }
 
-}  // namespace
+bool is_inside_code_point(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
-std::string shorten(std::string_view function) {
+// "<int, std::al..tor<int> >" of template arguments in brackets: `most` bytes between these.
+std::string arguments_text(std::string_view bracketed, std::size_t most) {
+  constexpr std::size_t kLeast = 8;  // fewer tell nothing
+  if (bracketed.size() <= most + 2) return std::string(bracketed);
+  if (most < kLeast) return "<...>";
+  std::size_t head = 1 + (most - 2) / 2;
+  std::size_t tail = bracketed.size() - 1 - (most - 2) / 2;
+  while (head > 1 && is_inside_code_point(bracketed[head])) --head;
+  while (tail < bracketed.size() && is_inside_code_point(bracketed[tail])) ++tail;
+  return std::string(bracketed.substr(0, head)) + ".." + std::string(bracketed.substr(tail));
+}
+
+// With at most so many bytes of each list of template arguments.
+std::string name_of(std::string_view function, std::size_t most_arguments) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   std::string text;
   bool in_operator = false;  // what follows belongs to the name: "operator new", "operator bool"
@@ -63,7 +78,7 @@ std::string shorten(std::string_view function) {
       length = bracketed_length(function);
       const std::string rust =
           text.empty() ? type_and_trait(function.substr(0, length)) : std::string();
-      text += rust.empty() ? "<...>" : rust;
+      text += rust.empty() ? arguments_text(function.substr(0, length), most_arguments) : rust;
     } else if (function.front() == '{') {
       text += function.substr(0, length = bracketed_length(function));
     } else if (function.front() == ' ' && !in_operator) {
@@ -73,6 +88,22 @@ std::string shorten(std::string_view function) {
       text += function.front();
     }
     function.remove_prefix(length);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string shorten(std::string_view function) { return name_of(function, 0); }
+
+std::string shorten(std::string_view function, std::size_t most) {
+  constexpr std::string_view kCut = "<...>";
+  std::string text = name_of(function, 0);
+  std::size_t lists = 0;
+  for (std::size_t at = text.find(kCut); at != text.npos; at = text.find(kCut, at + 1)) ++lists;
+  for (std::size_t share = lists == 0 ? 0 : most / lists; share != 0; share = share * 3 / 4) {
+    std::string longer = name_of(function, share);
+    if (longer.size() <= most) return longer;
   }
   return text;
 }

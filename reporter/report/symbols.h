@@ -72,5 +72,8 @@ inline constexpr std::size_t kLongestName = std::size_t{1} << 16;
 // A C++ name without result type and parameters, and with template arguments cut to "<...>":
 // "std::vector<int, A>::push_back(int const&)" -> "std::vector<...>::push_back".
 [[nodiscard]] std::string shorten(std::string_view function);
+// The same in at most `most` bytes where that is possible, with as much of the template arguments
+// as finds room: "std::vector<int, std::al..tor<int> >::push_back".
+[[nodiscard]] std::string shorten(std::string_view function, std::size_t most);
 
 }  // namespace vramscope

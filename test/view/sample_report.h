@@ -17,4 +17,9 @@ namespace vramscope {
 // Names for the frames of sample_report, as its modules' symbols would give.
 [[nodiscard]] NameFrame sample_names();
 
+// A run whose stacks are long and alike, with several kinds of memory, and the names of its frames:
+// what the texts in golden/ show.
+[[nodiscard]] Report golden_report();
+[[nodiscard]] NameFrame golden_names();
+
 }  // namespace vramscope

@@ -3,11 +3,13 @@
 """tool_test.py BUILD"""
 import json
 import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
 import harness  # noqa: E402
@@ -83,6 +85,88 @@ class Arguments(ToolTest):
         self.assert_refused(["run", "--sim", "--sim-memory", "lots", "true"], 125, "16GiB")
         self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")
         self.assert_refused(["run", "true"], 125, "/no/such", VRAMSCOPE_LIBRARY="/no/such")
+
+
+class Widths(ToolTest):
+    """How wide lines are: by COLUMNS, by the terminal, or as long as they are."""
+
+    def long_sample(self):
+        return self.sample(arguments=["train", "-v" * 150], hostname="h" * 90)
+
+    def longest(self, *arguments, **more):
+        lines = self.call(*arguments, LC_ALL="C.UTF-8", **more).stdout.splitlines()
+        return max(len(line) for line in lines if not line.startswith("Next: "))  # to be copied
+
+    def on_terminal(self, columns, *arguments, **more):
+        """What a terminal of that width gets, without colours."""
+        leader, follower = pty.openpty()
+        termios.tcsetwinsize(follower, (50, columns))
+        environment = harness.environment(**variables(LC_ALL="C.UTF-8", NO_COLOR="1", **more))
+        with subprocess.Popen([TOOL, *map(str, arguments)], stdout=follower, cwd=self.folder,
+                              env=environment) as child:
+            os.close(follower)
+            text = b""
+            while True:
+                try:
+                    part = os.read(leader, 1 << 16)
+                except OSError:  # the other end is closed
+                    break
+                if not part:
+                    break
+                text += part
+            self.assertEqual(0, child.wait(timeout=60))
+        os.close(leader)
+        return text.decode().splitlines()
+
+    def test_columns_hold_on_every_listing(self):
+        file = self.long_sample()
+        for verb in (["report"], ["sites"], ["peak"], ["owners"], ["owners", "--by", "size"], ["timeline"],
+                     ["oom"], ["sites", "--tree"], ["peak", "--tree"], ["functions"]):
+            words = [*verb] if verb == ["functions"] else [*verb, file]
+            for width in (60, 80, 200):
+                self.assertLessEqual(self.longest(*words, COLUMNS=str(width)), width, verb)
+
+    def test_what_goes_to_a_pipe_or_a_file_is_not_cut(self):
+        file = self.long_sample()
+        self.assertGreater(self.longest("report", file), 300)
+        self.call("report", "-o", "out.txt", file)
+        with open(self.path("out.txt"), encoding="utf-8") as text:
+            self.assertIn("-v" * 150, text.read())
+        for bad in ("0", "-5", "wide", "", "1" * 40):
+            self.assertGreater(self.longest("report", file, COLUMNS=bad), 300, bad)
+
+    def test_a_terminal_gets_its_width_and_wide_all(self):
+        file = self.long_sample()
+        for columns in (60, 80, 200):
+            lines = self.on_terminal(columns, "report", file)
+            self.assertEqual(columns, max(len(line) for line in lines if not line.startswith("Next: ")))
+        self.assertGreater(max(map(len, self.on_terminal(80, "report", "--wide", file))), 300)
+        self.assertEqual(100, max(map(len, self.on_terminal(80, "report", file, COLUMNS="100"))))
+
+
+class NextCommands(ToolTest):
+    """Texts end with a command to go on with; JSON does not."""
+
+    VERBS = (["report"], ["sites"], ["sites", "--full"], ["sites", "--full", "--by", "growth"], ["peak"],
+             ["sites", "--histograms"], ["peak", "--tree"], ["peak", "--full"], ["owners"],
+             ["owners", "--by", "size"], ["stats"], ["timeline"], ["oom"])  # fmt: skip
+
+    def test_each_ends_with_one_that_works(self):
+        for name in ("r.json", "my report.json", "z\u00fcrich's.json", "-x.json"):
+            self.sample(name)
+            for verb in self.VERBS:
+                shown = self.call(*verb, "./" + name)
+                last = shown.stdout.splitlines()[-1]
+                self.assertRegex(last, "^Next: vramscope ", verb)
+                script = last.replace("Next: vramscope", f"'{TOOL}'")
+                result = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True,
+                                        check=False, timeout=60, env=harness.environment(**variables()))
+                self.assertEqual((0, ""), (result.returncode, result.stderr), last)
+
+    def test_json_has_none(self):
+        file = self.sample()
+        for verb in self.VERBS:
+            json.loads(self.call(*verb, "--json", file).stdout)
 
 
 class Listings(ToolTest):

@@ -12,6 +12,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kBarCells = 24;
+constexpr std::size_t kBesideBar = 67;     // columns of a level without its bar
 constexpr std::size_t kNameCells = 9;      // of a level's name: "allocated"
 constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
 
@@ -20,12 +21,10 @@ std::uint64_t positive(std::int64_t value) {
 }
 
 std::string title(std::string_view text, const Page& page) {
-  return "\n" + coloured(fitted(text, page.width), Colour::bold, page) + "\n";
+  return "\n" + coloured(fitted(text, page), Colour::bold, page) + "\n";
 }
 
-std::string line(const std::string& text, const Page& page) {
-  return fitted("  " + text, page.width) + "\n";
-}
+std::string line(const std::string& text, const Page& page) { return paragraph(text, page); }
 
 // A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
 struct UsedDevice {
@@ -93,8 +92,10 @@ std::string level_text(std::string name, std::uint64_t peak, std::int64_t now, s
   bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
   std::string result = name + "  peak " + bytes;
   if (whole != 0) {
-    result += "  [" + bar(peak, whole, kBarCells, page) + "]  " + percent_text(peak, whole) +
-              " of " + bytes_text(static_cast<std::int64_t>(whole));
+    const std::size_t cells = std::min(kBarCells, page.width - std::min(page.width, kBesideBar));
+    if (cells != 0) result += "  [" + bar(peak, whole, cells, page) + "]";
+    result +=
+        "  " + percent_text(peak, whole) + " of " + bytes_text(static_cast<std::int64_t>(whole));
   }
   return result + ", now " + bytes_text(now);
 }
@@ -183,10 +184,10 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, const Page&
   Table table({{"GPU", right},
                {"RESERVED PEAK", right},
                {"OF CAPACITY", right},
-               {"", left},
+               {"", left, 2},
                {"ALLOCATED PEAK", right},
                {"ALLOCATIONS", right},
-               {"FROM CACHE", right},
+               {"FROM CACHE", right, 1},
                {"OOM", right}});
   std::string others;
   for (const UsedDevice& device : devices) {

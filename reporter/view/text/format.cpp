@@ -193,6 +193,19 @@ std::string fitted(std::string_view text, std::size_t width) {
   return kept + std::string(kEllipsis.substr(0, width - keep));
 }
 
+std::string fitted(std::string_view text, const Page& page) {
+  return page.cuts ? fitted(text, page.width) : std::string(text);
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  const std::size_t has = columns(text);
+  if (has <= width) return std::string(text);
+  const std::size_t kept = width - std::min(width, kEllipsis.size());
+  std::string_view end = text;
+  for (std::size_t i = 0; i < has - kept / 2; ++i) (void)take_code_point(end);
+  return fitted(text, width - kept / 2) + std::string(end);
+}
+
 std::string wrapped(std::string_view text, std::size_t width) {
   std::string result;
   while (columns(text) > width) {
@@ -203,6 +216,36 @@ std::string wrapped(std::string_view text, std::size_t width) {
     text.remove_prefix(space + 1);
   }
   return result += text;
+}
+
+namespace {
+
+// Where a line of at most `width` columns ends: behind a part of the sentence, else behind a word.
+std::size_t end_of_line(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return text.size();
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < width; ++i) (void)take_code_point(rest);
+  const std::size_t most = text.size() - rest.size();
+  const std::size_t space = text.rfind(' ', most);
+  for (std::size_t at = space; at != std::string_view::npos && at > most / 2;
+       at = text.rfind(' ', at - 1)) {
+    if (text[at - 1] == ',' || text[at - 1] == ';') return at;
+  }
+  return space == std::string_view::npos || space == 0 ? std::min(text.find(' '), text.size())
+                                                       : space;
+}
+
+}  // namespace
+
+std::string paragraph(std::string_view text, const Page& page) {
+  if (!page.cuts) return "  " + std::string(text) + "\n";
+  std::string result;
+  for (std::string_view margin = "  "; !text.empty() || result.empty(); margin = "    ") {
+    const std::size_t length = end_of_line(text, page.width - std::min(page.width, margin.size()));
+    result += fitted(std::string(margin).append(text.substr(0, length)), page) + "\n";
+    text.remove_prefix(std::min(text.size(), length + 1));
+  }
+  return result;
 }
 
 std::string listed(std::span<const std::string_view> names) {
@@ -243,6 +286,17 @@ std::string shell_word(std::string_view text) {
   return result + "'";
 }
 
+std::string shell_path(std::string_view path, const Page& page) {
+  const std::string word = path.starts_with('-') ? "./" + std::string(path) : std::string(path);
+  return printable(word, page) == word ? shell_word(word) : escaped_word(word);
+}
+
+std::string next_command(std::string_view words, std::string_view path, const Page& page) {
+  std::string line = "\nNext: vramscope ";
+  line.append(words).append(" ").append(shell_path(path, page));
+  return line + "\n";
+}
+
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> result;
   for (const Column& column : columns_) result.push_back(columns(column.title));
@@ -252,27 +306,69 @@ std::vector<std::size_t> Table::widths() const {
   return result;
 }
 
+Table::Layout Table::layout(const Page& page) const {
+  Layout result{.shown = std::vector<bool>(columns_.size(), true)};
+  if (!page.cuts) {
+    result.room = kUncut;
+    return result;
+  }
+  const std::vector<std::size_t> wide = widths();
+  const std::size_t wanted = kept_room_.value_or(std::min(kLeastRoom, wide.back()));
+  constexpr std::size_t kGap = 2;
+  std::size_t used = kGap;
+  for (std::size_t i = 0; i + 1 < wide.size(); ++i) used += wide[i] + kGap;
+  while (page.width < used - 1 + wanted) {  // the indentation may give one
+    std::size_t first = columns_.size();
+    for (std::size_t i = 0; i + 1 < columns_.size(); ++i) {
+      const unsigned least = first == columns_.size() ? 0 : columns_[first].yields;
+      if (result.shown[i] && columns_[i].yields > least) first = i;
+    }
+    if (first == columns_.size()) break;
+    result.shown[first] = false;
+    used -= wide[first] + kGap;
+  }
+  if (page.width + 1 == used + wanted) result.indent = 1;
+  used -= kGap - result.indent;
+  result.room = page.width > used ? page.width - used : 1;
+  return result;
+}
+
+std::size_t Table::room(const Page& page) const { return layout(page).room; }
+
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& wide,
+                        const Layout& layout) const {
+  std::string result(layout.indent, ' ');
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (!layout.shown[i]) continue;
+    const std::string_view cell = i < cells.size() ? std::string_view(cells[i]) : "";
+    const bool last = i + 1 == columns_.size() && columns_[i].align == Align::left;
+    result +=
+        last ? fitted(cell, layout.room) : padded(std::string(cell), wide[i], columns_[i].align);
+    result += "  ";
+  }
+  trim_right(result);
+  return result;
+}
+
 std::string Table::text(const Page& page) const {
   const std::vector<std::size_t> wide = widths();
-  const auto line_of = [&](const auto& cell_at) {
-    std::string line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      line += "  ";
-      const bool last = i + 1 == columns_.size() && columns_[i].align == Align::left;
-      const std::size_t used = columns(line);
-      const std::size_t room = page.width > used ? page.width - used : 1;
-      line += last ? fitted(cell_at(i), room) : padded(cell_at(i), wide[i], columns_[i].align);
-    }
-    trim_right(line);
-    return line;
-  };
-  std::string result =
-      coloured(line_of([&](std::size_t i) { return columns_[i].title; }), Colour::dim, page) + "\n";
-  for (const std::vector<std::string>& row : rows_) {
-    result +=
-        line_of([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); }) + "\n";
-  }
+  const Layout shown = layout(page);
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  std::string result = coloured(line(titles, wide, shown), Colour::dim, page) + "\n";
+  for (const std::vector<std::string>& row : rows_) result += line(row, wide, shown) + "\n";
   return result;
+}
+
+std::string Table::left_out(const Page& page) const {
+  const Layout shown = layout(page);
+  std::string names;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (shown.shown[i]) continue;
+    names += (names.empty() ? "" : ", ") + columns_[i].title;
+  }
+  if (names.empty()) return "";
+  return paragraph("No room for " + names + ": --wide shows all.", page);
 }
 
 }  // namespace vramscope

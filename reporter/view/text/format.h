@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,11 +13,16 @@
 
 namespace vramscope {
 
+// How call stacks are shown: as a part of a row, whole below it, or all in one tree.
+enum class Stacks : std::uint8_t { in_rows, in_full, as_tree };
+
 // Where text goes: how wide it may be and what may be drawn there.
 struct Page {
   std::size_t width = 100;  // columns
   bool unicode = false;     // beyond ASCII
   bool colour = false;      // terminal escapes
+  bool cuts = true;         // longer lines; false: only drawings and paragraphs keep to the width
+  Stacks stacks = Stacks::in_rows;
 };
 
 enum class Colour : std::uint8_t { bold, dim, red, yellow };
@@ -67,8 +74,18 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // At most `width` columns; a longer text ends in "..".
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
 
+// The same at the page's edge, where the page cuts.
+[[nodiscard]] std::string fitted(std::string_view text, const Page& page);
+
+// At most `width` columns; of a longer text both ends, with ".." between them.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
+
 // Broken at spaces into lines of at most `width` columns where words allow.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
+
+// The text indented by two, over as many lines as it needs where the page cuts; those after the
+// first are indented by four. Ends with a newline.
+[[nodiscard]] std::string paragraph(std::string_view text, const Page& page);
 
 // "peak, live, total".
 [[nodiscard]] std::string listed(std::span<const std::string_view> names);
@@ -76,19 +93,30 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // As a shell reads it back: quoted only if needed.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
+// The same for a path, on a page that may be without the path's letters: a shell of today reads it.
+[[nodiscard]] std::string shell_path(std::string_view path, const Page& page);
+
+// The line that an output for a person ends with: "\nNext: vramscope peak r.json\n".
+[[nodiscard]] std::string next_command(std::string_view words, std::string_view path,
+                                       const Page& page);
+
 // How many of `size` rows a listing shows: the first `most`, or all when `most` is 0.
 [[nodiscard]] constexpr std::size_t rows_shown(std::size_t size, std::size_t most) {
   return most == 0 || size < most ? size : most;
 }
 
-// A listing. Columns are as wide as their widest cell; the last is cut at the page's edge.
+// A listing. Columns are as wide as their widest cell; the last one has what the others leave, is
+// cut at the page's edge, and other columns make room for kLeastRoom of it.
 class Table {
  public:
   enum class Align : std::uint8_t { left, right };
   struct Column {
     std::string title;
     Align align = Align::left;
+    unsigned yields = 0;  // to the last one: who has the largest number first; 0: never
   };
+  static constexpr std::size_t kLeastRoom = 40;
+
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   // A row of the last column alone.
@@ -97,13 +125,29 @@ class Table {
     rows_.back().back() = std::move(last);
   }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
+  // The last column is to have this room, not what its own cells take, at most kLeastRoom.
+  void keep_room(std::size_t least) { kept_room_ = std::min(least, kLeastRoom); }
+  // Columns of the page that the last one has; kUncut where nothing is cut.
+  static constexpr std::size_t kUncut = std::size_t{1} << 20;
+  [[nodiscard]] std::size_t room(const Page& page) const;
   // Each line indented by two spaces; titles first.
   [[nodiscard]] std::string text(const Page& page) const;
+  // Which columns text() left out, as a line; "" none.
+  [[nodiscard]] std::string left_out(const Page& page) const;
 
  private:
+  struct Layout {
+    std::vector<bool> shown;
+    std::size_t indent = 2;
+    std::size_t room = 0;  // of the last column
+  };
   [[nodiscard]] std::vector<std::size_t> widths() const;
+  [[nodiscard]] Layout layout(const Page& page) const;
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells,
+                                 const std::vector<std::size_t>& wide, const Layout& layout) const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::optional<std::size_t> kept_room_;
 };
 
 }  // namespace vramscope

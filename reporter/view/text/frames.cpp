@@ -71,13 +71,6 @@ bool is_start(std::string_view function) {
 
 constexpr std::size_t kMostOfAName = 36;  // columns; two callers then fit a page
 
-std::string end_of(const std::string& name, std::size_t width) {
-  std::string_view rest = name;
-  if (columns(rest) <= width) return name;
-  while (columns(rest) > width - 2) (void)take_code_point(rest);
-  return ".." + std::string(rest);
-}
-
 std::string place_in_module(const Report& report, const FrameFact& frame) {
   std::array<char, 32> offset{};
   std::snprintf(offset.data(), offset.size(), "0x%" PRIx64, frame.offset);
@@ -85,11 +78,27 @@ std::string place_in_module(const Report& report, const FrameFact& frame) {
   return std::string(base_name(report.modules[frame.module].path)) + "+" + offset.data();
 }
 
-Caller caller_of(const SourceFrame& name) {
+Caller caller_of(const Report& report, const FrameFact& frame, const SourceFrame& name) {
+  const std::string line = name.line > 0 ? ":" + std::to_string(name.line) : "";
   Caller caller{.function = name.is_python ? name.function : shorten(name.function),
                 .place = std::string(base_name(name.file)),
-                .line = name.text};
-  if (!caller.place.empty() && name.line > 0) caller.place += ":" + std::to_string(name.line);
+                .line = name.text,
+                .full = name.function,
+                .path = name.file,
+                .is_inlined = name.is_inlined};
+  if (!name.file.empty()) {
+    caller.place += line;
+    caller.path += line;
+  }
+  if (name.is_python) return caller;
+  caller.at = place_in_module(report, frame);
+  if (frame.module < report.modules.size()) caller.module = report.modules[frame.module].path;
+  return caller;
+}
+
+Caller caller_without_name(const Report& report, const FrameFact& frame) {
+  Caller caller = caller_of(report, frame, {});
+  caller.full = caller.function = caller.at;
   return caller;
 }
 
@@ -177,11 +186,11 @@ CallSite call_site(const Report& report, const Site& site, const NameFrame& name
       // An inlined wrapper such as cudaMalloc<float> is still CUDA's.
       const bool may_be_cuda = result.callers.empty() && !function.is_python;
       if (may_be_cuda && is_cuda_entry(function.function)) continue;
-      if (result.callers.size() < most) result.callers.push_back(caller_of(function));
+      if (result.callers.size() < most) {
+        result.callers.push_back(caller_of(report, frame, function));
+      }
     }
-    if (names.empty()) {
-      result.callers.push_back({.function = place_in_module(report, frame), .place = ""});
-    }
+    if (names.empty()) result.callers.push_back(caller_without_name(report, frame));
   }
   return result;
 }
@@ -201,13 +210,18 @@ std::string text(const Caller& caller) {
   return caller.place.empty() ? caller.function : caller.function + " (" + caller.place + ")";
 }
 
+std::string function_name(const Caller& caller, std::size_t width) {
+  const bool is_cut = caller.function.find("<...>") != std::string::npos;
+  if (!is_cut || caller.full.empty()) return shortened(caller.function, width);
+  return shortened(shorten(caller.full, width), width);
+}
+
 std::string text(const CallSite& site) {
   if (site.callers.empty()) return "unknown";
   std::string result;
   for (const Caller& caller : site.callers) {
     if (!result.empty()) result += " < ";
-    result +=
-        text(Caller{.function = end_of(caller.function, kMostOfAName), .place = caller.place});
+    result += text(Caller{.function = function_name(caller, kMostOfAName), .place = caller.place});
   }
   return result;
 }

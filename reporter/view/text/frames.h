@@ -24,9 +24,14 @@ using NameFrame = std::function<std::vector<SourceFrame>(const Report& report, c
 [[nodiscard]] NameFrame names_from_symbols();
 
 struct Caller {
-  std::string function;   // "make_weights", or "train+0x1234" without symbols
-  std::string place;      // "train.cpp:42", "" unknown
-  std::string line = {};  // what is written there, "" unknown
+  std::string function;     // "make_weights", or "train+0x1234" without symbols
+  std::string place;        // "train.cpp:42", "" unknown
+  std::string line = {};    // what is written there, "" unknown
+  std::string full = {};    // with types: "make_weights(int, float)"; "" as `function`
+  std::string path = {};    // "/src/train.cpp:42", "" unknown
+  std::string module = {};  // "/app/train", "" of Python and of generated code
+  std::string at = {};      // "train+0x1234", where in its module; "" of Python
+  bool is_inlined = false;  // into the next one
 };
 struct CallSite {
   std::string entry;            // the CUDA function that the caller used; "" unknown
@@ -51,8 +56,12 @@ void add_source_line(Table& table, const CallSite& site, const Page& page, std::
 // "make_weights (train.cpp:42)".
 [[nodiscard]] std::string text(const Caller& caller);
 
-// "make (a.cpp:1) < build (b.cpp:2) < main (b.cpp:9)"; "unknown" for no frames. Of long names the
-// end is shown, so that the places stay in sight.
+// The name in at most `width` columns where that is possible, its template arguments and then
+// itself cut in the middle: "build<float, ..>".
+[[nodiscard]] std::string function_name(const Caller& caller, std::size_t width);
+
+// "make (a.cpp:1) < build (b.cpp:2) < main (b.cpp:9)"; "unknown" for no frames. Long names are
+// cut in the middle, so that the places stay in sight.
 [[nodiscard]] std::string text(const CallSite& site);
 
 }  // namespace vramscope

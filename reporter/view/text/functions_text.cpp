@@ -44,17 +44,17 @@ std::string version_text(int version) {
 std::string functions_text(const Page& page, std::size_t most) {
   using enum Table::Align;
   Table table({{"FUNCTION", left},
-               {"ASKED AS", left},
-               {"SINCE", right},
+               {"ASKED AS", left, 3},
+               {"SINCE", right, 2},
                {"PATH", left},
-               {"EFFECT", left},
+               {"EFFECT", left, 1},
                {"MEMORY", left}});
   for (std::size_t i = 0; i < rows_shown(std::size(kRows), most); ++i) {
     const Row& row = kRows[i];
     table.add({row.symbol, row.asked_as, version_text(row.since), row.path, row.effect,
                std::string(row.kind)});
   }
-  return table.text(page);
+  return table.text(page) + table.left_out(page);
 }
 
 std::string functions_json(std::size_t most) {

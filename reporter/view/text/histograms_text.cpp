@@ -53,7 +53,7 @@ std::string histograms_text(const Report& report, SiteOrder order, const NameFra
   for (const std::size_t index : sites_in_order(report, order, most)) {
     const Site& site = report.sites[index];
     const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
-    result += (result.empty() ? "" : "\n") + fitted("  " + where, page.width) + "\n";
+    result += (result.empty() ? "" : "\n") + fitted("  " + where, page) + "\n";
     result += bars("sizes", site.sizes, page, size_text);
     result += bars("lives", site.lifetimes, page, lifetime_name);
   }

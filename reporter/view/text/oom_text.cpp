@@ -89,7 +89,7 @@ std::string owners_line(const OomEvent& event, const Page& page) {
             amount(owner.live_bytes);
     if (owner.kind != Kind::device) line += " " + kind_text(owner.kind);
   }
-  return line.empty() ? "" : fitted(line, page.width) + "\n";
+  return line.empty() ? "" : fitted(line, page) + "\n";
 }
 
 std::string_view option_of(const Report& report, std::string_view option) {
@@ -133,15 +133,15 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
   const std::string title = memory_text(event.kind, event.device) + ": " + asked_text(event) +
                             " refused, the " + ordinal_text(event.number) + " of " +
                             std::to_string(report.oom.count);
-  std::string result = coloured(fitted(title, page.width), Colour::bold, page) + "\n";
+  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
   std::string who = "  after " + duration_text(event.time_ns);
   if (!event.function.empty()) who += " in " + printable(event.function, page);
   if (event.thread != "unknown" && !event.thread.empty()) {
     who += " by thread " + printable(event.thread, page);
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
-  result += fitted(who, page.width) + "\n";
-  result += fitted("  by " + where_text(report, event.site, name, page), page.width) + "\n";
+  result += fitted(who, page) + "\n";
+  result += fitted("  by " + where_text(report, event.site, name, page), page) + "\n";
   if (!event.has_details) result += "  not looked at closer: memory ran out too often\n";
   for (const std::string& table :
        {device_table(event, page), estimate_line(event), owners_line(event, page),

@@ -11,14 +11,17 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/totals_text.h"
 
 namespace vramscope {
 namespace {
 
 constexpr std::size_t kBarCells = 24;
+constexpr std::size_t kShortBarCells = 8;
+constexpr std::size_t kNarrow = 80;  // columns of a page
 
 std::string heading(const std::string& text, const Page& page) {
-  return coloured(fitted(text, page.width), Colour::bold, page) + "\n";
+  return coloured(fitted(text, page), Colour::bold, page) + "\n";
 }
 
 // The largest part first.
@@ -49,13 +52,14 @@ std::string device_text(const Report& report, const DeviceFacts& facts, const Pa
       heading("GPU " + std::to_string(facts.index) + "  " + printable(facts.name, page) + ": " +
                   bytes_text(used) + " of " + bytes_text(facts.total_bytes) + " used",
               page);
-  Table table({{"BYTES", right}, {"SHARE", right}, {"", left}, {"KIND", left}, {"OWNER", left}});
+  Table table({{"BYTES", right}, {"SHARE", right}, {"", left, 1}, {"KIND", left}, {"OWNER", left}});
+  const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
   const std::vector<LedgerEntry> entries = entries_on(report, facts.index);
   const std::size_t shown = rows_shown(entries.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const LedgerEntry& entry = entries[i];
     table.add({bytes_text(entry.device_bytes), percent_text(entry.device_bytes, used),
-               bar(entry.device_bytes, used, kBarCells, page), printable(entry.kind, page),
+               bar(entry.device_bytes, used, cells, page), printable(entry.kind, page),
                printable(entry.owner, page)});
   }
   result += table.text(page);
@@ -126,7 +130,7 @@ std::string owners_text(const Report& report, const Page& page, std::size_t most
     if (used_on(report, device.facts.index) == 0) continue;
     result += device_text(report, device.facts, page, most);
   }
-  return result + requests_text(report, page, most);
+  return result + requests_text(report, page, most) + totals_text(report, page);
 }
 
 std::string owners_json(const Report& report, std::size_t most) {
@@ -154,11 +158,11 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, std::si
   for (char& letter : title)
     letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
   Table table({{"AT PEAK", right},
-               {"OWN PEAK", right},
-               {"NOW", right},
-               {"TOTAL", right},
-               {"COUNT", right},
-               {"TIME", right},
+               {"OWN PEAK", right, 3},
+               {"NOW", right, 1},
+               {"TOTAL", right, 4},
+               {"COUNT", right, 2},
+               {"TIME", right, 5},
                {"MEMORY", left},
                {title, left}});
   const std::vector<AxisEntry> entries = entries_of(report, axis);
@@ -172,11 +176,14 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, std::si
                duration_text(totals.total_ns), memory_text(entry.kind, entry.device),
                printable(value_text(entry), page)});
   }
+  if (table.empty()) return "Nothing was allocated.\n";
   std::string result = table.text(page);
   if (shown < entries.size()) {
     result += "  and " + std::to_string(entries.size() - shown) + " more\n";
   }
-  return result + "\n  Requested bytes. AT PEAK: when that memory held most.\n";
+  return result + table.left_out(page) + "\n" +
+         paragraph("Requested bytes. AT PEAK: when that memory held most.", page) +
+         totals_text(report, page);
 }
 
 std::string axis_json(const Report& report, Axis axis, std::size_t most) {

@@ -9,6 +9,9 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/totals_text.h"
+#include "reporter/view/text/tree_text.h"
 
 namespace vramscope {
 namespace {
@@ -51,7 +54,7 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis, co
   if (values.size() > kValuesShown) {
     result += ", " + std::to_string(values.size() - kValuesShown) + " more";
   }
-  return fitted("  " + std::string(title) + result, page.width) + "\n";
+  return paragraph(std::string(title) + result, page);
 }
 
 // What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved)".
@@ -71,42 +74,55 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   if (!kind.peak_range.empty() && kind.peak_range != "none") {
     result += " in " + printable(kind.peak_range, page);
   }
-  result = fitted("  " + result, page.width) + "\n";
+  result = paragraph(result, page);
   if (kind.peak_site < 0) return result;
   const Site& site = report.sites[static_cast<std::size_t>(kind.peak_site)];
   const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
-  return result + fitted("  by the allocation of " + where, page.width) + "\n";
+  return result + paragraph("by the allocation of " + where, page);
+}
+
+std::string live_then(const Report& report, const KindFacts& kind, const std::vector<Share>& shares,
+                      const NameFrame& name, const Page& page, std::size_t most) {
+  using enum Table::Align;
+  SiteTable table(
+      report, name,
+      {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"LIVE THEN", left}});
+  const std::size_t shown = rows_shown(shares.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    table.add({bytes_text(static_cast<std::int64_t>(shares[i].bytes)),
+               percent_text(shares[i].bytes, kind.peak_bytes),
+               count_text(static_cast<std::int64_t>(shares[i].count))},
+              static_cast<std::int64_t>(shares[i].site));
+  }
+  if (table.empty()) return "";
+  std::uint64_t rest = 0;
+  for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
+  return table.text(page) + (shown == shares.size()
+                                 ? ""
+                                 : "  and " + counted(shares.size() - shown, "more site") + ", " +
+                                       bytes_text(static_cast<std::int64_t>(rest)) + "\n");
 }
 
 std::string kind_text_of(const Report& report, const KindFacts& kind, const NameFrame& name,
                          const Page& page, std::size_t most) {
-  using enum Table::Align;
   const std::string title = memory_text(kind.kind, kind.device) + ": peak " +
                             bytes_text(kind.peak_bytes) + " requested" + rounded(report, kind) +
                             ", now " + bytes_text(kind.current_bytes);
-  std::string result = coloured(fitted(title, page.width), Colour::bold, page) + "\n";
+  const std::string heading = page.cuts ? wrapped(title, page.width) : title;
+  std::string result = coloured(heading, Colour::bold, page) + "\n";
   result += who_made_it(report, kind, name, page);
   result += axis_line(report, kind, Axis::owner, "owners   ", page);
   result += axis_line(report, kind, Axis::thread, "threads  ", page);
   result += axis_line(report, kind, Axis::stream, "streams  ", page);
   result += axis_line(report, kind, Axis::range, "ranges   ", page);
   const std::vector<Share> shares = shares_of(report, kind);
-  Table table({{"REQUESTED", right}, {"SHARE", right}, {"COUNT", right}, {"LIVE THEN", left}});
-  std::string written;  // last
-  const std::size_t shown = rows_shown(shares.size(), most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const CallSite site = call_site(report, report.sites[shares[i].site], name, kFramesShown);
-    table.add({bytes_text(shares[i].bytes), percent_text(shares[i].bytes, kind.peak_bytes),
-               count_text(static_cast<std::int64_t>(shares[i].count)),
-               printable(text(site), page)});
-    add_source_line(table, site, page, written);
+  if (page.stacks == Stacks::as_tree) {
+    result += tree_text(report, name, shares, "REQUESTED", page, most);
+  } else {
+    result += live_then(report, kind, shares, name, page, most);
   }
-  if (!table.empty()) result += table.text(page);
   if (const std::string note = sampling_text(report); !note.empty()) {
     result += "  " + note + "; the rest is exact\n";
-  }
-  if (shown < shares.size()) {
-    result += "  and " + std::to_string(shares.size() - shown) + " more\n";
   }
   return result;
 }
@@ -120,7 +136,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
     if (!result.empty()) result += "\n";
     result += kind_text_of(report, kind, name, page, most);
   }
-  return result.empty() ? "Nothing was allocated.\n" : result;
+  return result.empty() ? "Nothing was allocated.\n" : result + totals_text(report, page);
 }
 
 std::string peak_json(const Report& report, const NameFrame& name, std::size_t most) {

@@ -9,6 +9,9 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/totals_text.h"
+#include "reporter/view/text/tree_text.h"
 
 namespace vramscope {
 namespace {
@@ -16,12 +19,10 @@ namespace {
 constexpr std::size_t kWarningsShown = 3;
 
 std::string title(std::string_view text, const Page& page) {
-  return "\n" + coloured(fitted(text, page.width), Colour::bold, page) + "\n";
+  return "\n" + coloured(fitted(text, page), Colour::bold, page) + "\n";
 }
 
-std::string line(const std::string& text, const Page& page) {
-  return fitted("  " + text, page.width) + "\n";
-}
+std::string line(const std::string& text, const Page& page) { return paragraph(text, page); }
 
 std::string command_line(const Report& report, const Page& page) {
   std::string result;
@@ -75,7 +76,7 @@ std::string what_ran(const Report& report, const Page& page) {
   if (process.simulated_launches != 0) {
     when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
   }
-  return coloured(fitted(command_line(report, page), page.width), Colour::bold, page) + "\n" +
+  return coloured(fitted(command_line(report, page), page), Colour::bold, page) + "\n" +
          line(who, page) + line(when, page);
 }
 
@@ -109,50 +110,78 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
 }
 
 // The shares of each memory add up to its own peak: they stand below its name.
+std::string peak_rows(const std::vector<Share>& shares, std::size_t shown, const Report& report,
+                      const NameFrame& name, const Page& page) {
+  using enum Table::Align;
+  SiteTable table(
+      report, name,
+      {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"WHERE", left}});
+  std::string whole = whole_text(shares.front());
+  for (const Share& share :
+       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)})) {
+    if (whole != whole_text(share)) table.add_heading(whole_text(share));
+    whole = whole_text(share);
+    table.add(
+        {bytes_text(share.bytes), percent_text(share.bytes, share.whole), count_text(share.count)},
+        static_cast<std::int64_t>(share.site));
+  }
+  return table.text(page);
+}
+
+// A tree for each memory.
+std::string peak_trees(const std::vector<Share>& shares, std::size_t shown, const Report& report,
+                       const NameFrame& name, const Page& page) {
+  std::vector<Share> rest =
+      by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
+  std::string result;
+  while (!rest.empty()) {
+    const Share first = rest.front();
+    const auto end = std::find_if(rest.begin(), rest.end(), [&](const Share& share) {
+      return share.kind != first.kind || share.device != first.device;
+    });
+    if (!result.empty()) result += line(whole_text(first), page);
+    result += tree_text(report, name, {rest.begin(), end}, "REQUESTED", page, 0);
+    rest.erase(rest.begin(), end);
+  }
+  return result;
+}
+
 std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const Report& report,
                        const NameFrame& name, const Page& page) {
   if (shares.empty()) return "";
-  using enum Table::Align;
-  Table table({{"REQUESTED", right}, {"SHARE", right}, {"COUNT", right}, {"WHERE", left}});
   const std::size_t shown = rows_shown(shares.size(), most);
-  std::string written;  // last
-  const std::string first = whole_text(shares.front());
-  std::string whole = first;
-  for (const Share& share :
-       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)})) {
-    if (whole != whole_text(share)) table.add_below(whole_text(share));
-    whole = whole_text(share);
-    CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
-    table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
-               count_text(share.count), printable(text(site), page)});
-    add_source_line(table, site, page, written);
-  }
-  return title(with_note("What made the peak: " + first, report), page) + table.text(page) +
+  const auto rows = page.stacks == Stacks::as_tree ? peak_trees : peak_rows;
+  const std::string heading = "What made the peak: " + whole_text(shares.front());
+  return title(with_note(heading, report), page) + rows(shares, shown, report, name, page) +
          rest_text(shares, shown, page);
+}
+
+std::string live_rows(const std::vector<Share>& shares, std::size_t most, const Report& report,
+                      const NameFrame& name, const Page& page) {
+  using enum Table::Align;
+  SiteTable table(report, name,
+                  {{"REQUESTED", right},
+                   {"SHARE", right, 2},
+                   {"COUNT", right, 3},
+                   {"MEMORY", left, 1},
+                   {"WHERE", left}});
+  const std::size_t shown = rows_shown(shares.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Share& share = shares[i];
+    table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
+               count_text(share.count), memory_text(share.kind, share.device)},
+              static_cast<std::int64_t>(share.site));
+  }
+  return table.text(page) + rest_text(shares, shown, page);
 }
 
 std::string live_sites(const std::string& heading, const std::vector<Share>& shares,
                        std::size_t most, const Report& report, const NameFrame& name,
                        const Page& page) {
   if (shares.empty()) return "";
-  using enum Table::Align;
-  Table table({{"REQUESTED", right},
-               {"SHARE", right},
-               {"COUNT", right},
-               {"MEMORY", left},
-               {"WHERE", left}});
-  const std::size_t shown = rows_shown(shares.size(), most);
-  std::string written;  // last
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Share& share = shares[i];
-    const CallSite site = call_site(report, report.sites[share.site], name, kFramesShown);
-    table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
-               count_text(share.count), memory_text(share.kind, share.device),
-               printable(text(site), page)});
-    add_source_line(table, site, page, written);
-  }
-  return title(with_note(heading, report), page) + table.text(page) +
-         rest_text(shares, shown, page);
+  return title(with_note(heading, report), page) +
+         (page.stacks == Stacks::as_tree ? tree_text(report, name, shares, "REQUESTED", page, most)
+                                         : live_rows(shares, most, report, name, page));
 }
 
 std::string alive_heading(const Report& report, const std::vector<Share>& alive) {
@@ -270,8 +299,9 @@ std::string warnings_text(const Report& report, const Page& page) {
   if (warnings.empty()) return "";
   std::string result = "\n";
   for (std::size_t i = 0; i < std::min(kWarningsShown, warnings.size()); ++i) {
-    const std::string text = fitted("warning: " + warnings[i], page.width - 2);
-    result += "  " + coloured(text, Colour::yellow, page) + "\n";
+    std::string text = paragraph("warning: " + warnings[i], page);
+    text.pop_back();
+    result += coloured(text, Colour::yellow, page) + "\n";
   }
   if (warnings.size() <= kWarningsShown) return result;
   return result +
@@ -297,13 +327,14 @@ std::string report_text(const Report& report, const std::string& path, const Nam
                         const Page& page, std::size_t most) {
   const std::vector<Share> peak = shares_of_peak(report);
   const std::vector<Share> alive = shares_alive(report);
+  const char* const next = report.oom.count != 0 ? "oom" : peak.empty() ? "stats" : "peak";
   return what_ran(report, page) + devices_text(report, page) +
          peak_sites(peak, most, report, name, page) +
          live_sites(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +
          (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
-         cupti_text(report, page) + warnings_text(report, page) + "\nNext: vramscope " +
-         (report.oom.count != 0 ? "oom " : "stats ") + printable(shell_word(path), page) + "\n";
+         cupti_text(report, page) + totals_text(report, page) + warnings_text(report, page) +
+         next_command(next, path, page);
 }
 
 }  // namespace vramscope

@@ -3,12 +3,17 @@
 #include "reporter/view/text/sites_text.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/totals_text.h"
+#include "reporter/view/text/tree_text.h"
 
 namespace vramscope {
 namespace {
@@ -64,11 +69,6 @@ std::string growth_text(const Growth& growth) {
                            : std::to_string(growth.rises) + "/" + std::to_string(growth.intervals);
 }
 
-// "cudaMalloc: main (train.cu:94)".
-std::string call_and_place(const CallSite& site) {
-  return site.entry.empty() ? text(site) : site.entry + ": " + text(site);
-}
-
 template <class List>
 void numbers(JsonText& json, std::string_view key, const List& list) {
   json.key(key).array();
@@ -107,47 +107,126 @@ Growth growth_of(const Site& site) {
   return growth;
 }
 
+namespace {
+
+// What the listing shows of a site, in the order of the columns.
+struct SiteColumn {
+  SiteOrder order;
+  Table::Column column;
+  const char* legend;  // "" where the line for all bytes says it
+};
+const std::array<SiteColumn, 8> kColumns{{
+    {SiteOrder::peak, {"AT PEAK", Table::Align::right, 1}, ""},
+    {SiteOrder::live, {"NOW", Table::Align::right, 3}, ""},
+    {SiteOrder::total, {"TOTAL", Table::Align::right, 4}, ""},
+    {SiteOrder::count, {"COUNT", Table::Align::right, 2}, ""},
+    {SiteOrder::time, {"TIME", Table::Align::right, 6}, "TIME: in the allocating calls."},
+    {SiteOrder::temporary,
+     {"TEMP", Table::Align::right, 7},
+     "TEMP: freed before the thread allocated again."},
+    {SiteOrder::peak, {"LIFE", Table::Align::right, 8}, "LIFE: half of what was freed lived less."},
+    {SiteOrder::growth,
+     {"GREW", Table::Align::right, 9},
+     "GREW: intervals of the run over which its live bytes rose, since they last fell."},
+}};
+
+std::vector<std::string> cells_of(const Site& site) {
+  const SiteTotals& totals = numbers_of(site);
+  return {bytes_text(static_cast<std::int64_t>(totals.peak_bytes)),
+          bytes_text(static_cast<std::int64_t>(totals.live_bytes)),
+          bytes_text(static_cast<std::int64_t>(totals.total_bytes)),
+          count_text(static_cast<std::int64_t>(totals.total_count)),
+          duration_text(totals.total_ns),
+          percent_text(site.temporary_count, site.totals.total_count),
+          lifetime_text(site.lifetimes),
+          growth_text(growth_of(site))};
+}
+
+// What the sites are ordered by has its column on every page.
+std::vector<Table::Column> columns_for(SiteOrder order) {
+  std::vector<Table::Column> columns;
+  bool is_first = true;
+  for (const SiteColumn& column : kColumns) {
+    columns.push_back(column.column);
+    if (column.order == order && std::exchange(is_first, false)) columns.back().yields = 0;
+  }
+  columns.push_back({"WHERE", Table::Align::left});
+  return columns;
+}
+
+// Of the columns that the table has.
+std::string legend_of(std::string_view table, const Page& page) {
+  const std::string_view titles = table.substr(0, table.find('\n'));
+  std::string text;
+  for (const SiteColumn& column : kColumns) {
+    const bool is_there = titles.find(column.column.title) != std::string_view::npos;
+    if (is_there && *column.legend != '\0') text += std::string(" ") + column.legend;
+  }
+  return paragraph("Bytes are requested bytes." + text, page);
+}
+
+std::string remarks(const Report& report, std::size_t left_out, const Page& page) {
+  std::string result;
+  if (left_out != 0) result += "  and " + counted(left_out, "more site") + "\n";
+  if (report.sample_bytes != 0) {
+    result += paragraph("All numbers are " + sampling_text(report) + ".", page);
+  }
+  if (report.dropped_stacks == 0) return result;
+  return result + paragraph(counted(report.dropped_stacks, "call") +
+                                " came from call sites beyond those that fit, and are not listed.",
+                            page);
+}
+
+// By which bytes a tree is drawn.
+Share share_of(const Site& site, std::size_t index, SiteOrder order) {
+  const SiteTotals& totals = numbers_of(site);
+  switch (order) {
+    case SiteOrder::peak:
+      return {.site = index, .bytes = totals.peak_bytes, .count = totals.peak_count};
+    case SiteOrder::live:
+    case SiteOrder::growth:
+      return {.site = index, .bytes = totals.live_bytes, .count = totals.live_count};
+    default:
+      return {.site = index, .bytes = totals.total_bytes, .count = totals.total_count};
+  }
+}
+
+std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& name,
+                       const Page& page, std::size_t most) {
+  std::vector<Share> shares;
+  std::uint64_t whole = 0;
+  for (const std::size_t index : all_in_order(report, order)) {
+    shares.push_back(share_of(report.sites[index], index, order));
+    whole += shares.back().bytes;
+  }
+  std::erase_if(shares, [](const Share& share) { return share.bytes == 0; });
+  for (Share& share : shares) share.whole = whole;
+  const bool is_now = order == SiteOrder::live || order == SiteOrder::growth;
+  return tree_text(report, name, shares,
+                   is_now                     ? "NOW"
+                   : order == SiteOrder::peak ? "AT PEAK"
+                                              : "TOTAL",
+                   page, most);
+}
+
+}  // namespace
+
 std::string all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
                            const Page& page, std::size_t most) {
-  using enum Table::Align;
-  Table table({{"AT PEAK", right},
-               {"NOW", right},
-               {"TOTAL", right},
-               {"COUNT", right},
-               {"TIME", right},
-               {"TEMP", right},
-               {"LIFE", right},
-               {"GREW", right},
-               {"WHERE", left}});
   const std::vector<std::size_t> sites = all_in_order(report, order);
-  std::string written;  // last
+  if (sites.empty()) return "Nothing was allocated.\n";
+  if (page.stacks == Stacks::as_tree) {
+    return sites_tree(report, order, name, page, most) + remarks(report, 0, page) +
+           totals_text(report, page);
+  }
+  SiteTable table(report, name, columns_for(order), SiteTable::Calls::shown);
   const std::size_t shown = rows_shown(sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Site& site = report.sites[sites[i]];
-    const SiteTotals& totals = numbers_of(site);
-    const CallSite where = call_site(report, site, name, kFramesShown);
-    table.add({bytes_text(totals.peak_bytes), bytes_text(totals.live_bytes),
-               bytes_text(totals.total_bytes), count_text(totals.total_count),
-               duration_text(totals.total_ns),
-               percent_text(site.temporary_count, site.totals.total_count),
-               lifetime_text(site.lifetimes), growth_text(growth_of(site)),
-               printable(call_and_place(where), page)});
-    add_source_line(table, where, page, written);
+    table.add(cells_of(report.sites[sites[i]]), static_cast<std::int64_t>(sites[i]));
   }
-  std::string result = table.text(page);
-  if (shown < sites.size()) {
-    result += "  and " + counted(sites.size() - shown, "more site") + "\n";
-  }
-  if (report.sample_bytes != 0) result += "  All numbers are " + sampling_text(report) + ".\n";
-  if (report.dropped_stacks != 0) {
-    result += "  " + counted(report.dropped_stacks, "call") +
-              " came from call sites beyond those that fit, and are not listed.\n";
-  }
-  return result +
-         "\n  AT PEAK, NOW, TOTAL: requested bytes.\n"
-         "  TEMP: freed before the thread allocated again. LIFE: half of what was freed lived "
-         "less.\n"
-         "  GREW: intervals of the run over which its live bytes rose, since they last fell.\n";
+  const std::string rows = table.text(page);
+  return rows + remarks(report, sites.size() - shown, page) + "\n" + legend_of(rows, page) +
+         totals_text(report, page);
 }
 
 std::string all_sites_json(const Report& report, SiteOrder order, const NameFrame& name,

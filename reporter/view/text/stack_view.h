@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "reporter/view/text/format.h"
+
 namespace vramscope {
 
 struct Report;
@@ -18,6 +20,7 @@ enum class StackView : std::uint8_t {
 struct StackChoice {
   StackView view = StackView::usual;
   bool by_line = false;  // Python frames but for the innermost are left out
+  Stacks shown = Stacks::in_rows;
 };
 
 // Leaves the frames that are wanted (and those of CUDA's libraries, which tell what was called) in

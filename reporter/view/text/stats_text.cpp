@@ -66,7 +66,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
   if (!of.device) {
     result += lines("host_memory_stats", first(memory_stats(report.host), of.most), page);
     if (const std::string saved = pinned_text(report); !saved.empty()) {
-      result += "  " + fitted(saved, page.width - 2) + "\n";
+      result += paragraph(saved, page);
     }
   } else {
     result.pop_back();

@@ -74,7 +74,7 @@ std::string timeline_text(const Report& report, const Page& page, std::size_t mo
   const std::uint64_t length = length_of(report);
   const std::string title = "From " + time_text(report.timeline.start_ns) + " on, " +
                             duration_text(length) + ", requested bytes";
-  std::string result = coloured(fitted(title, page.width), Colour::bold, page) + "\n";
+  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
   for (std::size_t i = 0; i < rows_shown(kinds.size(), most); ++i) {
     const TimelineSeries* const series = series_of(report, kinds[i]);
     if (series == nullptr) continue;

@@ -49,6 +49,7 @@ int show_oom(OneReport& given) {
   const auto json = [&](const Report& report) {
     return oom_json(report, names_from_symbols(), given.listing.most);
   };
+  given.next = "owners";
   return show(given, text, json);
 }
 

@@ -53,6 +53,7 @@ int show_owners(Arguments& given) {
     return given.by.empty() ? owners_json(with_others(report), given.listing.most)
                             : axis_json(report, *axis_named(given.by), given.listing.most);
   };
+  given.next = given.by.empty() ? "owners --by size" : "peak";
   return show(given, text, json);
 }
 

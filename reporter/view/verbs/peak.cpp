@@ -17,6 +17,9 @@ int show_peak(OneReport& given) {
   const auto json = [&](const Report& report) {
     return peak_json(report, names_from_symbols(), given.listing.most);
   };
+  given.next = given.stacks.shown == Stacks::in_rows   ? "peak --tree"
+               : given.stacks.shown == Stacks::as_tree ? "peak --full"
+                                                       : "owners";
   return show(given, text, json);
 }
 
@@ -26,7 +29,13 @@ Verb add_peak(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("peak", "Explain the peak of each kind of memory");
   add_one_report(command, *arguments, kRows);
+  add_layout_options(command, arguments->stacks);
   add_view_options(command, arguments->stacks);
+  command.footer(
+      "Examples:\n"
+      "  vramscope peak vramscope.train.4711.json             when, by whom, what was live then\n"
+      "  vramscope peak --tree vramscope.train.4711.json      from main down to each allocation\n"
+      "  vramscope peak --full -n 1 vramscope.train.4711.json the whole stack of the largest");
   return {.command = &command, .act = [arguments] { return show_peak(*arguments); }};
 }
 

@@ -27,7 +27,8 @@ struct Arguments {
 
 // Every report as a screen of its own.
 int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
-  const Page page = page_of(arguments.listing);
+  Page page = page_of(arguments.listing);
+  page.stacks = arguments.stacks.shown;
   const NameFrame name = names_from_symbols();
   JsonText json;
   std::string text;
@@ -94,6 +95,7 @@ Verb add_report(CommandLine& line) {
   command.positional("FILE", &arguments->files, kReportsHelp);
   command.flag("--each", arguments->each, "Of several, each on a screen of its own");
   add_listing_options(command, arguments->listing);
+  add_layout_options(command, arguments->stacks);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

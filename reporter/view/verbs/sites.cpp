@@ -28,6 +28,10 @@ int show_sites(Arguments& given) {
   const auto json = [&](const Report& report) {
     return all_sites_json(report, order, names_from_symbols(), given.listing.most);
   };
+  given.next = given.histograms                        ? "sites --full"
+               : given.stacks.shown == Stacks::in_rows ? "sites --full"
+               : given.by != "growth"                  ? "sites --by growth"
+                                                       : "sites --histograms -n 3";
   return show(given, text, json);
 }
 
@@ -40,9 +44,18 @@ Verb add_sites(CommandLine& line) {
   command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),
                  {.value_name = "ORDER", .why_not = no_order, .shows_default = true});
   command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");
+  add_layout_options(command, arguments->stacks);
   add_view_options(command, arguments->stacks);
   command.flag("--histograms", arguments->histograms,
                "Show how large their allocations were, and how long they lived");
+  command.exclude("--histograms", "--full");
+  command.exclude("--histograms", "--tree");
+  command.footer(
+      "Examples:\n"
+      "  vramscope sites vramscope.train.4711.json\n"
+      "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   what to allocate once\n"
+      "  vramscope sites --tree --by total vramscope.train.4711.json     who asked for most, in "
+      "all");
   return {.command = &command, .act = [arguments] { return show_sites(*arguments); }};
 }
 

@@ -29,6 +29,7 @@ int show_stats(Arguments& given) {
     return checked(stats_text(report, of, page));
   };
   const auto json = [&](const Report& report) { return checked(stats_json(report, of)); };
+  given.next = "report";
   const int status = show(given, text, json);
   return failed ? kBadInput : status;
 }

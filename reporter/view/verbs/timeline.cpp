@@ -15,6 +15,7 @@ int show_timeline(OneReport& given) {
     return timeline_text(report, page, given.listing.most);
   };
   const auto json = [&](const Report& report) { return timeline_json(report, given.listing.most); };
+  given.next = "peak";
   return show(given, text, json);
 }
 

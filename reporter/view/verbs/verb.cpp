@@ -25,12 +25,19 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kLeastWidth = 60;  // a table's numbers and a name
-constexpr std::size_t kMostWidth = 160;  // longer lines are hard to follow
+constexpr std::size_t kMostWidth = 400;
 
-std::size_t terminal_width(std::size_t otherwise) {
+// What a person or a script says that lines may take; 0: nothing.
+std::size_t columns_asked_for() {
+  const char* const given = std::getenv("COLUMNS");
+  const std::string text = given == nullptr ? "" : given;
+  return text.empty() || !not_a_count(text).empty() ? 0 : std::stoul(text);
+}
+
+// 0: it is no terminal, or does not say.
+std::size_t terminal_width() {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
-  return std::clamp<std::size_t>(size.ws_col, kLeastWidth, kMostWidth);
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // https://no-color.org: set and not empty.
@@ -108,14 +115,18 @@ void add_listing_options(Command& command, Listing& listing) {
                  {.value_name = "N", .why_not = not_a_count, .shows_default = true});
   command.option("-o,--output", &listing.output, "Write to FILE instead of standard output",
                  {.value_name = "FILE"});
+  command.flag("--wide", listing.wide, "Cut no line at the width of the terminal or of COLUMNS");
 }
 
 Page page_of(const Listing& listing) {
   Page page;
   page.unicode = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-  if (!listing.output.empty() || isatty(STDOUT_FILENO) == 0) return page;
-  page.width = terminal_width(page.width);
-  page.colour = colour_wanted();
+  const bool to_terminal = listing.output.empty() && isatty(STDOUT_FILENO) != 0;
+  page.colour = to_terminal && colour_wanted();
+  std::size_t width = columns_asked_for();
+  if (width == 0 && to_terminal) width = terminal_width();
+  page.cuts = width != 0 && !listing.wide;
+  if (width != 0) page.width = std::clamp(width, kLeastWidth, kMostWidth);
   return page;
 }
 
@@ -161,6 +172,13 @@ void add_view_options(Command& command, StackChoice& choice) {
   command.exclude("--python-only", "--native-only");
 }
 
+void add_layout_options(Command& command, StackChoice& choice) {
+  const auto sets = [&choice](Stacks shown) { return [&choice, shown] { choice.shown = shown; }; };
+  command.flag("--full", sets(Stacks::in_full), "Whole call stacks, with types, paths and lines");
+  command.flag("--tree", sets(Stacks::as_tree), "Call stacks as one tree, from the start down");
+  command.exclude("--full", "--tree");
+}
+
 void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   arguments.listing.most = most;
   command.positional("FILE", &arguments.files, kReportsHelp);
@@ -174,8 +192,10 @@ int show(OneReport& arguments, const MakeText& text, const MakeJson& json) {
 int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const OpenReport& open) {
   const std::vector<std::string> paths = report_files(arguments.files, say);
   const Listing& listing = arguments.listing;
-  const Page page = page_of(listing);
+  Page page = page_of(listing);
+  page.stacks = arguments.stacks.shown;
   Several shown(listing.json, paths.size() > 1);
+  std::string next;
   int status = paths.empty() ? kBadInput : kFine;
   for (const std::string& path : paths) {
     arguments.file = path;
@@ -186,10 +206,13 @@ int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const
     }
     choose_frames(*report, arguments.stacks);
     const std::string one = listing.json ? json(*report) : text(*report, page);
+    if (shown.is_empty())
+      next = next_command(paths.size() > 1 ? "report" : arguments.next, arguments.file, page);
     shown.add(*report, arguments.file, one, page);
   }
   if (shown.is_empty()) return kBadInput;
-  return std::max(status, publish(listing, shown.text()));
+  if (listing.json || arguments.next.empty()) next.clear();
+  return std::max(status, publish(listing, shown.text() + next));
 }
 
 }  // namespace vramscope

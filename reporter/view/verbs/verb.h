@@ -68,10 +68,12 @@ struct Listing {
   bool json = false;
   std::size_t most = 0;  // rows; 0: all
   std::string output;    // file; "": standard output
+  bool wide = false;     // nothing is cut
 };
 void add_listing_options(Command& command, Listing& listing);
 
-// Where the listing goes: the terminal's width and colours only when it goes to one.
+// Where the listing goes. COLUMNS says how wide it is, else the terminal; without both, and with
+// --wide, nothing is cut. Colours only on a terminal.
 [[nodiscard]] Page page_of(const Listing& listing);
 
 // Writes the text to where the listing goes; gives the exit code.
@@ -84,6 +86,9 @@ void add_listing_options(Command& command, Listing& listing);
 // --with-native, --python-only and --native-only.
 void add_view_options(Command& command, StackChoice& choice);
 
+// --full and --tree.
+void add_layout_options(Command& command, StackChoice& choice);
+
 // Of the words that name reports.
 inline constexpr const char* kReportsHelp = "Reports, folders of them, or patterns";
 
@@ -93,6 +98,7 @@ struct OneReport {
   std::string file = {};           // that is being shown
   StackChoice stacks;
   Listing listing;
+  std::string next;  // words of the command that a text ends with: "peak --tree"; "": none
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 

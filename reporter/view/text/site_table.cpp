@@ -1,0 +1,135 @@
+// Lays out listings of call sites.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/site_table.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr unsigned kCallYields = 5;
+
+std::string_view taken_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  return line;
+}
+
+bool call_the_same(const std::vector<CallSite>& sites) {
+  return std::all_of(sites.begin(), sites.end(),
+                     [&](const CallSite& site) { return site.entry == sites.front().entry; });
+}
+
+}  // namespace
+
+SiteTable::SiteTable(const Report& report, const NameFrame& name,
+                     std::vector<Table::Column> columns, Calls calls)
+    : report_(report), name_(name), columns_(std::move(columns)), calls_(calls) {}
+
+void SiteTable::add(std::vector<std::string> cells, std::int64_t site) {
+  rows_.push_back({.cells = std::move(cells), .site = site});
+}
+
+void SiteTable::add_heading(std::string text) {
+  rows_.push_back({.cells = {}, .site = -1, .heading = std::move(text)});
+}
+
+CallSite SiteTable::call_site_of(std::size_t row, std::size_t most) const {
+  const std::int64_t site = rows_[row].site;
+  if (site < 0) return {};
+  return call_site(report_, report_.sites[static_cast<std::size_t>(site)], name_, most);
+}
+
+Table SiteTable::table_of(const std::vector<std::string>& last, const std::vector<CallSite>* calls,
+                          const std::vector<std::string>& below) const {
+  std::vector<Table::Column> titles = columns_;
+  if (calls != nullptr) {
+    titles.insert(titles.end() - 1, {"CALL", Table::Align::left, kCallYields});
+  }
+  Table table(std::move(titles));
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].heading) {
+      table.add_below(*rows_[i].heading);
+      continue;
+    }
+    std::vector<std::string> cells = rows_[i].cells;
+    if (calls != nullptr) cells.push_back((*calls)[i].entry);
+    if (!last.empty()) cells.push_back(last[i]);
+    table.add(std::move(cells));
+    if (!below.empty() && !below[i].empty()) table.add_below(below[i]);
+  }
+  return table;
+}
+
+std::vector<std::string> SiteTable::source_lines(const std::vector<CallSite>& sites,
+                                                 const Page& page) const {
+  std::vector<std::string> below;
+  std::string before;  // of the row above
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    below.emplace_back();
+    if (rows_[i].heading) continue;
+    const std::string line = source_line(sites[i]);
+    if (!line.empty() && line != before) below.back() = "  | " + printable(line, page);
+    before = line;
+  }
+  return below;
+}
+
+std::string SiteTable::in_rows(const Page& page) const {
+  std::vector<std::size_t> rows;  // that have a stack
+  std::vector<CallSite> sites(rows_.size());
+  std::vector<CallSite> shown;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].heading) continue;
+    rows.push_back(i);
+    shown.push_back(sites[i] = call_site_of(i, kFramesInRow + 1));
+  }
+  const bool is_column = calls_ == Calls::shown && !call_the_same(shown);
+  const auto* const calls = is_column ? &sites : nullptr;
+  const auto whole = [&](std::size_t i) { return call_site_of(rows[i], kAllFrames); };
+  std::size_t widest = 0;
+  for (const CallSite& site : shown)
+    widest = std::max(widest, columns(stack_text(site, Table::kUncut)));
+  Table table = table_of({}, calls, {});
+  table.keep_room(widest);
+  const std::vector<std::string> texts = stack_texts(shown, table.room(page), whole);
+  std::vector<std::string> last(rows_.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) last[rows[i]] = printable(texts[i], page);
+  table = table_of(last, calls, source_lines(sites, page));
+  table.keep_room(widest);
+  const bool is_remark =
+      calls_ == Calls::shown && !is_column && !shown.empty() && !shown[0].entry.empty();
+  const std::string remark = is_remark ? "  All by " + printable(shown[0].entry, page) + ".\n" : "";
+  return table.text(page) + remark + table.left_out(page);
+}
+
+std::string SiteTable::in_full(const Page& page) const {
+  std::vector<std::string> calls(rows_.size());
+  std::vector<CallSite> sites(rows_.size());
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].heading) continue;
+    sites[i] = call_site_of(i, kAllFrames);
+    calls[i] = printable(sites[i].entry, page);
+  }
+  constexpr std::size_t kIndent = 6;
+  const Table table = table_of(calls, nullptr, {});
+  const std::string rows = table.text(page);
+  std::string_view lines = rows;
+  std::string result(taken_line(lines));
+  result += "\n";
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    result.append(taken_line(lines)).append("\n");
+    if (!rows_[i].heading) result += whole_stack_text(sites[i], page, kIndent);
+  }
+  return result + table.left_out(page);
+}
+
+std::string SiteTable::text(const Page& page) const {
+  return page.stacks == Stacks::in_full ? in_full(page) : in_rows(page);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,77 @@
+// SiteTable is a listing whose last column says where memory was allocated: as much of each call
+// stack as the page has room for, or whole stacks below their rows.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+
+namespace vramscope {
+
+struct Report;
+
+// A row shows at most so many frames.
+inline constexpr std::size_t kFramesInRow = 8;
+
+// "make (a.cpp:1) < build (b.cpp:2) < .." in at most `room` columns where the innermost frame's
+// place allows it. `most`: frames.
+[[nodiscard]] std::string stack_text(const CallSite& site, std::size_t room,
+                                     std::size_t most = kFramesInRow);
+
+// One text for each stack, at most `room` columns. Stacks that read alike are told apart by the
+// first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
+// one.
+[[nodiscard]] std::vector<std::string> stack_texts(
+    const std::vector<CallSite>& sites, std::size_t room,
+    const std::function<CallSite(std::size_t)>& whole);
+
+// Every frame with types, path and line, indented by `indent`; ends with a newline.
+[[nodiscard]] std::string whole_stack_text(const CallSite& site, const Page& page,
+                                           std::size_t indent);
+
+// Threads: one.
+class SiteTable {
+ public:
+  enum class Calls : bool { hidden, shown };  // whether the CUDA function has a column of its own
+
+  // columns: the last one's title is that of the stacks.
+  SiteTable(const Report& report, const NameFrame& name, std::vector<Table::Column> columns,
+            Calls calls = Calls::hidden);
+  // cells: of all columns but the last. site: index into the report's; -1: unknown.
+  void add(std::vector<std::string> cells, std::int64_t site);
+  // Below all rows so far; above the next.
+  void add_heading(std::string text);
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  // Rows, and then the names of the columns for which there was no room.
+  [[nodiscard]] std::string text(const Page& page) const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    std::int64_t site = -1;
+    std::optional<std::string> heading = {};
+  };
+  [[nodiscard]] CallSite call_site_of(std::size_t row, std::size_t most) const;
+  [[nodiscard]] Table table_of(const std::vector<std::string>& last,
+                               const std::vector<CallSite>* calls,
+                               const std::vector<std::string>& below) const;
+  [[nodiscard]] std::vector<std::string> source_lines(const std::vector<CallSite>& sites,
+                                                      const Page& page) const;
+  [[nodiscard]] std::string in_rows(const Page& page) const;
+  [[nodiscard]] std::string in_full(const Page& page) const;
+
+  const Report& report_;
+  const NameFrame& name_;
+  std::vector<Table::Column> columns_;
+  Calls calls_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace vramscope

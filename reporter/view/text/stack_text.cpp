@@ -1,0 +1,265 @@
+// Call stacks as texts: in the room of a table's row, told apart, and whole.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "reporter/view/text/site_table.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kLongName = 80;
+constexpr std::size_t kUsualName = 36;
+constexpr std::size_t kShortName = 24;
+constexpr std::size_t kLeastName = 8;
+constexpr std::size_t kLeastHead = 14;  // of what stands before the frame that differs
+constexpr std::string_view kBefore = " < ";
+constexpr std::string_view kMore = " < ..";
+
+std::string in_place(const std::string& name, const std::string& place) {
+  return place.empty() ? name : name + " (" + place + ")";
+}
+
+std::string frame_text(const Caller& caller, std::size_t name_width) {
+  return in_place(function_name(caller, name_width), caller.place);
+}
+
+std::string joined(const CallSite& site, std::size_t most, std::size_t name_width) {
+  std::string text;
+  for (std::size_t i = 0; i < most; ++i) {
+    if (i != 0) text += kBefore;
+    text += frame_text(site.callers[i], name_width);
+  }
+  return site.callers.size() > most ? text.append(kMore) : text;
+}
+
+// The innermost frame and as many of those that called it as there is room for.
+std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t room) {
+  const Caller& first = site.callers.front();
+  const std::size_t after = site.callers.size() > 1 ? kMore.size() : 0;
+  const std::size_t taken = columns(in_place("", first.place)) + after;
+  const std::size_t left = room > taken ? room - taken : 0;
+  std::string text = frame_text(first, std::clamp(left, kLeastName, kLongName));
+  for (std::size_t i = 1; i < most; ++i) {
+    const std::size_t behind = i + 1 < site.callers.size() ? kMore.size() : 0;
+    std::string next;
+    for (const std::size_t width : {kUsualName, kShortName}) {
+      next = std::string(kBefore) + frame_text(site.callers[i], width);
+      if (columns(text) + columns(next) + behind <= room) break;
+      next.clear();
+    }
+    if (next.empty()) return text.append(kMore);
+    text += next;
+  }
+  return site.callers.size() > most ? text.append(kMore) : text;
+}
+
+// `width` columns of the text from before its byte `at` on.
+std::string window(const std::string& text, std::size_t at, std::size_t width) {
+  const std::size_t before = std::min(at, width / 3);
+  std::size_t begin = at - before;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0U) == 0x80U) --begin;
+  return (begin == 0 ? "" : "..") + fitted(text.substr(begin), width - (begin == 0 ? 0 : 2));
+}
+
+std::size_t first_difference(const std::vector<std::string>& texts) {
+  std::size_t at = 0;
+  for (;; ++at) {
+    for (const std::string& text : texts) {
+      if (at >= text.size() || text[at] != texts.front()[at]) return at;
+    }
+  }
+}
+
+// In which words frames are compared: those that say most at once come first.
+enum class Words : std::uint8_t { usual, typed, whole_name, path, address };
+constexpr Words kAllWords[] = {Words::usual, Words::typed, Words::whole_name, Words::path,
+                               Words::address};
+
+// Frame `depth` of each stack in those words, "" where a stack has ended.
+std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& stacks,
+                                   std::size_t depth, std::size_t width) {
+  std::vector<std::string> names;
+  std::vector<const Caller*> callers;
+  for (const CallSite& stack : stacks) {
+    callers.push_back(depth < stack.callers.size() ? &stack.callers[depth] : nullptr);
+    names.push_back(callers.back() == nullptr ? "" : callers.back()->full);
+  }
+  const std::size_t differs = words == Words::whole_name ? first_difference(names) : 0;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    if (callers[i] == nullptr) {
+      texts.emplace_back();
+      continue;
+    }
+    const Caller& caller = *callers[i];
+    const std::size_t taken = columns(in_place("", caller.place));
+    const std::size_t name = std::max(kLeastName, width > taken ? width - taken : 0);
+    switch (words) {
+      case Words::usual:
+        texts.push_back(frame_text(caller, std::min(name, kUsualName)));
+        break;
+      case Words::typed:
+        texts.push_back(frame_text(caller, name));
+        break;
+      case Words::whole_name:
+        texts.push_back(in_place(window(names[i], differs, name), caller.place));
+        break;
+      case Words::path:
+        texts.push_back(in_place(function_name(caller, kShortName), caller.path));
+        break;
+      case Words::address:
+        texts.push_back(in_place(function_name(caller, kShortName),
+                                 caller.at.empty() ? caller.place : caller.at));
+        break;
+    }
+  }
+  return texts;
+}
+
+struct Difference {
+  std::size_t depth = 0;
+  std::vector<std::string> frames;  // there, of each stack; empty: they are the same
+};
+
+Difference difference_of(const std::vector<CallSite>& stacks, std::size_t width) {
+  std::size_t deepest = 0;
+  for (const CallSite& stack : stacks) deepest = std::max(deepest, stack.callers.size());
+  for (const Words words : kAllWords) {
+    for (std::size_t depth = 0; depth < deepest; ++depth) {
+      std::vector<std::string> frames = frames_in(words, stacks, depth, width);
+      const auto differs = [&](const std::string& frame) { return frame != frames.front(); };
+      if (std::any_of(frames.begin(), frames.end(), differs)) return {depth, std::move(frames)};
+    }
+  }
+  return {};
+}
+
+std::string with_difference(const CallSite& stack, std::size_t depth, const std::string& frame,
+                            std::size_t room) {
+  if (frame.empty()) return stack_text(stack, room);
+  if (depth == 0) return frame;
+  const std::size_t tail = columns(frame) + kBefore.size();
+  CallSite head{.entry = stack.entry, .callers = stack.callers};
+  head.callers.resize(std::min(depth, head.callers.size()));
+  const std::size_t left = room > tail ? room - tail : 0;
+  std::string text = stack_text(head, left, kFramesInRow);
+  if (columns(text) > left) {  // then without its place
+    const std::string_view more = depth > 1 ? kMore : "";
+    text = function_name(head.callers.front(), std::max(left, more.size() + 1) - more.size());
+    text += more;
+  }
+  return text.append(kBefore) + frame;
+}
+
+class Telling {
+ public:
+  Telling(std::size_t room, const std::function<CallSite(std::size_t)>& whole,
+          std::vector<std::string>& texts)
+      : room_(room), whole_(whole), texts_(texts) {}
+
+  // Tells those of the rows apart that read alike.
+  void tell(const std::vector<std::size_t>& rows) {
+    std::map<std::string, std::vector<std::size_t>> alike;
+    for (const std::size_t row : rows) alike[texts_[row]].push_back(row);
+    for (const auto& [text, group] : alike) {
+      if (group.size() > 1 && tell_group(group)) tell(group);
+    }
+  }
+
+ private:
+  // Whether some of them read differently now.
+  bool tell_group(const std::vector<std::size_t>& group) {
+    std::vector<CallSite> stacks;
+    for (const std::size_t row : group) stacks.push_back(whole_(row));
+    const Difference difference = difference_of(stacks, room_ - std::min(room_ / 2, kLeastHead));
+    if (difference.frames.empty()) return false;
+    bool told = false;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      texts_[group[i]] = with_difference(stacks[i], difference.depth, difference.frames[i], room_);
+      told = told || texts_[group[i]] != texts_[group[0]];
+    }
+    return told;
+  }
+
+  std::size_t room_;
+  const std::function<CallSite(std::size_t)>& whole_;
+  std::vector<std::string>& texts_;
+};
+
+// Behind which byte of the name a line of `room` columns may end; 0: nowhere.
+std::size_t end_of_part(std::string_view name, std::size_t room) {
+  const std::string_view line = name.substr(0, room);
+  const std::size_t argument = line.find_last_of(" <(");
+  if (argument != std::string_view::npos && argument > room / 3) return argument + 1;
+  const std::size_t scope = line.rfind("::");
+  return scope == std::string_view::npos || scope == 0 ? 0 : scope + 2;
+}
+
+// A name over several lines, broken where its parts meet.
+std::string broken(std::string_view name, const Page& page, std::size_t indent) {
+  constexpr std::size_t kFurther = 4;
+  std::string result(indent, ' ');
+  for (std::size_t room = page.width - std::min(page.width, indent); page.cuts;) {
+    const std::size_t end = columns(name) <= room ? 0 : end_of_part(name, room);
+    if (end == 0) break;
+    const std::string_view line = name.substr(0, end);
+    result.append(line.substr(0, line.find_last_not_of(' ') + 1)).append("\n");
+    result.append(indent + kFurther, ' ');
+    name.remove_prefix(end);
+    room = page.width - std::min(page.width, indent + kFurther);
+  }
+  return result.append(name) + "\n";
+}
+
+std::string where_it_lies(const Caller& caller, const Page& page, std::size_t indent) {
+  const std::string margin(indent, ' ');
+  const std::string path = caller.path.empty() ? "" : "at " + printable(caller.path, page);
+  const std::string module = caller.module.empty() ? "" : "in " + printable(caller.module, page);
+  if (path.empty() && module.empty()) return "";
+  const std::string both = path + (path.empty() || module.empty() ? "" : " ") + module;
+  const bool fits = !page.cuts || indent + columns(both) <= page.width;
+  return margin + (fits || path.empty() || module.empty() ? both : path + "\n" + margin + module) +
+         "\n";
+}
+
+}  // namespace
+
+std::string stack_text(const CallSite& site, std::size_t room, std::size_t most) {
+  if (site.callers.empty()) return "unknown";
+  most = std::min(most, site.callers.size());
+  for (const std::size_t width : {kLongName, kUsualName}) {
+    std::string text = joined(site, most, width);
+    if (columns(text) <= room) return text;
+  }
+  return as_many_as_fit(site, most, room);
+}
+
+std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
+                                     const std::function<CallSite(std::size_t)>& whole) {
+  std::vector<std::string> texts;
+  for (const CallSite& site : sites) texts.push_back(stack_text(site, room));
+  std::vector<std::size_t> rows(sites.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  Telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts).tell(rows);
+  return texts;
+}
+
+std::string whole_stack_text(const CallSite& site, const Page& page, std::size_t indent) {
+  if (site.callers.empty()) return std::string(indent, ' ') + "no stack was taken\n";
+  std::string result;
+  for (const Caller& caller : site.callers) {
+    const std::string& name = caller.full.empty() ? caller.function : caller.full;
+    const std::string mark = caller.is_inlined ? " (inlined)" : "";
+    result += broken(printable(name, page) + mark, page, indent);
+    result += where_it_lies(caller, page, indent + 2);
+    if (!caller.line.empty()) {
+      result += fitted(std::string(indent + 2, ' ') + "| " + printable(caller.line, page), page);
+      result += "\n";
+    }
+  }
+  return result;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,158 @@
+// Builds the tree of call sites and draws it.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/tree_text.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kNameWidth = 48;
+
+struct Amount {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  Amount& operator+=(const Share& share) {
+    bytes += share.bytes;
+    count += share.count;
+    return *this;
+  }
+};
+
+// A function, called by the functions above it.
+struct Node {
+  Caller caller;
+  bool has_one_place = true;  // all of it passes through the same line
+  Amount amount;
+  std::map<std::string, std::size_t> below;                    // by function and file
+  std::map<std::pair<std::string, std::string>, Amount> ends;  // allocations: by place and call
+};
+
+std::string file_of(const std::string& place) { return place.substr(0, place.rfind(':')); }
+
+class Tree {
+ public:
+  void add(const CallSite& site, const Share& share) {
+    std::size_t at = 0;
+    nodes_[at].amount += share;
+    for (auto caller = site.callers.rbegin(); caller != site.callers.rend(); ++caller) {
+      at = below(at, *caller);
+      nodes_[at].amount += share;
+    }
+    const std::string place = site.callers.empty() ? "" : site.callers.front().place;
+    nodes_[at].ends[{place, site.entry}] += share;
+  }
+
+  // Rows of the table. The whole is that of the shares.
+  void draw(Table& table, std::uint64_t whole, const Page& page) const {
+    Drawing drawing{.table = table, .whole = whole, .page = page};
+    draw_below(drawing, 0, "");
+  }
+
+ private:
+  struct Drawing {
+    Table& table;
+    std::uint64_t whole;
+    const Page& page;
+  };
+  struct Branch {
+    Amount amount;
+    std::size_t node = 0;  // 0: an end
+    std::string text = {};
+  };
+
+  std::size_t below(std::size_t at, const Caller& caller) {
+    const std::string& name = caller.full.empty() ? caller.function : caller.full;
+    const std::string key = name + '\n' + file_of(caller.path);
+    const auto [known, is_new] = nodes_[at].below.try_emplace(key, nodes_.size());
+    const std::size_t node = known->second;
+    if (is_new) {
+      nodes_.emplace_back();
+      nodes_.back().caller = caller;
+    } else if (nodes_[node].caller.place != caller.place) {
+      nodes_[node].has_one_place = false;
+    }
+    return node;
+  }
+
+  [[nodiscard]] std::string label(const Node& node) const {
+    const std::string name = function_name(node.caller, kNameWidth);
+    const std::string place = node.has_one_place ? node.caller.place : file_of(node.caller.place);
+    std::string text = place.empty() ? name : name + " (" + place + ")";
+    const std::string call = ends_here(node) ? node.ends.begin()->first.second : "";
+    return call.empty() ? text : text + " by " + call;
+  }
+
+  // A function with one allocation and nothing else needs no row for that.
+  static bool ends_here(const Node& node) { return node.below.empty() && node.ends.size() == 1; }
+
+  static std::string end_text(const std::string& place, const std::string& call) {
+    const std::string by = call.empty() ? "" : " by " + call;
+    return place.empty() && by.empty() ? "unknown" : place + by;
+  }
+
+  [[nodiscard]] std::vector<Branch> branches(const Node& node) const {
+    std::vector<Branch> result;
+    for (const auto& [key, below] : node.below) {
+      result.push_back({nodes_[below].amount, below, label(nodes_[below])});
+    }
+    if (!ends_here(node)) {
+      for (const auto& [end, amount] : node.ends) {
+        result.push_back({amount, 0, end_text(end.first, end.second)});
+      }
+    }
+    std::stable_sort(result.begin(), result.end(), [](const Branch& a, const Branch& b) {
+      return std::pair(a.amount.bytes, a.amount.count) > std::pair(b.amount.bytes, b.amount.count);
+    });
+    return result;
+  }
+
+  void draw_below(const Drawing& drawing, std::size_t node, const std::string& margin) const {
+    const std::vector<Branch> all = branches(nodes_[node]);
+    const bool forks = all.size() > 1 && node != 0;
+    const bool unicode = drawing.page.unicode;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool last = i + 1 == all.size();
+      const char* const mark = !forks    ? ""
+                               : unicode ? (last ? "\u2514\u2500 " : "\u251c\u2500 ")
+                                         : (last ? "`- " : "|- ");
+      const char* const further = !forks ? "" : last ? "   " : unicode ? "\u2502  " : "|  ";
+      const Branch& branch = all[i];
+      drawing.table.add({bytes_text(static_cast<std::int64_t>(branch.amount.bytes)),
+                         percent_text(branch.amount.bytes, drawing.whole),
+                         count_text(static_cast<std::int64_t>(branch.amount.count)),
+                         margin + mark + printable(branch.text, drawing.page)});
+      if (branch.node != 0) draw_below(drawing, branch.node, margin + further);
+    }
+  }
+
+  std::vector<Node> nodes_ = std::vector<Node>(1);  // the first stands above all
+};
+
+}  // namespace
+
+std::string tree_text(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
+                      const std::string& title, const Page& page, std::size_t most) {
+  using enum Table::Align;
+  Table table({{title, right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"CALLED FROM", left}});
+  const std::size_t shown = rows_shown(shares.size(), most);
+  Tree tree;
+  for (std::size_t i = 0; i < shown; ++i) {
+    tree.add(call_site(report, report.sites[shares[i].site], name, kAllFrames), shares[i]);
+  }
+  if (shown == 0) return "";
+  tree.draw(table, shares.front().whole, page);
+  std::uint64_t rest = 0;
+  for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
+  const std::string more = shown == shares.size()
+                               ? ""
+                               : "  and " + counted(shares.size() - shown, "more site") + ", " +
+                                     bytes_text(static_cast<std::int64_t>(rest)) + "\n";
+  return table.text(page) + more + table.left_out(page);
+}
+
+}  // namespace vramscope

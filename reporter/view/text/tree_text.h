@@ -1,0 +1,25 @@
+// tree_text() shows call sites as one tree, from where the program began down to what it called.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+
+namespace vramscope {
+
+struct Report;
+
+// Bytes, share and count of each function with all that it called, the largest first. A function
+// that calls only one other stands above it, at the same depth. `title` is that of the bytes.
+// Shares of one whole, the largest first; at most `most` of them, 0 for all, are in the tree.
+[[nodiscard]] std::string tree_text(const Report& report, const NameFrame& name,
+                                    const std::vector<Share>& shares, const std::string& title,
+                                    const Page& page, std::size_t most);
+
+}  // namespace vramscope

@@ -1,0 +1,181 @@
+// Call stacks in the room that a page leaves them, told apart where they read alike.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "reporter/report/symbols.h"
+#include "reporter/view/text/site_table.h"
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+Caller caller(const std::string& full, const std::string& path = "", const std::string& at = "") {
+  return {.function = shorten(full),
+          .place = path.substr(path.rfind('/') + 1),
+          .full = full,
+          .path = path,
+          .at = at};
+}
+
+CallSite stack(std::vector<Caller> callers) {
+  return {.entry = "cudaMalloc", .callers = std::move(callers)};
+}
+
+std::vector<std::string> told(const std::vector<CallSite>& stacks, std::size_t room) {
+  return stack_texts(stacks, room, [&](std::size_t i) { return stacks[i]; });
+}
+
+const CallSite kThree = stack(
+    {caller("make", "/s/a.cpp:1"), caller("build", "/s/b.cpp:2"), caller("main", "/s/c.cpp:3")});
+
+TEST(StackText, ShowsAsManyFramesAsThereIsRoomFor) {
+  EXPECT_EQ(stack_text(kThree, 80), "make (a.cpp:1) < build (b.cpp:2) < main (c.cpp:3)");
+  EXPECT_EQ(stack_text(kThree, 49), "make (a.cpp:1) < build (b.cpp:2) < main (c.cpp:3)");
+  EXPECT_EQ(stack_text(kThree, 48), "make (a.cpp:1) < build (b.cpp:2) < ..");
+  EXPECT_EQ(stack_text(kThree, 30), "make (a.cpp:1) < ..");
+  EXPECT_EQ(stack_text({}, 30), "unknown");
+}
+
+TEST(StackText, ShortensTheInnermostNameInItsMiddle) {
+  const CallSite site = stack({caller("a_function_with_a_rather_long_name", "/s/a.cpp:1")});
+
+  EXPECT_EQ(stack_text(site, 44), "a_function_with_a_rather_long_name (a.cpp:1)");
+  EXPECT_EQ(stack_text(site, 30), "a_functio..long_name (a.cpp:1)");
+}
+
+TEST(StackText, ShortensTemplateArgumentsBeforeNames) {
+  const std::string full = "void copy_all<thrust::tuple<int, float>, Device>::run(int)";
+
+  EXPECT_EQ(shorten(full), "copy_all<...>::run");
+  EXPECT_EQ(shorten(full, 80), "copy_all<thrust::tuple<int, float>, Device>::run");
+  EXPECT_EQ(shorten(full, 40), "copy_all<thrust::tu..t>, Device>::run");
+  EXPECT_EQ(shorten(full, 10), "copy_all<...>::run");
+  EXPECT_EQ(stack_text(stack({caller(full, "/s/a.cpp:1")}), 50),
+            "copy_all<thrust::t..>, Device>::run (a.cpp:1)");
+}
+
+TEST(StackText, TellsStacksApartByTheFirstFrameThatDiffers) {
+  const auto under = [](const Caller& last) {
+    std::vector<Caller> callers(5, caller("wrap", "/s/w.cpp:7"));
+    callers.push_back(last);
+    callers.push_back(caller("main", "/s/c.cpp:3"));
+    return stack(std::move(callers));
+  };
+
+  const auto texts =
+      told({under(caller("load", "/s/l.cpp:1")), under(caller("save", "/s/l.cpp:9"))}, 40);
+
+  EXPECT_EQ(texts[0], "wrap (w.cpp:7) < .. < load (l.cpp:1)");
+  EXPECT_EQ(texts[1], "wrap (w.cpp:7) < .. < save (l.cpp:9)");
+}
+
+TEST(StackText, TellsThreeApartOfWhichTwoDifferLater) {
+  const auto of = [](const std::string& a, const std::string& b) {
+    std::vector<Caller> callers(9, caller("wrap", "/s/w.cpp:7"));
+    callers.push_back(caller(a));
+    callers.push_back(caller(b));
+    return stack(std::move(callers));
+  };
+
+  const auto texts = told({of("x", "p"), of("y", "p"), of("y", "q")}, 40);
+
+  EXPECT_EQ(texts[0], "wrap (w.cpp:7) < wrap (w.cpp:7) < .. < x");
+  EXPECT_EQ(texts[1], "wrap (w.cpp:7) < wrap (w.cpp:7) < .. < p");
+  EXPECT_EQ(texts[2], "wrap (w.cpp:7) < wrap (w.cpp:7) < .. < q");
+}
+
+TEST(StackText, TellsApartByTemplateArgumentsPathsAndAddresses) {
+  const auto pair = [](const Caller& a, const Caller& b) {
+    return told({stack({a}), stack({b})}, 40);
+  };
+
+  const auto typed =
+      pair(caller("put<float>()", "/s/a.cpp:1"), caller("put<double>()", "/s/a.cpp:1"));
+  EXPECT_EQ(typed[0], "put<float> (a.cpp:1)");
+  EXPECT_EQ(typed[1], "put<double> (a.cpp:1)");
+
+  const std::string longer = "put<one_template_argument_that_is_far_too_long_for_a_row, ";
+  const auto windows = pair(caller(longer + "float, tail_of_it_that_is_long_too>()", "/s/a.cpp:1"),
+                            caller(longer + "int32, tail_of_it_that_is_long_too>()", "/s/a.cpp:1"));
+  EXPECT_NE(windows[0].find("float"), std::string::npos) << windows[0];
+  EXPECT_NE(windows[1].find("int32"), std::string::npos) << windows[1];
+
+  const auto paths = pair(caller("put", "/s/one/a.cpp:1"), caller("put", "/s/two/a.cpp:1"));
+  EXPECT_EQ(paths[0], "put (/s/one/a.cpp:1)");
+  EXPECT_EQ(paths[1], "put (/s/two/a.cpp:1)");
+
+  const auto places =
+      pair(caller("put", "/s/a.cpp:1", "train+0x10"), caller("put", "/s/a.cpp:1", "train+0x20"));
+  EXPECT_EQ(places[0], "put (train+0x10)");
+  EXPECT_EQ(places[1], "put (train+0x20)");
+}
+
+TEST(StackText, LeavesStacksThatAreTheSame) {
+  EXPECT_EQ(told({kThree, kThree}, 30), (std::vector<std::string>(2, "make (a.cpp:1) < ..")));
+}
+
+TEST(StackText, OfAStackThatEndedWhereAnotherGoesOnIsTheOneWithoutMore) {
+  CallSite two = kThree;
+  two.callers.pop_back();
+
+  EXPECT_EQ(told({kThree, two}, 40)[1], "make (a.cpp:1) < build (b.cpp:2)");
+  EXPECT_NE(told({kThree, two}, 40)[0], told({kThree, two}, 40)[1]);
+}
+
+TEST(StackText, WholeStacksHaveTypesPathsAndLines) {
+  const Report report = golden_report();
+  const CallSite site = call_site(report, report.sites[1], golden_names(), kAllFrames);
+
+  EXPECT_EQ(whole_stack_text(site, Page{.width = 60}, 4),
+            "    make_tensor(unsigned long)\n"
+            "      at /src/net/tensor.cpp:31 in /app/bin/train\n"
+            "    Layer::forward(Tensor const&)\n"
+            "      at /src/net/layer.cpp:58 in /app/bin/train\n"
+            "    Net::step(Batch const&)\n"
+            "      at /src/net/net.cpp:140 in /app/bin/train\n"
+            "    main\n"
+            "      at /src/train.cpp:99 in /app/bin/train\n");
+}
+
+TEST(SiteTable, HasACallColumnWhereCallsDiffer) {
+  const Report report = golden_report();
+  const NameFrame name = golden_names();
+  SiteTable table(report, name, {{"BYTES", Table::Align::right}, {"WHERE"}},
+                  SiteTable::Calls::shown);
+  table.add({"1"}, 7);
+  EXPECT_EQ(table.text(Page{.width = 80}),
+            "  BYTES  WHERE\n"
+            "      1  libkernels.so+0x10c0 < main (train.cpp:99)\n"
+            "  All by cudaMallocManaged.\n");
+  table.add({"2"}, 8);
+  EXPECT_EQ(table.text(Page{.width = 80}),
+            "  BYTES  CALL               WHERE\n"
+            "      1  cudaMallocManaged  libkernels.so+0x10c0 < main (train.cpp:99)\n"
+            "      2  cudaMallocHost     load_epoch (loader.cpp:203) < main (train.cpp:99)\n");
+  EXPECT_NE(table.text(Page{.width = 50}).find("No room for CALL"), std::string::npos);
+}
+
+TEST(SiteTable, LeavesFortyColumnsForStacks) {
+  const Report report = golden_report();
+  const NameFrame name = golden_names();
+  SiteTable table(report, name,
+                  {{"FIRST", Table::Align::right},
+                   {"SECOND", Table::Align::right, 1},
+                   {"THIRD", Table::Align::right, 2},
+                   {"FOURTH", Table::Align::right, 3},
+                   {"WHERE"}});
+  for (int site = 0; site < 7; ++site) table.add({"1", "2", "3", "4"}, site);
+  bool left_out_one = false;
+  bool showed_all = false;
+  for (std::size_t width = 60; width <= 200; ++width) {
+    const std::string text = table.text(Page{.width = width});
+    EXPECT_LE(text.find("WHERE") + 40, width) << text;
+    left_out_one = left_out_one || text.find("No room for FOURTH: ") != std::string::npos;
+    showed_all = showed_all || text.find("No room for") == std::string::npos;
+  }
+  EXPECT_TRUE(left_out_one);
+  EXPECT_TRUE(showed_all);
+}
+
+}  // namespace
+}  // namespace vramscope
