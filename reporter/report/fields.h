@@ -297,6 +297,28 @@ void visit_fields(Self& cupti, F&& f) {
   f("pools_trimmed", cupti.pools_trimmed);
 }
 
+template <IsOne<ProcessDevice> Self, class F>
+void visit_fields(Self& device, F&& f) {
+  f.required("index", Ordinal{device.index});
+  f("name", device.name);
+  f("uuid", device.uuid);
+  f("pci_bus_id", device.pci_bus_id);
+  f("total_bytes", device.total_bytes);
+  f("reserved_peak_bytes", device.reserved_peak_bytes);
+}
+
+template <IsOne<MergedProcess> Self, class F>
+void visit_fields(Self& merged, F&& f) {
+  f.required("process", merged.process);
+  f("trigger", merged.trigger);
+  f("sequence", merged.sequence);
+  f("devices", merged.devices);
+  f("kinds", merged.kinds);
+  f("timeline", merged.timeline);
+  f("trace", merged.trace);
+  f("oom", merged.oom);
+}
+
 template <IsOne<Report> Self, class F>
 void visit_fields(Self& report, F&& f) {
   f.required("schema", SchemaMark{});
@@ -318,6 +340,7 @@ void visit_fields(Self& report, F&& f) {
   f("timeline", report.timeline);
   f("trace", report.trace);
   f("oom", report.oom);
+  f.elements("processes", report.processes);
   f("range_marks", report.range_marks);
   f("cupti", report.cupti);
   f("sample_bytes", report.sample_bytes);

@@ -188,6 +188,10 @@ KindBytes bytes_of(const Report& report, Kind kind) {
   return result;
 }
 
-bool is_final(const Report& report) { return report.trigger == "exit"; }
+bool is_final(const Report& report) {
+  if (report.processes.empty()) return report.trigger == "exit";
+  return std::all_of(report.processes.begin(), report.processes.end(),
+                     [](const MergedProcess& one) { return one.trigger == "exit"; });
+}
 
 }  // namespace vramscope

@@ -47,12 +47,16 @@ std::string trigger_text(const Report& report) {
     return "recovered; " + (signal.empty() ? "it ended" : signal + " ended it");
   }
   if (report.trigger == "moving") return "copied while it went on";
+  if (report.trigger == "merged") return "the last one written";
   return "written for the reason '" + report.trigger + "'";  // of a newer version
 }
 
 std::string what_ran(const Report& report, const Page& page) {
   const ProcessFacts& process = report.process;
-  std::string who = "pid " + std::to_string(process.pid);
+  const std::size_t merged = report.processes.size();
+  std::string who = merged == 0 ? "pid " + std::to_string(process.pid)
+                                : count_text(static_cast<std::int64_t>(merged)) +
+                                      (merged == 1 ? " process" : " processes") + " merged";
   if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
   who += ", mode " + printable(process.mode, page);

@@ -6,6 +6,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/verbs/merged_input.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -56,8 +57,8 @@ std::optional<std::uint64_t> limit_of(const std::string& threshold, std::uint64_
 }
 
 int show_diff(Arguments& given) {
-  std::optional<Report> before = open_report(given.before);
-  std::optional<Report> after = open_report(given.after);
+  std::optional<Report> before = open_named(given.before);
+  std::optional<Report> after = open_named(given.after);
   if (!before || !after) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
@@ -80,8 +81,9 @@ int show_diff(Arguments& given) {
 Verb add_diff(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("diff", "Show what changed between two reports");
-  command.positional("BEFORE", &arguments->before, "Report of the earlier run");
-  command.positional("AFTER", &arguments->after, "Report of the later run");
+  command.positional("BEFORE", &arguments->before,
+                     "Report of the earlier run, a folder or a pattern");
+  command.positional("AFTER", &arguments->after, "Report of the later run, likewise");
   command.option("--by", &arguments->by, "What to compare: " + listed(kDiffByNames),
                  {.value_name = "WHAT", .why_not = one_of(kDiffByNames), .shows_default = true});
   command.option("--at", &arguments->at, "Compare what was held when: " + listed(kDiffAtNames),

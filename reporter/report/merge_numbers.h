@@ -1,0 +1,108 @@
+// The functions here add the parts of reports that are numbers alone.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "reporter/report/memory_stats.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// What differs has no value: the default of its type.
+template <class T>
+void keep_common(T& sum, const T& more) {
+  if (sum != more) sum = T{};
+}
+
+inline void add_numbers(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
+  sum.resize(std::max(sum.size(), more.size()));
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
+}
+
+inline void add_numbers(Duration& sum, const Duration& more) {
+  if (more.count == 0) return;
+  sum.min_ns = sum.count == 0 ? more.min_ns : std::min(sum.min_ns, more.min_ns);
+  sum.max_ns = std::max(sum.max_ns, more.max_ns);
+  sum.count += more.count;
+  sum.total_ns += more.total_ns;
+  for (std::size_t i = 0; i < kHistogramBuckets; ++i) sum.histogram[i] += more.histogram[i];
+}
+
+inline void add_numbers(Timing& sum, const Timing& more) {
+  add_numbers(sum.alloc_hit, more.alloc_hit);
+  add_numbers(sum.alloc_driver, more.alloc_driver);
+  add_numbers(sum.free_hit, more.free_hit);
+  add_numbers(sum.free_driver, more.free_driver);
+  add_numbers(sum.sync, more.sync);
+}
+
+// max_split_size is a setting and -1 without one: the larger.
+template <class Statistics>
+void add_counters(Statistics& sum, const Statistics& more) {
+  std::vector<std::int64_t> numbers;
+  each_counter(more,
+               [&](const std::string&, const std::int64_t& value) { numbers.push_back(value); });
+  auto next = numbers.begin();
+  each_counter(sum, [&](const std::string& key, std::int64_t& value) {
+    value = key == "max_split_size" ? std::max(value, *next) : value + *next;
+    ++next;
+  });
+}
+
+// Where only some have an estimate, what the others counted is theirs.
+inline void add_numbers(SiteTotals& totals, std::optional<SiteTotals>& estimate,
+                        const SiteTotals& more, const std::optional<SiteTotals>& more_estimate) {
+  if (estimate || more_estimate) {
+    SiteTotals sum = estimate.value_or(totals);
+    sum += more_estimate.value_or(more);
+    estimate = sum;
+  }
+  totals += more;
+}
+
+inline void add_numbers(SitePart& sum, const SitePart& more) {
+  add_numbers(sum.totals, sum.estimate, more.totals, more.estimate);
+}
+
+// All but the frames, and what holds of one run alone.
+inline void add_numbers(Site& sum, const Site& more) {
+  add_numbers(sum.totals, sum.estimate, more.totals, more.estimate);
+  for (const SitePart& part : more.parts) {
+    const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const SitePart& p) {
+      return p.kind == part.kind && p.device == part.device;
+    });
+    same == sum.parts.end() ? sum.parts.push_back(part) : add_numbers(*same, part);
+  }
+  sum.refused_count += more.refused_count;
+  sum.refused_bytes += more.refused_bytes;
+  sum.temporary_count += more.temporary_count;
+  add_numbers(sum.lifetimes, more.lifetimes);
+  add_numbers(sum.sizes, more.sizes);
+  add_numbers(sum.live_by_age, more.live_by_age);
+}
+
+inline void add_numbers(DeviceFacts& sum, const DeviceFacts& more) {
+  keep_common(sum.name, more.name);
+  keep_common(sum.uuid, more.uuid);
+  keep_common(sum.pci_bus_id, more.pci_bus_id);
+  keep_common(sum.compute_capability, more.compute_capability);
+  sum.total_bytes += more.total_bytes;
+  sum.free_bytes += more.free_bytes;
+  sum.free_bytes_age_ns = std::max(sum.free_bytes_age_ns, more.free_bytes_age_ns);
+  const bool both_limited = sum.limit_bytes != 0 && more.limit_bytes != 0;
+  sum.limit_bytes = both_limited ? sum.limit_bytes + more.limit_bytes : 0;
+  sum.limit_refusals += more.limit_refusals;
+  sum.outside_bytes += more.outside_bytes;
+  sum.context_bytes += more.context_bytes;
+  sum.module_bytes += more.module_bytes;
+  sum.exported_bytes += more.exported_bytes;
+  add_numbers(sum.pages.map, more.pages.map);
+  add_numbers(sum.pages.access, more.pages.access);
+  add_numbers(sum.pages.unmap, more.pages.unmap);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,202 @@
+// What all processes have in common, what came together, and when.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/merge_processes.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "reporter/report/merge_numbers.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kBuckets = 256;                           // as a process's own timeline has
+constexpr std::uint64_t kLeastBucket = std::uint64_t{1} << 20;  // likewise: 1 ms
+constexpr std::size_t kEventsKept = 17;                         // likewise: the first 16 and one
+
+using Memory = std::pair<Kind, std::uint16_t>;
+
+void keep_common_options(ProcessFacts& sum, const ProcessFacts& more) {
+  std::erase_if(sum.options, [&](const auto& option) {
+    return std::find(more.options.begin(), more.options.end(), option) == more.options.end();
+  });
+}
+
+void add(ProcessFacts& sum, const ProcessFacts& more) {
+  keep_common(sum.hostname, more.hostname);
+  keep_common(sum.executable, more.executable);
+  keep_common(sum.arguments, more.arguments);
+  keep_common(sum.mode, more.mode);
+  keep_common(sum.cuda_driver_version, more.cuda_driver_version);
+  keep_common(sum.ended_by, more.ended_by);
+  keep_common_options(sum, more);
+  sum.start_time_ns = std::min(sum.start_time_ns, more.start_time_ns);
+  sum.report_time_ns = std::max(sum.report_time_ns, more.report_time_ns);
+  sum.simulated = sum.simulated && more.simulated;
+  sum.simulated_launches += more.simulated_launches;
+}
+
+ProcessFacts common_process(const std::vector<MergedProcess>& processes) {
+  ProcessFacts sum = processes.front().process;
+  for (std::size_t i = 1; i < processes.size(); ++i) add(sum, processes[i].process);
+  sum.pid = 0;
+  sum.ppid = 0;
+  sum.rank = -1;
+  return sum;
+}
+
+// When the first of them first called, and for how long until the last report.
+void set_times(Report& report) {
+  TimelineFacts& timeline = report.timeline;
+  std::uint64_t end = 0;
+  for (const MergedProcess& one : report.processes) {
+    if (one.timeline.start_ns == 0) continue;
+    const std::uint64_t start = one.timeline.start_ns;
+    timeline.start_ns = timeline.start_ns == 0 ? start : std::min(timeline.start_ns, start);
+    end = std::max(end, start + one.timeline.duration_ns);
+  }
+  timeline.duration_ns = end - std::min(end, timeline.start_ns);
+}
+
+// What is added is the highest of each bucket that overlaps, so the sum is at most that.
+void add_series(TimelineSeries& sum, const TimelineSeries& more, std::uint64_t offset_ns,
+                std::uint64_t duration_ns) {
+  if (more.bucket_ns == 0 || more.highest.empty() || more.last.size() != more.highest.size())
+    return;
+  const std::uint64_t end_ns = offset_ns + duration_ns;
+  for (std::size_t i = offset_ns / sum.bucket_ns; i < sum.highest.size(); ++i) {
+    const std::uint64_t from = std::max(i * sum.bucket_ns, offset_ns);
+    const std::uint64_t to = std::min((i + 1) * sum.bucket_ns, end_ns);
+    if (from >= std::max(to, offset_ns + 1)) break;
+    const std::size_t last = (std::max(to, from + 1) - 1 - offset_ns) / more.bucket_ns;
+    std::uint64_t highest = 0;
+    for (std::size_t b = (from - offset_ns) / more.bucket_ns; b <= last; ++b) {
+      highest = std::max(highest, b < more.highest.size() ? more.highest[b] : more.last.back());
+      if (b >= more.highest.size()) break;
+    }
+    sum.highest[i] += highest;
+    const bool goes_on = end_ns > (i + 1) * sum.bucket_ns;
+    if (goes_on) sum.last[i] += more.last[std::min(last, more.last.size() - 1)];
+  }
+}
+
+void set_series(Report& report) {
+  TimelineFacts& timeline = report.timeline;
+  std::uint64_t bucket_ns = kLeastBucket;
+  while (bucket_ns * kBuckets < timeline.duration_ns) bucket_ns *= 2;
+  const std::size_t buckets = std::min<std::size_t>(kBuckets, timeline.duration_ns / bucket_ns + 1);
+  std::map<Memory, TimelineSeries> all;
+  for (const MergedProcess& one : report.processes) {
+    for (const TimelineSeries& series : one.timeline.series) {
+      TimelineSeries& sum = all[{series.kind, series.device}];
+      sum.kind = series.kind;
+      sum.device = series.device;
+      sum.bucket_ns = bucket_ns;
+      sum.highest.resize(buckets);
+      sum.last.resize(buckets);
+      add_series(sum, series, one.timeline.start_ns - timeline.start_ns, one.timeline.duration_ns);
+    }
+  }
+  for (auto& [memory, series] : all) timeline.series.push_back(std::move(series));
+}
+
+// Peaks add; what made the peak is what made the highest of them.
+void set_kinds(Report& report) {
+  std::map<Memory, KindFacts> all;
+  std::map<Memory, std::uint64_t> highest;
+  for (const MergedProcess& one : report.processes) {
+    for (const KindFacts& kind : one.kinds) {
+      const Memory memory{kind.kind, kind.device};
+      const auto [known, is_first] = all.try_emplace(memory);
+      KindFacts& sum = known->second;
+      if (is_first || kind.peak_bytes > highest[memory]) {
+        highest[memory] = kind.peak_bytes;
+        const KindFacts numbers = sum;
+        sum = kind;
+        sum.peak_ns += one.timeline.start_ns - report.timeline.start_ns;
+        sum.current_bytes = numbers.current_bytes;
+        sum.peak_bytes = numbers.peak_bytes;
+        sum.allocations = numbers.allocations;
+        sum.frees = numbers.frees;
+      }
+      sum.current_bytes += kind.current_bytes;
+      sum.peak_bytes += kind.peak_bytes;
+      sum.allocations += kind.allocations;
+      sum.frees += kind.frees;
+    }
+  }
+  for (auto& [memory, kind] : all) report.kinds.push_back(std::move(kind));
+}
+
+void set_trace(Report& report) {
+  TraceReport& sum = report.trace;
+  sum = report.processes.front().trace;
+  for (std::size_t i = 1; i < report.processes.size(); ++i) {
+    const TraceReport& more = report.processes[i].trace;
+    keep_common(sum.path, more.path);
+    keep_common(sum.problem, more.problem);
+    sum.events += more.events;
+    sum.bytes += more.bytes;
+    sum.lost += more.lost;
+  }
+}
+
+void set_oom(Report& report) {
+  for (const MergedProcess& one : report.processes) {
+    report.oom.count += one.oom.count;
+    for (OomEvent event : one.oom.events) {
+      event.time_ns += one.timeline.start_ns - report.timeline.start_ns;
+      report.oom.events.push_back(std::move(event));
+    }
+  }
+  std::vector<OomEvent>& events = report.oom.events;
+  std::stable_sort(events.begin(), events.end(),
+                   [](const OomEvent& a, const OomEvent& b) { return a.time_ns < b.time_ns; });
+  if (events.size() > kEventsKept) events.resize(kEventsKept);
+}
+
+auto order_of(const KindFacts& kind) {
+  return std::tuple(kind.kind, kind.device, kind.peak_bytes, kind.current_bytes, kind.peak_ns,
+                    kind.allocations, kind.frees, kind.peak_site);
+}
+auto order_of(const TimelineSeries& series) {
+  return std::tie(series.kind, series.device, series.bucket_ns, series.highest, series.last);
+}
+
+template <class Row>
+bool differ(const std::vector<Row>& a, const std::vector<Row>& b, bool& is_before) {
+  const auto less = [](const Row& x, const Row& y) { return order_of(x) < order_of(y); };
+  is_before = std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), less);
+  return is_before || std::lexicographical_compare(b.begin(), b.end(), a.begin(), a.end(), less);
+}
+
+auto order_of(const MergedProcess& one) {
+  const ProcessFacts& process = one.process;
+  return std::tie(process.hostname, process.rank, process.pid, process.start_time_ns, one.sequence,
+                  process.report_time_ns, process.executable, process.arguments, process.ppid,
+                  process.mode, process.options, process.ended_by, one.trigger,
+                  one.timeline.start_ns, one.timeline.duration_ns, one.trace.path, one.trace.events,
+                  one.trace.bytes, one.oom.count);
+}
+
+}  // namespace
+
+bool comes_before(const MergedProcess& a, const MergedProcess& b) {
+  if (order_of(a) != order_of(b)) return order_of(a) < order_of(b);
+  bool is_before = false;
+  if (differ(a.kinds, b.kinds, is_before)) return is_before;
+  return differ(a.timeline.series, b.timeline.series, is_before) && is_before;
+}
+
+void set_by_processes(Report& report) {
+  report.process = common_process(report.processes);
+  set_times(report);
+  set_series(report);
+  set_kinds(report);
+  set_trace(report);
+  set_oom(report);
+}
+
+}  // namespace vramscope

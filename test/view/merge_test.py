@@ -1,0 +1,182 @@
+# Reports merged into one: the same in any order and grouping, and each field as the schema says.
+# SPDX-License-Identifier: Apache-2.0
+"""merge_test.py VRAMSCOPE SAMPLE SCHEMA_MODULE_FOLDER"""
+import copy
+import itertools
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+TOOL, SAMPLE = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.insert(0, sys.argv[3])
+import report_schema  # noqa: E402
+
+SCHEMA = report_schema.readable()
+WRITTEN = jsonschema.Draft7Validator(report_schema.written())
+NOT_ADDED = ("max_split_size", "_time.min", "_time.max", "_time.avg")  # of memory_stats, which have no schema each
+VERBS = ("report", "stats", "sites", "peak", "leaks", "oom", "owners", "timeline", "map")
+
+
+def resolved(schema):
+    """The schema and those that it refers to, as one dictionary of properties, items and a rule."""
+    result = {"properties": {}, "items": None, "rule": schema.get("x-merged")}
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if "$ref" in part:
+            inner = SCHEMA
+            for name in part["$ref"][2:].split("/"):
+                inner = inner[name]
+            parts.append(inner)
+        parts += part.get("allOf", []) + part.get("anyOf", [])
+        result["properties"].update(part.get("properties", {}))
+        result["items"] = result["items"] or part.get("items")
+        result["rule"] = result["rule"] or part.get("x-merged")
+    return result
+
+
+def fields(value, schema, rule, path=""):
+    """(path, rule, value) of each number, text and flag."""
+    known = resolved(schema)
+    rule = known["rule"] or rule
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            here = known["properties"].get(name, {})
+            inner_rule = "larger" if name.endswith(NOT_ADDED) else rule
+            yield from fields(inner, here, inner_rule, f"{path}.{name}")
+    elif isinstance(value, list):
+        if not value or rule in ("left out", "lists"):
+            yield path, rule, value
+        for number, inner in enumerate(value):
+            if rule not in ("left out", "lists"):
+                yield from fields(inner, known["items"] or {}, rule, f"{path}[{number}]")
+    else:
+        yield path, rule, value
+
+
+class Merge(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.sample = json.loads(SAMPLE.read_text())
+        self.made = itertools.count()
+
+    def call(self, *words):
+        environment = {**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""}
+        return subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, check=False, env=environment)
+
+    def write(self, report):
+        path = self.folder / f"report{next(self.made)}.json"
+        path.write_text(json.dumps(report, separators=(",", ":")))
+        return path
+
+    def merge(self, *files):
+        path = self.folder / f"merged{next(self.made)}.json"
+        result = self.call("merge", "-o", path, *files)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return path
+
+    def some_reports(self, count):
+        """Of processes that differ in numbers, in call stacks and in how these are numbered."""
+        chance = random.Random(4711)
+        for pid in range(count):
+            report = copy.deepcopy(self.sample)
+            report["process"].update(pid=100 + pid, rank=count - pid, hostname=f"node{pid % 3}",
+                                     start_time_ns=1000 * chance.randrange(1000))
+            report["timeline"]["start_ns"] += chance.randrange(10**9)
+            order = list(range(len(report["frames"])))
+            chance.shuffle(order)
+            report["frames"] = [report["frames"][at] for at in order]
+            for site in report["sites"]:
+                site["frames"] = [order.index(frame) for frame in site["frames"]]
+                if chance.random() < 0.3:
+                    site["frames"] = site["frames"][1:]
+                for part in [site, *site["parts"]]:
+                    part["peak_bytes"] = chance.randrange(1 << 30)
+            for kind in report["kinds"]:
+                kind["peak_bytes"] = chance.randrange(1 << 30)
+            report["warnings"].append(f"warning {chance.randrange(5)}")
+            report["modules"][0]["base"] = chance.randrange(1 << 40)
+            yield self.write(report)
+
+    def test_any_order_and_grouping_gives_the_same_bytes(self):
+        reports = list(self.some_reports(7))
+        whole = self.merge(*reports).read_bytes()
+        chance = random.Random(4712)
+        for _ in range(8):
+            groups = list(reports)
+            while len(groups) > 1:
+                chance.shuffle(groups)
+                taken = chance.randrange(2, len(groups) + 1)
+                groups = [self.merge(*groups[:taken]), *groups[taken:]]
+            self.assertEqual(whole, groups[0].read_bytes())
+        self.assertEqual(whole, self.merge(groups[0]).read_bytes())
+
+    def test_each_field_becomes_what_the_schema_says(self):
+        once = json.loads(self.merge(SAMPLE).read_text())
+        twice = json.loads(self.merge(SAMPLE, SAMPLE).read_text())
+        self.assertEqual([], [e.message for e in WRITTEN.iter_errors(twice)])
+        first = list(fields(once, SCHEMA, None))
+        second = {path: value for path, _, value in fields(twice, SCHEMA, None)}
+        self.assertEqual([], [path for path, rule, _ in first if rule is None])
+        added = 0
+        for path, rule, value in first:
+            now = second[path]
+            if rule == "left out":
+                self.assertIn(value, ([], None, 0), path)
+            if rule == "adds" and isinstance(value, int) and not isinstance(value, bool):
+                self.assertEqual(now, 2 * value, path)
+                added += value != 0
+            elif path == ".processes":
+                self.assertEqual(now, 2 * value)
+            elif path != ".oom.events":
+                self.assertEqual(now, value, f"{path}: {rule}")
+        self.assertGreater(added, 150)
+
+    def test_keeps_the_peak_of_each_process(self):
+        reports = list(self.some_reports(5))
+        merged = json.loads(self.merge(*reports).read_text())
+        peaks = {json.loads(path.read_text())["process"]["pid"]: json.loads(path.read_text())["kinds"] for path in reports}
+        self.assertEqual(len(merged["processes"]), 5)
+        for process in merged["processes"]:
+            self.assertEqual([kind["peak_bytes"] for kind in process["kinds"]],
+                             [kind["peak_bytes"] for kind in peaks[process["process"]["pid"]]])
+
+    def test_every_verb_reads_it(self):
+        merged = self.merge(*self.some_reports(3))
+        for verb in VERBS:
+            for more in ([], ["--json"]):
+                result = self.call(verb, *more, merged)
+                self.assertEqual((result.returncode, result.stderr), (0, ""), verb)
+        self.assertIn("3 processes merged", self.call("report", merged).stdout)
+        self.assertIn("No site changed.", self.call("diff", merged, merged).stdout)
+
+    def test_of_one_process_the_last_report_counts_and_a_second_one_is_told(self):
+        later = copy.deepcopy(self.sample)
+        later["sequence"] = self.sample["sequence"] + 1
+        first, last = self.write(self.sample), self.write(later)
+        result = self.call("merge", "-o", self.folder / "a.json", first, last)
+        self.assertIn("1 earlier report of the same processes left aside\n", result.stderr)
+        self.assertEqual(len(json.loads((self.folder / "a.json").read_text())["processes"]), 1)
+        result = self.call("merge", "-o", self.folder / "b.json", last, last)
+        self.assertIn("1 report counted again: of a process that is in it already\n", result.stderr)
+
+    def test_one_that_cannot_be_read_leaves_nothing(self):
+        broken = self.folder / "broken.json"
+        broken.write_text(SAMPLE.read_text()[:-200])
+        result = self.call("merge", "-o", self.folder / "none.json", SAMPLE, broken)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("broken.json: byte", result.stderr)
+        self.assertFalse((self.folder / "none.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
