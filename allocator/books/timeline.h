@@ -13,7 +13,7 @@ namespace vramscope {
 class Timeline {
  public:
   static constexpr std::size_t kBuckets = 256;
-  static constexpr unsigned kFirstWidthBits = 20;  // 1 ms
+  static constexpr unsigned kFirstWidthBits = 13;  // 8 us, so that a run of 2 ms is told in full
 
   struct Bucket {
     std::uint64_t highest = 0;  // at any instant of the bucket

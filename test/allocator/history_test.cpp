@@ -51,11 +51,13 @@ TEST(History, HasTheSameIntervalsForAllThatLookAtTheSameTime) {
   EXPECT_EQ(often.interval_ns(), once.interval_ns());
 }
 
+constexpr std::uint64_t kWidth = std::uint64_t{1} << Timeline::kFirstWidthBits;
+
 TEST(Timeline, KeepsTheHighestAndTheLastOfEachBucket) {
   Timeline timeline;
   timeline.note(0, 0, 10);
   timeline.note(5, 10, 3);
-  timeline.note(2 * kMs, 3, 7);
+  timeline.note(2 * kWidth, 3, 7);
 
   ASSERT_EQ(timeline.size(), 3U);
   EXPECT_EQ(timeline[0].highest, 10U);
@@ -67,7 +69,7 @@ TEST(Timeline, KeepsTheHighestAndTheLastOfEachBucket) {
 TEST(Timeline, TheHighestOfABucketIncludesItsBeginning) {
   Timeline timeline;
   timeline.note(0, 0, 10);
-  timeline.note(kMs + 1, 10, 2);
+  timeline.note(kWidth + 1, 10, 2);
 
   EXPECT_EQ(timeline[1].highest, 10U);
   EXPECT_EQ(timeline[1].last, 2U);

@@ -41,8 +41,9 @@ void show(Report report) {
     demand_harmless(all_sites_json(report, order, unnamed, kRows));
   }
   demand_harmless(stats_text(report, {}, page).value_or(""));
-  demand_harmless(timeline_text(report, page, kRows));
-  demand_harmless(timeline_json(report, kRows));
+  const RunTimeline timeline = run_timeline(report, {});
+  demand_harmless(timeline_text(timeline, {.most = kRows}, page));
+  demand_harmless(timeline_json(timeline, kRows));
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
   demand_harmless(map_text(report, memory_map(report), moment, unnamed, page, kRows));
   demand_harmless(map_json(report, memory_map(report), moment, unnamed, kRows));

@@ -11,7 +11,6 @@
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/stats_text.h"
-#include "reporter/view/text/timeline_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -81,27 +80,6 @@ Site with_past(std::vector<std::uint64_t> past, std::uint64_t now) {
   site.live_past = std::move(past);
   site.totals.live_bytes = now;
   return site;
-}
-
-// One series has three buckets of 1 ms, the other twelve: the run took 6 ms.
-TEST(Timeline, EachCurveIsAsLongAsTheHeaderSays) {
-  Report report = sample_report();
-  report.timeline = {.start_ns = 1,
-                     .duration_ns = 6'000'000,
-                     .series = {{.kind = Kind::device,
-                                 .bucket_ns = 1'000'000,
-                                 .highest = {0, 760 << 20, 760 << 20},
-                                 .last = {0, 760 << 20, 380 << 20}},
-                                {.kind = Kind::pinned,
-                                 .bucket_ns = 524'288,
-                                 .highest = std::vector<std::uint64_t>(12, 64 << 20),
-                                 .last = std::vector<std::uint64_t>(12, 64 << 20)}}};
-
-  const std::string text = timeline_text(report, {.width = 52}, 0);
-
-  EXPECT_NE(text.find(" on, 6.00 ms, requested by"), std::string::npos) << text;
-  EXPECT_NE(text.find("|    #########-------------| 6.00 ms\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("|" + std::string(26, '#') + "| 6.00 ms\n"), std::string::npos) << text;
 }
 
 TEST(Growth, IsWhatRoseSinceItLastFell) {

@@ -124,6 +124,16 @@ std::vector<KindFacts> kinds_by_peak(const Report& report) {
   return kinds;
 }
 
+std::optional<Kind> kind_of(std::string_view name) {
+  const auto found = std::find(kKindNames.begin(), kKindNames.end(), name);
+  if (found == kKindNames.end()) return std::nullopt;
+  return static_cast<Kind>(found - kKindNames.begin());
+}
+
+std::string not_a_kind(const std::string& given) {
+  return kind_of(given) ? "" : "'" + given + "' is none of " + listed(kKindNames);
+}
+
 std::string memory_text(Kind kind, std::uint16_t device) {
   const std::string name = kind_text(kind);
   return has_device(kind) ? name + " " + std::to_string(device) : name;

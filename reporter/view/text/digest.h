@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -40,6 +42,10 @@ struct Share {
 
 // Kinds that hold memory, the highest peak first.
 [[nodiscard]] std::vector<KindFacts> kinds_by_peak(const Report& report);
+
+// The kind of this name, if it is one; and, as a check of an argument, "" or why it is none.
+[[nodiscard]] std::optional<Kind> kind_of(std::string_view name);
+[[nodiscard]] std::string not_a_kind(const std::string& given);
 
 // "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "addresses" (an address range).
 [[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);

@@ -19,9 +19,10 @@ constexpr std::uint64_t kTenth = 10;     // of what is reserved: from there on i
 
 std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
 
-// Over as many lines as it needs, those after the first indented by two more.
+// Over as many lines as it needs where the page cuts, those after the first indented by two more.
 std::string line(const std::string& text, const Page& page, std::size_t indent = 2) {
   const std::string margin(indent, ' ');
+  if (!page.cuts) return margin + text + "\n";
   std::string result = wrapped(margin + text, page.width - 2);
   for (std::size_t at = 0; (at = result.find('\n', at)) != result.npos; at += indent + 3) {
     result.insert(at + 1, margin + "  ");
@@ -220,7 +221,7 @@ class Drawing {
     const std::string title = std::string("  ") + name_of(segments.front()->pool) + ": " +
                               counted(segments.size(), "segment") + ", " + amount(total) +
                               "; a character is " + amount(unit_);
-    return "\n" + coloured(fitted(title, page_.width), Colour::bold, page_) + "\n" +
+    return "\n" + coloured(fitted(title, page_), Colour::bold, page_) + "\n" +
            line(legend(seen_, page_), page_);
   }
 
@@ -324,7 +325,7 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
   std::string result;
   for (const MapPlace& place : places) {
     if (!result.empty()) result += "\n";
-    result += coloured(fitted(title_of(place, moment), page.width), Colour::bold, page) + "\n";
+    result += coloured(fitted(title_of(place, moment), page), Colour::bold, page) + "\n";
     result += line(verdict(place), page);
     result += figures(place, moment, page) + refused_text(report, place, page);
     result += pinners_table(report, place, moment, name, page, most);

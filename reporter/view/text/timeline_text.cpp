@@ -1,110 +1,218 @@
-// Draws curves.
+// Puts plots, marks and ranges one below the other.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/timeline_text.h"
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "allocator/ground/place.h"
-#include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 
 namespace vramscope {
 namespace {
 
-const TimelineSeries* series_of(const Report& report, const KindFacts& kind) {
-  for (const TimelineSeries& series : report.timeline.series) {
-    if (series.kind == kind.kind && series.device == kind.device) return &series;
-  }
-  return nullptr;
+constexpr std::size_t kLeastRows = 4;
+constexpr std::size_t kMostRows = 10;
+constexpr std::size_t kMostColumns = 400;
+constexpr std::size_t kMarksShown = 5;
+constexpr std::size_t kRangesShown = 5;
+
+std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+
+std::string line(const std::string& text, const Page& page) {
+  return fitted("  " + text, page) + "\n";
 }
 
-// When the curves end, after their start; reports that do not tell have it from their buckets.
-std::uint64_t length_of(const Report& report) {
-  std::uint64_t length = report.timeline.duration_ns;
-  if (length != 0) return length;
-  for (const TimelineSeries& series : report.timeline.series) {
-    length = std::max(length, series.bucket_ns * series.highest.size());
+// Everything below one axis of time.
+class Window {
+ public:
+  Window(const RunTimeline& timeline, const TimelineLook& look, const Page& page)
+      : timeline_(timeline), look_(look), page_(page) {
+    const std::size_t width = std::min(page.width, kMostColumns);
+    columns_ = width > 2 * kAxisColumns ? width - kAxisColumns - 1 : kAxisColumns;
+    length_ = static_cast<double>(timeline.to_ns - timeline.from_ns);
   }
-  return length;
+
+  [[nodiscard]] std::string curve(const RunCurve& curve, std::size_t rows) {
+    std::vector<std::uint64_t> values;
+    for (std::size_t i = 0; i < columns_; ++i) {
+      values.push_back(curve.highest_between(instant(i), instant(i + 1)));
+    }
+    const BytesAxis axis = axis_for(values, rows, look_.scale);
+    const std::uint64_t highest = *std::max_element(values.begin(), values.end());
+    const std::string title = memory_text(curve.kind, curve.device) + ": at most " +
+                              amount(highest) + ", " + amount(curve.last_at(timeline_.to_ns)) +
+                              " at the end (" + (axis.is_log ? "log" : "linear") + " scale)";
+    is_log_ = is_log_ || axis.is_log;
+    return coloured(fitted(title, page_), Colour::bold, page_) + "\n" +
+           area_text(values, axis, page_);
+  }
+
+  [[nodiscard]] std::string time_axis() const {
+    return time_axis_text(timeline_.from_ns, timeline_.to_ns, columns_, page_);
+  }
+
+  // Why a scale is what nobody asked for.
+  [[nodiscard]] std::string scale() const {
+    if (!is_log_ || look_.scale == Scale::log) return "";
+    return line("a log scale, for on a linear one most would be flat: --scale linear", page_);
+  }
+
+  // A line with the signs, and what they mean.
+  [[nodiscard]] std::string marks() const {
+    std::string row(columns_, ' ');
+    std::string meanings;
+    std::size_t told = 0;
+    for (const RunMark& mark : timeline_.marks) {
+      row[column(mark.at_ns)] = sign_of(mark);
+      if (told++ < kMarksShown) meanings += line(meaning(mark), page_);
+    }
+    if (told == 0) return "";
+    if (told > kMarksShown) meanings += line(counted(told - kMarksShown, "more mark"), page_);
+    row.erase(row.find_last_not_of(' ') + 1);
+    return "     marks  " + row + "\n" + meanings;
+  }
+
+  [[nodiscard]] std::string ranges() const {
+    std::string result;
+    for (std::size_t i = 0; i < std::min(kRangesShown, timeline_.ranges.size()); ++i) {
+      const RunRange& range = timeline_.ranges[i];
+      std::string row(columns_, ' ');
+      for (const auto& [from, to] : range.spans) {
+        for (std::size_t at = column(from); at <= column(to); ++at) row[at] = '=';
+      }
+      row.erase(row.find_last_not_of(' ') + 1);
+      result +=
+          std::string(kAxisColumns, ' ') + row + "\n" + line(printable(range.name, page_), page_);
+    }
+    if (result.empty()) return "";
+    const std::size_t more =
+        timeline_.ranges.size() - std::min(kRangesShown, timeline_.ranges.size());
+    if (more != 0) result += line("and " + counted(more, "more range"), page_);
+    return "    ranges  from their first to their last allocation\n" + result;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t instant(std::size_t column) const {
+    const double share = static_cast<double>(column) / static_cast<double>(columns_);
+    return timeline_.from_ns + static_cast<std::uint64_t>(share * length_);
+  }
+  [[nodiscard]] std::size_t column(std::uint64_t at) const {
+    const double share = static_cast<double>(at - timeline_.from_ns) / length_;
+    return std::min(columns_ - 1, static_cast<std::size_t>(share * static_cast<double>(columns_)));
+  }
+
+  static char sign_of(const RunMark& mark) {
+    switch (mark.what) {
+      case RunMark::What::peak:
+        return '^';
+      case RunMark::What::refused:
+        return '!';
+      case RunMark::What::reset:
+        return 'x';
+    }
+    return '?';
+  }
+
+  [[nodiscard]] std::string meaning(const RunMark& mark) const {
+    const std::string when = std::string(1, sign_of(mark)) + " " + duration_text(mark.at_ns) + ": ";
+    const std::string memory = memory_text(mark.kind, mark.device);
+    switch (mark.what) {
+      case RunMark::What::peak:
+        return when + "peak of " + memory + ", " + amount(mark.bytes);
+      case RunMark::What::refused:
+        return when + (mark.bytes == 0 ? "an allocation" : amount(mark.bytes)) + " of " + memory +
+               " refused";
+      case RunMark::What::reset:
+        return when + printable(mark.text, page_) + " ended all memory of a context";
+    }
+    return when;
+  }
+
+  const RunTimeline& timeline_;
+  const TimelineLook& look_;
+  const Page& page_;
+  std::size_t columns_ = 0;
+  double length_ = 1;
+  bool is_log_ = false;  // one of the curves
+};
+
+std::string title_of(const RunTimeline& timeline) {
+  std::string title;
+  if (timeline.start_ns != 0) title = "From " + time_text(timeline.start_ns) + " on, ";
+  title += duration_text(timeline.length_ns) + ", requested bytes";
+  if (timeline.from_ns != 0 || timeline.to_ns != timeline.length_ns) {
+    title +=
+        "; shown from " + duration_text(timeline.from_ns) + " to " + duration_text(timeline.to_ns);
+  }
+  return title;
 }
 
-// The highest between two instants. After the last bucket nothing changed any more.
-std::uint64_t highest_between(const TimelineSeries& series, std::uint64_t from, std::uint64_t to) {
-  const std::size_t buckets = series.highest.size();
-  if (buckets == 0 || series.bucket_ns == 0) return 0;
-  const std::size_t first = from / series.bucket_ns;
-  if (first >= buckets) return series.last.empty() ? 0 : series.last.back();
-  const std::size_t end = std::min(buckets, std::max(to, from + 1) / series.bucket_ns + 1);
-  std::uint64_t highest = 0;
-  for (std::size_t b = first; b < end; ++b) {
-    const bool begins_after = b != first && b * series.bucket_ns >= to;
-    if (!begins_after) highest = std::max(highest, series.highest[b]);
+// Of a window that is smaller than what a report's buckets tell.
+std::string resolution_text(const RunTimeline& timeline, const Page& page) {
+  constexpr std::uint64_t kLeastBuckets = 20;
+  if (timeline.is_of_trace) return "";
+  std::uint64_t bucket = 0;
+  for (const RunCurve& curve : timeline.curves) bucket = std::max(bucket, curve.bucket_ns);
+  if ((timeline.to_ns - timeline.from_ns) / std::max<std::uint64_t>(bucket, 1) >= kLeastBuckets) {
+    return "";
   }
-  return highest;
-}
-
-// Each of `width` columns is as long a part of the whole, so that all curves have one axis.
-std::string curve(const TimelineSeries& series, std::uint64_t peak, std::uint64_t length,
-                  std::size_t width, const Page& page) {
-  constexpr std::array<const char*, 9> kUnicode{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  constexpr std::array<const char*, 9> kAscii{" ", ".", ".", ":", "-", "=", "+", "*", "#"};
-  const auto& levels = page.unicode ? kUnicode : kAscii;
-  const double column = static_cast<double>(length) / static_cast<double>(width);
-  std::string result;
-  for (std::size_t i = 0; i < width; ++i) {
-    const std::uint64_t highest =
-        highest_between(series, static_cast<std::uint64_t>(static_cast<double>(i) * column),
-                        static_cast<std::uint64_t>(static_cast<double>(i + 1) * column));
-    const double share = peak == 0 ? 0 : static_cast<double>(highest) / static_cast<double>(peak);
-    const auto level = static_cast<std::size_t>(share * 8 + 0.5);
-    result += levels[std::min<std::size_t>(highest != 0 ? std::max<std::size_t>(level, 1) : 0, 8)];
-  }
-  return result;
+  return line("one value in " + duration_text(bucket) + "; run --trace has all", page);
 }
 
 }  // namespace
 
-std::string timeline_text(const Report& report, const Page& page, std::size_t most) {
-  constexpr std::size_t kNames = 40;  // columns beside the curve
-  const std::vector<KindFacts> kinds = kinds_by_peak(report);
-  const std::size_t width = page.width - std::min(kNames, page.width / 2);
-  const std::uint64_t length = length_of(report);
-  const std::string title = "From " + time_text(report.timeline.start_ns) + " on, " +
-                            duration_text(length) + ", requested bytes";
-  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
-  for (std::size_t i = 0; i < rows_shown(kinds.size(), most); ++i) {
-    const TimelineSeries* const series = series_of(report, kinds[i]);
-    if (series == nullptr) continue;
-    std::string name = memory_text(kinds[i].kind, kinds[i].device);
-    name.resize(std::max<std::size_t>(name.size(), 11), ' ');
-    std::string peak = "peak " + bytes_text(static_cast<std::int64_t>(kinds[i].peak_bytes));
-    peak.resize(std::max<std::size_t>(peak.size(), 15), ' ');
-    result += "  " + name + peak + "|" + curve(*series, kinds[i].peak_bytes, length, width, page) +
-              "| " + duration_text(length) + "\n";
+std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
+  constexpr std::size_t kOtherLines = 6;  // titles, axis, marks, the next prompt
+  const std::size_t shown = rows_shown(timeline.curves.size(), look.most);
+  std::string result = coloured(fitted(title_of(timeline), page), Colour::bold, page) + "\n";
+  if (shown == 0) return result + "  Nothing was allocated.\n";
+  Window window(timeline, look, page);
+  const std::size_t room = look.lines > kOtherLines + shown ? look.lines - kOtherLines - shown : 0;
+  const std::size_t rows = std::clamp(room / shown, kLeastRows, kMostRows);
+  for (std::size_t i = 0; i < shown; ++i) result += window.curve(timeline.curves[i], rows);
+  result += window.time_axis() + window.marks() + window.ranges() + window.scale();
+  if (shown < timeline.curves.size()) {
+    result += line("and " + counted(timeline.curves.size() - shown, "more curve") + ": -n 0", page);
   }
-  if (kinds.empty()) result += "  Nothing was allocated.\n";
-  return result;
+  return result + resolution_text(timeline, page);
 }
 
-std::string timeline_json(const Report& report, std::size_t most) {
+std::string timeline_json(const RunTimeline& timeline, std::size_t most) {
+  constexpr std::array<const char*, 3> kMarkNames{"peak", "refused", "reset"};
   JsonText json;
-  json.object().field("start_ns", report.timeline.start_ns);
-  json.field("duration_ns", report.timeline.duration_ns).key("series").array();
+  json.object().field("start_ns", timeline.start_ns).field("duration_ns", timeline.length_ns);
+  json.field("from_ns", timeline.from_ns).field("to_ns", timeline.to_ns);
+  json.field("from_trace", timeline.is_of_trace).key("series").array();
   const auto numbers = [&](std::string_view key, const std::vector<std::uint64_t>& values) {
     json.key(key).array();
     for (const std::uint64_t value : values) json.value(value);
     json.end();
   };
-  for (std::size_t i = 0; i < rows_shown(report.timeline.series.size(), most); ++i) {
-    const TimelineSeries& series = report.timeline.series[i];
-    json.object().field("kind", kKindNames[static_cast<std::size_t>(series.kind)]);
-    json.field("device", series.device).field("bucket_ns", series.bucket_ns);
-    numbers("highest", series.highest);
-    numbers("last", series.last);
+  for (std::size_t i = 0; i < rows_shown(timeline.curves.size(), most); ++i) {
+    const RunCurve& curve = timeline.curves[i];
+    json.object().field("kind", kKindNames[static_cast<std::size_t>(curve.kind)]);
+    json.field("device", curve.device).field("first_ns", curve.first_ns);
+    json.field("bucket_ns", curve.bucket_ns);
+    numbers("highest", curve.highest);
+    numbers("last", curve.last);
     json.end();
+  }
+  json.end().key("marks").array();
+  for (const RunMark& mark : timeline.marks) {
+    json.object().field("what", kMarkNames[static_cast<std::size_t>(mark.what)]);
+    json.field("at_ns", mark.at_ns);
+    json.field("kind", kKindNames[static_cast<std::size_t>(mark.kind)]);
+    json.field("device", mark.device).field("bytes", mark.bytes).field("text", mark.text).end();
+  }
+  json.end().key("ranges").array();
+  for (const RunRange& range : timeline.ranges) {
+    json.object().field("name", range.name).key("spans").array();
+    for (const auto& [from, to] : range.spans) {
+      json.object().field("from_ns", from).field("to_ns", to).end();
+    }
+    json.end().end();
   }
   return json.end().end().text();
 }

@@ -1,5 +1,4 @@
-// timeline_text() draws how much of each kind of memory was allocated over time, timeline_json()
-// lists it.
+// timeline_text() draws how much was allocated over time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,13 +6,20 @@
 #include <string>
 
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/plot.h"
+#include "reporter/view/text/run_timeline.h"
 
 namespace vramscope {
 
-struct Report;
+struct TimelineLook {
+  Scale scale = Scale::automatic;
+  std::size_t lines = 24;  // of the terminal: what the plots share
+  std::size_t most = 0;    // kinds of memory and devices; 0: all
+};
 
-// Each text and JSON ends with a newline. most: rows, 0 for all.
-[[nodiscard]] std::string timeline_text(const Report& report, const Page& page, std::size_t most);
-[[nodiscard]] std::string timeline_json(const Report& report, std::size_t most);
+// Each text and JSON ends with a newline.
+[[nodiscard]] std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
+                                        const Page& page);
+[[nodiscard]] std::string timeline_json(const RunTimeline& timeline, std::size_t most);
 
 }  // namespace vramscope

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/verbs/verb.h"
@@ -22,11 +23,6 @@ struct Arguments : OneReport {
 std::string no_moment(const std::string& given) {
   const bool good = given == "end" || given == "peak" || given == "oom" || read_instant(given);
   return good ? "" : "'" + given + "' is none of end, peak, oom, or a time such as 1.5s or 200ms";
-}
-
-std::string no_kind(const std::string& given) {
-  const auto found = std::find(kKindNames.begin(), kKindNames.end(), given);
-  return found != kKindNames.end() ? "" : "'" + given + "' is none of " + listed(kKindNames);
 }
 
 // Of a report: when it was written.
@@ -96,6 +92,7 @@ int show_map(Arguments& given) {
     return map_json(report, places_of(report, given), moment, names_from_symbols(),
                     given.listing.most);
   };
+  given.next = "peak --full";
   return show(given, text, json, open);
 }
 
@@ -109,7 +106,7 @@ Verb add_map(CommandLine& line) {
                  {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
   command.option("--device", &arguments->device, "Memory of this GPU only", {.value_name = "N"});
   command.option("--kind", &arguments->kind, "Memory of this kind only: device, pinned, ...",
-                 {.value_name = "KIND", .why_not = no_kind});
+                 {.value_name = "KIND", .why_not = not_a_kind});
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

@@ -1,0 +1,102 @@
+// Takes curves and marks from a report.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/run_timeline.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace vramscope {
+namespace {
+
+// Reports that do not tell how long the run was have it from their buckets.
+std::uint64_t length_of(const Report& report) {
+  std::uint64_t length = report.timeline.duration_ns;
+  if (length != 0) return length;
+  for (const TimelineSeries& series : report.timeline.series) {
+    length = std::max(length, series.bucket_ns * series.highest.size());
+  }
+  return length;
+}
+
+void add_marks(const Report& report, RunTimeline& timeline) {
+  for (const KindFacts& kind : report.kinds) {
+    if (kind.peak_bytes == 0) continue;
+    timeline.marks.push_back({.what = RunMark::What::peak,
+                              .at_ns = kind.peak_ns,
+                              .kind = kind.kind,
+                              .device = kind.device,
+                              .bytes = kind.peak_bytes});
+  }
+  for (const OomEvent& event : report.oom.events) {
+    timeline.marks.push_back({.what = RunMark::What::refused,
+                              .at_ns = event.time_ns,
+                              .kind = event.kind,
+                              .device = event.device,
+                              .bytes = event.bytes});
+  }
+}
+
+}  // namespace
+
+std::uint64_t RunCurve::highest_between(std::uint64_t from, std::uint64_t to) const {
+  const std::size_t buckets = highest.size();
+  if (buckets == 0 || bucket_ns == 0 || to <= first_ns) return 0;
+  from = std::max(from, first_ns) - first_ns;
+  to -= first_ns;
+  const std::size_t first = from / bucket_ns;
+  if (first >= buckets) return last.empty() ? 0 : last.back();
+  const std::size_t end = std::min<std::size_t>(buckets, std::max(to, from + 1) / bucket_ns + 1);
+  std::uint64_t most = 0;
+  for (std::size_t b = first; b < end; ++b) {
+    const bool begins_after = b != first && b * bucket_ns >= to;
+    if (!begins_after) most = std::max(most, highest[b]);
+  }
+  return most;
+}
+
+std::uint64_t RunCurve::last_at(std::uint64_t instant) const {
+  if (last.empty() || bucket_ns == 0 || instant < first_ns) return 0;
+  return last[std::min<std::uint64_t>((instant - first_ns) / bucket_ns, last.size() - 1)];
+}
+
+void choose(RunTimeline& timeline, const TimelineChoice& choice) {
+  timeline.from_ns = choice.from_ns.value_or(0);
+  timeline.to_ns = std::max(choice.to_ns.value_or(timeline.length_ns), timeline.from_ns + 1);
+  const auto is_left_out = [&](Kind kind, std::uint16_t device) {
+    if (choice.kind && kind != *choice.kind) return true;
+    return choice.device && !(has_device(kind) && device == *choice.device);
+  };
+  const auto peak_of = [&](const RunCurve& curve) {
+    return curve.highest_between(timeline.from_ns, timeline.to_ns);
+  };
+  std::erase_if(timeline.curves, [&](const RunCurve& curve) {
+    return !holds_memory(curve.kind) || is_left_out(curve.kind, curve.device);
+  });
+  std::stable_sort(timeline.curves.begin(), timeline.curves.end(),
+                   [&](const RunCurve& a, const RunCurve& b) { return peak_of(a) > peak_of(b); });
+  std::erase_if(timeline.marks, [&](const RunMark& mark) {
+    const bool is_outside = mark.at_ns < timeline.from_ns || mark.at_ns > timeline.to_ns;
+    const bool is_of_all = mark.what == RunMark::What::reset;
+    return is_outside || (!is_of_all && is_left_out(mark.kind, mark.device));
+  });
+  std::stable_sort(timeline.marks.begin(), timeline.marks.end(),
+                   [](const RunMark& a, const RunMark& b) { return a.at_ns < b.at_ns; });
+}
+
+RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {
+  RunTimeline timeline;
+  timeline.start_ns = report.timeline.start_ns;
+  timeline.length_ns = length_of(report);
+  for (const TimelineSeries& series : report.timeline.series) {
+    timeline.curves.push_back({.kind = series.kind,
+                               .device = series.device,
+                               .bucket_ns = series.bucket_ns,
+                               .highest = series.highest,
+                               .last = series.last});
+  }
+  add_marks(report, timeline);
+  choose(timeline, choice);
+  return timeline;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,75 @@
+// RunTimeline is how a run's memory went over a window of time, from a report's buckets or,
+// exactly, from a trace.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// All times are nanoseconds after the first recorded call. Bytes are requested bytes.
+struct RunCurve {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t first_ns = 0;  // when the first bucket begins
+  std::uint64_t bucket_ns = 0;
+  std::vector<std::uint64_t> highest = {};  // at any instant of the bucket
+  std::vector<std::uint64_t> last = {};     // at its end
+
+  // The highest between two instants. After the last bucket nothing changed any more.
+  [[nodiscard]] std::uint64_t highest_between(std::uint64_t from, std::uint64_t to) const;
+  // At the end of the bucket in which the instant lies.
+  [[nodiscard]] std::uint64_t last_at(std::uint64_t instant) const;
+};
+
+struct RunMark {
+  enum class What : std::uint8_t { peak, refused, reset };
+  What what = What::peak;
+  std::uint64_t at_ns = 0;
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t bytes = 0;  // of the peak; asked for; 0: not known
+  std::string text = {};    // the function, of a reset
+};
+
+// When allocations were made in an NVTX range: from the first to the last of each time that it was
+// open, as far as allocations tell.
+struct RunRange {
+  std::string name;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> spans = {};
+};
+
+struct RunTimeline {
+  std::uint64_t start_ns = 0;   // of the run, since 1970
+  std::uint64_t length_ns = 0;  // of the run
+  std::uint64_t from_ns = 0;    // of the window
+  std::uint64_t to_ns = 0;
+  bool is_of_trace = false;
+  std::vector<RunCurve> curves;  // the highest peak in the window first
+  std::vector<RunMark> marks;    // in the window, by time
+  std::vector<RunRange> ranges;  // of a trace
+};
+
+// What is asked for. Unset: all.
+struct TimelineChoice {
+  std::optional<std::uint64_t> from_ns = {};
+  std::optional<std::uint64_t> to_ns = {};
+  std::optional<Kind> kind = {};
+  std::optional<std::uint16_t> device = {};
+};
+
+// May throw bad_alloc.
+[[nodiscard]] RunTimeline run_timeline(const Report& report, const TimelineChoice& choice);
+
+// Leaves what was chosen, and sets the order. For all that makes a RunTimeline.
+void choose(RunTimeline& timeline, const TimelineChoice& choice);
+
+}  // namespace vramscope
