@@ -378,8 +378,23 @@ class Amid(Case):
             self.begin_a_report(process)
             time.sleep(wait)
             self.kill(process)
+            (unfinished,) = self.half_written(process.pid)
+            others = self.leave_beside(unfinished)
             (report,) = self.recovered()
             self.assertEqual(HELD + 30000 * 512, recount.live_bytes(report))
+            self.assertEqual(others, sorted(name for name in os.listdir(self.folder) if name.startswith(".")))
+
+    def leave_beside(self, unfinished):
+        """Looks much like it, and is not what that process wrote."""
+        folder = pathlib.Path(self.folder)
+        begin, pid, start, when, attempt = unfinished.split("-")
+        names = [f"{unfinished}x", f"{unfinished}-1", f"{begin}-{pid}-{start}1-{when}-{attempt}", f"{begin}-{pid}1-{start}-{when}-0"]
+        for name in names:
+            (folder / name).touch()
+        names += [f"{begin}-{pid}-{start}-{when}-8", f"{begin}-{pid}-{start}-{when}-9"]
+        (folder / names[-2]).mkdir()
+        (folder / names[-1]).symlink_to(folder / names[0])
+        return sorted({name for name in os.listdir(folder) if name.startswith(".")} - {unfinished})
 
     def test_kills_while_the_live_file_grows(self):
         generator = random.Random(2)

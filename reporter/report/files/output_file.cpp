@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/files/output_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "allocator/ground/standard_files.h"
+#include "reporter/report/files/process_stat.h"
 
 namespace vramscope {
 
@@ -27,13 +29,28 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
 }
 
+// The number of a process is another's too, later and in other containers; its start is not.
+std::string beginning_of_name(std::int64_t pid, std::uint64_t start_ticks) {
+  return ".vramscope-" + std::to_string(pid) + "-" + std::to_string(start_ticks) + "-";
+}
+
 // Short whatever the report is called, and not used by another process, on this machine or another
 // that shares the folder.
 std::string temporary_name(const std::string& path, int attempt) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  return folder_of(path) + ".vramscope-" + std::to_string(getpid()) + "-" +
-         std::to_string(now.tv_sec) + std::to_string(now.tv_nsec) + "-" + std::to_string(attempt);
+  const std::uint64_t start_ticks = process_stat("/proc/self/stat").start_ticks;
+  return folder_of(path) + beginning_of_name(getpid(), start_ticks) + std::to_string(now.tv_sec) +
+         std::to_string(now.tv_nsec) + "-" + std::to_string(attempt);
+}
+
+// Two numbers, and nothing but.
+bool ends_name(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == part.npos;
+  };
+  return dash != text.npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
 }
 
 bool rename_is_missing(int error) {
@@ -63,6 +80,23 @@ int rename_without_replacing(const char* temporary, const char* name) noexcept {
 }
 
 }  // namespace
+
+void remove_unfinished(const std::string& path, std::int64_t pid, std::uint64_t start_ticks) {
+  const std::string place = folder_of(path);
+  const std::string beginning = beginning_of_name(pid, start_ticks);
+  DIR* const folder = opendir(place.empty() ? "." : place.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* const entry = readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(beginning) || !ends_name(name.substr(beginning.size()))) continue;
+    struct stat found {};
+    const int error = fstatat(dirfd(folder), entry->d_name, &found, AT_SYMLINK_NOFOLLOW);
+    if (error == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid()) {
+      unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+  }
+  closedir(folder);
+}
 
 OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), buffer_(std::make_unique<char[]>(kBufferBytes)) {}

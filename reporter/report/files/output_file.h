@@ -4,11 +4,16 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace vramscope {
+
+// Removes what a process was writing beside `path` when it was killed: plain files of the calling
+// user's, of the names that only this process gave. `start_ticks`: as process_stat() says.
+void remove_unfinished(const std::string& path, std::int64_t pid, std::uint64_t start_ticks);
 
 // Threads: one. Never throws but bad_alloc from open() and publish(). The first failure is kept;
 // what is written after it is dropped; EBADF when the program closed the descriptor, and may have

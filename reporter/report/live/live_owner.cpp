@@ -14,6 +14,7 @@
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/live_memory.h"
+#include "reporter/report/files/process_stat.h"
 
 namespace vramscope {
 namespace {
@@ -41,27 +42,6 @@ std::uint64_t pid_namespace() noexcept {
   return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
-// Of /proc/PID/stat: what follows the program's name, which may hold anything.
-struct Stat {
-  char state = 0;  // 0: there is no such process
-  std::uint64_t start_ticks = 0;
-};
-
-Stat stat_of(const char* path) noexcept {
-  constexpr int kFieldsBetween = 19;  // from the state, field 3, to the start, field 22
-  std::array<char, 1024> text{};
-  read_text(path, text);
-  const char* at = std::strrchr(text.data(), ')');
-  if (at == nullptr || at[1] != ' ') return {};
-  at += 2;
-  const char state = *at;
-  for (int i = 0; i < kFieldsBetween && at != nullptr; ++i) {
-    at = std::strchr(at, ' ');
-    if (at != nullptr) ++at;
-  }
-  return {state, at == nullptr ? 0 : std::strtoull(at, nullptr, 10)};
-}
-
 // A process whose main thread has ended looks dead, and has other threads.
 bool has_other_threads(std::int64_t pid) noexcept {
   std::array<char, 64> path{};
@@ -74,8 +54,9 @@ bool has_other_threads(std::int64_t pid) noexcept {
 bool is_gone(const LiveOwner& owner) noexcept {
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/proc/%lld/stat", static_cast<long long>(owner.pid));
-  const Stat now = stat_of(path.data());
-  if (now.state == 0) return stat_of("/proc/self/stat").state != 0;  // else nothing can be told
+  const ProcessStat now = process_stat(path.data());
+  if (now.state == 0)
+    return process_stat("/proc/self/stat").state != 0;  // else nothing can be told
   if (owner.start_ticks != 0 && now.start_ticks != owner.start_ticks) return true;
   return (now.state == 'Z' || now.state == 'X') && !has_other_threads(owner.pid);
 }
@@ -99,7 +80,7 @@ LiveOwner this_owner() noexcept {
   const KeptErrno kept;
   return {.pid = getpid(),
           .pid_namespace = pid_namespace(),
-          .start_ticks = stat_of("/proc/self/stat").start_ticks,
+          .start_ticks = process_stat("/proc/self/stat").start_ticks,
           .boot_id = boot_id()};
 }
 

@@ -20,6 +20,7 @@
 #include "reporter/record/recovery.h"
 #include "reporter/report/assemble.h"
 #include "reporter/report/files/input_file.h"
+#include "reporter/report/files/output_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/live_image.h"
@@ -128,6 +129,9 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
       write_report(assemble(parts_of(header, known, wish, how)), place_for(known.next_report));
   if (const auto* error = std::get_if<FileError>(&written))
     throw std::runtime_error(error->message);
+  if (how == ImageOf::ended) {
+    remove_unfinished(known.next_report, known.owner.pid, known.owner.start_ticks);
+  }
   const std::string& program = known.process.executable;
   return std::get<std::string>(written) + kBetween + program.substr(program.rfind('/') + 1);
 }
