@@ -206,7 +206,7 @@ int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const
     }
     choose_frames(*report, arguments.stacks);
     const std::string one = listing.json ? json(*report) : text(*report, page);
-    if (shown.is_empty())
+    if (next.empty() && !one.empty())
       next = next_command(paths.size() > 1 ? "report" : arguments.next, arguments.file, page);
     shown.add(*report, arguments.file, one, page);
   }
