@@ -48,6 +48,7 @@ std::string reason_of(const std::exception& error) {
 struct SyntaxProblem {
   std::size_t byte;
   std::string what;
+  bool is_cut_off = false;  // the file ends before the report does
 };
 
 // Receives the parser's events and builds small documents of them: an element of one of the long
@@ -199,10 +200,13 @@ class ReportBuilder {
   Json document_;
 };
 
-Report parse(const std::string& text) {
+Report parse(const std::string& text) try {
   ReportBuilder builder;
   Json::sax_parse(text, &builder);
   return builder.finish();
+} catch (SyntaxProblem& problem) {
+  problem.is_cut_off = problem.byte > text.size();
+  throw;
 }
 
 FileError failure(const std::string& path, const std::string& what) { return {path + ": " + what}; }
@@ -221,7 +225,9 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
   } catch (const FieldProblem& problem) {
     return failure(path, "field " + tamed(problem.field) + ": " + tamed(problem.what));
   } catch (const SyntaxProblem& problem) {
-    return failure(path, "byte " + std::to_string(problem.byte) + ": " + problem.what);
+    return failure(path, problem.is_cut_off
+                             ? ends_early_at(problem.byte - 1)
+                             : "byte " + std::to_string(problem.byte) + ": " + problem.what);
   } catch (const std::bad_alloc&) {
     return FileError{"out of memory while reading a report"};
   } catch (const std::exception& error) {

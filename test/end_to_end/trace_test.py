@@ -135,7 +135,7 @@ class Trace(harness.Case):
         self.assertLess(found["file_bytes"], found["bytes"])
         whole = packed.read_bytes()
         packed.write_bytes(whole[:-100])
-        self.assertIn("of the compressed file: expected more of it", self.refused(packed))
+        self.assertIn("compressed, and ends early at byte ", self.refused(packed))
         self.assertEqual(0, self.run_tool("trace", "--partial", packed).returncode)
         packed.write_bytes(whole[:1000] + bytes([whole[1000] ^ 1]) + whole[1001:])
         self.assertIn("trace.zst': byte ", self.refused(packed))
@@ -150,11 +150,11 @@ class Trace(harness.Case):
 
         self.assertIn("byte 1: expected a trace", problem(b""))
         self.assertIn("byte 1: expected a trace", problem(b"{}"))
-        self.assertIn("byte 16: expected a longer file", problem(good[:16]))
+        self.assertIn("ends early at byte 16: cut off", problem(good[:16]))
         other = good[:16] + b"\x02\0\0\0"
         self.assertIn("expected version 1", problem(other + zlib.crc32(other).to_bytes(4, "little") + good[24:]))
         self.assertIn("head is damaged", problem(good[:16] + b"\x02" + good[17:]))
-        self.assertIn("before the end of the file", problem(good[:-1]))
+        self.assertIn(f"ends early at byte {len(good) - 1}: cut off", problem(good[:-1]))
         middle = len(good) // 2
         damaged = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
         self.assertIn("this chunk is damaged (--partial reads the rest)", problem(damaged))

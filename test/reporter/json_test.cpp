@@ -184,7 +184,20 @@ TEST_F(ReportFile, SurvivesChangedBytes) {
 TEST_F(ReportFile, TellsThePlaceOfASyntaxError) {
   EXPECT_EQ(refusal("{\"schema\": }").substr(0, 8), "byte 12:");
   EXPECT_EQ(refusal("[1]"), "byte 1: expected a report, which begins with '{'");
-  EXPECT_EQ(refusal(""), "byte 1: expected a report, which begins with '{'");
+}
+
+TEST_F(ReportFile, CallsAFileThatIsCutOffThat) {
+  const std::string whole = sample_with("", "");
+  for (std::size_t kept = 1; kept < whole.find_last_of('}'); kept += 1 + whole.size() / 97) {
+    EXPECT_EQ(refusal(whole.substr(0, kept)),
+              "ends early at byte " + std::to_string(kept) + ": cut off");
+  }
+  EXPECT_EQ(refusal(""), "ends early at byte 0: cut off, or empty");
+}
+
+TEST_F(ReportFile, KnowsATrace) {
+  EXPECT_EQ(refusal("VRAMSCOPE TRACE\n\1"),
+            "byte 1: expected a report, found a trace, which vramscope trace shows");
 }
 
 TEST_F(ReportFile, TellsTheFieldThatIsWrong) {

@@ -312,7 +312,20 @@ TEST(TraceReader, WhatIsNoTraceIsSaidInOneLine) {
   EXPECT_EQ(problem(""), "byte 1: expected a trace, which begins with 'VRAMSCOPE TRACE'");
   EXPECT_EQ(problem("{\"schema\": 1}, which is a report"),
             "byte 1: expected a trace, which begins with 'VRAMSCOPE TRACE'");
-  EXPECT_EQ(problem("VRAMSCOPE TRACE\n"), "byte 16: expected a longer file");
+  EXPECT_EQ(problem("{\"schema\": {\"name\": \"vramscope-report\"}}"),
+            "byte 1: expected a trace, found a report, which vramscope report shows");
+}
+
+TEST(TraceReader, CallsAFileThatIsCutOffThat) {
+  const std::vector<std::byte> bytes = small_trace();
+  const auto problem = [&](std::size_t kept) {
+    return TraceReader(std::span(bytes).first(kept), Damage::refused).problem();
+  };
+
+  EXPECT_EQ(problem(7), "ends early at byte 7: cut off");
+  EXPECT_EQ(problem(16), "ends early at byte 16: cut off");
+  EXPECT_EQ(problem(bytes.size() - 1), "ends early at byte " + std::to_string(bytes.size() - 1) +
+                                           ": cut off (--partial reads the rest)");
 }
 
 TEST(TraceReader, AnotherVersionIsRefused) {

@@ -61,6 +61,19 @@ class Arguments(ToolTest):
             self.assertIn("Usage", result.stdout)
         self.assertRegex(self.call("--version").stdout, r"^vramscope \d+\.\d+\.\d+\n$")
 
+    def test_help_of_each_verb_has_an_example_of_its_own(self):
+        listed = re.search(r"(?ms)^Subcommands:\n(.*?)^\S", self.call("--help").stdout)[1]
+        verbs = re.findall(r"^  (\w+) ", listed, re.M)
+        self.assertGreater(len(verbs), 12)
+        for verb in verbs:
+            text = self.call(verb, "--help").stdout
+            self.assertRegex(text, rf"(?m)^  .*vramscope {verb}\b", verb)
+
+    def test_each_verb_that_is_nearly_typed_is_suggested(self):
+        for typed, verb in (("stat", "stats"), ("ownrs", "owners"), ("tmeline", "timeline"), ("peek", "peak"),
+                            ("option", "options"), ("snapshto", "snapshot")):  # fmt: skip
+            self.assert_refused([typed, "x"], 2, f"nearest is {verb}; see")
+
     def test_help_of_run_names_every_setting(self):
         text = self.call("run", "--help").stdout
         for option in ("--mode", "-o,--output", "--signal", "--stacks", "--stack-depth",
@@ -264,7 +277,7 @@ class Listings(ToolTest):
             file.write(whole[:-100])
         result = self.call("peak", self.sample("a.json"), broken)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("b.json: byte", result.stderr)
+        self.assertIn("b.json: ends early at byte", result.stderr)
         self.assertIn("a.json\n", result.stdout)
         self.assert_refused(["peak", self.path("*.none")], 2, "no file matches")
         os.mkdir(self.path("empty"))
@@ -338,9 +351,14 @@ class Listings(ToolTest):
         with open(self.path("cut.json"), "wb") as file:
             with open(self.sample(), "rb") as whole:
                 file.write(whole.read()[:500])
-        for verb in ("report", "stats"):
+        with open(self.path("t.trace"), "wb") as file:
+            file.write(b"VRAMSCOPE TRACE\n")
+        for verb in ("report", "stats", "sites", "peak", "owners", "oom", "timeline"):
             self.assert_refused([verb, "missing.json"], 2, "missing.json: No such file")
-            self.assert_refused([verb, "cut.json"], 2, "cut.json: ")
+            self.assert_refused([verb, "cut.json"], 2, "cut.json: ends early at byte 500: cut off")
+            self.assert_refused([verb, "t.trace"], 2, "found a trace, which vramscope trace shows")
+        self.assert_refused(["trace", self.sample()], 2, "found a report, which vramscope report shows")
+        self.assert_refused(["trace", "t.trace"], 2, "ends early at byte 16: cut off")
 
     def test_pages_are_plain_unless_a_terminal_asks_for_more(self):
         file = self.sample(hostname="z\u00fcrich\u001b[2J")

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "reporter/record/trace/format.h"
 #include "reporter/report/files/descriptor.h"
 
 namespace vramscope {
@@ -36,6 +37,10 @@ std::string too_large(const Wanted& wanted) {
 }
 
 std::string not_an_object(std::string_view text) {
+  if (text.starts_with(kTraceMagic)) {
+    return "byte 1: expected a report, found a trace, which vramscope trace shows";
+  }
+  if (text.empty()) return ends_early_at(0) + ", or empty";
   const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   const std::size_t zero = text.find('\0');  // a file with holes
   if (first != std::string_view::npos && text[first] == '{' && zero != std::string_view::npos) {
@@ -59,6 +64,10 @@ std::string problem_of(const std::string& text, ssize_t count, const Wanted& wan
 }
 
 }  // namespace
+
+std::string ends_early_at(std::uint64_t byte) {
+  return "ends early at byte " + std::to_string(byte) + ": cut off";
+}
 
 Wanted wanted_report() {
   constexpr std::size_t kMostBytes = std::size_t{4} << 30;  // 30 million blocks

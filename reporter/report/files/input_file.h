@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ struct Wanted {
   std::size_t most_bytes;                            // a larger file is refused
   std::string (*wrong_beginning)(std::string_view);  // "", or "byte 1: expected ..."
 };
+
+// "ends early at byte 500: cut off": what is said of a file of which the rest is missing.
+[[nodiscard]] std::string ends_early_at(std::uint64_t byte);
 
 // A JSON object of at most 4 GiB.
 [[nodiscard]] Wanted wanted_report();

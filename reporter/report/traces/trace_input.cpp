@@ -17,6 +17,7 @@
 #include "reporter/record/trace/format.h"
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/files/input_file.h"
+#include "reporter/report/traces/trace_reader.h"
 
 namespace vramscope {
 
@@ -37,10 +38,10 @@ bool begins_with(std::string_view text, std::string_view magic) {
   return known != 0 && text.substr(0, known) == magic.substr(0, known);
 }
 
-std::string not_a_trace(std::string_view text) {
+std::string wrong_beginning(std::string_view text) {
   const std::string_view zstd(reinterpret_cast<const char*>(kZstdMagic), sizeof kZstdMagic);
-  if (begins_with(text, kTraceMagic) || begins_with(text, zstd)) return {};
-  return "byte 1: expected a trace, which begins with 'VRAMSCOPE TRACE'";
+  const bool may_be_one = begins_with(text, kTraceMagic) || begins_with(text, zstd);
+  return may_be_one ? "" : not_a_trace(text);
 }
 
 // Bytes that a file really has: the holes of a sparse one take no disk and no time to make.
@@ -91,8 +92,9 @@ void TraceInput::open(const std::string& path) {
     problem_ = mostly_hole(file.number(), bytes);
     if (!problem_.empty() || map(file.number(), bytes)) return;
   }
-  InputFile all = read_file(
-      file.number(), {.noun = "a trace", .most_bytes = kLargest, .wrong_beginning = not_a_trace});
+  InputFile all =
+      read_file(file.number(),
+                {.noun = "a trace", .most_bytes = kLargest, .wrong_beginning = wrong_beginning});
   problem_ = std::move(all.problem);
   read_ = std::move(all.text);
   bytes_ = bytes_of(read_);
@@ -135,8 +137,7 @@ void TraceInput::unpack() {
     return;
   }
   if (left != 0) {
-    problem_ = "byte " + std::to_string(in.size) +
-               " of the compressed file: expected more of it; it is cut off";
+    problem_ = "compressed, and " + ends_early_at(in.size);
   }
   bytes_ = bytes_of(unpacked_);
 }

@@ -8,12 +8,14 @@
 #include <tuple>
 
 #include "reporter/record/trace/format.h"
+#include "reporter/report/files/input_file.h"
 
 namespace vramscope {
 
 namespace {
 
 constexpr const char* kPartialHint = " (--partial reads the rest)";
+constexpr const char* kCutOff = "expected more before the end of the file";
 constexpr std::size_t kLeastFactBytes = 3;
 // Threads that are there at the same time; each lane has 17 KiB to remember.
 constexpr std::size_t kMostLanes = std::size_t{1} << 15;
@@ -34,6 +36,16 @@ constexpr std::size_t kMostSearches = 8;
 
 }  // namespace
 
+std::string not_a_trace(std::string_view text) {
+  constexpr std::size_t kBeginning = 4096;
+  if (text.starts_with(kTraceMagic)) return "";
+  if (!text.empty() && kTraceMagic.starts_with(text)) return ends_early_at(text.size());
+  if (text.substr(0, kBeginning).find("\"vramscope-report\"") != text.npos) {
+    return "byte 1: expected a trace, found a report, which vramscope report shows";
+  }
+  return "byte 1: expected a trace, which begins with 'VRAMSCOPE TRACE'";
+}
+
 TraceReader::TraceReader(std::span<const std::byte> bytes, Damage damage)
     : bytes_(bytes), damage_(damage) {
   if (!check_head() || !check_chunks() || !check_lanes()) return;
@@ -48,12 +60,16 @@ bool TraceReader::fail(std::uint64_t byte, const std::string& expected) {
   return false;
 }
 
+bool TraceReader::fail_cut_off(std::string_view hint) {
+  if (problem_.empty()) problem_ = ends_early_at(bytes_.size()).append(hint);
+  return false;
+}
+
 bool TraceReader::check_head() {
-  const std::size_t known = std::min(bytes_.size(), kTraceMagic.size());
-  if (known < kTraceMagic.size() || std::memcmp(bytes_.data(), kTraceMagic.data(), known) != 0) {
-    return fail(1, "expected a trace, which begins with 'VRAMSCOPE TRACE'");
-  }
-  if (bytes_.size() < kTraceHeadBytes) return fail(bytes_.size(), "expected a longer file");
+  const std::string_view text(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+  problem_ = not_a_trace(text);
+  if (!problem_.empty()) return false;
+  if (bytes_.size() < kTraceHeadBytes) return fail_cut_off("");
   std::uint32_t version = 0;
   std::uint32_t checksum = 0;
   std::memcpy(&version, bytes_.data() + 16, sizeof version);
@@ -73,7 +89,10 @@ bool TraceReader::check_chunks() {
     const std::size_t here = at;
     const std::string expected = take_chunk(at);
     if (expected.empty()) continue;
-    if (damage_ == Damage::refused) return fail(here + 1, expected + kPartialHint);
+    if (damage_ == Damage::refused) {
+      return expected == kCutOff ? fail_cut_off(kPartialHint)
+                                 : fail(here + 1, expected + kPartialHint);
+    }
     ++damaged_;
     complete_ = false;
     if (at == here) ++at;
@@ -106,14 +125,11 @@ bool TraceReader::skip_damage(std::size_t& at) {
 // "", and `at` is behind it; or what is wrong with it.
 std::string TraceReader::take_chunk(std::size_t& at) {
   const std::span<const std::byte> rest = bytes_.subspan(at);
-  if (rest.size() < sizeof(ChunkHead)) return "expected a whole chunk before the end of the file";
+  if (rest.size() < sizeof(ChunkHead)) return kCutOff;
   const ChunkHead head = head_at(rest);
   if (head.magic != ChunkHead::kMagic) return "expected a chunk, which begins with 'VTC1'";
   if (!is_head(head)) return "expected another checksum: the head of this chunk is damaged";
-  if (rest.size() - sizeof head < head.bytes) {
-    return "expected a chunk of " + std::to_string(head.bytes) +
-           " bytes before the end of the file";
-  }
+  if (rest.size() - sizeof head < head.bytes) return kCutOff;
   const std::span<const std::byte> content = rest.subspan(sizeof head, head.bytes);
   std::string expected = checksum_of(content) == head.checksum
                              ? take(head, content, at + sizeof head)

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporter/record/facts.h"
@@ -14,6 +15,9 @@
 #include "reporter/record/trace/fact_code.h"
 
 namespace vramscope {
+
+// Why a file with this beginning is no trace, "" when it may be one.
+[[nodiscard]] std::string not_a_trace(std::string_view text);
 
 // Threads: one. Everything here may throw bad_alloc.
 class TraceReader {
@@ -61,6 +65,7 @@ class TraceReader {
   [[nodiscard]] bool check_lanes();
   void leave_out_gaps(std::vector<Slice>& slices);
   bool fail(std::uint64_t byte, const std::string& expected);
+  bool fail_cut_off(std::string_view hint);
 
   const std::span<const std::byte> bytes_;
   const Damage damage_;

@@ -7,8 +7,11 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_table.h"
 #include "reporter/view/text/trace_report.h"
+#include "reporter/view/text/tree_text.h"
 
 namespace vramscope {
 namespace {
@@ -79,10 +82,10 @@ std::string kinds_text(const TraceTotals& totals, const Page& page) {
   using enum Table::Align;
   Table table({{"MEMORY", left},
                {"PEAK", right},
-               {"AT", right},
+               {"AT", right, 2},
                {"NOW", right},
                {"ALLOCATIONS", right},
-               {"BYTES", right},
+               {"BYTES", right, 1},
                {"FREES", right}});
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.allocations == 0) continue;
@@ -113,23 +116,40 @@ std::string functions_text(const TraceListing& trace, const Page& page, std::siz
   return result + "\n";
 }
 
+std::string sites_tree(const Report& report, const NameFrame& name, const Page& page,
+                       std::size_t most) {
+  std::vector<Share> shares;
+  std::uint64_t whole = 0;
+  for (const std::size_t site : sites_in_order(report)) {
+    const SiteTotals& totals = report.sites[site].totals;
+    shares.push_back({.site = site, .bytes = totals.total_bytes, .count = totals.total_count});
+    whole += totals.total_bytes;
+  }
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const Share& a, const Share& b) { return a.bytes > b.bytes; });
+  for (Share& share : shares) share.whole = whole;
+  return tree_text(report, name, shares, "TOTAL", page, most);
+}
+
 std::string sites_text(const Report& report, const NameFrame& name, const Page& page,
                        std::size_t most) {
   using enum Table::Align;
-  Table table({{"AT PEAK", right},
-               {"NOW", right},
-               {"TOTAL", right},
-               {"COUNT", right},
-               {"TIME", right},
-               {"WHERE", left}});
+  if (page.stacks == Stacks::as_tree) return sites_tree(report, name, page, most);
+  SiteTable table(report, name,
+                  {{"AT PEAK", right},
+                   {"NOW", right, 2},
+                   {"TOTAL", right, 3},
+                   {"COUNT", right, 1},
+                   {"TIME", right, 4},
+                   {"WHERE", left}});
   const std::vector<std::size_t> sites = sites_in_order(report);
   const std::size_t shown = rows_shown(sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Site& site = report.sites[sites[i]];
-    table.add({bytes_text(site.totals.peak_bytes), bytes_text(site.totals.live_bytes),
-               bytes_text(site.totals.total_bytes), count_text(site.totals.total_count),
-               duration_text(site.totals.total_ns),
-               printable(text(call_site(report, site, name, kFramesShown)), page)});
+    const SiteTotals& totals = report.sites[sites[i]].totals;
+    table.add({bytes_text(totals.peak_bytes), bytes_text(totals.live_bytes),
+               bytes_text(totals.total_bytes), count_text(totals.total_count),
+               duration_text(totals.total_ns)},
+              static_cast<std::int64_t>(sites[i]));
   }
   if (table.empty()) return "";
   std::string result = table.text(page);

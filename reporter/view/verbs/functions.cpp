@@ -7,16 +7,28 @@
 
 namespace vramscope {
 
+namespace {
+
+constexpr const char* kNextRun = "\nNext: vramscope run --help\n";
+
+}  // namespace
+
 Verb add_functions(CommandLine& line) {
   auto listing = std::make_shared<Listing>();
   Command& command = line.add_verb("functions", "List the driver functions intercepted");
   add_listing_options(command, *listing);
   command.footer(
       "PATH is routed where the library answers, direct where the driver does and the result is\n"
-      "recorded. The runtime's functions (cudaMalloc, ...) all end in these.");
+      "recorded, bounded where a limit on memory is asked before. The runtime's functions\n"
+      "(cudaMalloc, ...) all end in these.\n"
+      "Examples:\n"
+      "  vramscope functions | grep -i ipc                    is a call of mine seen?\n"
+      "  vramscope functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
   const auto show = [listing] {
-    return publish(*listing, listing->json ? functions_json(listing->most)
-                                           : functions_text(page_of(*listing), listing->most));
+    const std::string rows = listing->json
+                                 ? functions_json(listing->most)
+                                 : functions_text(page_of(*listing), listing->most) + kNextRun;
+    return publish(*listing, rows);
   };
   return {.command = &command, .act = show};
 }

@@ -60,6 +60,13 @@ Verb add_oom(CommandLine& line) {
   Command& command = line.add_verb("oom", "Explain why memory ran out");
   add_one_report(command, *arguments, kRows);
   add_view_options(command, arguments->stacks);
+  command.footer(
+      "Examples:\n"
+      "  vramscope run ./train                                 writes a report when memory runs "
+      "out\n"
+      "  vramscope oom vramscope.train.4711.json               what was asked for, and what was "
+      "live\n"
+      "  vramscope oom --json vramscope.train.4711.json | jq '.events[0].hint'");
   return {.command = &command, .act = [arguments] { return show_oom(*arguments); }};
 }
 

@@ -16,8 +16,9 @@ struct Arguments {
 int show(const Arguments& arguments) {
   const Listing& listing = arguments.listing;
   if (arguments.markdown) return publish(listing, options_markdown(listing.most));
-  return publish(listing, listing.json ? options_json(listing.most)
-                                       : options_text(page_of(listing), listing.most));
+  if (listing.json) return publish(listing, options_json(listing.most));
+  const std::string next = "\nNext: vramscope run --help\n";
+  return publish(listing, options_text(page_of(listing), listing.most) + next);
 }
 
 }  // namespace
@@ -30,7 +31,10 @@ Verb add_options(CommandLine& line) {
   command.exclude("--markdown", "--json");
   command.footer(
       "Each is an option of `vramscope run`, and a variable where the library is preloaded by\n"
-      "hand. A bad value of a variable is one line on stderr, and the default stays.");
+      "hand. A bad value of a variable is one line on stderr, and the default stays.\n"
+      "Examples:\n"
+      "  vramscope options | grep -A1 stack\n"
+      "  vramscope options --json | jq -r '.[] | .variable + \"=\" + .default'");
   return {.command = &command, .act = [arguments] { return show(*arguments); }};
 }
 

@@ -16,6 +16,7 @@ struct Arguments {
   std::string file;
   bool partial = false;
   bool csv = false;
+  StackChoice stacks;
   Listing listing{.json = false, .most = kRows, .output = ""};
 };
 
@@ -59,8 +60,11 @@ int show(const Arguments& arguments) {
                              .complete = reader.is_complete()};
   const NameFrame name = names_from_symbols();
   const Listing& how = arguments.listing;
-  return publish(how, how.json ? trace_json(listing, name, how.most)
-                               : trace_text(listing, name, page_of(how), how.most));
+  if (how.json) return publish(how, trace_json(listing, name, how.most));
+  Page page = page_of(how);
+  page.stacks = arguments.stacks.shown;
+  return publish(how, trace_text(listing, name, page, how.most) +
+                          next_command("trace --csv", arguments.file, page));
 }
 
 }  // namespace
@@ -70,6 +74,7 @@ Verb add_trace(CommandLine& line) {
   Command& command = line.add_verb("trace", "Read a file that run --trace wrote");
   command.positional("FILE", &arguments->file, "Trace, also one that zstd compressed");
   add_listing_options(command, arguments->listing);
+  add_layout_options(command, arguments->stacks);
   command.flag("--csv", arguments->csv, "Every event as a line, in the order of their ends");
   command.flag("--partial", arguments->partial,
                "Leave out what is damaged or cut off instead of giving up");
