@@ -25,6 +25,9 @@ ARROWS = [
 RESERVED = [
     (r"CLI/", r"reporter/view/verbs/arguments\.cpp$",
      "only reporter/view/verbs/arguments.cpp compiles the argument parser"),
+    (r"sqlite3\.h", r"reporter/view/export/sqlite\.cpp$", "only view/export/sqlite.cpp knows SQLite"),
+    (r"\w+\.pb\.h", r"reporter/view/export/(pprof|perfetto)\.cpp$",
+     "only the formats of their names know what protoc makes"),
     (r"nlohmann/", r"reporter/report/json\.cpp$|test/", "only reporter/report/json.cpp reads JSON"),
     (r"cu(da|pti|rand|blas)\w*(\.h|/)|cupti|nvtx|cub/|generated_cuda", r"interpose/|test/",
      "only interpose and test know CUDA"),

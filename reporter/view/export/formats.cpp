@@ -6,6 +6,20 @@
 #include <array>
 
 namespace vramscope {
+
+// What was not there when this was built.
+#ifndef VRAMSCOPE_HAS_SQLITE
+std::string write_sqlite(const Exported&, Output&) {
+  return "this build is without SQLite (libsqlite3-dev was not installed)";
+}
+#endif
+#ifndef VRAMSCOPE_HAS_PROTOBUF
+constexpr const char* kNoProtobuf =
+    "this build is without protobuf (libprotobuf-dev and protobuf-compiler were not installed)";
+std::string write_pprof(const Exported&, Output&) { return kNoProtobuf; }
+std::string write_perfetto(const Exported&, Output&) { return kNoProtobuf; }
+#endif
+
 namespace {
 
 using enum ExportFormat::Needs;
@@ -20,6 +34,9 @@ constexpr auto kFormats = std::to_array<ExportFormat>({
     {"dhat", ".dhat.json", "valgrind's dh_view", either, write_dhat},
     {"heaptrack", ".heaptrack", "heaptrack_gui, heaptrack_print", trace, write_heaptrack},
     {"rmm", ".rmm.csv", "RMM's replay benchmark", trace, write_rmm},
+    {"pprof", ".pb", "pprof, Perfetto", either, write_pprof},
+    {"perfetto", ".perfetto-trace", "Perfetto", either, write_perfetto},
+    {"sqlite", ".sqlite", "SQLite", either, write_sqlite},
     {"openmetrics", ".prom", "Prometheus and its text file collector", either, write_openmetrics},
 });
 

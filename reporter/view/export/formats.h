@@ -36,6 +36,9 @@ struct ExportFormat {
 [[nodiscard]] std::string write_memory_viz_json(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_openmetrics(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_rmm(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_sqlite(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_pprof(const Exported& exported, Output& output);
+[[nodiscard]] std::string write_perfetto(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_speedscope(const Exported& exported, Output& output);
 
 }  // namespace vramscope
