@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +72,15 @@ struct Found {
   std::uint64_t segment_bytes = 0;
   BlockSnapshot block;
   std::uint64_t serial = 0;  // number of the allocation: differs for each life of a block
+};
+
+// How a snapshot is taken; tests take it otherwise.
+struct Pace {
+  std::size_t bytes = std::size_t{256} << 10;  // copied for each time that the lock is held: 0.1 ms
+  // Before each time but the first; instead of a pause between two slices.
+  std::function<void()> between = {};
+  // What one walk under the lock tells of the same instant; null: nobody asks.
+  Snapshot* at_once = nullptr;
 };
 
 // Threads: any. Nothing here throws; when our own memory is exhausted a call answers
@@ -198,9 +208,10 @@ class CachingAllocator {
   // equals a recount; else what is wrong. Costs a walk over everything; may throw bad_alloc.
   [[nodiscard]] std::string check_invariants() const;
 
-  // Statistics and blocks under one lock: totals always agree. May throw bad_alloc (lock released),
-  // and LockLost where lost locks are given up.
-  [[nodiscard]] Snapshot snapshot() const;
+  // Statistics and blocks of one instant within the call: totals always agree. The lock is held for
+  // a slice at a time. May throw bad_alloc (lock released), and LockLost where lost locks are given
+  // up.
+  [[nodiscard]] Snapshot snapshot(const Pace& pace = {}) const;
   // The statistics alone, without the lock, for when it is lost: each number is one that there was,
   // two need not be of one instant. May throw bad_alloc.
   [[nodiscard]] Snapshot counters_of_lost() const;
@@ -219,6 +230,7 @@ class CachingAllocator {
   class Growth;
   class Idle;
   class Ladder;
+  class MemoryCopy;
   class Pinned;
   class Reclaim;
   class Reading;

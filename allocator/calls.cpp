@@ -63,7 +63,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     Idle::shed(*this, request.where, out);
     place = open_place(request.where);
   }
-  if (!place || !prepare_blocks() || !accounts.prepare(request.tag)) [[unlikely]] {
+  if (!place || !prepare_blocks() || !accounts.ledger().prepare(request.tag)) [[unlikely]] {
     out.status = kOutOfOwnMemory;
     return;
   }
@@ -116,6 +116,8 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
   if (!worth_splitting(pool, rounded, to_bytes(found.size - size), limits)) size = found.size;
   out.address = blocks[found.block].address();
   out.rounded = to_bytes(size);
+  blocks.keep(found.block);
+  accounts.ledger().keep(out.tag);
   if (blocks[found.block].is_expandable()) {
     return Expansion::hand_out(*this, place, found.block, size, out);
   }

@@ -28,7 +28,7 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
     forget_direct(old->second.where.kind, old->first, Ended::freed);
   }
   out.status = {Result::failed, 0};
-  if (!accounts.prepare(out.tag)) return;
+  if (!accounts.ledger().prepare(out.tag) || !listed.prepare()) return;
   if (where.kind == Kind::device && !accounts.open_device(where.device)) return;
   out.serial = next_serial();
   DirectBlock* const block = directs.add(address, {bytes, out.serial, where, out.tag});

@@ -141,7 +141,7 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
     state.blocks[state.fence] = {};
     state.blocks[state.fence].where = Block::kHeld | 1;
   }
-  if (!state.prepare_blocks()) return kNoBlock;
+  if (!state.prepare_blocks() || !state.listed.prepare()) return kNoBlock;
   Segment* entry = nullptr;
   try {
     entry = &state.segments[address];
@@ -184,6 +184,7 @@ CachingAllocator::Expansion::Chain CachingAllocator::Expansion::hold(State& stat
   BlockIndex i = first;
   for (; held < size && i != kNoBlock; i = state.blocks[i].next) {
     erase(state, place, i);
+    state.blocks.keep(i);
     Block& b = state.blocks[i];
     held += b.size;
     b.hold();
@@ -247,6 +248,7 @@ bool CachingAllocator::Expansion::back(State& state, Place where, Chain& chain, 
     const std::uint64_t requested = state.blocks[is_unbacked ? next : chain.first].requested;
     have += state.blocks[next].size;
     if (next != chain.first) join(state, chain.first, next);
+    state.blocks.keep(chain.first);
     state.blocks[chain.first].requested = requested;
     next = state.blocks[chain.first].next;
   }
@@ -283,6 +285,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
       fly(state, base, [&] { grant = state.backend.map(where, address, bytes, page); });
   note_grant(state.accounts, where, bytes, grant, out);
   state.accounts.device(device).awaited -= bytes;
+  state.blocks.keep(block);
   Block& b = state.blocks[block];
   if (grant.status.ok()) b.set_where(b.where & ~Block::kUnbacked);
   if (!is_here) {

@@ -37,6 +37,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
       forget_blocks(state, *place, it->second);
       const Segment gone = set_aside(state, it).mapped();
       state.listed.remove(gone.listed);
+      state.blocks.keep(gone.first);
       state.blocks.destroy(gone.first);  // no call was made: num_device_free stays
     }
     it = next;

@@ -150,6 +150,7 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
     release(place, entry, life, freed);
     return {};
   }
+  blocks.keep_around(entry.block);
   accounts.reusable(where, counted);
   if (blocks[entry.block].is_expandable()) {
     blocks.life(entry.block).freed = freed;

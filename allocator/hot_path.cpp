@@ -30,7 +30,7 @@ inline Outcome CachingAllocator::State::allocate_usually(const Request& request)
     PlaceMemory* const place = usual_place;
     if (place && place->place == request.where && !request.dedicated &&
         request.bytes - 1 < kMaxBlockBytes && blocks.is_prepared() &&
-        accounts.is_prepared(request.tag)) [[likely]] {
+        accounts.ledger().is_prepared(request.tag)) [[likely]] {
       const std::uint64_t rounded = round_request(request.bytes);
       const Units size = to_units(rounded);
       if (pool_class(rounded) == PoolClass::small) {
@@ -138,6 +138,8 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
                                       std::uint64_t serial, Waits::Number freed) {
   const CountedBlock block = blocks[entry.block].counted();
+  blocks.keep_around(entry.block);
+  accounts.ledger().keep(block.tag);
   if (blocks[entry.block].is_expandable()) {
     blocks.life(entry.block).freed = freed;
     accounts.freed(place.accounts, block);

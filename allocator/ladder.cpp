@@ -152,7 +152,7 @@ AnyBlock CachingAllocator::Ladder::attempt(State& state, const Need& need, Outco
     out.status = before;
     return attempt_segment(state, need, out);
   }
-  if (block && !state.accounts.prepare(out.tag)) out.status = {Result::failed, 0};
+  if (block && !state.accounts.ledger().prepare(out.tag)) out.status = {Result::failed, 0};
   return out.status.ok() ? block : AnyBlock{};
 }
 
@@ -162,7 +162,7 @@ AnyBlock CachingAllocator::Ladder::attempt_segment(State& state, const Need& nee
   if (!out.status.ok()) return {};
   const AnyBlock block = need.store == Store::pools ? add_segment(state, need, address)
                                                     : add_dedicated(state, need, address, out.tag);
-  if (!block || !state.accounts.prepare(out.tag)) out.status = {Result::failed, 0};
+  if (!block || !state.accounts.ledger().prepare(out.tag)) out.status = {Result::failed, 0};
   Idle::set_caps(state, need.where.device);
   return out.status.ok() ? block : AnyBlock{};
 }
@@ -212,7 +212,7 @@ AnyBlock CachingAllocator::Ladder::add_segment(State& state, const Need& need, A
          "the backend granted an address that is misaligned, too high or in use");
   try {
     PlaceMemory* place = usable ? state.open_place(need.where) : nullptr;
-    if (place && state.prepare_blocks()) {
+    if (place && state.prepare_blocks() && state.listed.prepare()) {
       const PoolClass pool = pool_class(need.block);
       Segment& segment = state.segments[address];
       const BlockIndex first = place->pools.add_segment(pool, state.blocks, address,
@@ -244,7 +244,7 @@ AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, const Need& need,
   }
   DedicatedBlock* block = nullptr;
   if (fresh && (kind == Kind::pinned || state.open_place(need.where)) &&
-      state.accounts.prepare(tag)) {
+      state.accounts.ledger().prepare(tag) && state.listed.prepare()) {
     block = state.dedicated_of(kind).add(need.where, address, need.bytes);
   }
   if (block) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/live_books.h"
 
+#include "allocator/ground/fault.h"
 #include "allocator/ground/live_layout.h"
 #include "allocator/ground/publish.h"
 #include "allocator/size_policy.h"
@@ -25,7 +26,6 @@ ListedSegment ListedSegments::record_of(const DedicatedBlock& block) {
 }
 
 ListedSegments::Slot ListedSegments::add(Address address, const DirectBlock& block) noexcept {
-  if (!is_live_) return 0;
   return enter({.place = block.where,
                 .address = address,
                 .bytes = block.bytes,
@@ -40,16 +40,21 @@ ListedSegments::Slot ListedSegments::enter(const ListedSegment& segment) noexcep
   if (slot != 0) {
     spare_ = records_[slot].first;
   } else {
-    if (!records_.grow_to(std::size_t{top_} + 2)) return 0;
     slot = ++top_;
   }
   change(slot, segment);
   return slot;
 }
 
+void ListedSegments::keep(Slot slot) noexcept {
+  if (fault(Fault::segment_uncopied)) return;
+  copies_.each([slot](Copy& copy) { copy.records.keep(slot); });
+}
+
 // Of a record that is visible only what its `what` does not say may differ, or does not matter
 // before.
 void ListedSegments::change(Slot slot, const ListedSegment& segment) noexcept {
+  keep(slot);
   ListedSegment& record = records_[slot];
   record.place = segment.place;
   record.address = segment.address;
@@ -62,12 +67,14 @@ void ListedSegments::change(Slot slot, const ListedSegment& segment) noexcept {
 }
 
 void ListedSegments::leave(Slot slot) noexcept {
+  keep(slot);
   publish_all(records_[slot].what, 0U);
   records_[slot].first = spare_;
   spare_ = slot;
 }
 
 void ListedSegments::set(Slot slot, std::uint32_t what) noexcept {
+  keep(slot);
   publish_all(records_[slot].what, what);
 }
 

@@ -1,5 +1,5 @@
-// Live books are what recovery begins with: where the accounts are, and every segment in a record
-// of its own.
+// Live books are what recovery and snapshots begin with: where the accounts are, and every segment
+// in a record of its own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "allocator/books/accounts.h"
 #include "allocator/dedicated/dedicated_blocks.h"
 #include "allocator/direct_blocks.h"
+#include "allocator/ground/kept_records.h"
 #include "allocator/ground/live_memory.h"
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
@@ -46,28 +47,27 @@ struct ListedSegment {
 };
 static_assert(sizeof(ListedSegment) == 56);
 
-// The records, by slot; 0: none, also for everything when nothing is live. A segment that there was
-// no memory for has none, and recovery does not know it. Threads: one at a time.
+// The records, by slot; 0: none. Threads: one at a time.
 class ListedSegments {
  public:
   using Slot = std::uint32_t;
-  explicit ListedSegments(LiveMemory* live) : records_({live, LivePart::listed_segments}) {
-    is_live_ = live != nullptr && live->is_live();
+  explicit ListedSegments(LiveMemory* live) : records_({live, LivePart::listed_segments}) {}
+
+  // Makes room for one more. False: out of memory.
+  [[nodiscard]] bool prepare() noexcept {
+    return spare_ != 0 || records_.grow_to(std::size_t{top_} + 2);
   }
 
-  // One of pools, or of cut pinned memory; its blocks are written already.
+  // After prepare(). One of pools, or of cut pinned memory; its blocks are written already.
   [[nodiscard]] Slot add(ListedSegment::Sort sort, Place place, Address address,
                          std::uint64_t bytes, PoolClass pool, BlockIndex first) noexcept {
-    return is_live_ ? enter({.place = place,
-                             .address = address,
-                             .bytes = bytes,
-                             .first = first,
-                             .what = what_of(sort, pool)})
-                    : Slot{0};
+    return enter({.place = place,
+                  .address = address,
+                  .bytes = bytes,
+                  .first = first,
+                  .what = what_of(sort, pool)});
   }
-  [[nodiscard]] Slot add(const DedicatedBlock& block) noexcept {
-    return is_live_ ? enter(record_of(block)) : Slot{0};
-  }
+  [[nodiscard]] Slot add(const DedicatedBlock& block) noexcept { return enter(record_of(block)); }
   [[nodiscard]] Slot add(Address address, const DirectBlock& block) noexcept;
   // What has changed of a dedicated block, or that the one block of a pool's segment became it.
   void note(const DedicatedBlock& block) noexcept {
@@ -84,6 +84,18 @@ class ListedSegments {
     if (slot != 0) leave(slot);
   }
 
+  // All records as they were at one instant.
+  struct Copy {
+    KeptRecords<ListedSegment> records;
+    Copy* next = nullptr;
+  };
+  // Records to copy, [0] included.
+  [[nodiscard]] std::size_t extent() const { return top_ == 0 ? 0 : std::size_t{top_} + 1; }
+  // There is room. Until remove_copy(), what changes is kept for it too; or nothing changes.
+  void begin_copy(Copy& copy) const noexcept { copy.records.begin(records_, extent()); }
+  void add_copy(Copy& copy) noexcept { copies_.add(copy); }
+  void remove_copy(const Copy& copy) noexcept { copies_.remove(copy); }
+
  private:
   [[nodiscard]] static std::uint32_t what_of(ListedSegment::Sort sort, PoolClass pool) {
     return static_cast<std::uint32_t>(sort) |
@@ -94,11 +106,12 @@ class ListedSegments {
   [[gnu::noinline]] void change(Slot slot, const ListedSegment& segment) noexcept;
   [[gnu::noinline]] void leave(Slot slot) noexcept;
   void set(Slot slot, std::uint32_t what) noexcept;
+  void keep(Slot slot) noexcept;
 
   MappedArray<ListedSegment> records_;  // [0] stays empty
   Slot top_ = 0;                        // highest ever used
   Slot spare_ = 0;                      // linked by `first`
-  bool is_live_ = false;
+  Copies<Copy> copies_;
 };
 
 // What LiveHeader::allocator points to.

@@ -66,6 +66,7 @@ void CachingAllocator::Pinned::hand_out(State& state, PinnedPlace& place, const 
   const PoolClass pool = pool_class(rounded);
   const bool is_part = memory.blocks[found.block].is_part();
   const bool is_cut = pool == PoolClass::small || is_part || may_cut(state);
+  memory.blocks.keep(found.block);
   place.pools.take(pool, memory.blocks, found, is_cut ? to_units(rounded) : found.size);
   Block& b = memory.blocks[found.block];
   b.belong_to(out.tag, out.requested);
@@ -85,7 +86,9 @@ AnyBlock CachingAllocator::Pinned::add_segment(State& state, Place where, std::u
   const bool usable =
       address % kUnit == 0 && bytes <= kMaxBlockBytes && address <= FreeBlocks::kMaxAddress - bytes;
   PinnedPlace* place = usable ? open(state, where) : nullptr;
-  if (!place || !memory.prepare() || !state.is_fresh(Kind::pinned, address, bytes)) return {};
+  if (!place || !memory.prepare() || !state.listed.prepare() ||
+      !state.is_fresh(Kind::pinned, address, bytes))
+    return {};
   try {
     PinnedSegment& segment = memory.segments[address];
     const PoolClass pool = pool_class(rounded);
@@ -110,6 +113,7 @@ void CachingAllocator::Pinned::merge(State& state, const AnyBlock& block) {
   const Block& b = memory.blocks[block.index()];
   PinnedPlace& place = *memory.places[memory.blocks.life(block.index()).place];
   memory.held -= to_bytes(b.size);
+  memory.blocks.keep_around(block.index());
   place.pools.give_back(b.pool(), memory.blocks, memory.blocks.find_entry(b.address()));
 }
 
@@ -170,6 +174,7 @@ bool CachingAllocator::Pinned::give_back(State& state, PinnedMemory::Segments::i
     return false;
   }
   state.listed.remove(segment.listed);
+  memory.blocks.keep(segment.first);
   memory.blocks.destroy(segment.first);
   if (fate == Reclaim::Fate::taken) state.accounts.segment_given_back(where);
   return true;
@@ -208,6 +213,7 @@ void CachingAllocator::Pinned::forget(State& state, Place where) {
       forget_blocks(state, *place, it->second);
       const PinnedSegment gone = set_aside(state, it).mapped();
       state.listed.remove(gone.listed);
+      memory.blocks.keep(gone.first);
       memory.blocks.destroy(gone.first);
     }
     it = next;

@@ -68,7 +68,8 @@ void CachingAllocator::State::note_usual_places() {
     several |= place && sole;
     if (place) sole = place.get();
   }
-  const bool is_sole = sole && !several && sole->pending.empty() && reservations == 0;
+  const bool is_sole =
+      sole && !several && sole->pending.empty() && reservations == 0 && !blocks.has_copies();
   const auto is_wanted = [&](const PlaceMemory& place) VRAMSCOPE_REQUIRES(mutex) {
     return unrecorded[place.place.device].has_grown;
   };
@@ -77,7 +78,8 @@ void CachingAllocator::State::note_usual_places() {
   sole_place.store(usable ? sole->place.packed() : kSeveralPlaces, std::memory_order_release);
   sole_memory = usable ? sole : nullptr;
   PlaceMemory* last = last_place < places.size() ? places[last_place].get() : nullptr;
-  const bool is_plain = last && last->pending.empty() && plain_hits && !is_wanted(*last);
+  const bool is_plain =
+      last && last->pending.empty() && plain_hits && !is_wanted(*last) && !blocks.has_copies();
   usual_place = is_plain && reuse_time == ReuseTime::at_free ? last : nullptr;
   Pinned::note_usual_place(*this);
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/reading.h"
 
-#include <algorithm>
+#include <ctime>
 #include <iterator>
-#include <tuple>
+#include <memory>
 
 #include "allocator/expansion.h"
-#include "allocator/pinned.h"
+#include "allocator/ground/kept_errno.h"
+#include "allocator/ground/lost_locks.h"
+#include "allocator/memory_copy.h"
 #include "allocator/snapshot.h"
 
 namespace vramscope {
 namespace {
 
-// born_ns: filled in by who knows the numbers of allocations.
+// born_ns is left out.
 BlockSnapshot describe(const Block& b) {
   return {.address = b.address(),
           .size = to_bytes(b.size),
@@ -45,22 +47,6 @@ BlockSnapshot describe(Address address, const DirectBlock& direct) {
           .requested_size = direct.bytes,
           .tag = direct.tag,
           .state = BlockState::active_allocated};
-}
-
-void add_block(Snapshot& snapshot, SegmentSnapshot& segment, const BlockSnapshot& block,
-               std::uint64_t born_ns) {
-  snapshot.blocks.push_back(block);
-  snapshot.blocks.back().born_ns = born_ns;
-  ++segment.block_count;
-  if (block.state == BlockState::inactive) return;
-  segment.active_size += block.size;
-  segment.requested_size += block.requested_size;
-  if (block.state == BlockState::active_allocated) segment.allocated_size += block.size;
-}
-
-bool comes_before(const SegmentSnapshot& a, const SegmentSnapshot& b) {
-  return std::tie(a.place.kind, a.place.device, a.address) <
-         std::tie(b.place.kind, b.place.device, b.address);
 }
 
 }  // namespace
@@ -240,9 +226,49 @@ DeviceUse CachingAllocator::sample(std::uint16_t device) const noexcept VRAMSCOP
   return state_->accounts.ledger().sample(device);
 }
 
-Snapshot CachingAllocator::snapshot() const {
-  MutexLock lock(state_->mutex);
-  return Reading::snapshot(*state_);
+namespace {
+
+// As long as the lock was held: the program goes on meanwhile.
+void pause_for_others() noexcept {
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
+  const KeptErrno kept;
+  nanosleep(&kPause, nullptr);
+}
+
+}  // namespace
+
+// False: there is too little room, and nothing has begun.
+bool CachingAllocator::Reading::take(State& state, const Pace& pace, MemoryCopy& copy) {
+  bool is_whole = false;
+  {
+    MutexLock lock(state.mutex);
+    if (!copy.begin(state)) return false;
+    if (pace.at_once != nullptr) *pace.at_once = snapshot(state);
+    is_whole = copy.go_on(pace.bytes);
+    if (is_whole) return true;
+    copy.start_keeping(state);
+  }
+  while (!is_whole) {
+    pace.between ? pace.between() : pause_for_others();
+    MutexLock lock(state.mutex);
+    is_whole = copy.go_on(pace.bytes);
+    if (is_whole) copy.stop_keeping(state);
+  }
+  return true;
+}
+
+Snapshot CachingAllocator::snapshot(const Pace& pace) const {
+  auto copy = std::make_unique<MemoryCopy>();
+  try {
+    while (!Reading::take(*state_, pace, *copy)) {
+      copy->make_room();
+      if (pace.between) pace.between();
+    }
+  } catch (const LockLost&) {
+    static_cast<void>(copy.release());  // whoever holds the lock may write to it still
+    throw;
+  }
+  return copy->describe();
 }
 
 Snapshot CachingAllocator::counters_of_lost() const VRAMSCOPE_NO_ANALYSIS {
@@ -259,104 +285,12 @@ std::size_t CachingAllocator::Reading::count_of_one_block(const State& state) {
   return state.pinned.all().size() + state.dedicated.all().size() + state.directs.size();
 }
 
-// A reservation is as many segments as it has backed parts that do not touch each other.
-void CachingAllocator::Reading::list_backed_parts(const State& state, SegmentSnapshot listed,
-                                                  Snapshot& out) {
-  bool continues = false;
-  for (BlockIndex i = listed.first_block; i != kNoBlock; i = state.blocks[i].next) {
-    const Block& b = state.blocks[i];
-    if (!continues && !b.is_unbacked()) {
-      listed.address = b.address();
-      listed.total_size = 0;
-      listed.first_block = i;
-      out.segments.push_back(listed);
-    }
-    continues = !b.is_unbacked();
-    if (continues) out.segments.back().total_size += to_bytes(b.size);
-  }
-}
-
-// Segments of every sort are kept by address; the list is sorted by place after that.
-void CachingAllocator::Reading::list_segments(const State& state, Snapshot& out) {
-  out.segments.reserve(state.segments.size() + state.pinned_memory.segments.size() +
-                       count_of_one_block(state));
-  for (const auto& [address, segment] : state.segments) {
-    SegmentSnapshot listed{.place = state.places[segment.slot]->place,
-                           .address = address,
-                           .total_size = segment.bytes,
-                           .is_small = segment.pool == PoolClass::small,
-                           .is_expandable = segment.page != 0,
-                           .first_block = segment.first};
-    if (listed.is_expandable) {
-      list_backed_parts(state, listed, out);
-    } else {
-      out.segments.push_back(listed);
-    }
-  }
-  const PinnedMemory& memory = state.pinned_memory;
-  for (const auto& [address, segment] : memory.segments) {
-    out.segments.push_back({.place = memory.places[segment.slot]->place,
-                            .address = address,
-                            .total_size = segment.bytes,
-                            .is_small = segment.pool == PoolClass::small,
-                            .first_block = segment.first});
-  }
-  for (const DedicatedBlocks* blocks : {&state.pinned, &state.dedicated}) {
-    for (const auto& [address, block] : blocks->all()) {
-      out.segments.push_back({.place = block.where,
-                              .address = address,
-                              .total_size = block.bytes,
-                              .is_small = block.pool == PoolClass::small,
-                              .is_dedicated = block.where.kind == Kind::device,
-                              .is_exported = block.exported});
-    }
-  }
-  for (const DirectBlocks::OfSpace& of_space : state.directs.all()) {
-    for (const auto& [address, direct] : of_space) {
-      out.segments.push_back({.place = direct.where,
-                              .address = address,
-                              .total_size = direct.bytes,
-                              .is_small = pool_class(direct.bytes) == PoolClass::small,
-                              .is_direct = true});
-    }
-  }
-  std::sort(out.segments.begin(), out.segments.end(), comes_before);
-}
-
-// Blocks refer to the list of segments by position, so they are written last.
+// Under the lock all of it.
 Snapshot CachingAllocator::Reading::snapshot(const State& state) {
-  Snapshot out;
-  state.accounts.describe(out);
-  list_segments(state, out);
-  out.blocks.reserve(state.blocks.block_count() + state.pinned_memory.blocks.block_count() +
-                     count_of_one_block(state));
-  const auto born_ns = [&](const auto& life, bool is_live) VRAMSCOPE_REQUIRES(state.mutex) {
-    return is_live ? state.accounts.born_ns(life) : 0;
-  };
-  for (SegmentSnapshot& segment : out.segments) {
-    BlockIndex i = segment.first_block;
-    segment.first_block = static_cast<std::uint32_t>(out.blocks.size());
-    const bool is_pinned = segment.place.kind == Kind::pinned;
-    if (segment.is_direct) {
-      const DirectBlock& direct = state.directs.find(segment.place.kind, segment.address)->second;
-      add_block(out, segment, describe(segment.address, direct), born_ns(direct.serial, true));
-    } else if (segment.is_dedicated || (is_pinned && !Pinned::is_cut(state))) {
-      const DedicatedBlock& block =
-          (is_pinned ? state.pinned : state.dedicated).all().at(segment.address);
-      add_block(out, segment, describe(block), born_ns(block.serial, block.is_live()));
-    } else {
-      const BlockTable& blocks = is_pinned ? state.pinned_memory.blocks : state.blocks;
-      for (; i != kNoBlock && !blocks[i].is_unbacked(); i = blocks[i].next) {
-        const Block& b = blocks[i];
-        if (!is_pinned && Expansion::is_shown_with_previous(state, b)) {
-          out.blocks.back().size += to_bytes(b.size);
-          continue;
-        }
-        add_block(out, segment, describe(b), born_ns(blocks.life(i).serial(), b.is_live()));
-      }
-    }
-  }
-  return out;
+  MemoryCopy copy;
+  while (!copy.begin(state)) copy.make_room();
+  static_cast<void>(copy.go_on(~std::size_t{0}));
+  return copy.describe();
 }
 
 }  // namespace vramscope

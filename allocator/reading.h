@@ -32,7 +32,10 @@ class CachingAllocator::Reading {
   [[nodiscard]] static std::uint64_t pending_bytes_of_pools(const State& state,
                                                             std::uint16_t device)
       VRAMSCOPE_REQUIRES(state.mutex);
+  // At once, and into a copy, slice by slice. False: that has too little room, and nothing has
+  // begun.
   [[nodiscard]] static Snapshot snapshot(const State& state) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static bool take(State& state, const Pace& pace, MemoryCopy& copy);
   [[nodiscard]] static std::string check_invariants(const State& state)
       VRAMSCOPE_REQUIRES(state.mutex);
 
@@ -46,9 +49,6 @@ class CachingAllocator::Reading {
       VRAMSCOPE_REQUIRES(state.mutex);
   [[nodiscard]] static std::string check_reservations(const State& state)
       VRAMSCOPE_REQUIRES(state.mutex);
-  static void list_backed_parts(const State& state, SegmentSnapshot listed, Snapshot& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
-  static void list_segments(const State& state, Snapshot& out) VRAMSCOPE_REQUIRES(state.mutex);
 };
 
 }  // namespace vramscope

@@ -107,6 +107,7 @@ CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& s
     return fate;
   }
   state.listed.remove(segment.listed);
+  state.blocks.keep(segment.first);
   state.blocks.destroy(segment.first);
   if (fate == Fate::taken) state.accounts.segment_given_back(where);
   return fate;

@@ -1,156 +1,25 @@
-// Segments from their records, blocks from their chains, and everything that is counted from both.
+// What a process left behind: segments, blocks, and everything that is counted from both.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/recovery.h"
 
-#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
-#include <tuple>
 
 #include "allocator/books/recount.h"
+#include "allocator/listing.h"
 #include "allocator/live_books.h"
 
 namespace vramscope {
 namespace {
 
-using Sort = ListedSegment::Sort;
-
-[[noreturn]] void refuse(const std::string& what, Address address) {
-  throw std::runtime_error("its " + what + " at " + std::to_string(address) + " is damaged");
-}
-
 // The records of a part that are in the file.
 template <class T>
-struct Records {
-  Records(const LiveHeader& header, LivePart part)
-      : first(reinterpret_cast<const T*>(header.base +
-                                         static_cast<std::uint64_t>(part) * kLivePartBytes)),
-        count(header.bytes[static_cast<std::size_t>(part)].load(std::memory_order_acquire) /
-              sizeof(T)) {}
-  [[nodiscard]] bool has(std::size_t i) const { return i < count; }
-  [[nodiscard]] const T& operator[](std::size_t i) const { return first[i]; }
-
-  const T* first;
-  std::size_t count;
-};
-
-// A table of blocks, as far as it is read: see the rule at BlockTable.
-struct Chains {
-  Records<Block> blocks;
-  Records<BlockLife> lives;
-};
-
-class Reader {
- public:
-  Reader(const LiveHeader& header, const Accounts& accounts)
-      : accounts_(accounts),
-        pools_{{header, LivePart::blocks}, {header, LivePart::block_lives}},
-        pinned_{{header, LivePart::pinned_blocks}, {header, LivePart::pinned_block_lives}},
-        listed_(header, LivePart::listed_segments) {}
-
-  void read(Snapshot& out) {
-    std::vector<ListedSegment> visible;
-    for (std::size_t i = 1; i < listed_.count; ++i) {
-      if (listed_[i].is_visible()) visible.push_back(listed_[i]);
-    }
-    std::sort(visible.begin(), visible.end(), [](const ListedSegment& a, const ListedSegment& b) {
-      return std::tie(a.place.kind, a.place.device, a.address) <
-             std::tie(b.place.kind, b.place.device, b.address);
-    });
-    for (const ListedSegment& segment : visible) read(segment, out);
-  }
-
- private:
-  void read(const ListedSegment& segment, Snapshot& out) {
-    const Sort sort = segment.sort();
-    const auto kind = static_cast<std::size_t>(segment.place.kind);
-    const bool is_whole = sort <= Sort::direct && kind < kKinds &&
-                          segment.place.device < kMaxDevices &&
-                          segment.bytes <= ~Address{0} - segment.address;
-    if (!is_whole) refuse("segment", segment.address);
-    if (sort == Sort::reservation) return read_chain(pools_, segment, out);
-    begin(segment, segment.address, out);
-    if (sort == Sort::pool) return read_chain(pools_, segment, out);
-    if (sort == Sort::pinned) return read_chain(pinned_, segment, out);
-    const BlockState state = sort == Sort::alone ? segment.state() : BlockState::active_allocated;
-    const bool is_free = state == BlockState::inactive;
-    add({.address = segment.address,
-         .size = segment.bytes,
-         .requested_size = segment.requested,
-         .tag = is_free ? Tag{0} : segment.tag,
-         .state = state},
-        segment.serial, out);
-  }
-
-  static void begin(const ListedSegment& segment, Address address, Snapshot& out) {
-    const Sort sort = segment.sort();
-    out.segments.push_back(
-        {.place = segment.place,
-         .address = address,
-         .total_size = 0,
-         .is_small = segment.is_small(),
-         .is_expandable = sort == Sort::reservation,
-         .is_direct = sort == Sort::direct,
-         .is_dedicated = sort == Sort::alone && segment.place.kind == Kind::device,
-         .is_exported = segment.is_exported(),
-         .first_block = static_cast<std::uint32_t>(out.blocks.size())});
-  }
-
-  void add(const BlockSnapshot& block, std::uint64_t serial, Snapshot& out) {
-    SegmentSnapshot& segment = out.segments.back();
-    segment.total_size += block.size;
-    if (block.state == BlockState::inactive && segment.block_count > 0 &&
-        out.blocks.back().state == BlockState::inactive) {
-      out.blocks.back().size += block.size;  // a split or a merge was under way, or a mapping is
-      return;
-    }
-    out.blocks.push_back(block);
-    ++segment.block_count;
-    if (block.state == BlockState::inactive) return;
-    segment.active_size += block.size;
-    segment.requested_size += block.requested_size;
-    if (block.state != BlockState::active_allocated) return;
-    segment.allocated_size += block.size;
-    out.blocks.back().born_ns = accounts_.born_ns(serial);
-  }
-
-  // Addresses grow along a chain, so that it ends.
-  void read_chain(const Chains& chains, const ListedSegment& segment, Snapshot& out) {
-    const Address end = segment.address + segment.bytes;
-    Address address = segment.address;
-    bool continues = segment.sort() != Sort::reservation;
-    for (BlockIndex i = segment.first; address < end;) {
-      if (i == kNoBlock || !chains.blocks.has(i) || !chains.lives.has(i) ||
-          chains.blocks[i].address() != address) {
-        refuse("block", address);
-      }
-      const Block& b = chains.blocks[i];
-      const Address next = b.next == kNoBlock          ? end
-                           : chains.blocks.has(b.next) ? chains.blocks[b.next].address()
-                                                       : Address{0};
-      if (next <= address || next > end) refuse("block", address);
-      if (!continues && !b.is_unbacked()) begin(segment, address, out);
-      continues = !b.is_unbacked();
-      if (continues) add(described(b, next - address), chains.lives[i].serial(), out);
-      address = next;
-      i = b.next;
-    }
-  }
-
-  [[nodiscard]] static BlockSnapshot described(const Block& b, std::uint64_t bytes) {
-    const bool is_free = b.is_free() || b.is_aside();
-    return {.address = b.address(),
-            .size = bytes,
-            .requested_size = b.requested,
-            .tag = is_free ? Tag{0} : b.tag,
-            .state = is_free ? BlockState::inactive : b.state()};
-  }
-
-  const Accounts& accounts_;
-  Chains pools_, pinned_;
-  Records<ListedSegment> listed_;
-};
+Records<T> records_of(const LiveHeader& header, LivePart part) {
+  const auto i = static_cast<std::size_t>(part);
+  return {reinterpret_cast<const T*>(header.base + i * kLivePartBytes),
+          header.bytes[i].load(std::memory_order_acquire) / sizeof(T)};
+}
 
 // All parts but those that others write.
 void require_whole(const LiveHeader& header) {
@@ -179,10 +48,17 @@ Snapshot recover_memory(const LiveHeader& header) {
   const Accounts& accounts = *books_of(header).accounts;
   require_whole(header);
   Snapshot out;
-  Reader(header, accounts).read(out);
+  const Chains pools{records_of<Block>(header, LivePart::blocks),
+                     records_of<BlockLife>(header, LivePart::block_lives)};
+  const Chains pinned{records_of<Block>(header, LivePart::pinned_blocks),
+                      records_of<BlockLife>(header, LivePart::pinned_block_lives)};
+  list({records_of<ListedSegment>(header, LivePart::listed_segments), pools, pinned},
+       accounts.birth_times(), out);
   const auto recount = std::make_unique<BooksRecount>();
   recount->add(out);
-  accounts.describe(out, recount.get());
+  accounts.describe(out);
+  accounts.ledger().describe(out);
+  accounts.mend(out, *recount);
   return out;
 }
 

@@ -38,6 +38,7 @@ void CachingAllocator::Expansion::erase(State& state, PlaceMemory& place, BlockI
 // The upper part of a block that is in no set, with a record of its own and the same state. Needs a
 // record (BlockTable::prepare).
 BlockIndex CachingAllocator::Expansion::cut(State& state, BlockIndex block, std::uint64_t bytes) {
+  state.blocks.keep(block);
   const BlockIndex above = state.blocks.create();
   Block& lower = state.blocks[block];
   state.blocks[above] = {.where = (lower.where & ~Block::kMapped) + bytes,
@@ -56,6 +57,8 @@ BlockIndex CachingAllocator::Expansion::cut(State& state, BlockIndex block, std:
 }
 
 BlockIndex CachingAllocator::Expansion::join(State& state, BlockIndex lower, BlockIndex upper) {
+  state.blocks.keep(lower);
+  state.blocks.keep(upper);
   Block& l = state.blocks[lower];
   const Block& u = state.blocks[upper];
   l.size += u.size;
@@ -88,6 +91,7 @@ BlockIndex CachingAllocator::Expansion::merge(State& state, PlaceMemory& place, 
 BlockIndex CachingAllocator::Expansion::put_free(State& state, PlaceMemory& place,
                                                  BlockIndex block) {
   constexpr std::uint64_t kCleared = Block::kStates | Block::kHeld | Block::kUnbacked;
+  state.blocks.keep(block);
   Block& b = state.blocks[block];
   b.set_where((b.where & ~kCleared) | Block::kFree);
   block = merge(state, place, block, [](const Block& other) { return other.is_free(); });
@@ -98,6 +102,7 @@ BlockIndex CachingAllocator::Expansion::put_free(State& state, PlaceMemory& plac
 BlockIndex CachingAllocator::Expansion::put_unbacked(State& state, PlaceMemory& place,
                                                      BlockIndex block) {
   if (state.blocks[block].is_mapped()) state.blocks.erase(block);
+  state.blocks.keep(block);
   Block& b = state.blocks[block];
   b.set_where((b.where & ~(Block::kHeld | Block::kStates)) | Block::kUnbacked | 1);
   block = merge(state, place, block, [](const Block& other) {

@@ -51,6 +51,7 @@ void PendingFrees::add(const AnyBlock& block) {
     own->state = BlockState::active_pending_free;
     own->number = newest_;
   } else {
+    block.table_->keep(block.index_);
     (*block.table_)[block.index_].set_state(BlockState::active_pending_free);
     block.table_->life(block.index_).set_pending(newest_, kNoBlock);
   }

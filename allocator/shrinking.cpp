@@ -61,6 +61,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
   const std::uint64_t page = reservation.page;
   const std::uint64_t requested = state.blocks[block].requested;
   erase(state, *place, block);
+  state.blocks.keep(block);
   if (const std::uint64_t before = pages.begin - state.blocks[block].address(); before > 0) {
     const BlockIndex middle = cut(state, block, before);
     state.blocks[block].requested = 0;
@@ -72,11 +73,13 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
     state.blocks[after].requested = 0;
     insert(state, *place, after);
   }
+  state.blocks.keep(block);
   state.blocks[block].hold();
   Reply reply;
   const bool is_here = fly(
       state, base, [&] { reply = state.backend.unmap(where, pages.begin, pages.bytes(), page); });
   out.backend_ns += reply.ns;
+  state.blocks.keep(block);
   if (reply.status.ok() && !fault(Fault::unmapped_served)) {
     state.blocks[block].set_where(state.blocks[block].where | Block::kUnbacked);
   }
@@ -100,6 +103,7 @@ void CachingAllocator::Expansion::end_reservation(State& state, Place where, Blo
   erase(state, *state.find_place(where), block);
   const Segments::node_type node = state.segments.extract(state.blocks[block].address());
   state.listed.remove(node.mapped().listed);
+  state.blocks.keep(block);
   state.blocks.destroy(block);
   --state.reservations;
   state.note_usual_places();
@@ -154,6 +158,7 @@ void CachingAllocator::Expansion::drop(State& state, Place where, Segments::node
   }
   for (BlockIndex i = reservation.first; i != kNoBlock;) {
     const BlockIndex next = state.blocks[i].next;
+    state.blocks.keep(i);
     state.blocks.destroy(i);
     i = next;
   }
@@ -178,7 +183,10 @@ bool CachingAllocator::Expansion::unmap_all(State& state, Place where, const Seg
     const Status status = state.backend.unmap(where, address, bytes, reservation.page).status;
     state.mutex.lock();
     if (!status.ok()) return false;
-    for (i = first; i != end; i = state.blocks[i].next) state.blocks[i].where |= Block::kUnbacked;
+    for (i = first; i != end; i = state.blocks[i].next) {
+      state.blocks.keep(i);
+      state.blocks[i].where |= Block::kUnbacked;
+    }
   }
   return true;
 }

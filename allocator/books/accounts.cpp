@@ -45,6 +45,7 @@ void Accounts::came(const PlaceAccounts& at, const CountedBlock& block, SplitCha
 }
 
 void Accounts::came(Place where, const CountedBlock& block, std::uint64_t serial) {
+  ledger_.keep(block.tag);
   if (where.kind == Kind::device) return came(of_place(where), block, {}, serial);
   change(host_.allocated, host_.allocated_bytes, block.bytes, &Stat::increase);
   change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::increase);
@@ -54,6 +55,7 @@ void Accounts::came(Place where, const CountedBlock& block, std::uint64_t serial
 }
 
 void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t serial) {
+  ledger_.keep(block.tag);
   end_life(block.tag, serial);
   ledger_.count_call_of_free(where);
   if (where.kind != Kind::device)
@@ -64,6 +66,7 @@ void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t se
 }
 
 void Accounts::reusable(Place where, const CountedBlock& block) {
+  ledger_.keep(block.tag);
   ledger_.count_completion(where, block.tag, block.requested);
   if (where.kind != Kind::device)
     return change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::decrease);
@@ -78,6 +81,7 @@ void Accounts::freed(const PlaceAccounts& at, const CountedBlock& block) {
 }
 
 void Accounts::freed(Place where, const CountedBlock& block, std::uint64_t serial) {
+  ledger_.keep(block.tag);
   if (where.kind == Kind::device) {
     const PlaceAccounts at = of_place(where);
     freed(at, block);
@@ -101,7 +105,8 @@ void Accounts::detail_freed(Ledger::Account& account, Tag tag, std::uint64_t req
 }
 
 void Accounts::end_life(Tag tag, std::uint64_t serial) {
-  if (serial != kNoLife && ledger_.keeps_details()) ledger_.count_lifetime(tag, born_ns(serial));
+  if (serial != kNoLife && ledger_.keeps_details())
+    ledger_.count_lifetime(tag, birth_times_.time_of(serial));
 }
 
 void Accounts::segment_came(Place where, PoolClass pool, std::uint64_t bytes) {
@@ -160,6 +165,7 @@ void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint6
     host_used_ = true;
     segment_came(where, block.pool, bytes);
   } else {
+    ledger_.keep(tag);
     ledger_.count_allocation(ledger_.account_of(where), tag, bytes);
     if (ledger_.keeps_details())
       detail_came(ledger_.account_of(where), block.tag, block.requested, serial);
@@ -180,6 +186,7 @@ void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint6
   } else if (is_host(where.kind)) {
     segment_went(where, block.pool, bytes);
   } else {
+    ledger_.keep(tag);
     ledger_.count_free(where, tag, bytes);
     return end_life(tag, serial);
   }
@@ -235,20 +242,21 @@ bool Accounts::read(HostStatistics& out) const {
   return host_used_;
 }
 
-void Accounts::describe(Snapshot& out, const BooksRecount* recount) const {
+void Accounts::describe(Snapshot& out) const {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (!devices_[i]) continue;
     out.devices.push_back({static_cast<std::uint16_t>(i), devices_[i]->counters.read()});
   }
   out.host = host_;
   out.host_used = host_used_;
-  ledger_.describe(out);
-  if (recount == nullptr) return;
+}
+
+void Accounts::mend(Snapshot& out, const BooksRecount& recount) const {
   for (DeviceSnapshot& device : out.devices) {
-    fit(device.statistics, recount->devices[device.device], was_reset_);
+    fit(device.statistics, recount.devices[device.device], was_reset_);
   }
-  fit(out.host, recount->host, was_reset_);
-  ledger_.mend(out, recount->ledger);
+  fit(out.host, recount.host, was_reset_);
+  ledger_.mend(out, recount.ledger);
 }
 
 }  // namespace vramscope

@@ -77,12 +77,11 @@ class Accounts {
     return {*devices_[where.device], ledger_.account_of(where)};
   }
 
-  // Capacity for this tag's totals: see Ledger.
-  [[nodiscard]] bool is_prepared(Tag tag) const { return ledger_.is_prepared(tag); }
-  [[nodiscard]] bool prepare(Tag tag) noexcept { return ledger_.prepare(tag); }
   [[nodiscard]] Ledger& ledger() { return ledger_; }
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
 
-  // A block came to the program, by the allocation numbered `serial`.
+  // A block came to the program, by the allocation numbered `serial`. What takes PlaceAccounts
+  // leaves Ledger::keep() to its callers.
   void came(const PlaceAccounts& at, const CountedBlock& block, SplitChange split,
             std::uint64_t serial);
   void came(Place where, const CountedBlock& block, std::uint64_t serial);
@@ -107,6 +106,7 @@ class Accounts {
 
   // After came() and freed(): the program never saw the block.
   void unseen(Place where, const CountedBlock& block) {
+    ledger_.keep(block.tag);
     ledger_.count_unseen(ledger_.account_of(where), block.tag, block.requested);
   }
 
@@ -143,13 +143,13 @@ class Accounts {
   // False, and nothing set, before the first use.
   [[nodiscard]] bool read(std::uint16_t device, DeviceStatistics& out) const;
   [[nodiscard]] bool read(HostStatistics& out) const;
-  // All but segments and blocks; may throw bad_alloc. `recount`: of a process that died amid a
-  // call, to agree with those that are in `out`.
-  void describe(Snapshot& out, const BooksRecount* recount = nullptr) const;
-  // When a numbered allocation was made; a lower bound for old ones (see BirthTimes).
-  [[nodiscard]] std::uint64_t born_ns(std::uint64_t serial) const {
-    return birth_times_.time_of(serial);
-  }
+  // All but segments, blocks and what the ledger knows. May throw bad_alloc, unless there is room
+  // in `out` for kMaxDevices.
+  void describe(Snapshot& out) const;
+  // Of a process that died amid a call, all that was described: to agree with what is recounted.
+  void mend(Snapshot& out, const BooksRecount& recount) const;
+  // When numbered allocations were made.
+  [[nodiscard]] const BirthTimes& birth_times() const { return birth_times_; }
 
  private:
   void change_segments(DeviceAccount& device, PoolClass pool, std::uint64_t bytes,

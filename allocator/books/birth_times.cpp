@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/birth_times.h"
 
+#include <algorithm>
+
 #include "allocator/ground/call_time.h"
 
 namespace vramscope {
@@ -18,6 +20,19 @@ void BirthTimes::note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept {
     if (serial % (std::uint64_t{1} << shift) != 0) return;
     times_[level * kRing + (serial >> shift) % kRing] = ns;
   }
+}
+
+bool BirthTimes::make_room() noexcept {
+  if (!times_.grow_to(kRing * kLevels)) return false;
+  for (std::size_t i = 0; i < kRing * kLevels; ++i) times_[i] = 0;  // its pages are there now
+  return true;
+}
+
+void BirthTimes::copy_from(const BirthTimes& other) noexcept {
+  first_ns_ = other.first_ns_;
+  newest_ = other.newest_;
+  if (other.times_.size() == 0) return times_.clear();
+  std::copy_n(&other.times_[0], kRing * kLevels, &times_[0]);
 }
 
 std::uint64_t BirthTimes::time_of(std::uint64_t serial) const noexcept {

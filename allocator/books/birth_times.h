@@ -24,6 +24,14 @@ class BirthTimes {
       note_in_all(serial, ns);
     if (times_.size() != 0) times_[serial % kRing] = ns;
   }
+  // Room for copy_from(). False: out of memory.
+  [[nodiscard]] bool make_room() noexcept;
+  [[nodiscard]] bool has_room_for(const BirthTimes& other) const {
+    return other.times_.size() <= times_.size();
+  }
+  // All that the other one knows; there is room.
+  void copy_from(const BirthTimes& other) noexcept;
+
   // `serial` was noted. Not later than it was.
   [[nodiscard]] std::uint64_t time_of(std::uint64_t serial) const noexcept;
 

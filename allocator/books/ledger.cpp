@@ -23,6 +23,7 @@ void Ledger::join(Tag tag, const Groups& groups) noexcept {
   if (!prepare(tag) || !histories_.grow_to(std::size_t{tag} + 1) ||
       !groups_.grow_to(std::size_t{highest} + 1))
     return;
+  keep(tag);
   details_[tag].groups = groups;
   group_count_ = std::max(group_count_, std::size_t{highest} + 1);
   keeps_details_ = true;
@@ -118,6 +119,7 @@ void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept
 }
 
 void Ledger::reset_peaks() noexcept {
+  keep_groups();
   for (Account& account : accounts_) account.set_peak();
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].peak_bytes = groups_[i].live_bytes;
 }
@@ -126,6 +128,7 @@ void Ledger::reset_peaks() noexcept {
 void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
   Account& account = account_of({.kind = kind, .device = device});
   account.set_peak();
+  keep_groups();
   for (std::size_t tag = 1; tag < tag_count_; ++tag) {
     if (tags_[tag].account != &account) continue;
     for (const Group group : details_[tag].groups) {
@@ -145,68 +148,6 @@ DeviceUse Ledger::sample(std::uint16_t device) const noexcept {
     use.live_bytes += below < 0 ? peak : peak - static_cast<std::uint64_t>(below);  // amid a raise
   }
   return use;
-}
-
-TimelineSnapshot Ledger::describe(const Timeline* timeline) const {
-  if (timeline == nullptr) return {};
-  Timeline complete = *timeline;
-  const std::size_t used = complete.size();
-  if (used != 0) complete.advance(latest_ns_ - start_ns_, complete[used - 1].last);
-  TimelineSnapshot snapshot;
-  snapshot.bucket_ns = complete.bucket_ns();
-  for (std::size_t i = 0; i < complete.size(); ++i) {
-    snapshot.highest.push_back(complete[i].highest);
-    snapshot.last.push_back(complete[i].last);
-  }
-  return snapshot;
-}
-
-void Ledger::add(TagTotals& totals, const Holding& holding) {
-  const Amount live = holding.total - holding.gone;
-  const Amount at_peak = holding.peak == holding.account->peak ? holding.at_peak : live;
-  totals.live_bytes += live[0];
-  totals.live_count += live[1];
-  totals.peak_bytes += at_peak[0];
-  totals.peak_count += at_peak[1];
-  totals.total_bytes += holding.total[0];
-  totals.total_count += holding.total[1];
-}
-
-void Ledger::describe(Snapshot& snapshot) const {
-  snapshot.tags.resize(tag_count_);
-  for (std::size_t i = 0; i < accounts_.size(); ++i) {
-    const Account& account = accounts_[i];
-    if (account.allocations == 0) continue;
-    snapshot.kinds.push_back({.kind = static_cast<Kind>(i / kMaxDevices),
-                              .device = static_cast<std::uint16_t>(i % kMaxDevices),
-                              .current_bytes = account.current_bytes(),
-                              .peak_bytes = account.peak_bytes,
-                              .allocations = account.allocations,
-                              .frees = account.frees,
-                              .peak_ns = account.peak_ns,
-                              .peak_tag = account.peak_tag});
-    TimelineSnapshot& timeline = snapshot.timelines.emplace_back(describe(account.timeline.get()));
-    timeline.kind = snapshot.kinds.back().kind;
-    timeline.device = snapshot.kinds.back().device;
-    if (account.unknown.account) add(snapshot.tags[0], account.unknown);
-  }
-  for (std::size_t tag = 1; tag < tag_count_; ++tag) {
-    if (tags_[tag].account) add(snapshot.tags[tag], tags_[tag]);
-  }
-  for (std::size_t tag = 0; tag < std::min(tag_count_, details_.size()); ++tag) {
-    snapshot.tags[tag].lifetimes = details_[tag].lifetimes;
-    if (tag == 0 || tag >= histories_.size()) continue;
-    snapshot.tags[tag].history = histories_[tag];
-    snapshot.tags[tag].history.note(std::max(latest_ns_, call_time_ns) - start_ns_,
-                                    live_bytes(static_cast<Tag>(tag)));
-  }
-  const std::size_t groups = std::min(group_count_, groups_.size());
-  snapshot.group_peaks.reserve(groups);
-  for (std::size_t i = 0; i < groups; ++i) {
-    snapshot.group_peaks.push_back(groups_[i].peak_bytes);
-  }
-  snapshot.start_ns = start_ns_;
-  snapshot.taken_ns = std::max(latest_ns_, call_time_ns);
 }
 
 }  // namespace vramscope

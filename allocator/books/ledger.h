@@ -10,6 +10,7 @@
 #include "allocator/books/history.h"
 #include "allocator/books/timeline.h"
 #include "allocator/ground/call_time.h"
+#include "allocator/ground/kept_records.h"
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
 #include "allocator/snapshot.h"
@@ -36,7 +37,7 @@ class Ledger {
   };
   static_assert(sizeof(Holding) == 64);
 
-  struct Account {
+  struct AccountTotals {
     std::uint64_t peak_bytes = 0;
     std::int64_t below = 0;  // peak - current; negative only inside count_allocation()
     std::uint64_t peak = 1;
@@ -44,8 +45,7 @@ class Ledger {
     std::uint64_t frees = 0;
     std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
     Tag peak_tag = 0;
-    LivePointer<Timeline> timeline;  // null: no memory for it
-    Holding unknown;                 // tag 0 is the only one that may stand for several accounts
+    Holding unknown;  // tag 0 is the only one that may stand for several accounts
 
     [[nodiscard]] std::uint64_t current_bytes() const {
       return peak_bytes - static_cast<std::uint64_t>(below);
@@ -56,6 +56,9 @@ class Ledger {
       below = 0;
       ++peak;
     }
+  };
+  struct Account : AccountTotals {
+    LivePointer<Timeline> timeline;  // null: no memory for it
   };
 
   explicit Ledger(LiveMemory* live = nullptr)
@@ -124,6 +127,15 @@ class Ledger {
 
   // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
   void describe(Snapshot& snapshot) const;
+
+  // The same in steps: a copy as of one instant, made while the ledger changes (ledger_copy.h).
+  // Whoever changes what a tag has says so before, by keep(): all callers of count_*() and
+  // detail_*() but the hot path, which is not taken while there are copies.
+  struct Copy;
+  void keep(Tag tag) noexcept {
+    if (!copies_.empty()) [[unlikely]]
+      keep_in_copies(tag);
+  }
   // The same as to a process that died amid a call: what is live is as recounted, and the rest is
   // made to agree. What was counted of that call stays counted, as of one that was undone.
   void mend(Snapshot& snapshot, const LedgerRecount& recount) const;
@@ -154,7 +166,6 @@ class Ledger {
   void note(Account& account, std::uint64_t before) noexcept {
     if (account.timeline) account.timeline->note(now(), before, account.current_bytes());
   }
-  [[nodiscard]] TimelineSnapshot describe(const Timeline* timeline) const;
   [[gnu::noinline]] static void raise(Account& account, Tag tag) noexcept;
   [[nodiscard]] std::uint64_t live_bytes(Tag tag) const {
     return tags_[tag].total[0] - tags_[tag].gone[0];
@@ -165,7 +176,10 @@ class Ledger {
   void note_history(Tag tag, std::uint64_t live) noexcept {
     if (tag != 0 && tag < histories_.size()) histories_[tag].note(latest_ns_ - start_ns_, live);
   }
-  static void add(TagTotals& totals, const Holding& holding);
+  // `peak`: number of its account's.
+  static void add(TagTotals& totals, const Holding& holding, std::uint64_t peak);
+  [[gnu::noinline]] void keep_in_copies(Tag tag) noexcept;
+  void keep_groups() noexcept;
 
   LiveMemory* live_;
   std::array<Account, kKinds * kMaxDevices> accounts_{};
@@ -179,6 +193,7 @@ class Ledger {
   std::size_t tag_count_ = 1;        // highest tag seen + 1
   std::uint64_t start_ns_ = 0;
   std::uint64_t latest_ns_ = 0;
+  Copies<Copy> copies_;
 };
 
 }  // namespace vramscope

@@ -77,7 +77,7 @@ class Ledger::Mending {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (ledger_.accounts_[i].unknown.account == nullptr) continue;
       TagTotals totals;
-      add(totals, ledger_.accounts_[i].unknown);
+      add(totals, ledger_.accounts_[i].unknown, ledger_.accounts_[i].peak);
       set_live(totals, recount_.kinds[i].unknown);
       sums_[i].at_peak += totals.peak_bytes;
       sums_[i].allocations += totals.total_count;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "allocator/ground/fault.h"
+
 namespace vramscope {
 namespace {
 
@@ -14,6 +16,14 @@ constexpr std::size_t kMostBlocks = std::numeric_limits<BlockIndex>::max();
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: Fibonacci hashing
 
 }  // namespace
+
+void BlockTable::keep_in_copies(BlockIndex i) noexcept {
+  if (fault(Fault::change_uncopied)) return;
+  copies_.each([i](Copy& copy) {
+    copy.blocks.keep(i);
+    copy.lives.keep(i);
+  });
+}
 
 bool BlockTable::grow() noexcept {
   const std::size_t wanted = next_size();

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "allocator/books/accounts.h"
+#include "allocator/ground/kept_records.h"
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
 #include "allocator/ground/publish.h"
@@ -157,6 +158,38 @@ class BlockTable {
     spare_ = i;
   }
 
+  // All records as they were at one instant, for who keeps to the rule: before what counts of a
+  // record (see above) is written, that record is kept, unless it is new. The allocation and the
+  // free of the hot path do not: they are not taken while there are copies.
+  struct Copy {
+    KeptRecords<Block> blocks;
+    KeptRecords<BlockLife> lives;
+    Copy* next = nullptr;
+  };
+  // Records to copy.
+  [[nodiscard]] std::size_t extent() const { return std::size_t{top_} + 1; }
+  // There is room. Until remove_copy(), what is kept is kept for it too; or nothing changes.
+  void begin_copy(Copy& copy) const noexcept {
+    const std::size_t count = std::min(extent(), lives_.size());
+    copy.blocks.begin(blocks_, count);
+    copy.lives.begin(lives_, count);
+  }
+  void add_copy(Copy& copy) noexcept { copies_.add(copy); }
+  void remove_copy(const Copy& copy) noexcept { copies_.remove(copy); }
+  [[nodiscard]] bool has_copies() const { return !copies_.empty(); }
+  void keep(BlockIndex i) noexcept {
+    if (has_copies()) [[unlikely]]
+      keep_in_copies(i);
+  }
+  // A block that may merge.
+  void keep_around(BlockIndex i) noexcept {
+    if (!has_copies()) [[likely]]
+      return;
+    keep_in_copies(i);
+    keep_in_copies(blocks_[i].prev);
+    keep_in_copies(blocks_[i].next);
+  }
+
   // The map from addresses to blocks holds the blocks that were inserted; after prepare().
   void insert(BlockIndex i) noexcept;
   void erase(BlockIndex i) noexcept;                              // an inserted one
@@ -196,6 +229,7 @@ class BlockTable {
     [[nodiscard]] BlockIndex operator[](std::size_t at) const { return entries[at]; }
   };
 
+  [[gnu::noinline]] void keep_in_copies(BlockIndex i) noexcept;
   [[nodiscard]] bool grow() noexcept;
   [[nodiscard]] bool grow_map() noexcept;
   [[gnu::noinline]] void move_some(std::size_t entries) noexcept;
@@ -211,6 +245,7 @@ class BlockTable {
   BlockIndex top_ = 0;                       // highest record ever used
   BlockIndex spare_ = 0;                     // records given back, linked by next
   std::size_t count_ = 0;
+  Copies<Copy> copies_;
 
   Map map_;
   std::size_t used_ = 0;  // addresses in both maps

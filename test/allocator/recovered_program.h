@@ -23,6 +23,7 @@ class RecordedProgram {
   RecordedProgram(ProgramLog& log, LiveMemory& memory, Limits limits, std::uint64_t seed);
   void step();
   void write_snapshot();
+  [[nodiscard]] CachingAllocator& allocator() { return allocator_; }
 
  private:
   void call();

@@ -15,6 +15,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 ROOM = "native-safe: "  # what begins so is noticed by programs that fill a small device
 LOCK = "a lock: "  # and this by threads that do nothing but lock
 NAMES = "names of a live file: "  # and this in what a recorder leaves that is killed
+SNAPSHOT = "a snapshot: "  # and this in snapshots that are taken while calls go on
 LIVE = "live file: "  # and this in what a process leaves that dies at any instruction
 BEGIN, END = "<!-- scripts/check --faults writes this table -->\n", "<!-- end of the table -->\n"
 
@@ -37,6 +38,8 @@ def find(build, name, text, seconds):
         command = [build / "test/allocator/lock_stress", "--seconds", str(seconds)]
     if text.startswith(LIVE):
         command = [build / "test/allocator/recovery_stress", "--seconds", str(seconds)]
+    if text.startswith(SNAPSHOT):
+        command = [build / "test/allocator/snapshot_test", "--gtest_filter=*IsThatOfItsFirstInstant*"]
     environment = {**os.environ, "VRAMSCOPE_FAULT": name}
     if text.startswith(NAMES):
         command = [build / "test/reporter/recovery_test", "--gtest_filter=KilledRecorder.*"]

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/books/ledger_copy.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "allocator/ground/call_time.h"
+#include "allocator/ground/fault.h"
+
+namespace vramscope {
+
+void Ledger::Copy::make_room(const Extent& extent) {
+  tags.make_room(extent.tags);
+  details.make_room(extent.details);
+  histories.make_room(extent.histories);
+  groups.make_room(extent.groups);
+  timelines.reserve(extent.timelines);
+}
+
+bool Ledger::Copy::has_room(const Extent& extent) const {
+  return extent.tags <= tags.room() && extent.details <= details.room() &&
+         extent.histories <= histories.room() && extent.groups <= groups.room() &&
+         extent.timelines <= timelines.capacity();
+}
+
+Ledger::Copy::Extent Ledger::Copy::extent_of(const Ledger& ledger) {
+  const std::size_t tags = ledger.tag_count_;
+  Extent all{.tags = std::min(tags, ledger.tags_.size()),
+             .details = std::min(tags, ledger.details_.size()),
+             .histories = std::min(tags, ledger.histories_.size()),
+             .groups = std::min(ledger.group_count_, ledger.groups_.size())};
+  for (const Account& account : ledger.accounts_) all.timelines += account.allocations != 0;
+  return all;
+}
+
+void Ledger::Copy::begin(const Ledger& ledger) noexcept {
+  const Extent all = extent_of(ledger);
+  tags.begin(ledger.tags_, all.tags);
+  details.begin(ledger.details_, all.details);
+  histories.begin(ledger.histories_, all.histories);
+  groups.begin(ledger.groups_, all.groups);
+  for (std::size_t i = 0; i < accounts.size(); ++i) {
+    if (ledger.accounts_[i].allocations == 0) continue;
+    accounts[i] = ledger.accounts_[i];
+    const Timeline* const timeline = ledger.accounts_[i].timeline.get();
+    if (timeline != nullptr) timelines.push_back({i, *timeline});
+  }
+  first = ledger.accounts_.data();
+  tag_count = ledger.tag_count_;
+  start_ns = ledger.start_ns_;
+  latest_ns = ledger.latest_ns_;
+  taken_ns = std::max(latest_ns, call_time_ns);
+}
+
+void Ledger::keep_in_copies(Tag tag) noexcept {
+  if (fault(Fault::total_uncopied)) return;
+  copies_.each([this, tag](Copy& copy) {
+    copy.tags.keep(tag);
+    copy.details.keep(tag);
+    copy.histories.keep(tag);
+    if (tag >= details_.size()) return;
+    for (const Group group : details_[tag].groups) copy.groups.keep(group);
+  });
+}
+
+void Ledger::keep_groups() noexcept {
+  copies_.each([this](Copy& copy) {
+    for (std::size_t i = 0; i < groups_.size(); ++i) copy.groups.keep(i);
+  });
+}
+
+TimelineSnapshot Ledger::Copy::describe(Timeline timeline) const {
+  const std::size_t used = timeline.size();
+  if (used != 0) timeline.advance(latest_ns - start_ns, timeline[used - 1].last);
+  TimelineSnapshot snapshot;
+  snapshot.bucket_ns = timeline.bucket_ns();
+  for (std::size_t i = 0; i < timeline.size(); ++i) {
+    snapshot.highest.push_back(timeline[i].highest);
+    snapshot.last.push_back(timeline[i].last);
+  }
+  return snapshot;
+}
+
+void Ledger::add(TagTotals& totals, const Holding& holding, std::uint64_t peak) {
+  const Amount live = holding.total - holding.gone;
+  const Amount at_peak = holding.peak == peak ? holding.at_peak : live;
+  totals.live_bytes += live[0];
+  totals.live_count += live[1];
+  totals.peak_bytes += at_peak[0];
+  totals.peak_count += at_peak[1];
+  totals.total_bytes += holding.total[0];
+  totals.total_count += holding.total[1];
+}
+
+void Ledger::Copy::describe_tags(Snapshot& snapshot) const {
+  for (std::size_t tag = 1; tag < tags.size(); ++tag) {
+    if (tags[tag].account != nullptr) add(snapshot.tags[tag], tags[tag], peak_of(tags[tag]));
+  }
+  for (std::size_t tag = 0; tag < details.size(); ++tag) {
+    TagTotals& totals = snapshot.tags[tag];
+    totals.lifetimes = details[tag].lifetimes;
+    if (tag == 0 || tag >= histories.size()) continue;
+    totals.history = histories[tag];
+    const Amount live = tags[tag].total - tags[tag].gone;
+    totals.history.note(taken_ns - start_ns, live[0]);
+  }
+}
+
+void Ledger::Copy::describe(Snapshot& snapshot) const {
+  snapshot.tags.resize(tag_count);
+  auto timeline = timelines.begin();
+  for (std::size_t i = 0; i < accounts.size(); ++i) {
+    const AccountTotals& account = accounts[i];
+    if (account.allocations == 0) continue;
+    snapshot.kinds.push_back({.kind = static_cast<Kind>(i / kMaxDevices),
+                              .device = static_cast<std::uint16_t>(i % kMaxDevices),
+                              .current_bytes = account.current_bytes(),
+                              .peak_bytes = account.peak_bytes,
+                              .allocations = account.allocations,
+                              .frees = account.frees,
+                              .peak_ns = account.peak_ns,
+                              .peak_tag = account.peak_tag});
+    const bool has_timeline = timeline != timelines.end() && timeline->account == i;
+    TimelineSnapshot& told = snapshot.timelines.emplace_back(
+        has_timeline ? describe((timeline++)->timeline) : TimelineSnapshot{});
+    told.kind = snapshot.kinds.back().kind;
+    told.device = snapshot.kinds.back().device;
+    if (account.unknown.account != nullptr) add(snapshot.tags[0], account.unknown, account.peak);
+  }
+  describe_tags(snapshot);
+  snapshot.group_peaks.reserve(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    snapshot.group_peaks.push_back(groups[i].peak_bytes);
+  }
+  snapshot.start_ns = start_ns;
+  snapshot.taken_ns = taken_ns;
+}
+
+void Ledger::describe(Snapshot& snapshot) const {
+  const auto copy = std::make_unique<Copy>();
+  copy->make_room(Copy::extent_of(*this));
+  copy->begin(*this);
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+  static_cast<void>(copy->go_on(bytes));
+  copy->describe(snapshot);
+}
+
+}  // namespace vramscope

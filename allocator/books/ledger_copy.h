@@ -1,0 +1,66 @@
+// A copy of the ledger as it was at one instant, made while it changes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "allocator/books/ledger.h"
+#include "allocator/ground/kept_records.h"
+#include "allocator/snapshot.h"
+
+namespace vramscope {
+
+// What there is for each tag and each group is kept a piece at a time, all else at once.
+// Threads: one at a time.
+struct Ledger::Copy {
+  // How much there is of each.
+  struct Extent {
+    std::size_t tags = 0, details = 0, histories = 0, groups = 0, timelines = 0;
+  };
+  struct OfAccount {
+    std::size_t account = 0;
+    Timeline timeline;
+  };
+
+  [[nodiscard]] static Extent extent_of(const Ledger& ledger);
+  // May throw bad_alloc.
+  void make_room(const Extent& extent);
+  [[nodiscard]] bool has_room(const Extent& extent) const;
+  // The instant; there is room. Until stop_keeping(), what is kept is kept for it too; or nothing
+  // changes.
+  void begin(const Ledger& ledger) noexcept;
+  void start_keeping(Ledger& ledger) noexcept { ledger.copies_.add(*this); }
+  void stop_keeping(Ledger& ledger) const noexcept { ledger.copies_.remove(*this); }
+  // As KeptRecords::go_on().
+  [[nodiscard]] bool go_on(std::size_t& bytes) noexcept {
+    return tags.go_on(bytes) && details.go_on(bytes) && histories.go_on(bytes) &&
+           groups.go_on(bytes);
+  }
+  // When it is whole, as Ledger::describe().
+  void describe(Snapshot& snapshot) const;
+
+  KeptRecords<Holding> tags;
+  KeptRecords<Details> details;
+  KeptRecords<History> histories;
+  KeptRecords<GroupTotals> groups;
+  std::array<AccountTotals, kKinds * kMaxDevices> accounts{};
+  std::vector<OfAccount> timelines;  // in the order of the accounts
+  const Account* first = nullptr;    // of the ledger's accounts
+  std::size_t tag_count = 0;
+  std::uint64_t start_ns = 0;
+  std::uint64_t latest_ns = 0;
+  std::uint64_t taken_ns = 0;
+  Copy* next = nullptr;
+
+ private:
+  [[nodiscard]] std::uint64_t peak_of(const Holding& holding) const {
+    return accounts[static_cast<std::size_t>(holding.account - first)].peak;
+  }
+  [[nodiscard]] TimelineSnapshot describe(Timeline timeline) const;
+  void describe_tags(Snapshot& snapshot) const;
+};
+
+}  // namespace vramscope
