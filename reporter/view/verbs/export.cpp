@@ -53,11 +53,6 @@ ExportChoice choice_of(const Arguments& arguments) {
   return choice;
 }
 
-bool is_trace(const std::string& path) {
-  const std::string head = beginning_of(path, 16);
-  return head.starts_with("VRAMSCOPE TRACE") || head.starts_with("\x28\xb5\x2f\xfd");
-}
-
 bool is_folder(const std::string& path) {
   struct stat found {};
   return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);

@@ -111,4 +111,9 @@ std::vector<std::string> report_files(const std::vector<std::string>& words, con
   return paths;
 }
 
+bool is_trace(const std::string& path) {
+  const std::string head = beginning_of(path, 16);
+  return head.starts_with("VRAMSCOPE TRACE") || head.starts_with("\x28\xb5\x2f\xfd");
+}
+
 }  // namespace vramscope

@@ -4,9 +4,12 @@
 #include <memory>
 
 #include "reporter/report/report.h"
+#include "reporter/report/traces/trace_input.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/map_text.h"
+#include "reporter/view/text/trace_map.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -72,9 +75,40 @@ std::vector<MapPlace> places_of(const Report& report, const Arguments& given) {
   return places;
 }
 
+TraceInstant instant_of(const Arguments& given) {
+  TraceInstant instant;
+  using enum TraceInstant::What;
+  instant.what = given.at == "end"    ? end
+                 : given.at == "peak" ? peak
+                 : given.at == "oom"  ? oom
+                                      : time;
+  if (instant.what == time) instant.at_ns = read_instant(given.at).value_or(0);
+  if (!given.kind.empty()) instant.kind = kind_of(given.kind);
+  if (given.device) instant.device = static_cast<std::uint16_t>(std::min(*given.device, 0xffffU));
+  return instant;
+}
+
+// What the trace knows of the instant; says why not.
+std::optional<Report> open_trace(const std::string& path, const Arguments& given,
+                                 MapMoment& moment) {
+  const auto refuse = [&](const std::string& problem) {
+    say("cannot read '" + path + "': " + problem);
+    return std::nullopt;
+  };
+  const TraceInput input(path);
+  if (!input.problem().empty()) return refuse(input.problem());
+  TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+  if (!reader.problem().empty()) return refuse(reader.problem());
+  TraceMap map = trace_map(reader, instant_of(given));
+  if (!map.problem.empty()) return refuse(map.problem);
+  moment = map.moment;
+  return std::move(map.report);
+}
+
 int show_map(Arguments& given) {
   MapMoment moment;
   const auto open = [&](std::string& path) -> std::optional<Report> {
+    if (is_trace(path)) return open_trace(path, given, moment);
     std::optional<Report> report = open_report(path);
     if (!report) return report;
     if (const std::string reason = why_not(*report, given.at); !reason.empty()) {
@@ -111,6 +145,7 @@ Verb add_map(CommandLine& line) {
   command.footer(
       "Examples:\n"
       "  vramscope map vramscope.train.4711.json        is it fragmentation, and what pins it?\n"
+      "  vramscope map --at peak train.4711.trace       of a trace (run --trace): at any instant\n"
       "  vramscope map --kind pinned -n 0 r.json        every segment of pinned memory");
   return {.command = &command, .act = [arguments] { return show_map(*arguments); }};
 }

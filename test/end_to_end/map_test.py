@@ -1,0 +1,78 @@
+"""Maps: of a report and of the trace of the same run they are the same, wherever both can tell."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+import tempfile
+
+import harness
+
+# Many small and a few large allocations, freed in part; one that fragments a device of 1 GiB.
+RUNS = (("commands", "", {}), ("kinds", "", {}), ("holes", "capacity=1GiB", {}),
+        ("holes", "capacity=1GiB", {"VRAMSCOPE_POLICY": "pytorch"}),
+        ("pinned_neighbours", "", {}))  # fmt: skip
+
+
+class Map(harness.Case):
+    def run_traced(self, name, simulator="", **variables):
+        """The folder with the reports and the trace of a run."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        self.run_program([harness.program(name)], "cache", simulator, folder=folder,
+                         VRAMSCOPE_TRACE="one.trace", **variables)
+        return folder
+
+    def map_of(self, *words):
+        done = self.run_tool("map", "--json", "-n", "0", *words)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), words)
+        return json.loads(done.stdout)
+
+    def listed(self, found):
+        """Live memory by kind and device: blocks, and the segments in which they are."""
+        places = {}
+        for place in found["places"]:
+            live = [s for s in place["segments"] if s["live_count"]]
+            blocks = sorted((b["address"], b["requested_size"]) for s in live for b in s["blocks"]
+                            if b["state"] == "active_allocated")  # fmt: skip
+            if blocks:
+                places[place["kind"], place["device"]] = blocks, live
+        return places
+
+    def test_at_the_end_report_and_trace_have_the_same_blocks(self):
+        for name, simulator, variables in RUNS:
+            with self.subTest(name=name, **variables):
+                folder = self.run_traced(name, simulator, **variables)
+                last = max(folder.glob("*.json*"), key=lambda path: json.loads(path.read_text())["sequence"])
+                report, trace = (self.listed(self.map_of(file)) for file in (last, folder / "one.trace"))
+                self.assertEqual({key: blocks for key, (blocks, _) in report.items()},
+                                 {key: blocks for key, (blocks, _) in trace.items()})
+                for key, (_, live) in trace.items():
+                    segments = {s["address"]: s["total_size"] for s in report[key][1]}
+                    for segment in live:  # as far as the trace knows
+                        self.assertLessEqual(segment["total_size"], segments.get(segment["address"], 0), (name, key))
+
+    def test_when_memory_ran_out_both_say_what_is_stranded(self):
+        folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
+        reports = [path for path in folder.glob("*.json") if json.loads(path.read_text())["trigger"] == "oom"]
+        self.assertEqual(1, len(reports))
+        of_report, of_trace = (self.map_of("--at", "oom", file)["places"][0] for file in (reports[0], folder / "one.trace"))
+        for field in ("total_bytes", "allocated_bytes", "requested_bytes", "stranded_bytes", "largest_free_bytes",
+                      "external_fragmentation_permille", "large_request_bytes"):  # fmt: skip
+            self.assertEqual(of_report[field], of_trace[field], field)
+        self.assertEqual(45 * 17 << 20, of_report["stranded_bytes"])
+        self.assertEqual(45 * 20 << 20, of_report["pinned_by"][0]["gives_back_bytes"])
+        self.assertEqual(1, len(of_report["pinned_by"]))
+
+    def test_a_trace_tells_the_peak_and_any_other_instant(self):
+        folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
+        trace = folder / "one.trace"
+        peak = self.map_of("--at", "peak", trace)["places"][0]
+        self.assertEqual(45 * 20 << 20, peak["requested_bytes"])
+        self.assertEqual([], self.map_of("--at", "0ns", "--kind", "pinned", trace)["places"])
+        begun = self.map_of("--at", "0ns", trace)["places"]
+        self.assertLessEqual(sum(place["live_count"] for place in begun), 1)
+        refused = self.run_tool("map", "--at", "oom", self.run_traced("kinds") / "one.trace")
+        self.assertEqual((2, ""), (refused.returncode, refused.stdout))
+        self.assertIn("no allocation failed in it", refused.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
