@@ -1,0 +1,224 @@
+"""consumers.py BUILD [--readme PAGE] [--modules FOLDER]: every export opened by those for whom it is.
+
+Viewers that are pages open in Chromium without a window; FOLDER has npm's node_modules with
+playwright-core and speedscope. What is not installed is SKIPPED with the reason. Each must show the
+report's own totals. With a page, the table between its marks is written anew.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import export_test  # reads BUILD, too
+import harness
+
+BEGIN, END = "<!-- scripts/check --consumers writes this table -->", "<!-- end of the consumers -->"
+DH_VIEW = "/usr/libexec/valgrind/dh_view.html"
+BROWSE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "browse.mjs")
+
+
+class Skipped(Exception):
+    pass
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        raise AssertionError(f"{command[0]}: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def tool(name):
+    if shutil.which(name) is None:
+        raise Skipped(f"{name} is not installed")
+    return name
+
+
+def same(wanted, found):
+    if wanted != found:
+        raise AssertionError(f"{found} is shown where the report has {wanted}")
+
+
+class Consumers:
+    def __init__(self, folder, modules):
+        self.folder, self.modules = folder, modules
+        home = export_test.run_once()
+        self.inputs = {"report": home + "/r.json", "trace": home + "/t.trace"}
+        with open(self.inputs["report"], encoding="utf-8") as file:
+            self.report = json.load(file)
+        self.device = next(kind for kind in self.report["kinds"] if kind["kind"] == "device")
+
+    def sum(self, column):
+        return sum(site[column] for site in self.report["sites"])
+
+    def made(self, form, of, *more):
+        path = os.path.join(self.folder, f"{form}.{of}.out")
+        done = subprocess.run([harness.TOOL, "export", "--format", form, "-o", path, *more, self.inputs[of]],
+                              capture_output=True, text=True)  # fmt: skip
+        if "this build is without" in done.stderr:
+            raise Skipped(done.stderr.strip())
+        same((0, ""), (done.returncode, done.stderr))
+        return path
+
+    # Each gives the consumer with its version, and what it said.
+
+    def pprof(self):
+        version = re.search(r"go([\d.]+)", run(tool("go"), "version"))[1]
+        for of in self.inputs:
+            text = run("go", "tool", "pprof", "-raw", self.made("pprof", of))
+            rows = re.findall(r"^ +((?:\d+ +){5}\d+): ", text, re.M)
+            columns = list(zip(*(map(int, row.split()) for row in rows)))
+            wanted = [self.sum("total_count"), self.sum("total_bytes"), self.sum("live_bytes"), self.sum("peak_bytes")]
+            same(wanted, [sum(columns[i]) for i in (0, 1, 3, 5)])
+        top = run("go", "tool", "pprof", "-top", "-cum", self.made("pprof", "report"))
+        if "main" not in top:
+            raise AssertionError("main is not in -top")
+        return f"go tool pprof of Go {version}", f"{sum(columns[5]):,} bytes of peak_space in {len(rows)} samples"
+
+    def heaptrack(self):
+        version = run(tool("heaptrack_print"), "--version").split()[-1]
+        text = run("heaptrack_print", "-f", self.made("heaptrack", "trace", "--kind", "device"))
+        calls = int(re.search(r"calls to allocation functions: (\d+)", text)[1])
+        same(self.device["allocations"], calls)
+        said = re.search(r"peak heap memory consumption: (\S+)", text)[1]
+        same(f"{self.device['peak_bytes'] / 1e6:.2f}M", said)
+        return f"heaptrack_print {version}", f"{calls} calls, peak {said}"
+
+    def massif(self):
+        version = run(tool("valgrind"), "--version").strip().removeprefix("valgrind-")
+        for of in self.inputs:
+            text = run("ms_print", self.made("massif", of))
+            found = re.search(r"100\.00% \(([\d,]+)B\)", text)[1]
+            same(f"{self.device['peak_bytes']:,}", found)
+        return f"ms_print of valgrind {version}", f"{found} B at the peak"
+
+    def openmetrics(self):
+        try:
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+            from importlib.metadata import version
+        except ImportError:
+            raise Skipped("python3-prometheus-client is not installed") from None
+        with open(self.made("openmetrics", "report"), encoding="utf-8") as file:
+            families = list(text_string_to_metric_families(file.read()))
+        peak = [s.value for f in families for s in f.samples
+                if s.name == "vramscope_requested_peak_bytes" and s.labels["kind"] == "device"]  # fmt: skip
+        same([self.device["peak_bytes"]], peak)
+        return f"python3-prometheus-client {version('prometheus_client')}", f"{len(families)} families"
+
+    def sqlite(self):
+        version = run(tool("sqlite3"), "--version").split()[0]
+        for of in self.inputs:
+            path = self.made("sqlite", of)
+            same("ok", run("sqlite3", path, "PRAGMA integrity_check").strip())
+            found = run("sqlite3", path, "SELECT sum(peak_bytes) FROM peak").strip()
+            same(str(self.sum("peak_bytes")), found)
+        return f"sqlite3 {version}", f"sum(peak_bytes) {int(found):,}"
+
+    def memory_viz(self):
+        import pickle
+
+        with open(self.made("memory_viz", "trace"), "rb") as file:
+            snapshot = pickle.load(file)
+        live = sum(block["size"] for segment in snapshot["segments"] for block in segment["blocks"])
+        same(self.device["current_bytes"], live)
+        version = sys.version.split()[0]
+        return f"pickle of Python {version}", f"{len(snapshot['device_traces'][0])} events, {live:,} bytes live"
+
+    def browse(self, form, of, page, keys, wanted):
+        for name in ("node", "chromium"):
+            tool(name)
+        if not self.modules or not os.path.isdir(os.path.join(self.modules, "playwright-core")):
+            raise Skipped("playwright-core is not installed (npm)")
+        if not os.path.exists(page):
+            raise Skipped(f"{page} is not there")
+        job = {"page": "file://" + page, "file": self.made(form, of), "keys": keys, "wanted": wanted}
+        answer = json.loads(run("node", BROWSE, os.path.dirname(self.modules), shutil.which("chromium"), json.dumps([job])))
+        shown = answer["answers"][0]
+        same([], shown["errors"])
+        if wanted not in shown["text"]:
+            raise AssertionError(f"'{wanted}' is not shown: {shown['text'][:300]}")
+        return f"in Chromium {answer['version'].split('.')[0]}", shown["text"]
+
+    def speedscope_shows(self, form, of, wanted):
+        page = os.path.join(self.modules or "", "speedscope/dist/release/index.html")
+        where, _ = self.browse(form, of, page, "3", wanted)  # 3: the view with sums in words
+        with open(os.path.join(self.modules, "speedscope/package.json"), encoding="utf-8") as file:
+            return f"speedscope {json.load(file)['version']} {where}", f"shows {wanted}"
+
+    def speedscope(self):
+        return self.speedscope_shows("speedscope", "trace", f"{self.device['peak_bytes'] / 2**20:.2f} MB")
+
+    def folded(self):
+        return self.speedscope_shows("folded", "report", f"{self.device['peak_bytes']:,}")
+
+    def chrome(self):
+        return self.speedscope_shows("chrome", "trace", "cuMemAlloc_v2")
+
+    def dhat(self):
+        wanted = f"{self.sum('total_bytes'):,} bytes"
+        where, text = self.browse("dhat", "trace", DH_VIEW, "", wanted)
+        peak = f"At t-gmax: {self.sum('peak_bytes'):,} bytes"
+        if peak not in text:
+            raise AssertionError(f"'{peak}' is not shown")
+        version = run(tool("valgrind"), "--version").strip().removeprefix("valgrind-")
+        return f"dh_view of valgrind {version} {where}", f"{wanted} in all, {peak}"
+
+    def rmm(self):
+        raise Skipped("no package has RMM's replay benchmark; test/export replays the log by its rules")
+
+    def perfetto(self):
+        raise Skipped("no package has Perfetto's reader; test/export decodes it with protoc")
+
+
+FORMATS = ("folded", "speedscope", "memory_viz", "chrome", "massif", "dhat", "heaptrack", "rmm", "pprof", "perfetto",
+           "sqlite", "openmetrics")  # fmt: skip
+
+
+def judged(consumers):
+    """(format, consumer, what it said, whether it failed)"""
+    for form in FORMATS:
+        try:
+            yield form, *getattr(consumers, form)(), False
+        except (Skipped, unittest.SkipTest) as reason:
+            yield form, "-", f"SKIPPED: {reason}", False
+        except (AssertionError, subprocess.SubprocessError) as wrong:
+            yield form, "-", f"FAILED: {wrong}", True
+
+
+def write(page, rows):
+    with open(page, encoding="utf-8") as file:
+        before, _, rest = file.read().partition(BEGIN)
+    after = rest.partition(END)[2]
+    lines = ["", "| format | opened by | which said |", "|---|---|---|"]
+    lines += [f"| `{form}` | {consumer} | {said} |" for form, consumer, said, _ in rows]
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + after)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--readme")
+    parser.add_argument("--modules")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = []
+        for row in judged(Consumers(folder, given.modules)):
+            print("{:12} {}  {}".format(*row[:3]), flush=True)
+            rows.append(row)
+    failed = sum(row[3] for row in rows)
+    skipped = sum(row[2].startswith("SKIPPED") for row in rows)
+    if given.readme and not failed:
+        write(given.readme, rows)
+    print(f"{len(rows) - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
