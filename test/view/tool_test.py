@@ -230,6 +230,44 @@ class Listings(ToolTest):
         self.assert_refused(["diff", "--by", "colour", before, after], 2, "'colour' is none of site, owner")
         self.assert_refused(["diff", before, "none.json"], 2, "none.json: No such file")
 
+    def test_check_fails_where_a_limit_does_not_hold_and_says_who_is_responsible(self):
+        file = self.sample()
+        held = ("--max-peak", "760MiB", "--max-leak", "4MiB", "--max-allocations", "27")
+        result = self.call("check", *held, file)
+        self.assertEqual((result.returncode, result.stdout.count("\n")), (0, 1), result.stdout)
+        self.assertTrue(result.stdout.startswith("passed: peak of GPU 0 760 MiB of 760 MiB, "))
+        for option, limit, line in (
+                ("--max-peak", "759MiB", "peak of GPU 0: 760 MiB, 1.00 MiB above the limit of 759 MiB\n"),
+                ("--max-leak", "0", "never freed: 4.00 MiB, 4.00 MiB above the limit of 0 B\n"),
+                ("--max-total", "1GiB", "allocated in all: 1.62 GiB, 640 MiB above the limit of 1.00 GiB\n"),
+                ("--max-allocations", "26", "allocations: 27, 1 above the limit of 26\n")):
+            result = self.call("check", option, limit, file)
+            self.assertEqual(result.returncode, 1, option)
+            self.assertIn(line, result.stdout)
+            self.assertRegex(result.stdout, r"\n +(BYTES|COUNT)  WHERE\n +\S+")
+            found = json.loads(self.call("check", "--json", option, limit, file).stdout)
+            self.assertEqual((found["passed"], found["checks"][0]["passed"]), (False, False))
+            self.assertTrue(found["checks"][0]["sites"])
+        self.assert_refused(["check", file], 2, "a limit is missing")
+        self.assert_refused(["check", "--max-peak", "much", file], 2, "'much' is not a number of bytes")
+        self.assert_refused(["check", "--max-peak", "1", "none.json"], 2, "none.json: No such file")
+
+    def test_check_against_a_baseline_allows_a_tolerance(self):
+        before, after = self.sample("a.json"), self.sample("b.json")
+        with open(after, encoding="utf-8") as file:
+            report = json.load(file)
+        report["kinds"][0]["peak_bytes"] += 38 << 20  # 5 %
+        report["sites"][0]["parts"][0]["peak_bytes"] += 38 << 20
+        with open(after, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        self.assertEqual(0, self.call("check", "--against", before, "--tolerance", "5%", after).returncode)
+        self.assertEqual(0, self.call("check", "--against", after, before).returncode)
+        result = self.call("check", "--against", before, "--tolerance", "4%", after)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("peak of GPU 0: 798 MiB, 38.0 MiB (5.0 %) above the baseline's 760 MiB; 790 MiB would pass\n", result.stdout)
+        self.assertRegex(result.stdout, r"\n +GREW  WHERE\n  \+38.0 MiB  ")
+        self.assert_refused(["check", "--tolerance", "2%", after], 2, "--against")
+
     def test_differences_between_ranks_are_pointed_out(self):
         for rank, peak in enumerate((100, 100, 100, 300)):
             with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:

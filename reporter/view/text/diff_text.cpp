@@ -89,6 +89,19 @@ void row_json(JsonText& json, const Difference& row, DiffBy by) {
   json.end();
 }
 
+// The frames say so of a module that has another build id than it had in the run.
+std::string nameless_text(const Differences& found) {
+  const bool any = std::any_of(found.rows.begin(), found.rows.end(), [](const Difference& row) {
+    const std::vector<std::string>& frames = frames_of(row);
+    return std::any_of(frames.begin(), frames.end(),
+                       [](const std::string& frame) { return frame.ends_with(" (replaced)"); });
+  });
+  if (!any) return "";
+  return "  Replaced: the file is not that of the run any more, so its functions have no names "
+         "and\n"
+         "  match only those of the same build.\n";
+}
+
 std::string limit_text(const Differences& found, const DiffOf& of) {
   if (!of.limit) return "";
   return crosses(found, *of.limit)
@@ -143,6 +156,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   if (shown < found.rows.size()) {
     text += "  and " + counted(found.rows.size() - shown, "more row") + "\n";
   }
+  text += nameless_text(found);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
   return text + limit_text(found, of) + "\nNext: vramscope peak " +
          printable(shell_word(of.after), page) + "\n";

@@ -50,6 +50,7 @@ struct Verb {
 [[nodiscard]] Verb add_oom(CommandLine& line);
 [[nodiscard]] Verb add_map(CommandLine& line);
 [[nodiscard]] Verb add_owners(CommandLine& line);
+[[nodiscard]] Verb add_check(CommandLine& line);
 [[nodiscard]] Verb add_merge(CommandLine& line);
 [[nodiscard]] Verb add_diff(CommandLine& line);
 [[nodiscard]] Verb add_timeline(CommandLine& line);

@@ -1,0 +1,149 @@
+// vramscope check: whether reports keep to limits, for a CI job.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/check_text.h"
+#include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/merged_input.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kSites = 3;
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string peak, leak, total, allocations;  // "": no limit
+  std::string baseline;                        // "": none
+  std::string tolerance = "0%";
+  std::vector<std::string> suppress;
+  bool no_usual = false;
+  Listing listing{.json = false, .most = kSites, .output = ""};
+};
+
+std::string no_size(const std::string& word) {
+  Bytes bytes;
+  return read(word, bytes) ? "" : "'" + word + "' is not a number of bytes such as 10GiB or 0";
+}
+
+std::string no_percent(const std::string& word) {
+  Percent percent;
+  return read(word, percent) ? "" : "'" + word + "' is not a percentage such as 2%";
+}
+
+std::optional<std::uint64_t> size_limit(const std::string& word) {
+  Bytes bytes;
+  if (word.empty() || !read(word, bytes)) return std::nullopt;
+  return bytes.value;
+}
+
+bool read_suppressions(const Arguments& given, Suppressions& suppressions) {
+  for (const std::string& file : given.suppress) {
+    const std::string problem = suppressions.add_file(file);
+    if (problem.empty()) continue;
+    say(problem);
+    return false;
+  }
+  if (!given.no_usual) suppressions.add_usual();
+  return true;
+}
+
+// False: a report could not be read, which was said.
+bool check_each(const std::vector<std::string>& paths, const CheckLimits& limits,
+                const Suppressions& suppressions, std::vector<Checked>& all) {
+  const NameFrame name = names_from_symbols();
+  for (std::string path : paths) {
+    std::optional<Report> report = open_report(path);
+    if (!report) return false;
+    choose_frames(*report, {});
+    all.push_back(checks_of(*report, path, limits, suppressions, name));
+  }
+  return true;
+}
+
+// All together against all together.
+bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
+                    const Suppressions& suppressions, std::vector<Checked>& all) {
+  std::optional<Report> report = open_merged(paths, Merge::if_several);
+  std::optional<Report> baseline = report ? open_named(given.baseline) : std::nullopt;
+  if (!baseline) return false;
+  choose_frames(*report, {});
+  choose_frames(*baseline, {});
+  Percent tolerance;
+  (void)read(given.tolerance, tolerance);
+  const std::string file = paths.size() == 1 ? paths.front() : given.files.front();
+  Checked checked =
+      checks_against(*report, *baseline, file, tolerance.value, suppressions, names_from_symbols());
+  checked.next = "diff " + shell_word(given.baseline) + " " + shell_word(file);
+  all.push_back(std::move(checked));
+  return true;
+}
+
+int check(Arguments& given) {
+  const CheckLimits limits{.peak = size_limit(given.peak),
+                           .leak = size_limit(given.leak),
+                           .total = size_limit(given.total),
+                           .allocations = size_limit(given.allocations)};
+  const bool any_limit = limits.peak || limits.leak || limits.total || limits.allocations;
+  if (!any_limit && given.baseline.empty()) {
+    say("check: a limit is missing, such as --max-peak 10GiB or --against BASELINE; see vramscope "
+        "check --help");
+    return kBadInput;
+  }
+  Suppressions suppressions;
+  if (!read_suppressions(given, suppressions)) return kBadInput;
+  std::vector<std::string> paths = report_files(given.files, say);
+  if (paths.empty()) return kBadInput;
+  if (paths.size() > 1) keep_last_reports(paths);
+  std::vector<Checked> all;
+  if (any_limit && !check_each(paths, limits, suppressions, all)) return kBadInput;
+  if (!given.baseline.empty() && !check_baseline(given, paths, suppressions, all)) {
+    return kBadInput;
+  }
+  const Listing& listing = given.listing;
+  const int status =
+      publish(listing, listing.json ? check_json(all, listing.most)
+                                    : check_text(all, page_of(listing), listing.most));
+  return status != kFine || all_passed(all) ? status : kThreshold;
+}
+
+}  // namespace
+
+Verb add_check(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("check", "Exit with 1 if reports do not keep to limits");
+  command.positional("FILE", &arguments->files, kReportsHelp);
+  const OptionTraits size{.value_name = "BYTES", .why_not = no_size};
+  command.option("--max-peak", &arguments->peak, "Most that may be held of a device", size);
+  command.option("--max-leak", &arguments->leak, "Most that may never be freed", size);
+  command.option("--max-total", &arguments->total, "Most that may be allocated in all", size);
+  command.option("--max-allocations", &arguments->allocations, "Most allocations",
+                 {.value_name = "N", .why_not = not_a_count});
+  command.option("--against", &arguments->baseline,
+                 "Peaks and what is never freed may not be above those of this report or folder",
+                 {.value_name = "BASELINE"});
+  command.option("--tolerance", &arguments->tolerance, "How much above the baseline they may be",
+                 {.value_name = "PERCENT",
+                  .why_not = no_percent,
+                  .shows_default = true,
+                  .needs = "--against"});
+  command.option("--suppress", &arguments->suppress,
+                 "Allow what FILE names to stay, in LeakSanitizer's syntax; repeatable",
+                 {.value_name = "FILE"});
+  command.flag("--no-default-suppressions", arguments->no_usual,
+               "Count what the usual libraries keep, too");
+  add_listing_options(command, arguments->listing);
+  command.footer(
+      "CheckLimits are for each report; a baseline is compared with all of them together.\n"
+      "Examples:\n"
+      "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
+      "  vramscope check --against main.json --tolerance 2% vramscope.train.4711.json");
+  return {.command = &command, .act = [arguments] { return check(*arguments); }};
+}
+
+}  // namespace vramscope
