@@ -7,7 +7,7 @@ import tempfile
 import harness
 
 # Many small and a few large allocations, freed in part; one that fragments a device of 1 GiB.
-RUNS = (("commands", "", {}), ("kinds", "", {}), ("holes", "capacity=1GiB", {}),
+RUNS = (("eight_threads", "", {}), ("kinds", "", {}), ("holes", "capacity=1GiB", {}),
         ("holes", "capacity=1GiB", {"VRAMSCOPE_POLICY": "pytorch"}),
         ("pinned_neighbours", "", {}))  # fmt: skip
 
@@ -72,6 +72,42 @@ class Map(harness.Case):
         refused = self.run_tool("map", "--at", "oom", self.run_traced("kinds") / "one.trace")
         self.assertEqual((2, ""), (refused.returncode, refused.stdout))
         self.assertIn("no allocation failed in it", refused.stderr)
+
+    def timeline_of(self, *words):
+        done = self.run_tool("timeline", "--json", *words)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), words)
+        return json.loads(done.stdout)
+
+    def test_a_timeline_of_a_trace_has_the_peaks_of_the_report(self):
+        for name, simulator, variables in RUNS:
+            with self.subTest(name=name, **variables):
+                folder = self.run_traced(name, simulator, **variables)
+                last = max(folder.glob("*.json*"), key=lambda path: json.loads(path.read_text())["sequence"])
+                peaks = {(kind["kind"], kind["device"]): (kind["peak_bytes"], kind["current_bytes"])
+                         for kind in json.loads(last.read_text())["kinds"]}  # fmt: skip
+                shown = self.timeline_of(folder / "one.trace")
+                self.assertTrue(shown["series"])
+                for series in shown["series"]:
+                    found = max(series["highest"]), series["last"][-1]
+                    self.assertEqual(peaks[series["kind"], series["device"]], found, series["kind"])
+
+    def test_a_window_of_a_trace_is_exact(self):
+        trace = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch") / "one.trace"
+        marks = self.timeline_of(trace)["marks"]
+        refused = [mark for mark in marks if mark["what"] == "refused"]
+        self.assertEqual([300 << 20, 500 << 20], [mark["bytes"] for mark in refused])
+        first = refused[0]["at_ns"]
+        window = self.timeline_of("--from", f"{first}ns", "--to", f"{first + 1}ns", trace)
+        self.assertIn("refused", [mark["what"] for mark in window["marks"]])
+        self.assertNotIn("peak", [mark["what"] for mark in window["marks"]])
+        self.assertEqual(90 << 20, window["series"][0]["last"][0])  # of the 900 MiB, before it was asked
+
+    def test_a_timeline_of_a_trace_shows_ranges(self):
+        trace = self.run_traced("nvtx_ranges", NVTX_INJECTION64_PATH=str(harness.LIBRARY)) / "one.trace"
+        ranges = {found["name"]: found["spans"] for found in self.timeline_of(trace)["ranges"]}
+        self.assertIn("epoch/inner", ranges)
+        for spans in ranges.values():
+            self.assertTrue(all(span["from_ns"] <= span["to_ns"] for span in spans))
 
 
 if __name__ == "__main__":

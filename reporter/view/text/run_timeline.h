@@ -31,7 +31,7 @@ struct RunCurve {
 };
 
 struct RunMark {
-  enum class What : std::uint8_t { peak, refused, reset };
+  enum class What : std::uint8_t { peak, refused, reset };  // reset: a context's memory ended
   What what = What::peak;
   std::uint64_t at_ns = 0;
   Kind kind = Kind::device;

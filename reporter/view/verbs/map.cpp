@@ -108,6 +108,7 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
 int show_map(Arguments& given) {
   MapMoment moment;
   const auto open = [&](std::string& path) -> std::optional<Report> {
+    given.next = is_trace(path) ? "timeline" : "peak --full";
     if (is_trace(path)) return open_trace(path, given, moment);
     std::optional<Report> report = open_report(path);
     if (!report) return report;
@@ -126,7 +127,6 @@ int show_map(Arguments& given) {
     return map_json(report, places_of(report, given), moment, names_from_symbols(),
                     given.listing.most);
   };
-  given.next = "peak --full";
   return show(given, text, json, open);
 }
 

@@ -8,9 +8,12 @@
 #include <memory>
 
 #include "reporter/report/report.h"
+#include "reporter/report/traces/trace_input.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/timeline_text.h"
+#include "reporter/view/text/trace_timeline.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -49,6 +52,34 @@ TimelineChoice choice_of(const Arguments& given) {
   return choice;
 }
 
+// What the trace knows; says why not.
+std::optional<Report> open_trace(const std::string& path, const TimelineChoice& choice,
+                                 RunTimeline& timeline) {
+  const auto refuse = [&](const std::string& problem) {
+    say("cannot read '" + path + "': " + problem);
+    return std::nullopt;
+  };
+  const TraceInput input(path);
+  if (!input.problem().empty()) return refuse(input.problem());
+  TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+  if (!reader.problem().empty()) return refuse(reader.problem());
+  TraceTimeline read = trace_timeline(reader, choice);
+  if (!read.problem.empty()) return refuse(read.problem);
+  timeline = std::move(read.timeline);
+  Report report;  // which process it is
+  report.process.pid = reader.names().process.pid;
+  report.process.executable = reader.names().process.executable;
+  return report;
+}
+
+// The report, or one that names the process of a trace.
+std::optional<Report> open(std::string& path, const TimelineChoice& choice, RunTimeline& timeline) {
+  if (is_trace(path)) return open_trace(path, choice, timeline);
+  std::optional<Report> report = open_report(path);
+  if (report) timeline = run_timeline(*report, choice);
+  return report;
+}
+
 int show_timeline(Arguments& given) {
   const TimelineChoice choice = choice_of(given);
   if (choice.from_ns && choice.to_ns && *choice.to_ns <= *choice.from_ns) {
@@ -58,16 +89,18 @@ int show_timeline(Arguments& given) {
   const TimelineLook look{.scale = *scale_of(given.scale),
                           .lines = screen_lines(given.listing),
                           .most = given.listing.most};
-  const auto text = [&](const Report& report, const Page& page) {
+  RunTimeline timeline;
+  const auto text = [&](const Report&, const Page& page) {
     Page drawn = page;
     drawn.unicode = page.unicode && !given.ascii;
-    return timeline_text(run_timeline(report, choice), look, drawn);
+    return timeline_text(timeline, look, drawn);
   };
-  const auto json = [&](const Report& report) {
-    return timeline_json(run_timeline(report, choice), 0);
+  const auto json = [&](const Report&) { return timeline_json(timeline, 0); };
+  const auto opens = [&](std::string& path) {
+    given.next = is_trace(path) ? "map --at peak" : "peak";
+    return open(path, choice, timeline);
   };
-  given.next = "peak";
-  return show(given, text, json);
+  return show(given, text, json, opens);
 }
 
 }  // namespace
@@ -90,6 +123,7 @@ Verb add_timeline(CommandLine& line) {
   command.footer(
       "Examples:\n"
       "  vramscope timeline vramscope.train.4711.json\n"
+      "  vramscope timeline train.4711.trace                exact, with NVTX ranges\n"
       "  vramscope timeline --from 2s --to 2.5s --scale linear r.json");
   return {.command = &command, .act = [arguments] { return show_timeline(*arguments); }};
 }

@@ -1,0 +1,194 @@
+// Adds a trace's events up in buckets of a window.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/trace_timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "reporter/record/axes.h"
+#include "reporter/view/text/trace_totals.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kBuckets = 2048;  // more than a terminal has columns
+
+TracePlace place_of(Place place) {
+  return {place.kind, has_device(place.kind) ? place.device : std::uint16_t{0}};
+}
+
+// The bytes of one kind on one device. Buckets that nothing happened in are filled when the next
+// change comes.
+class Curve {
+ public:
+  explicit Curve(RunCurve& curve) : curve_(curve) {}
+
+  void change(std::uint64_t at, std::uint64_t bytes, bool came) {
+    advance(at);
+    now_ = came ? now_ + bytes : now_ - std::min(bytes, now_);
+    if (at < curve_.first_ns || curve_.highest.empty()) return;
+    curve_.highest.back() = std::max(curve_.highest.back(), now_);
+    curve_.last.back() = now_;
+  }
+  // Nothing changed until `at`.
+  void advance(std::uint64_t at) {
+    if (at < curve_.first_ns) return;
+    const std::uint64_t wanted = (at - curve_.first_ns) / curve_.bucket_ns + 1;
+    while (curve_.highest.size() < wanted && curve_.highest.size() < kBuckets) {
+      curve_.highest.push_back(now_);
+      curve_.last.push_back(now_);
+    }
+  }
+
+ private:
+  RunCurve& curve_;
+  std::uint64_t now_ = 0;
+};
+
+// Whether an allocation is of the last span of its range: no other allocation of the thread was
+// made in another range since.
+struct OpenSpan {
+  std::uint32_t range = 0;
+  std::size_t span = 0;  // of RunRange::spans
+};
+
+class Collector : private TraceMemory::Changes {
+ public:
+  Collector(RunTimeline& timeline, const TraceNames& names, std::uint64_t first_ns)
+      : timeline_(timeline), names_(names), first_ns_(first_ns) {}
+
+  // Times never go back, also where threads overlapped.
+  void add(const TraceEvent& one) {
+    const Event& event = one.event;
+    now_ = std::max(now_, event.start_ns - std::min(first_ns_, event.start_ns));
+    if (now_ > timeline_.to_ns) return;
+    const bool allocates = is_allocating(event.effect);
+    if (event.failed && allocates) add_mark(RunMark::What::refused, event);
+    if (one.what == trace::What::place_ended) add_mark(RunMark::What::reset, event);
+    if (allocates && !event.failed && now_ >= timeline_.from_ns) add_to_range(one);
+    memory_.add(one, *this);
+  }
+
+  void finish() {
+    for (auto& [where, curve] : curves_) curve.advance(timeline_.to_ns);
+    for (auto& [where, curve] : made_) timeline_.curves.push_back(std::move(curve));
+    for (auto& [number, range] : ranges_) timeline_.ranges.push_back(std::move(range));
+    std::stable_sort(
+        timeline_.ranges.begin(), timeline_.ranges.end(),
+        [](const RunRange& a, const RunRange& b) { return a.spans.front() < b.spans.front(); });
+  }
+
+ private:
+  void came(const TraceBlock& block, const Event&) override {
+    curve_of(block.place).change(now_, block.bytes, true);
+  }
+  void went(const TraceBlock& block, TraceMemory::End) override {
+    curve_of(block.place).change(now_, block.bytes, false);
+  }
+
+  Curve& curve_of(Place place) {
+    const TracePlace where = place_of(place);
+    const auto found = curves_.find(where);
+    if (found != curves_.end()) return found->second;
+    RunCurve& made = made_[where];
+    made = {.kind = where.first,
+            .device = where.second,
+            .first_ns = timeline_.from_ns,
+            .bucket_ns = (timeline_.to_ns - timeline_.from_ns) / (kBuckets - 1) + 1};
+    return curves_.emplace(where, Curve(made)).first->second;
+  }
+
+  void add_mark(RunMark::What what, const Event& event) {
+    const bool known = event.function < names_.functions.size();
+    timeline_.marks.push_back({.what = what,
+                               .at_ns = now_,
+                               .kind = event.place.kind,
+                               .device = event.place.device,
+                               .bytes = what == RunMark::What::refused ? event.bytes : 0,
+                               .text = known ? names_.functions[event.function] : ""});
+  }
+
+  void add_to_range(const TraceEvent& one) {
+    const std::uint32_t range = range_of(one.event.tag);
+    OpenSpan& open = open_[one.thread];
+    if (range == 0 || range >= names_.facts.ranges.size()) {
+      open = {};
+      return;
+    }
+    RunRange& found = ranges_[range];
+    if (found.name.empty()) found.name = path_of(range);
+    if (open.range != range) {
+      open = {.range = range, .span = found.spans.size()};
+      found.spans.emplace_back(now_, now_);
+    }
+    found.spans[open.span].second = now_;
+  }
+
+  [[nodiscard]] std::uint32_t range_of(Tag tag) const {
+    if (tag >= names_.facts.tags.size()) return 0;
+    return names_.facts.tags[tag].values[static_cast<std::size_t>(Axis::range)];
+  }
+
+  // Outermost first. A damaged trace may have ranges whose parents come round again.
+  [[nodiscard]] std::string path_of(std::uint32_t range) const {
+    constexpr std::size_t kDeepest = 32;
+    std::string path;
+    for (std::size_t i = 0; range != 0 && range < names_.facts.ranges.size() && i < kDeepest; ++i) {
+      const RangeFact& fact = names_.facts.ranges[range];
+      const std::string name = fact.domain.empty() ? fact.name : fact.domain + ":" + fact.name;
+      path = path.empty() ? name : name + "/" + path;
+      range = fact.parent;
+    }
+    return path;
+  }
+
+  RunTimeline& timeline_;
+  const TraceNames& names_;
+  const std::uint64_t first_ns_;
+  std::uint64_t now_ = 0;
+  TraceMemory memory_;
+  std::map<TracePlace, RunCurve> made_;
+  std::map<TracePlace, Curve> curves_;
+  std::map<std::uint32_t, RunRange> ranges_;
+  std::map<std::uint32_t, OpenSpan> open_;  // by thread
+};
+
+void add_peaks(const TraceTotals& totals, RunTimeline& timeline) {
+  for (const auto& [where, kind] : totals.kinds) {
+    if (kind.held.peak_bytes == 0) continue;
+    timeline.marks.push_back({.what = RunMark::What::peak,
+                              .at_ns = kind.peak_ns - std::min(totals.first_ns, kind.peak_ns),
+                              .kind = where.first,
+                              .device = where.second,
+                              .bytes = kind.held.peak_bytes});
+  }
+}
+
+}  // namespace
+
+TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice) {
+  TraceTimeline result;
+  RunTimeline& timeline = result.timeline;
+  TraceTotals totals;
+  const auto order = TraceReader::Order::by_change;
+  bool good = reader.read(order, [&](const TraceEvent& event) { totals.add(event); });
+  const TraceProcess& process = reader.names().process;
+  timeline.is_of_trace = true;
+  timeline.start_ns = process.wall_ns + (totals.first_ns - process.clock_ns);
+  timeline.length_ns = totals.last_ns - totals.first_ns;
+  choose(timeline, choice);  // the window
+  Collector collector(timeline, reader.names(), totals.first_ns);
+  good = good && reader.read(order, [&](const TraceEvent& event) { collector.add(event); });
+  if (!good) {
+    result.problem = reader.problem();
+    return result;
+  }
+  collector.finish();
+  add_peaks(totals, timeline);
+  choose(timeline, choice);
+  return result;
+}
+
+}  // namespace vramscope
