@@ -41,8 +41,8 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
   owners: program 290 MiB
   REQUESTED  COUNT  MEMORY  LIVE THEN
     200 MiB     45  GPU 0   make_weights (train.cpp:42) < main (train.cpp:99)
-     FREE   LARGEST  SEGMENTS  HELD BY
-  500 MiB  17.0 MiB        30  33 blocks, 100 MiB: make_weights (train.cpp:42) < main (train.cpp:99)
+     FREE   LARGEST  SEGMENTS  BLOCKS     LIVE  HELD BY
+  500 MiB  17.0 MiB        30      33  100 MiB  make_weights (train.cpp:42) < main (train.cpp:99)
   hint: without the cache it would probably have fit: --mode observe tells
 
 pinned: 64.0 MiB refused, the 2nd of 2

@@ -176,6 +176,19 @@ class NextCommands(ToolTest):
                                         check=False, timeout=60, env=harness.environment(**variables()))
                 self.assertEqual((0, ""), (result.returncode, result.stderr), last)
 
+    def test_of_a_program_that_allocated_nothing_no_closer_look_is_named(self):
+        file = self.sample()
+        with open(file, encoding="utf-8") as text:
+            report = json.load(text)
+        for part in ("sites", "frames", "kinds", "ledger", "devices", "axes", "functions"):
+            report[part] = []
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        for verb in self.VERBS:
+            shown = self.call(*verb, file)
+            self.assertEqual((0, ""), (shown.returncode, shown.stderr), verb)
+            self.assertRegex(shown.stdout.splitlines()[-1], "^Next: vramscope (stats|report) ", verb)
+
     def test_json_has_none(self):
         file = self.sample()
         for verb in self.VERBS:

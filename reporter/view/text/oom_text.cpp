@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_table.h"
 
 namespace vramscope {
 namespace {
@@ -58,11 +59,14 @@ std::string device_table(const OomEvent& event, const Page& page) {
 std::string shares_table(const Report& report, const OomEvent& event, const NameFrame& name,
                          const Page& page, std::size_t most) {
   using enum Table::Align;
-  Table table({{"REQUESTED", right}, {"COUNT", right}, {"MEMORY", left}, {"LIVE THEN", left}});
+  SiteTable table(
+      report, name,
+      {{"REQUESTED", right}, {"COUNT", right, 2}, {"MEMORY", left, 1}, {"LIVE THEN", left}});
   for (std::size_t i = 0; i < rows_shown(event.shares.size(), most); ++i) {
     const OomShare& share = event.shares[i];
     table.add({amount(share.live_bytes), count_text(static_cast<std::int64_t>(share.live_count)),
-               memory_text(share.kind, event.device), where_text(report, share.site, name, page)});
+               memory_text(share.kind, event.device)},
+              share.site);
   }
   return table.empty() ? "" : table.text(page);
 }
@@ -70,13 +74,19 @@ std::string shares_table(const Report& report, const OomEvent& event, const Name
 std::string pins_table(const Report& report, const OomEvent& event, const NameFrame& name,
                        const Page& page, std::size_t most) {
   using enum Table::Align;
-  Table table({{"FREE", right}, {"LARGEST", right}, {"SEGMENTS", right}, {"HELD BY", left}});
+  SiteTable table(report, name,
+                  {{"FREE", right},
+                   {"LARGEST", right, 1},
+                   {"SEGMENTS", right, 4},
+                   {"BLOCKS", right, 2},
+                   {"LIVE", right, 3},
+                   {"HELD BY", left}});
   for (std::size_t i = 0; i < rows_shown(event.pins.size(), most); ++i) {
     const OomPin& pin = event.pins[i];
     table.add({amount(pin.free_bytes), amount(pin.largest_free_bytes),
                count_text(static_cast<std::int64_t>(pin.segments)),
-               counted(pin.live_count, "block") + ", " + amount(pin.live_bytes) + ": " +
-                   where_text(report, pin.site, name, page)});
+               count_text(static_cast<std::int64_t>(pin.live_count)), amount(pin.live_bytes)},
+              pin.site);
   }
   return table.empty() ? "" : table.text(page);
 }
@@ -141,7 +151,7 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += fitted(who, page) + "\n";
-  result += fitted("  by " + where_text(report, event.site, name, page), page) + "\n";
+  result += paragraph("by " + where_text(report, event.site, name, page), page);
   if (!event.has_details) result += "  not looked at closer: memory ran out too often\n";
   for (const std::string& table :
        {device_table(event, page), estimate_line(event), owners_line(event, page),
@@ -157,15 +167,15 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
 std::string never_served(const Report& report, const NameFrame& name, const Page& page,
                          std::size_t most) {
   using enum Table::Align;
-  Table table({{"ASKED", right}, {"COUNT", right}, {"NEVER SERVED", left}});
+  SiteTable table(report, name, {{"ASKED", right}, {"COUNT", right, 1}, {"NEVER SERVED", left}});
   std::size_t rows = 0;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     const Site& site = report.sites[i];
     if (site.refused_count == 0 || site.totals.total_count != 0) continue;
     if (most != 0 && rows++ == most) break;
-    table.add({amount(site.refused_bytes),
-               count_text(static_cast<std::int64_t>(site.refused_count)),
-               where_text(report, static_cast<std::int64_t>(i), name, page)});
+    table.add(
+        {amount(site.refused_bytes), count_text(static_cast<std::int64_t>(site.refused_count))},
+        static_cast<std::int64_t>(i));
   }
   return table.empty() ? "" : "\n" + table.text(page);
 }
@@ -219,11 +229,13 @@ std::string oom_text(const Report& report, const NameFrame& name, const Page& pa
   std::string result;
   if (!events.empty()) result += event_text(report, events.front(), name, page, most);
   if (events.size() > 1) result += "\n" + event_text(report, events.back(), name, page, most);
-  Table table({{"ASKED", right}, {"AFTER", right}, {"MEMORY", left}, {"REFUSED TOO", left}});
+  SiteTable table(
+      report, name,
+      {{"ASKED", right}, {"AFTER", right, 1}, {"MEMORY", left, 2}, {"REFUSED TOO", left}});
   for (std::size_t i = 1; i + 1 < events.size(); ++i) {
     table.add({asked_text(events[i]), duration_text(events[i].time_ns),
-               memory_text(events[i].kind, events[i].device),
-               where_text(report, events[i].site, name, page)});
+               memory_text(events[i].kind, events[i].device)},
+              events[i].site);
   }
   if (!table.empty()) result += "\n" + table.text(page);
   return result + never_served(report, name, page, most);

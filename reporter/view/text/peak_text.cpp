@@ -108,7 +108,8 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
   const std::string title = memory_text(kind.kind, kind.device) + ": peak " +
                             bytes_text(kind.peak_bytes) + " requested" + rounded(report, kind) +
                             ", now " + bytes_text(kind.current_bytes);
-  const std::string heading = page.cuts ? wrapped(title, page.width) : title;
+  std::string heading = paragraph(title, page).substr(2);  // not indented itself
+  heading.pop_back();
   std::string result = coloured(heading, Colour::bold, page) + "\n";
   result += who_made_it(report, kind, name, page);
   result += axis_line(report, kind, Axis::owner, "owners   ", page);

@@ -59,6 +59,7 @@ Verb add_oom(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("oom", "Explain why memory ran out");
   add_one_report(command, *arguments, kRows);
+  add_full_option(command, arguments->stacks);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

@@ -172,10 +172,17 @@ void add_view_options(Command& command, StackChoice& choice) {
   command.exclude("--python-only", "--native-only");
 }
 
+void add_full_option(Command& command, StackChoice& choice) {
+  command.flag(
+      "--full", [&choice] { choice.shown = Stacks::in_full; },
+      "Whole call stacks, with types, paths and lines");
+}
+
 void add_layout_options(Command& command, StackChoice& choice) {
-  const auto sets = [&choice](Stacks shown) { return [&choice, shown] { choice.shown = shown; }; };
-  command.flag("--full", sets(Stacks::in_full), "Whole call stacks, with types, paths and lines");
-  command.flag("--tree", sets(Stacks::as_tree), "Call stacks as one tree, from the start down");
+  add_full_option(command, choice);
+  command.flag(
+      "--tree", [&choice] { choice.shown = Stacks::as_tree; },
+      "Call stacks as one tree, from the start down");
   command.exclude("--full", "--tree");
 }
 
@@ -206,8 +213,11 @@ int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const
     }
     choose_frames(*report, arguments.stacks);
     const std::string one = listing.json ? json(*report) : text(*report, page);
-    if (next.empty() && !one.empty())
-      next = next_command(paths.size() > 1 ? "report" : arguments.next, arguments.file, page);
+    if (next.empty() && !one.empty()) {
+      const bool has_nothing = report->kinds.empty() && report->oom.count == 0;
+      const std::string closer = has_nothing ? "stats" : arguments.next;
+      next = next_command(paths.size() > 1 ? "report" : closer, arguments.file, page);
+    }
     shown.add(*report, arguments.file, one, page);
   }
   if (shown.is_empty()) return kBadInput;

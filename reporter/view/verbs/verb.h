@@ -88,7 +88,8 @@ void add_listing_options(Command& command, Listing& listing);
 // --with-native, --python-only and --native-only.
 void add_view_options(Command& command, StackChoice& choice);
 
-// --full and --tree.
+// --full alone, and with --tree.
+void add_full_option(Command& command, StackChoice& choice);
 void add_layout_options(Command& command, StackChoice& choice);
 
 // Of the words that name reports.
