@@ -173,9 +173,9 @@ TEST(Map, IsReadAtSixtyColumns) {
     fragmentation 59.9 % (1 - largest / free)
   served without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
-  STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  PINNED BY
-  28.0 MiB         2    20.0 MiB       2  10.0 s  make_wei..
-  1.88 MiB         1         0 B       1  10.0 s  libnet.s..
+  STRANDED  GIVES BACK  OLDEST  PINNED BY
+  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42..
+  1.88 MiB         0 B  10.0 s  libnet.so+0x40 < main (tra..
 
   large pool: 4 segments, 80.0 MiB; a character is 512 KiB
   # a block in use, = its neighbour, . free, @ pins its
@@ -216,8 +216,8 @@ TEST(Map, IsReadAtEightyColumns) {
     (1 - largest / free)
   served without a new segment: requests up to 1.00 MiB, larger ones up to
     20.0 MiB
-  STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  PINNED BY
-  28.0 MiB         2    20.0 MiB       2  10.0 s  make_weights (train.cpp:42) ..
+  STRANDED  GIVES BACK  OLDEST  PINNED BY
+  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main (train.cpp:..
   and 1 more site
 
   large pool: 4 segments, 80.0 MiB; a character is 512 KiB

@@ -146,9 +146,9 @@ std::string pinners_table(const Report& report, const MapPlace& place, const Map
                           const NameFrame& name, const Page& page, std::size_t most) {
   using enum Table::Align;
   Table table({{"STRANDED", right},
-               {"SEGMENTS", right},
+               {"SEGMENTS", right, 1},
                {"GIVES BACK", right},
-               {"BLOCKS", right},
+               {"BLOCKS", right, 2},
                {"OLDEST", right},
                {"PINNED BY", left}});
   const std::size_t shown = rows_shown(place.pinners.size(), most);

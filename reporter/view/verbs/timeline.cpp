@@ -86,11 +86,11 @@ int show_timeline(Arguments& given) {
     say("--to " + given.to + " is not after --from " + given.from);
     return kBadInput;
   }
-  const TimelineLook look{.scale = *scale_of(given.scale),
-                          .lines = screen_lines(given.listing),
-                          .most = given.listing.most};
   RunTimeline timeline;
   const auto text = [&](const Report&, const Page& page) {
+    const TimelineLook look{.scale = *scale_of(given.scale),
+                            .lines = screen_lines(given.listing),
+                            .most = given.listing.most};
     Page drawn = page;
     drawn.unicode = page.unicode && !given.ascii;
     return timeline_text(timeline, look, drawn);
