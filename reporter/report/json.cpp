@@ -88,7 +88,7 @@ class ReportBuilder {
 
   [[nodiscard]] Report finish() {
     Report report;
-    JsonReader<Json> fields(document_, "", elements_);
+    JsonReader<Json> fields(document_, {}, elements_);
     fields.read(report);
     elements_.unknown.put_at("");
     report.unknown = std::move(elements_.unknown).names();
@@ -165,7 +165,7 @@ class ReportBuilder {
 
   template <class T>
   bool append(std::vector<T>& list, const Json& json) try {
-    JsonReader<Json> fields(json, "", elements_);
+    JsonReader<Json> fields(json, {}, elements_);
     fields.read(list.emplace_back());
     if (elements_.unknown.leave_out()) list.pop_back();
     if (elements_.unknown.found()) elements_.unknown.put_at(place());
@@ -177,11 +177,15 @@ class ReportBuilder {
 
   // Takes a finished object of one of the long lists; false: it is something else.
   bool take(const Json& json) {
-    if (is_at("schema")) {  // another version has other fields: say that first
-      JsonReader<Json>::check_schema(json, "schema");
+    if (levels_.size() == 1 && is_at("schema")) {  // another version has other fields: say so first
+      JsonReader<Json>::check_schema(json, FieldPath({}, "schema"));
       return false;
     }
     if (levels_.empty() || !levels_.back().value.is_array()) return false;
+    const bool in_list = levels_.size() == 2;  // of the document itself: most objects are
+    if (in_list && levels_.front().key == "sites") return append(elements_.sites, json);
+    if (in_list && levels_.front().key == "frames") return append(elements_.frames, json);
+    if (levels_.front().key == "sites") return false;  // what an element has
     if (is_at("devices[].segments[].blocks[]") || is_at("host.segments[].blocks[]") ||
         is_at("host.registrations[].blocks[]")) {
       return append(elements_.blocks, json);
@@ -190,9 +194,7 @@ class ReportBuilder {
       return append(elements_.segments, json);
     }
     if (is_at("host.registrations[]")) return append(elements_.registrations, json);
-    if (is_at("devices[]")) return append(elements_.devices, json);
-    if (is_at("frames[]")) return append(elements_.frames, json);
-    return is_at("sites[]") && append(elements_.sites, json);
+    return is_at("devices[]") && append(elements_.devices, json);
   }
 
   std::vector<Level> levels_;

@@ -35,16 +35,37 @@ struct Elements {
   Unknown unknown;
 };
 
-[[noreturn]] inline void refuse(std::string field, std::string_view expected) {
-  throw FieldProblem{std::move(field), "expected " + std::string(expected)};
+// Where a value is: "devices[0].segments[1].kind". It becomes text only when something is wrong
+// there, for a report has millions of them. What it is in has to live as long.
+class FieldPath {
+ public:
+  FieldPath() = default;  // of the document
+  FieldPath(const FieldPath& in, std::string_view name) : in_(&in), name_(name) {}
+  FieldPath(const FieldPath& in, std::size_t index) : in_(&in), index_(index) {}
+
+  [[nodiscard]] std::string text() const {
+    const std::string before = in_ == nullptr ? "" : in_->text();
+    if (index_ != kNoIndex) return before + "[" + std::to_string(index_) + "]";
+    return before.empty() ? std::string(name_) : before + "." + std::string(name_);
+  }
+
+ private:
+  static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
+  const FieldPath* in_ = nullptr;
+  std::string_view name_ = {};
+  std::size_t index_ = kNoIndex;
+};
+
+[[noreturn]] inline void refuse(const FieldPath& field, std::string_view expected) {
+  throw FieldProblem{field.text(), "expected " + std::string(expected)};
 }
 
 // Takes one JSON object apart by the names of fields.h.
 template <class Json>
 class JsonReader {
  public:
-  JsonReader(const Json& object, std::string path, Elements& elements)
-      : object_(object), path_(std::move(path)), elements_(elements) {
+  JsonReader(const Json& object, const FieldPath& path, Elements& elements)
+      : object_(object), path_(path), elements_(elements) {
     if (!object_.is_object()) refuse(path_, "object");
   }
 
@@ -57,7 +78,7 @@ class JsonReader {
   }
   template <class T>
   void required(std::string_view name, T&& value) {
-    if (object_.find(name) == object_.end()) throw FieldProblem{path_of(name), "is missing"};
+    if (object_.find(name) == object_.end()) throw FieldProblem{path_of(name).text(), "is missing"};
     (*this)(name, std::forward<T>(value));
   }
   void fixed(std::string_view name, std::string_view) { known_ += object_.contains(name) ? 1 : 0; }
@@ -83,11 +104,11 @@ class JsonReader {
     Names known;
     visit_fields(value, known);
     for (const auto& [name, member] : object_.items()) {
-      if (!known.names.contains(name)) elements_.unknown.field(path_of(name));
+      if (!known.names.contains(name)) elements_.unknown.field(path_of(name).text());
     }
   }
 
-  static void check_schema(const Json& json, const std::string& path) {
+  static void check_schema(const Json& json, const FieldPath& path) {
     Elements none;
     JsonReader schema(json, path, none);
     std::string name;
@@ -95,15 +116,16 @@ class JsonReader {
     schema.required("name", name);
     schema.required("version", version);
     if (name != kSchemaName) {
-      refuse(path + ".name", json_string(kSchemaName) + ", found " + json_string(name));
+      refuse(FieldPath(path, "name"), json_string(kSchemaName) + ", found " + json_string(name));
     }
     const std::string newest = std::to_string(kReportVersion);
     if (version > kReportVersion) {
-      throw FieldProblem{path + ".version", std::to_string(version) + " is newer than " + newest +
-                                                ", the newest that this vramscope reads"};
+      throw FieldProblem{FieldPath(path, "version").text(),
+                         std::to_string(version) + " is newer than " + newest +
+                             ", the newest that this vramscope reads"};
     }
     if (version != kReportVersion) {
-      refuse(path + ".version", newest + ", found " + std::to_string(version));
+      refuse(FieldPath(path, "version"), newest + ", found " + std::to_string(version));
     }
   }
 
@@ -128,10 +150,8 @@ class JsonReader {
     std::set<std::string, std::less<>> names;
   };
 
-  [[nodiscard]] std::string path_of(std::string_view name) const {
-    return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
-  }
-  static const Json& list(const Json& json, const std::string& path) {
+  [[nodiscard]] FieldPath path_of(std::string_view name) const { return {path_, name}; }
+  static const Json& list(const Json& json, const FieldPath& path) {
     if (!json.is_array()) refuse(path, "array");
     return json;
   }
@@ -155,7 +175,7 @@ class JsonReader {
   std::vector<Site>* read_before(std::string_view, std::vector<Site>&) { return &elements_.sites; }
 
   template <std::integral T>
-  static void get(const Json& json, const std::string& path, T& value) {
+  static void get(const Json& json, const FieldPath& path, T& value) {
     constexpr T kMax = std::numeric_limits<T>::max();
     constexpr T kMin = std::numeric_limits<T>::min();
     const auto expected = [&] {
@@ -173,11 +193,11 @@ class JsonReader {
       expected();
     }
   }
-  static void get(const Json& json, const std::string& path, bool& value) {
+  static void get(const Json& json, const FieldPath& path, bool& value) {
     if (!json.is_boolean()) refuse(path, "true or false");
     value = json.template get<bool>();
   }
-  static void get(const Json& json, const std::string& path, std::string& value) {
+  static void get(const Json& json, const FieldPath& path, std::string& value) {
     if (!json.is_string()) refuse(path, "string");
     value = json.template get<std::string>();
   }
@@ -191,7 +211,7 @@ class JsonReader {
   }
   // One of the words that there will ever be.
   template <std::size_t N>
-  static std::size_t name_among(const Json& json, const std::string& path,
+  static std::size_t name_among(const Json& json, const FieldPath& path,
                                 const std::array<std::string_view, N>& names) {
     if (const auto found = found_among(json, names)) return *found;
     std::string expected = "one of";
@@ -200,33 +220,33 @@ class JsonReader {
   }
   // One of the words that there are today. With another the whole element is left out.
   template <class Word, std::size_t N>
-  void get_word(const Json& json, const std::string& path, Word& word,
+  void get_word(const Json& json, const FieldPath& path, Word& word,
                 const std::array<std::string_view, N>& names) {
     if (const auto found = found_among(json, names)) {
       word = static_cast<Word>(*found);
     } else {
       std::string text;
       get(json, path, text);
-      elements_.unknown.word(path, text);
+      elements_.unknown.word(path.text(), text);
     }
   }
-  void get(const Json& json, const std::string& path, Kind& kind) {
+  void get(const Json& json, const FieldPath& path, Kind& kind) {
     get_word(json, path, kind, kKindNames);
   }
-  void get(const Json& json, const std::string& path, Axis& axis) {
+  void get(const Json& json, const FieldPath& path, Axis& axis) {
     get_word(json, path, axis, kAxisNames);
   }
-  void get(const Json& json, const std::string& path, Disagreement& what) {
+  void get(const Json& json, const FieldPath& path, Disagreement& what) {
     get_word(json, path, what, kDisagreementNames);
   }
-  static void get(const Json& json, const std::string& path, BlockState& state) {
+  static void get(const Json& json, const FieldPath& path, BlockState& state) {
     state = static_cast<BlockState>(name_among(json, path, kBlockStateNames));
   }
-  static void get(const Json& json, const std::string& path, const Choice<bool>& choice) {
+  static void get(const Json& json, const FieldPath& path, const Choice<bool>& choice) {
     choice.value = name_among(json, path, std::array{choice.yes, choice.no}) == 0;
   }
   template <class T>
-  static void get(const Json& json, const std::string& path, const OrNull<T>& number) {
+  static void get(const Json& json, const FieldPath& path, const OrNull<T>& number) {
     if (json.is_null()) {
       number.value = number.none;
       return;
@@ -237,71 +257,70 @@ class JsonReader {
     }
   }
   template <class T>
-  void get(const Json& json, const std::string& path, std::optional<T>& value) {
+  void get(const Json& json, const FieldPath& path, std::optional<T>& value) {
     value.reset();
     if (!json.is_null()) get(json, path, value.emplace());
   }
   template <class T>
-  static void get(const Json& json, const std::string& path, const Ordinal<T>& ordinal) {
+  static void get(const Json& json, const FieldPath& path, const Ordinal<T>& ordinal) {
     get(json, path, ordinal.value);
     if (ordinal.value >= kMaxDevices) refuse(path, "number below " + std::to_string(kMaxDevices));
   }
   template <class Strings>
-  static void get(const Json& json, const std::string& path,
-                  const Dictionary<Strings>& dictionary) {
+  static void get(const Json& json, const FieldPath& path, const Dictionary<Strings>& dictionary) {
     if (!json.is_object()) refuse(path, "object");
     dictionary.value.clear();
     for (const auto& [name, text] : json.items()) {
-      get(text, path + "." + name, dictionary.value.emplace_back(name, "").second);
+      get(text, FieldPath(path, name), dictionary.value.emplace_back(name, "").second);
     }
   }
   template <class Owner>
-  void get(const Json& json, const std::string& path, const FlatStatistics<Owner>& flat) {
+  void get(const Json& json, const FieldPath& path, const FlatStatistics<Owner>& flat) {
     if (!json.is_object()) refuse(path, "object");
     flat.value.used = !json.empty();
     if (!flat.value.used) return;
     each_counter(flat.value.statistics, [&](const std::string& key, std::int64_t& value) {
       const auto found = json.find(key);
-      if (found != json.end()) get(*found, path + "." + key, value);
+      if (found != json.end()) get(*found, FieldPath(path, key), value);
     });
     const FlatStats known = memory_stats(flat.value);
     for (const auto& [key, number] : json.items()) {
       const auto found = std::ranges::lower_bound(known, key, {}, &FlatStats::value_type::first);
       if (found == known.end() || found->first != key) {
-        elements_.unknown.field(path + "." + key);
+        elements_.unknown.field(FieldPath(path, key).text());
       }
     }
   }
-  static void get(const Json& json, const std::string& path, const SchemaMark&) {
+  static void get(const Json& json, const FieldPath& path, const SchemaMark&) {
     check_schema(json, path);
   }
-  static void get(const Json& json, const std::string& path, Histogram& histogram) {
+  static void get(const Json& json, const FieldPath& path, Histogram& histogram) {
     if (!json.is_array() || json.size() > histogram.size()) {
       refuse(path, "array of at most " + std::to_string(histogram.size()) + " numbers");
     }
     histogram = {};
     for (std::size_t i = 0; i < json.size(); ++i) {
-      get(json[i], path + "[" + std::to_string(i) + "]", histogram[i]);
+      get(json[i], FieldPath(path, i), histogram[i]);
     }
   }
   template <class T>
-  void get(const Json& json, const std::string& path, std::vector<T>& values) {
+  void get(const Json& json, const FieldPath& path, std::vector<T>& values) {
     values.clear();
     values.reserve(list(json, path).size());
     for (std::size_t i = 0; i < json.size(); ++i) {
-      get(json[i], path + "[" + std::to_string(i) + "]", values.emplace_back());
+      get(json[i], FieldPath(path, i), values.emplace_back());
       if (elements_.unknown.leave_out()) values.pop_back();
     }
   }
   template <class Struct>
   requires requires(Struct& value, JsonReader& f) { visit_fields(value, f); }
-  void get(const Json& json, const std::string& path, Struct& value) {
+  void get(const Json& json, const FieldPath& path, Struct& value) {
     JsonReader fields(json, path, elements_);
     fields.read(value);
   }
 
   const Json& object_;
-  std::string path_;
+  FieldPath path_;
   Elements& elements_;
   std::size_t known_ = 0;  // members of the object that have been read
 };
