@@ -146,6 +146,9 @@ struct Site {
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
   std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run; empty: nothing
   std::vector<std::uint64_t> live_past = {};    // bytes, at the end of each interval of the run
+  // Not written. Of a report that a view changed: the numbers in the file of the sites that this
+  // one stands for; empty: its index.
+  std::vector<std::uint32_t> numbers = {};
 };
 
 // What one value of an axis holds of one kind on one device. totals.peak_bytes: at the peak of

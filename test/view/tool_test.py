@@ -334,6 +334,34 @@ class Listings(ToolTest):
         os.mkdir(self.path("empty"))
         self.assert_refused(["peak", self.path("empty")], 2, "no report is in")
 
+    def test_every_listing_takes_the_same_filters(self):
+        file = self.sample()
+        for verb in ("sites", "peak", "leaks", "owners", "oom", "report"):
+            whole = self.call(verb, "--json", file).stdout
+            pinned = self.call(verb, "--json", "--kind", "managed", file)
+            self.assertEqual((pinned.returncode, pinned.stderr), (0, ""), verb)
+            if verb != "oom":  # the sample has none
+                self.assertNotEqual(whole, pinned.stdout, verb)
+            self.assert_refused([verb, "--from", "1s", file], 2, "vramscope trace --from")
+        self.assert_refused(["sites", "--thread", "x", file], 2, "owners --by thread")
+        self.assert_refused(["sites", "--site", "a(", file], 2, "'a(' is no regular expression")
+        self.assert_refused(["sites", "--kind", "vram", file], 2, "'vram' is none of device, pinned")
+        self.assert_refused(["sites", "--min-bytes", "lots", file], 2, "64KiB")
+
+    def test_json_has_all_rows_unless_told(self):
+        file = self.sample()
+        with open(file, encoding="utf-8") as report:
+            changed = json.load(report)
+        changed["sites"] = [dict(changed["sites"][0], id=i) for i in range(50)]
+        with open(file, "w", encoding="utf-8") as report:
+            json.dump(changed, report)
+        for verb, rows in (("sites", lambda found: found), ("leaks", lambda found: found["leaks"]),
+                           ("peak", lambda found: found[0]["live"])):
+            found = {count: len(rows(json.loads(self.call(verb, "--json", *words, file).stdout)))
+                     for count, words in (("all", []), ("3", ["-n", "3"]))}
+            self.assertEqual(found["3"], min(3, found["all"]), verb)
+            self.assertIn(found["all"], (0, 50), verb)  # of a site with nothing live none leaks
+
     def test_leaks_are_a_threshold_when_asked(self):
         file = self.sample()
         self.assertIn("Never freed: 4.00 MiB in 2 allocations", self.call("leaks", file).stdout)

@@ -10,6 +10,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
 namespace {
@@ -183,7 +184,8 @@ void memory_json(JsonText& json, Kind kind, std::uint16_t device) {
 void leak_json(JsonText& json, const Report& report, const Leak& leak, const NameFrame& name) {
   const Site& site = report.sites[leak.share.site];
   const CallSite where = call_site(report, site, name, kAllFrames);
-  json.object().field("site", leak.share.site);
+  json.object();
+  site_fields(json, report, leak.share.site);
   json.field("class", kLeakClassNames[static_cast<std::size_t>(leak.looks)]);
   memory_json(json, leak.share.kind, leak.share.device);
   json.field("bytes", leak.share.bytes).field("count", leak.share.count);

@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/site_table.h"
 
 namespace vramscope {
@@ -180,13 +181,13 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
   return table.empty() ? "" : "\n" + table.text(page);
 }
 
-void write_site(JsonText& json, std::int64_t site) {
+void write_site(JsonText& json, const Report& report, std::int64_t site) {
   json.key("site");
-  site < 0 ? json.null() : json.value(site);
+  site < 0 ? json.null() : json.value(site_number(report, static_cast<std::size_t>(site)));
 }
 
 void write_site(JsonText& json, const Report& report, std::int64_t site, const NameFrame& name) {
-  write_site(json, site);
+  write_site(json, report, site);
   json.key("frames").array();
   if (site >= 0) {
     const Site& found = report.sites[static_cast<std::size_t>(site)];

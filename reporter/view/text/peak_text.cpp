@@ -9,6 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/site_table.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
@@ -148,11 +149,15 @@ std::string peak_json(const Report& report, const NameFrame& name, std::size_t m
     json.field("device", kind.device).field("peak_bytes", kind.peak_bytes);
     json.field("current_bytes", kind.current_bytes).field("peak_ns", kind.peak_ns);
     json.field("thread", kind.peak_thread).field("range", kind.peak_range).key("site");
-    (kind.peak_site < 0 ? json.null() : json.value(kind.peak_site)).key("live").array();
+    (kind.peak_site < 0 ? json.null()
+                        : json.value(site_number(report, static_cast<std::size_t>(kind.peak_site))))
+        .key("live")
+        .array();
     const std::vector<Share> shares = shares_of(report, kind);
     for (std::size_t i = 0; i < rows_shown(shares.size(), most); ++i) {
       const CallSite site = call_site(report, report.sites[shares[i].site], name, kFramesInJson);
-      json.object().field("site", shares[i].site).field("bytes", shares[i].bytes);
+      site_fields(json.object(), report, shares[i].site);
+      json.field("bytes", shares[i].bytes);
       json.field("count", shares[i].count).field("called", site.entry).key("frames").array();
       for (const Caller& caller : site.callers) json.value(text(caller));
       json.end().end();

@@ -4,6 +4,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
 namespace {
@@ -41,7 +42,7 @@ void shares_json(JsonText& json, std::string_view key, const std::vector<Share>&
   for (std::size_t i = 0; i < shown; ++i) {
     const Share& share = shares[i];
     const CallSite site = call_site(report, report.sites[share.site], name, kFramesInJson);
-    json.object().field("site", share.site);
+    site_fields(json.object(), report, share.site);
     json.field("kind", kKindNames[static_cast<std::size_t>(share.kind)]);
     json.field("device", share.device).field("bytes", share.bytes).field("count", share.count);
     json.field("called", site.entry).key("frames").array();

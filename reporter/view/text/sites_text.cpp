@@ -11,6 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/site_table.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
@@ -237,7 +238,8 @@ std::string all_sites_json(const Report& report, SiteOrder order, const NameFram
     const Site& site = report.sites[index];
     const SiteTotals& totals = numbers_of(site);
     const CallSite where = call_site(report, site, name, kFramesInJson);
-    json.object().field("site", index).field("called", where.entry);
+    site_fields(json.object(), report, index);
+    json.field("called", where.entry);
     json.field("peak_bytes", totals.peak_bytes).field("live_bytes", totals.live_bytes);
     json.field("live_count", totals.live_count).field("total_bytes", totals.total_bytes);
     json.field("total_count", totals.total_count).field("total_ns", totals.total_ns);

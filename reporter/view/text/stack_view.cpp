@@ -11,6 +11,7 @@
 
 #include "reporter/record/stack/owners.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
 namespace {
@@ -118,23 +119,7 @@ void add(Site& sum, const Site& more) {
   add(sum.sizes, more.sizes);
   add(sum.live_by_age, more.live_by_age);
   add(sum.live_past, more.live_past);
-}
-
-void renumber(std::vector<SegmentFacts>& segments, const std::vector<std::int64_t>& numbers) {
-  for (SegmentFacts& segment : segments) {
-    for (BlockFacts& block : segment.blocks) {
-      if (block.site >= 0) block.site = numbers[static_cast<std::size_t>(block.site)];
-    }
-  }
-}
-
-void renumber(Report& report, const std::vector<std::int64_t>& numbers) {
-  for (DeviceReport& device : report.devices) renumber(device.segments, numbers);
-  renumber(report.host.segments, numbers);
-  renumber(report.host.registrations, numbers);
-  for (KindFacts& kind : report.kinds) {
-    if (kind.peak_site >= 0) kind.peak_site = numbers[static_cast<std::size_t>(kind.peak_site)];
-  }
+  sum.numbers.insert(sum.numbers.end(), more.numbers.begin(), more.numbers.end());
 }
 
 bool comes_before(const Site& a, const Site& b) {
@@ -144,6 +129,7 @@ bool comes_before(const Site& a, const Site& b) {
 }
 
 void join_equal_sites(Report& report, const Chooser& chooser) {
+  keep_site_numbers(report);
   std::map<std::pair<bool, Chooser::Telling>, std::size_t> first;  // by what tells them apart
   std::vector<Site> joined;
   std::vector<std::size_t> joined_as;
@@ -170,7 +156,7 @@ void join_equal_sites(Report& report, const Chooser& chooser) {
   }
   std::vector<std::int64_t> numbers;
   for (const std::size_t site : joined_as) numbers.push_back(place[site]);
-  renumber(report, numbers);
+  renumber_sites(report, numbers);
 }
 
 }  // namespace

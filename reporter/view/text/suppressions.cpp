@@ -114,21 +114,25 @@ std::optional<std::size_t> Suppressions::first_in(const std::vector<std::string>
   return std::nullopt;
 }
 
+std::vector<std::string> texts_of_frame(const Report& report, const FrameFact& frame,
+                                        const NameFrame& name) {
+  std::vector<std::string> texts;
+  if (name) {
+    for (const SourceFrame& named : name(report, frame)) {
+      texts.push_back(named.function);
+      texts.push_back(named.file);
+    }
+  }
+  if (frame.module < report.modules.size()) texts.push_back(report.modules[frame.module].path);
+  return texts;
+}
+
 std::optional<std::size_t> SuppressedSites::of_frame(std::uint32_t index) {
   if (index >= report_.frames.size()) return std::nullopt;
   known_.resize(report_.frames.size());
   Known& known = known_[index];
   if (std::exchange(known.looked_up, true)) return known.row;
-  const FrameFact& frame = report_.frames[index];
-  std::vector<std::string> texts;
-  if (name_) {
-    for (const SourceFrame& named : name_(report_, frame)) {
-      texts.push_back(named.function);
-      texts.push_back(named.file);
-    }
-  }
-  if (frame.module < report_.modules.size()) texts.push_back(report_.modules[frame.module].path);
-  return known.row = suppressions_.first_in(texts);
+  return known.row = suppressions_.first_in(texts_of_frame(report_, report_.frames[index], name_));
 }
 
 std::optional<std::size_t> SuppressedSites::of(const Site& site) {

@@ -47,6 +47,11 @@ class Suppressions {
   std::vector<Suppression> rows_;
 };
 
+// What a frame is looked for by: its functions and their files, and its object's path. May throw
+// bad_alloc.
+[[nodiscard]] std::vector<std::string> texts_of_frame(const Report& report, const FrameFact& frame,
+                                                      const NameFrame& name);
+
 // Which suppression holds for sites: the one found in a function, a file or the module of its
 // innermost frame that has any. Each frame is looked up once. Threads: one.
 class SuppressedSites {

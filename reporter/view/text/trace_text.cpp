@@ -16,6 +16,15 @@
 namespace vramscope {
 namespace {
 
+// Without the sites that allocated less than is to be shown.
+Report shown_of(const TraceListing& trace) {
+  Report report = report_of_trace(trace.names, trace.totals);
+  for (Site& site : report.sites) {
+    if (site.totals.total_bytes < trace.least_bytes) site.totals = {};
+  }
+  return report;
+}
+
 // Those that allocated; who held most at the peak first.
 std::vector<std::size_t> sites_in_order(const Report& report) {
   std::vector<std::size_t> sites;
@@ -163,7 +172,7 @@ std::string trace_text(const TraceListing& trace, const NameFrame& name, const P
                        std::size_t most) {
   return head_text(trace, page) + kinds_text(trace.totals, page) +
          functions_text(trace, page, most) +
-         sites_text(report_of_trace(trace.names, trace.totals), name, page, most);
+         sites_text(shown_of(trace), name, page, most);
 }
 
 std::string trace_json(const TraceListing& trace, const NameFrame& name, std::size_t most) {
@@ -205,7 +214,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, std::si
     json.field("name", known ? threads[thread].name : "").end();
   }
   json.end().key("sites").array();
-  const Report report = report_of_trace(trace.names, trace.totals);
+  const Report report = shown_of(trace);
   const std::vector<std::size_t> sites = sites_in_order(report);
   for (std::size_t i = 0; i < rows_shown(sites.size(), most); ++i) {
     const Site& site = report.sites[sites[i]];

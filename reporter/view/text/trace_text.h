@@ -20,6 +20,7 @@ struct TraceListing {
   std::uint64_t lost = 0;      // events that never came into the file
   std::uint64_t damaged = 0;   // chunks left out
   bool complete = true;
+  std::uint64_t least_bytes = 0;  // of all that a site allocated, to be shown
 };
 
 // Each text ends with a newline. most: rows of sites and functions, 0 for all.

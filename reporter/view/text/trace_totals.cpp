@@ -40,6 +40,7 @@ TraceTag& TraceTotals::touch(Tag tag, TracePlace where, const TraceKind& kind) {
 }
 
 void TraceTotals::went(const TraceBlock& block, TraceMemory::End) {
+  if (is_left_out(block)) return;
   const TracePlace where = place_of(block.place);
   TraceKind& kind = kinds[where];
   lose(touch(block.tag, where, kind).held, block.bytes);
@@ -47,6 +48,11 @@ void TraceTotals::went(const TraceBlock& block, TraceMemory::End) {
 }
 
 void TraceTotals::came(const TraceBlock& block, const Event& event) {
+  if (!filter_.is_empty) {
+    if (left_out_.size() <= block.slot) left_out_.resize(block.slot + std::size_t{1});
+    left_out_[block.slot] = is_before_ || !filter_.passes(block.tag, block.place);
+    if (left_out_[block.slot]) return;
+  }
   const TracePlace where = place_of(block.place);
   TraceKind& kind = kinds[where];
   gain(touch(block.tag, where, kind).held, block.bytes);
@@ -58,23 +64,36 @@ void TraceTotals::came(const TraceBlock& block, const Event& event) {
   ++kind.peak_number;
 }
 
-void TraceTotals::add(const TraceEvent& one) {
+// Of an event that passes.
+void TraceTotals::count(const TraceEvent& one) {
   const Event& event = one.event;
   ++events;
   ++threads[one.thread];
   if (events == 1) first_ns = event.start_ns;
   first_ns = std::min(first_ns, event.start_ns);
   last_ns = std::max(last_ns, event.start_ns + event.total_ns);
-  if (one.what <= What::went) {
-    TraceFunction& function = functions[event.function];
-    ++calls;
-    ++function.calls;
-    function.total_ns += event.total_ns;
-    failures += event.failed ? 1 : 0;
-    function.failures += event.failed ? 1 : 0;
+  if (one.what > What::went) return;
+  TraceFunction& function = functions[event.function];
+  ++calls;
+  ++function.calls;
+  function.total_ns += event.total_ns;
+  failures += event.failed ? 1 : 0;
+  function.failures += event.failed ? 1 : 0;
+}
+
+void TraceTotals::add(const TraceEvent& one) {
+  const Event& event = one.event;
+  bool passes = true;
+  if (!filter_.is_empty) {
+    if (!begin_ns_) begin_ns_ = event.start_ns;
+    const std::uint64_t instant = after(*begin_ns_, event.start_ns);
+    if (instant > filter_.to_ns) return;
+    is_before_ = instant < filter_.from_ns;
+    passes = !is_before_ && filter_.passes(event.tag, event.place);
   }
+  if (passes) count(one);
   memory_.add(one, *this);
-  if (one.what <= What::went && event.tag != 0 && is_allocating(event.effect)) {
+  if (passes && one.what <= What::went && event.tag != 0 && is_allocating(event.effect)) {
     const TracePlace where = place_of(event.place);
     touch(event.tag, where, kinds[where]).total_ns += event.total_ns;
   }

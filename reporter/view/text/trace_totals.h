@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "reporter/report/traces/trace_memory.h"
+#include "reporter/view/text/trace_filter.h"
 
 namespace vramscope {
 
@@ -48,6 +50,10 @@ using TracePlace = std::pair<Kind, std::uint16_t>;
 // Takes events in the order by_change. Threads: one.
 class TraceTotals : private TraceMemory::Changes {
  public:
+  TraceTotals() = default;
+  // Only of allocations that pass: their calls, and their memory until it goes.
+  explicit TraceTotals(TraceFilter filter) : filter_(std::move(filter)) {}
+
   void add(const TraceEvent& event);
   // After the last event: what tags held at the peaks.
   void finish();
@@ -68,7 +74,16 @@ class TraceTotals : private TraceMemory::Changes {
   void came(const TraceBlock& block, const Event& event) override;
   void went(const TraceBlock& block, TraceMemory::End how) override;
 
+  [[nodiscard]] bool is_left_out(const TraceBlock& block) const {
+    return block.slot < left_out_.size() && left_out_[block.slot];
+  }
+  void count(const TraceEvent& event);
+
   TraceMemory memory_;
+  TraceFilter filter_;
+  std::vector<bool> left_out_;  // by slot
+  std::optional<std::uint64_t> begin_ns_;
+  bool is_before_ = false;  // the event that is being added: the filter's time
 };
 
 }  // namespace vramscope

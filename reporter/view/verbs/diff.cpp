@@ -22,6 +22,7 @@ struct Arguments {
   std::string threshold;  // "": none
   StackChoice stacks;
   Listing listing{.json = false, .most = kRows, .output = ""};
+  Filter filter;
 };
 
 template <class Names>
@@ -60,6 +61,8 @@ int show_diff(Arguments& given) {
   std::optional<Report> before = open_named(given.before);
   std::optional<Report> after = open_named(given.after);
   if (!before || !after) return kBadInput;
+  settle_rows(given.listing);
+  if (!filtered(*before, given.filter, {}) || !filtered(*after, given.filter, {})) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   DiffOf of{.before = given.before,
@@ -92,6 +95,7 @@ Verb add_diff(CommandLine& line) {
                  "Exit with 1 if all, or one row, grew by more: 10MiB, or 2% of all before",
                  {.value_name = "BYTES|%", .why_not = no_threshold});
   add_listing_options(command, arguments->listing);
+  add_filters(command, arguments->filter);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Places are matched by functions, files and lines, so that two builds can be compared.\n"

@@ -25,6 +25,7 @@ Verb add_functions(CommandLine& line) {
       "  vramscope functions | grep -i ipc                    is a call of mine seen?\n"
       "  vramscope functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
   const auto show = [listing] {
+    settle_rows(*listing);
     const std::string rows = listing->json
                                  ? functions_json(listing->most)
                                  : functions_text(page_of(*listing), listing->most) + kNextRun;

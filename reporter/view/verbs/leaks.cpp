@@ -66,6 +66,8 @@ Verb add_leaks(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("leaks", "List what was never freed");
   add_one_report(command, *arguments, kRows);
+  add_filters(command, arguments->filter);
+  arguments->use.measure = Measure::live;
   command.option("--suppress", &arguments->suppress,
                  "Leave out what FILE names, in LeakSanitizer's syntax (leak:PATTERN); repeatable",
                  {.value_name = "FILE"});

@@ -13,7 +13,8 @@ struct Arguments {
   bool markdown = false;
 };
 
-int show(const Arguments& arguments) {
+int show(Arguments& arguments) {
+  settle_rows(arguments.listing);
   const Listing& listing = arguments.listing;
   if (arguments.markdown) return publish(listing, options_markdown(listing.most));
   if (listing.json) return publish(listing, options_json(listing.most));

@@ -30,6 +30,8 @@ Verb add_peak(CommandLine& line) {
   Command& command = line.add_verb("peak", "Explain the peak of each kind of memory");
   add_one_report(command, *arguments, kRows);
   add_layout_options(command, arguments->stacks);
+  add_filters(command, arguments->filter);
+  arguments->use.measure = Measure::peak;
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

@@ -15,7 +15,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kAll = 0;
 constexpr std::size_t kProcesses = 20;  // rows, unless told otherwise
 
 struct Arguments {
@@ -23,6 +22,7 @@ struct Arguments {
   bool each = false;
   StackChoice stacks;
   Listing listing{.json = false, .most = kReportSites, .output = ""};
+  Filter filter;
 };
 
 // Every report as a screen of its own.
@@ -42,6 +42,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       continue;
     }
     any = true;
+    if (!filtered(*report, arguments.filter, {})) return kBadInput;
     choose_frames(*report, arguments.stacks);
     if (arguments.listing.json) {
       report_json(json, *report, path, name, arguments.listing.most);
@@ -60,11 +61,12 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
   std::vector<ReportOfProcess> reports;
   int status = kFine;
   for (std::string path : paths) {
-    const std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path);
     if (!report) {
       status = kBadInput;
       continue;
     }
+    if (!filtered(*report, arguments.filter, {})) return kBadInput;
     for (MergedProcess& process : merged_processes(*report)) {
       reports.push_back({path, std::move(process)});
     }
@@ -72,8 +74,7 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
   if (reports.empty()) return kBadInput;
   const std::size_t left_aside = keep_last_of_each(reports);
   const Listing& listing = arguments.listing;
-  const bool is_told = listing.most != kReportSites;
-  const std::size_t most = is_told ? listing.most : listing.json ? kAll : kProcesses;
+  const std::size_t most = listing.typed_most || listing.json ? listing.most : kProcesses;
   return std::max(status,
                   publish(listing, listing.json ? runs_json(std::move(reports), left_aside, most)
                                                 : runs_text(std::move(reports), left_aside,
@@ -81,6 +82,7 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
 }
 
 int show(Arguments& arguments) {
+  settle_rows(arguments.listing);
   const std::vector<std::string> paths = report_files(arguments.files, say);
   if (paths.empty()) return kBadInput;
   return paths.size() == 1 || arguments.each ? show_each(arguments, paths)
@@ -96,6 +98,7 @@ Verb add_report(CommandLine& line) {
   command.flag("--each", arguments->each, "Of several, each on a screen of its own");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
+  add_filters(command, arguments->filter);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

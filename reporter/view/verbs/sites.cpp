@@ -21,6 +21,9 @@ std::string no_order(const std::string& name) {
 
 int show_sites(Arguments& given) {
   const SiteOrder order = *site_order(given.by);
+  given.use.measure = order == SiteOrder::peak   ? Measure::peak
+                      : order == SiteOrder::live ? Measure::live
+                                                 : Measure::total;
   const auto text = [&](const Report& report, const Page& page) {
     const auto rows = given.histograms ? histograms_text : all_sites_text;
     return rows(report, order, names_from_symbols(), page, given.listing.most);
@@ -41,6 +44,7 @@ Verb add_sites(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("sites", "List the places that allocated");
   add_one_report(command, *arguments, kRows);
+  add_filters(command, arguments->filter);
   command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),
                  {.value_name = "ORDER", .why_not = no_order, .shows_default = true});
   command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");

@@ -17,6 +17,7 @@ struct Arguments : OneReport {
 };
 
 int show_stats(Arguments& given) {
+  settle_rows(given.listing);
   const StatsOf of{.device = given.device, .most = given.listing.most};
   bool failed = false;
   const auto checked = [&](std::optional<std::string> made) {

@@ -4,6 +4,8 @@
 
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/view/outside/output.h"
+#include "reporter/view/text/filter.h"
+#include "reporter/view/text/trace_filter.h"
 #include "reporter/view/text/trace_text.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -18,6 +20,7 @@ struct Arguments {
   bool csv = false;
   StackChoice stacks;
   Listing listing{.json = false, .most = kRows, .output = ""};
+  Filter filter;
 };
 
 int refuse(const std::string& file, const std::string& problem) {
@@ -28,7 +31,15 @@ int refuse(const std::string& file, const std::string& problem) {
 int list(const Arguments& arguments, TraceReader& reader) {
   Output lines(arguments.listing.output);
   lines << trace_csv_titles();
+  const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
+  const std::uint64_t least_bytes = arguments.filter.least_bytes();
+  std::optional<std::uint64_t> begin_ns;
   const bool read = reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
+    const Event& what = event.event;
+    if (!begin_ns) begin_ns = what.start_ns;
+    const std::uint64_t instant = after(*begin_ns, what.start_ns);
+    if (instant < filter.from_ns || instant > filter.to_ns) return;
+    if (!filter.passes(what.tag, what.place) || what.bytes < least_bytes) return;
     add_trace_csv(lines.text(), event, reader.names());
     lines.flush_if_long();
   });
@@ -37,7 +48,8 @@ int list(const Arguments& arguments, TraceReader& reader) {
   return read ? (problem.empty() ? kFine : kBadInput) : refuse(arguments.file, reader.problem());
 }
 
-int show(const Arguments& arguments) {
+int show(Arguments& arguments) {
+  settle_rows(arguments.listing);
   using Damage = TraceReader::Damage;
   const TraceInput input(arguments.file);
   const bool whole = input.problem().empty() || (arguments.partial && !input.bytes().empty());
@@ -45,7 +57,8 @@ int show(const Arguments& arguments) {
   TraceReader reader(input.bytes(), arguments.partial ? Damage::left_out : Damage::refused);
   if (!reader.problem().empty()) return refuse(arguments.file, reader.problem());
   if (arguments.csv) return list(arguments, reader);
-  TraceTotals totals;
+  const NameFrame name = names_from_symbols();
+  TraceTotals totals(trace_filter(reader.names(), arguments.filter, name));
   const auto add = [&](const TraceEvent& event) { totals.add(event); };
   if (!reader.read(TraceReader::Order::by_change, add)) {
     return refuse(arguments.file, reader.problem());
@@ -57,8 +70,8 @@ int show(const Arguments& arguments) {
                              .bytes = input.bytes().size(),
                              .lost = reader.lost(),
                              .damaged = reader.damaged(),
-                             .complete = reader.is_complete()};
-  const NameFrame name = names_from_symbols();
+                             .complete = reader.is_complete(),
+                             .least_bytes = arguments.filter.least_bytes()};
   const Listing& how = arguments.listing;
   if (how.json) return publish(how, trace_json(listing, name, how.most));
   Page page = page_of(how);
@@ -75,6 +88,7 @@ Verb add_trace(CommandLine& line) {
   command.positional("FILE", &arguments->file, "Trace, also one that zstd compressed");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
+  add_filters(command, arguments->filter);
   command.flag("--csv", arguments->csv, "Every event as a line, in the order of their ends");
   command.flag("--partial", arguments->partial,
                "Leave out what is damaged or cut off instead of giving up");

@@ -111,11 +111,20 @@ void say(std::string_view line) {
 
 void add_listing_options(Command& command, Listing& listing) {
   command.flag("--json", listing.json, "Exact numbers as JSON instead of text");
-  command.option("-n", &listing.most, "At most N rows, 0 for all",
-                 {.value_name = "N", .why_not = not_a_count, .shows_default = true});
+  const std::string usual = listing.most == 0 ? "" : "; as text " + std::to_string(listing.most);
+  command.option("-n", &listing.typed_most, "At most N rows, 0 for all" + usual,
+                 {.value_name = "N", .why_not = not_a_count});
   command.option("-o,--output", &listing.output, "Write to FILE instead of standard output",
                  {.value_name = "FILE"});
   command.flag("--wide", listing.wide, "Cut no line at the width of the terminal or of COLUMNS");
+}
+
+void settle_rows(Listing& listing) {
+  if (listing.typed_most) {
+    listing.most = *listing.typed_most;
+  } else if (listing.json) {
+    listing.most = 0;
+  }
 }
 
 Page page_of(const Listing& listing) {
@@ -192,12 +201,24 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   add_listing_options(command, arguments.listing);
 }
 
+bool filtered(Report& report, const Filter& filter, const FilterUse& use) {
+  if (filter.is_empty()) return true;
+  const std::string problem = cannot_filter(filter, use);
+  if (!problem.empty()) {
+    say(problem);
+    return false;
+  }
+  filter_report(report, filter, use, filter.site.empty() ? NameFrame() : names_from_symbols());
+  return true;
+}
+
 int show(OneReport& arguments, const MakeText& text, const MakeJson& json) {
   return show(arguments, text, json, open_report);
 }
 
 int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const OpenReport& open) {
   const std::vector<std::string> paths = report_files(arguments.files, say);
+  settle_rows(arguments.listing);
   const Listing& listing = arguments.listing;
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;
@@ -211,6 +232,7 @@ int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const
       status = kBadInput;
       continue;
     }
+    if (!filtered(*report, arguments.filter, arguments.use)) return kBadInput;
     choose_frames(*report, arguments.stacks);
     const std::string one = listing.json ? json(*report) : text(*report, page);
     if (next.empty() && !one.empty()) {
@@ -221,8 +243,9 @@ int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const
     shown.add(*report, arguments.file, one, page);
   }
   if (shown.is_empty()) return kBadInput;
-  if (listing.json || arguments.next.empty()) next.clear();
-  return std::max(status, publish(listing, shown.text() + next));
+  const std::string made = shown.text();
+  if (listing.json || made.empty() || arguments.next.empty()) next.clear();
+  return std::max(status, publish(listing, made + next));
 }
 
 }  // namespace vramscope

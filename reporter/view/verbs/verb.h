@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/stack_view.h"
 #include "reporter/view/verbs/arguments.h"
@@ -69,10 +70,14 @@ void say(std::string_view line);
 struct Listing {
   bool json = false;
   std::size_t most = 0;  // rows; 0: all
-  std::string output;    // file; "": standard output
-  bool wide = false;     // nothing is cut
+  std::optional<unsigned> typed_most = {};
+  std::string output;  // file; "": standard output
+  bool wide = false;   // nothing is cut
 };
 void add_listing_options(Command& command, Listing& listing);
+
+// Once the words are read: as many rows as -n says; else all as JSON, and as text the usual number.
+void settle_rows(Listing& listing);
 
 // Where the listing goes. COLUMNS says how wide it is, else the terminal; without both, and with
 // --wide, nothing is cut. Colours only on a terminal.
@@ -102,8 +107,16 @@ struct OneReport {
   StackChoice stacks;
   Listing listing;
   std::string next;  // words of the command that a text ends with: "peak --tree"; "": none
+  Filter filter;
+  FilterUse use;
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
+
+// --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to.
+void add_filters(Command& command, Filter& filter);
+
+// Leaves in the report what passes; false: it cannot be told, which was said.
+[[nodiscard]] bool filtered(Report& report, const Filter& filter, const FilterUse& use);
 
 // Writes what `text`, or when asked for `json`, makes of each report, of several with a heading, or
 // as an array of {file, pid, rank, executable, listing}; gives the exit code. A report that cannot

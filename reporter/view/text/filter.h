@@ -1,0 +1,92 @@
+// Filter is what a listing is to be about: one device, kind, owner, thread, stream or range, some
+// places, enough bytes. filter_report() leaves the rest out of a report, so that every verb filters
+// alike.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocator/ground/place.h"
+#include "reporter/record/axes.h"
+#include "reporter/view/text/frames.h"
+
+namespace vramscope {
+
+struct Report;
+
+// A regular expression (POSIX, extended) as a person typed it. Threads: one.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& expression);
+  [[nodiscard]] const std::string& problem() const { return problem_; }  // "": it is one
+  // Whether it is found in the first 4 KiB of the text.
+  [[nodiscard]] bool is_in(const std::string& text) const;
+
+ private:
+  struct Compiled;
+  std::shared_ptr<Compiled> compiled_;
+  std::string problem_;
+};
+
+// In which stacks an expression is: in a function, a file or an object's path of any frame. Each
+// frame is looked up once. Threads: one. May throw bad_alloc.
+class PlaceSearch {
+ public:
+  PlaceSearch(const Report& report, const std::string& expression, NameFrame name);
+  // frames: indices into report.frames.
+  [[nodiscard]] bool is_in(const std::vector<std::uint32_t>& frames);
+
+ private:
+  const Report& report_;
+  Pattern pattern_;
+  NameFrame name_;
+  std::vector<std::optional<bool>> known_;  // by frame
+};
+
+// As typed; "" and nothing: whatever it is.
+struct Filter {
+  std::optional<unsigned> device = {};
+  std::string kind = {};
+  std::string owner = {};
+  std::string thread = {};  // its name, its number, or both as reports have them
+  std::string stream = {};  // "3" or "stream 3"
+  std::string range = {};   // a path, its beginning, or the name of one range of it
+  std::string site = {};    // a regular expression
+  std::string min_bytes = {};
+  std::string from = {};  // instants of the run
+  std::string to = {};
+
+  [[nodiscard]] bool is_empty() const;
+  [[nodiscard]] std::uint64_t least_bytes() const;
+  // Whether memory of that kind and device passes; memory of no device passes no --device.
+  [[nodiscard]] bool passes(Kind kind, std::uint16_t device) const;
+  // Whether a value of the axis, as reports have it, passes.
+  [[nodiscard]] bool passes(Axis axis, std::string_view value) const;
+};
+
+// Which bytes of a place --min-bytes is about.
+enum class Measure : std::uint8_t { peak, live, total, any };
+
+struct FilterUse {
+  Measure measure = Measure::any;
+  std::optional<Axis> axis = {};  // the listing is by it: its own filter can be answered
+};
+
+// "", or one line: which option a report cannot answer for this listing, and what would.
+[[nodiscard]] std::string cannot_filter(const Filter& filter, const FilterUse& use);
+
+// Leaves in the report what passes: of sites, kinds, axes, the ledger, devices, segments and the
+// timeline. Totals of sites become those of the kinds and devices that are left. May throw
+// bad_alloc.
+void filter_report(Report& report, const Filter& filter, const FilterUse& use,
+                   const NameFrame& name);
+
+// Whose code asked at the site: the first object of its stack that does not only pass calls on.
+[[nodiscard]] std::string owner_of_site(const Report& report, const Site& site);
+
+}  // namespace vramscope

@@ -1,0 +1,58 @@
+// Which allocations of a trace pass a filter.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/trace_filter.h"
+
+#include "reporter/report/attribution.h"
+#include "reporter/report/parts.h"
+#include "reporter/view/text/filter.h"
+#include "reporter/view/text/instant.h"
+
+namespace vramscope {
+namespace {
+
+constexpr Axis kFiltered[] = {Axis::owner, Axis::thread, Axis::stream, Axis::range};
+
+// By site; empty: all pass.
+std::vector<bool> sites_that_pass(const TraceNames& names, const Filter& filter,
+                                  const NameFrame& name) {
+  if (filter.site.empty()) return {};
+  Report report;
+  report.modules = names.facts.modules;
+  report.sources = names.facts.sources;
+  report.codes = names.facts.codes;
+  report.frames = names.facts.frames;
+  report.process.pid = names.process.pid;
+  PlaceSearch places(report, filter.site, name);
+  std::vector<bool> pass;
+  for (const SiteFact& site : names.facts.sites) pass.push_back(places.is_in(site.frames));
+  return pass;
+}
+
+}  // namespace
+
+TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const NameFrame& name) {
+  TraceFilter result;
+  result.is_empty = filter.is_empty();
+  if (result.is_empty) return result;
+  result.from_ns = read_instant(filter.from).value_or(0);
+  result.to_ns = read_instant(filter.to).value_or(UINT64_MAX);
+  result.device = filter.device;
+  for (const std::string_view kind : kKindNames) {
+    result.kinds.push_back(filter.kind.empty() || kind == filter.kind);
+  }
+  ReportParts parts;
+  parts.recorder = names.facts;
+  parts.function_names = names.functions;
+  const std::vector<bool> sites = sites_that_pass(names, filter, name);
+  for (Tag tag = 0; tag < names.facts.tags.size(); ++tag) {
+    const std::uint32_t site = names.facts.tags[tag].site;
+    bool pass = sites.empty() || (site < sites.size() && sites[site]);
+    for (const Axis axis : kFiltered) {
+      pass = pass && filter.passes(axis, value_of_tag(parts, axis, tag));
+    }
+    result.tags.push_back(pass);
+  }
+  return result;
+}
+
+}  // namespace vramscope

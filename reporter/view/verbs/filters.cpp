@@ -1,0 +1,49 @@
+// The options by which every listing leaves out what it is not to be about.
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/settings/options.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/instant.h"
+#include "reporter/view/verbs/verb.h"
+
+namespace vramscope {
+namespace {
+
+std::string no_kind(const std::string& given) {
+  const auto found = std::find(kKindNames.begin(), kKindNames.end(), given);
+  return found != kKindNames.end() ? "" : "'" + given + "' is none of " + listed(kKindNames);
+}
+
+std::string no_bytes(const std::string& given) {
+  Bytes bytes;
+  return read(given, bytes) ? "" : "'" + given + "' is not a number of bytes such as 64KiB";
+}
+
+std::string no_pattern(const std::string& given) { return Pattern(given).problem(); }
+
+}  // namespace
+
+void add_filters(Command& command, Filter& filter) {
+  const std::string group = "Filters";
+  const auto add = [&](const char* name, Value value, const char* help, const char* value_name,
+                       WhyNot why_not = {}) {
+    command.option(name, value, help,
+                   {.value_name = value_name, .why_not = std::move(why_not), .group = group});
+  };
+  add("--device", &filter.device, "Only the device with this number", "N", not_a_count);
+  add("--kind", &filter.kind, "Only this kind of memory: device, pinned, managed, ...", "KIND",
+      no_kind);
+  add("--owner", &filter.owner, "Only what this owner asked for, as owners names it", "OWNER");
+  add("--thread", &filter.thread, "Only of the thread with this name or number", "THREAD");
+  add("--stream", &filter.stream, "Only of this stream, as owners --by stream names it", "STREAM");
+  add("--range", &filter.range, "Only inside the NVTX range of this name or path", "RANGE");
+  add("--site", &filter.site,
+      "Only of call stacks with REGEX in a function, a file or an object's path", "REGEX",
+      no_pattern);
+  add("--min-bytes", &filter.min_bytes, "Only rows of so many bytes or more", "BYTES", no_bytes);
+  add("--from", &filter.from, "Only from this time after the first call on (traces)", "TIME",
+      not_an_instant);
+  add("--to", &filter.to, "Only up to this time after the first call (traces)", "TIME",
+      not_an_instant);
+}
+
+}  // namespace vramscope

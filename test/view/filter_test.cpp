@@ -1,0 +1,207 @@
+// Filters leave out of a report what a listing is not about, alike for every verb.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/filter.h"
+
+#include <gtest/gtest.h>
+
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/stack_view.h"
+#include "reporter/view/text/trace_totals.h"
+#include "test/view/sample_report.h"
+
+namespace vramscope {
+namespace {
+
+Report filtered(const Filter& filter, const FilterUse& use = {}) {
+  Report report = sample_report();
+  report.oom = sample_refusals();
+  EXPECT_EQ(cannot_filter(filter, use), "");
+  filter_report(report, filter, use, sample_names());
+  return report;
+}
+
+std::vector<std::int64_t> numbers(const Report& report) {
+  std::vector<std::int64_t> result;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) result.push_back(site_number(report, i));
+  return result;
+}
+
+using Numbers = std::vector<std::int64_t>;
+
+TEST(Filter, OfAKindLeavesItsSitesAndSums) {
+  const Report report = filtered({.kind = "pinned"});
+
+  EXPECT_EQ(numbers(report), Numbers{2});
+  ASSERT_EQ(report.kinds.size(), 1U);
+  EXPECT_EQ(report.kinds[0].kind, Kind::pinned);
+  ASSERT_EQ(report.ledger.size(), 1U);
+  EXPECT_EQ(report.ledger[0].kind, "pinned");
+  ASSERT_EQ(report.oom.events.size(), 1U);
+  EXPECT_EQ(report.oom.events[0].site, 0) << "where site 2 is now";
+}
+
+TEST(Filter, OfADeviceLeavesNothingOfTheHost) {
+  EXPECT_EQ(numbers(filtered({.device = 0})), (Numbers{0, 1}));
+  EXPECT_TRUE(filtered({.device = 1}).sites.empty());
+  EXPECT_EQ(filtered({.device = 1}).devices.size(), 1U);
+}
+
+TEST(Filter, OfASiteLooksAtFunctionsFilesAndObjects) {
+  EXPECT_EQ(numbers(filtered({.site = "^make_w"})), Numbers{0});
+  EXPECT_EQ(numbers(filtered({.site = "libnet"})), Numbers{1});
+  EXPECT_EQ(numbers(filtered({.site = "train\\.cpp$"})), (Numbers{0, 1, 2}));
+  EXPECT_TRUE(filtered({.site = "nowhere"}).sites.empty());
+}
+
+TEST(Filter, OfAnOwnerAsksWhoseCodeCalled) {
+  EXPECT_EQ(numbers(filtered({.owner = "program"})), (Numbers{0, 2}));
+  EXPECT_EQ(numbers(filtered({.owner = "libnet.so"})), Numbers{1});
+}
+
+TEST(Filter, OfBytesMeasuresWhatTheListingIsAbout) {
+  EXPECT_EQ(numbers(filtered({.min_bytes = "256MiB"}, {.measure = Measure::peak})),
+            (Numbers{0, 1}));
+  EXPECT_EQ(numbers(filtered({.min_bytes = "1"}, {.measure = Measure::live})), Numbers{1});
+}
+
+TEST(Filter, OfKindsLeavesTotalsOfThePartsThatAreLeft) {
+  Report report = sample_report();
+  SitePart managed = report.sites[0].parts[0];
+  managed.kind = Kind::managed;
+  managed.totals.peak_bytes = 7;
+  report.sites[0].parts.push_back(managed);
+
+  filter_report(report, {.kind = "managed"}, {}, {});
+
+  ASSERT_EQ(report.sites.size(), 1U);
+  EXPECT_EQ(report.sites[0].totals.peak_bytes, 7U);
+  EXPECT_EQ(shares_of_peak(report).size(), 1U);
+}
+
+TEST(Filter, BlocksAndPeaksKeepTheirSites) {
+  Report report = sample_report();
+  report.devices[0].segments = {
+      {.total_size = 8, .blocks = {{.size = 4, .site = 0}, {.size = 4, .site = 1}}}};
+
+  filter_report(report, {.site = "libnet"}, {}, sample_names());
+
+  EXPECT_EQ(report.kinds[0].peak_site, 0) << "site 1 of the file";
+  EXPECT_EQ(report.devices[0].segments[0].blocks[0].site, -1);
+  EXPECT_EQ(report.devices[0].segments[0].blocks[1].site, 0);
+}
+
+TEST(Filter, ValuesOfAxesAreFoundByTheirParts) {
+  EXPECT_TRUE((Filter{.thread = "loader"}).passes(Axis::thread, "loader 4711"));
+  EXPECT_TRUE((Filter{.thread = "4711"}).passes(Axis::thread, "my loader 4711"));
+  EXPECT_FALSE((Filter{.thread = "load"}).passes(Axis::thread, "loader 4711"));
+  EXPECT_TRUE((Filter{.stream = "3"}).passes(Axis::stream, "stream 3"));
+  EXPECT_FALSE((Filter{.stream = "3"}).passes(Axis::stream, "stream 30"));
+  EXPECT_TRUE((Filter{.range = "forward"}).passes(Axis::range, "epoch/forward/conv"));
+  EXPECT_TRUE((Filter{.range = "epoch"}).passes(Axis::range, "epoch/forward"));
+  EXPECT_TRUE((Filter{.range = "epoch/forward"}).passes(Axis::range, "epoch/forward"));
+  EXPECT_FALSE((Filter{.range = "forw"}).passes(Axis::range, "epoch/forward"));
+}
+
+TEST(Filter, WhatAReportCannotAnswerNamesWhatWould) {
+  EXPECT_NE(cannot_filter({.from = "1s"}, {}).find("run --trace"), std::string::npos);
+  EXPECT_NE(cannot_filter({.thread = "x"}, {}).find("owners --by thread"), std::string::npos);
+  EXPECT_EQ(cannot_filter({.thread = "x"}, {.axis = Axis::thread}), "");
+  EXPECT_NE(cannot_filter({.site = "x"}, {.axis = Axis::owner}), "");
+  EXPECT_NE(cannot_filter({.owner = "x"}, {.axis = Axis::thread}), "");
+}
+
+TEST(Pattern, ABadOneIsNamed) {
+  EXPECT_NE(Pattern("a(").problem().find("'a(' is no regular expression"), std::string::npos);
+  EXPECT_EQ(Pattern("a+b|c$").problem(), "");
+  EXPECT_TRUE(Pattern("a+b|c$").is_in("xaab"));
+}
+
+TEST(SiteNumbers, AreThoseOfTheFileWhenSitesAreJoined) {
+  Report report = sample_report();
+  report.sources = {{.path = "/src/train.py"}};
+  report.codes = {{.name = "train", .source = 0}};
+  for (const std::uint32_t frame : {1U, 2U, 3U}) {
+    report.frames[frame].code = 0;
+    report.frames[frame].line = 7;
+  }
+  report.frames[5].code = 0;
+  report.frames[5].line = 9;
+  report.oom = sample_refusals();
+
+  choose_frames(report, {.by_line = true});
+
+  ASSERT_EQ(report.sites.size(), 2U);
+  EXPECT_EQ(report.sites[0].numbers, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(site_number(report, 1), 2);
+  EXPECT_EQ(report.oom.events[0].site, 0);
+  EXPECT_EQ(report.oom.events[1].site, 1);
+}
+
+TraceEvent trace_event(trace::What what, Tag tag, std::uint64_t start_ns, Address address) {
+  TraceEvent one;
+  one.what = what;
+  one.event.effect = what == trace::What::came ? Effect::allocate : Effect::release;
+  one.event.served = Served::hit;
+  one.event.tag = tag;
+  one.event.start_ns = start_ns;
+  one.event.address = address;
+  one.event.bytes = 100;
+  return one;
+}
+
+// Threads 1 and 2 of a program have tags 1 and 2.
+TraceNames two_threads() {
+  TraceNames names;
+  names.facts.threads = {{}, {.id = 10, .name = "main"}, {.id = 11, .name = "loader"}};
+  names.facts.tags.resize(3);
+  for (const std::uint32_t tag : {1U, 2U}) {
+    names.facts.tags[tag].values[static_cast<std::size_t>(Axis::thread)] = tag;
+  }
+  return names;
+}
+
+void add_all(TraceTotals& totals) {
+  using enum trace::What;
+  totals.add(trace_event(came, 1, 1000, 0x1000));
+  totals.add(trace_event(came, 2, 1100, 0x2000));
+  totals.add(trace_event(went, 1, 1200, 0x1000));
+  totals.add(trace_event(came, 1, 1300, 0x1000));
+  totals.add(trace_event(went, 2, 1400, 0x2000));
+  totals.finish();
+}
+
+TEST(TraceFilter, OfAThreadCountsItsMemoryAlone) {
+  TraceTotals totals(trace_filter(two_threads(), {.thread = "loader"}, {}));
+
+  add_all(totals);
+
+  EXPECT_EQ(totals.events, 2U);
+  const TraceHolding& held = totals.kinds.at({Kind::device, 0}).held;
+  EXPECT_EQ(held.allocations, 1U);
+  EXPECT_EQ(held.peak_bytes, 100U);
+  EXPECT_EQ(held.live_bytes, 0U);
+}
+
+TEST(TraceFilter, OfATimeCountsWhatCameInIt) {
+  TraceTotals totals(trace_filter(two_threads(), {.from = "100ns", .to = "300ns"}, {}));
+
+  add_all(totals);
+
+  const TraceHolding& held = totals.kinds.at({Kind::device, 0}).held;
+  EXPECT_EQ(held.allocations, 2U);
+  EXPECT_EQ(held.live_bytes, 200U) << "the free at 400 ns is later";
+  EXPECT_EQ(held.frees, 0U) << "what was freed at 200 ns came before";
+}
+
+TEST(TraceFilter, OfNothingLetsAllPass) {
+  TraceTotals totals(trace_filter(two_threads(), {}, {}));
+
+  add_all(totals);
+
+  EXPECT_EQ(totals.events, 5U);
+  EXPECT_EQ(totals.kinds.at({Kind::device, 0}).held.peak_bytes, 200U);
+}
+
+}  // namespace
+}  // namespace vramscope
