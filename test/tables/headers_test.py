@@ -30,7 +30,9 @@ def compile_flags(root, build):
         # A source that stands for several of its room (unity builds) lies in the build folder.
         start_of_rooms = build if source.startswith(build + os.sep) else root
         room = os.path.relpath(source, start_of_rooms).split(os.sep)[0]
-        if len(kept) > len(flags.get(room, ((), ()))[1]):
+        # The tool compiles the settings of interpose, too, with its own flags.
+        is_own = entry["output"].split(os.sep)[0] == room
+        if is_own and len(kept) > len(flags.get(room, ((), ()))[1]):
             flags[room] = (words[start - 1:start], kept)
     return flags
 
