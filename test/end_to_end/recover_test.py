@@ -290,6 +290,14 @@ class Recover(Case):
             self.assertRegex(done.stderr, r"^vramscope: report in .*vramscope\.killed\.\d+\.json\n$")
             self.assertFalse(os.path.exists(path))
 
+    def test_a_folder_of_reports_has_those_of_the_killed_too(self):
+        self.dead_file()
+        shown = self.run_tool("report", self.live)
+        self.assertEqual(0, shown.returncode, shown.stderr)
+        self.assertRegex(shown.stderr, r"^vramscope: recovered \S+ of killed \(\d+\), which ended without a report\n$")
+        self.assertIn("use_memory", shown.stdout)
+        self.assertEqual([], self.live_files())
+
     def test_a_running_process_is_asked(self):
         process = self.start_victim("killed", "wait")
         (path,) = self.live_files()
