@@ -174,7 +174,7 @@ class Merge(unittest.TestCase):
         broken.write_text(SAMPLE.read_text()[:-200])
         result = self.call("merge", "-o", self.folder / "none.json", SAMPLE, broken)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("broken.json: byte", result.stderr)
+        self.assertIn("broken.json: ends early at byte", result.stderr)
         self.assertFalse((self.folder / "none.json").exists())
 
 
