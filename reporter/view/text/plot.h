@@ -30,8 +30,8 @@ struct BytesAxis {
   [[nodiscard]] std::size_t eighths(std::uint64_t bytes) const;
 };
 
-// The axis for these columns, of `rows` at most. Automatic: log when most of those that are not 0 would not fill one
-// row of a linear one.
+// The axis for these columns, of `rows` at most. Automatic: log when most of those that are not 0
+// would not fill one row of a linear one.
 [[nodiscard]] BytesAxis axis_for(const std::vector<std::uint64_t>& columns, std::size_t rows,
                                  Scale scale);
 

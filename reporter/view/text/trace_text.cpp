@@ -171,8 +171,7 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
 std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
                        std::size_t most) {
   return head_text(trace, page) + kinds_text(trace.totals, page) +
-         functions_text(trace, page, most) +
-         sites_text(shown_of(trace), name, page, most);
+         functions_text(trace, page, most) + sites_text(shown_of(trace), name, page, most);
 }
 
 std::string trace_json(const TraceListing& trace, const NameFrame& name, std::size_t most) {
