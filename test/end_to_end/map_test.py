@@ -21,7 +21,7 @@ class Map(harness.Case):
         return folder
 
     def map_of(self, *words):
-        done = self.run_tool("map", "--json", "-n", "0", *words)
+        done = self.run_tool("map", "--json", *words)
         self.assertEqual((0, ""), (done.returncode, done.stderr), words)
         return json.loads(done.stdout)
 
@@ -60,6 +60,8 @@ class Map(harness.Case):
         self.assertEqual(45 * 17 << 20, of_report["stranded_bytes"])
         self.assertEqual(45 * 20 << 20, of_report["pinned_by"][0]["gives_back_bytes"])
         self.assertEqual(1, len(of_report["pinned_by"]))
+        self.assertEqual(45, len(of_report["segments"]))  # all without -n
+        self.assertEqual(2, len(self.map_of("-n", "2", reports[0])["places"][0]["segments"]))
 
     def test_a_trace_tells_the_peak_and_any_other_instant(self):
         folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
