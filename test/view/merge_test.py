@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -156,7 +157,9 @@ class Merge(unittest.TestCase):
             for more in ([], ["--json"]):
                 result = self.call(verb, *more, merged)
                 self.assertEqual((result.returncode, result.stderr), (0, ""), verb)
-        self.assertIn("3 processes merged", self.call("report", merged).stdout)
+        shown = self.call("report", merged).stdout
+        self.assertIn("3 processes merged", shown)
+        self.assertEqual(["1", "2", "3"], sorted(re.findall(r"^ +(\d) +10\d  train ", shown, re.MULTILINE)))
         self.assertIn("No site changed.", self.call("diff", merged, merged).stdout)
 
     def test_of_one_process_the_last_report_counts_and_a_second_one_is_told(self):

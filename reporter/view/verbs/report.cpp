@@ -25,6 +25,13 @@ struct Arguments {
   Filter filter;
 };
 
+// Those that were merged into the report, as the table of their own reports would have them.
+std::string processes_text(const Report& report, const std::string& path, const Page& page) {
+  std::vector<ReportOfProcess> all;
+  for (const MergedProcess& process : report.processes) all.push_back({path, process});
+  return runs_text(std::move(all), /*left_aside=*/0, page, kProcesses) + "\n";
+}
+
 // Every report as a screen of its own.
 int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   Page page = page_of(arguments.listing);
@@ -47,8 +54,9 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     if (arguments.listing.json) {
       report_json(json, *report, path, name, arguments.listing.most);
     } else {
-      text += (text.empty() ? "" : "\n") +
-              report_text(*report, path, name, page, arguments.listing.most);
+      if (!text.empty()) text += "\n";
+      if (!report->processes.empty()) text += processes_text(*report, path, page);
+      text += report_text(*report, path, name, page, arguments.listing.most);
     }
   }
   json.end();
