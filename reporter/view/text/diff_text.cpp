@@ -138,7 +138,9 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
             "\n";
   }
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
-  if (found.rows.empty()) return text + "\nNo " + of_what + " changed.\n" + limit_text(found, of);
+  const std::string next = next_command("peak", of.after, page);
+  if (found.rows.empty())
+    return text + "\nNo " + of_what + " changed.\n" + limit_text(found, of) + next;
   Table table({{"CHANGE", right},
                {"BEFORE", right},
                {"AFTER", right},
@@ -158,8 +160,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   }
   text += nameless_text(found);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
-  return text + limit_text(found, of) + "\nNext: vramscope peak " +
-         printable(shell_word(of.after), page) + "\n";
+  return text + limit_text(found, of) + next;
 }
 
 std::string diff_json(const Differences& found, const DiffOf& of) {

@@ -171,10 +171,10 @@ std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions
 }
 
 std::string next_text(const Leaks& leaks, const Page& page, const LeaksChoice& choice) {
-  const std::string file = printable(shell_word(choice.path), page) + "\n";
-  if (leaks.leaks.empty()) return "\nNext: vramscope peak " + file;
-  if (choice.whole_stacks) return "\nNext: vramscope sites --by growth " + file;
-  return "\nNext: vramscope leaks --full " + file;
+  const std::string_view next = leaks.leaks.empty()   ? "peak"
+                                : choice.whole_stacks ? "sites --by growth"
+                                                      : "leaks --full";
+  return next_command(next, choice.path, page);
 }
 
 void memory_json(JsonText& json, Kind kind, std::uint16_t device) {

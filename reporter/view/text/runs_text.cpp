@@ -284,8 +284,7 @@ std::string runs_text(Reports reports, std::size_t left_aside, const Page& page,
   const std::string sums = sums_text(device_sums(processes_of(reports)), page);
   if (!sums.empty()) text += "\n" + sums;
   text += ranks_text(reports, page);
-  return text + "\nNext: vramscope report " + printable(shell_word(reports.front().file), page) +
-         "\n";
+  return text + next_command("report", reports.front().file, page);
 }
 
 std::string runs_json(Reports reports, std::size_t left_aside, std::size_t most) {
