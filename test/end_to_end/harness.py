@@ -151,9 +151,18 @@ class TapResult(unittest.TestResult):
         self.line(test, "not ok", details=self._exc_info_to_string(err, test))
 
 
+LIVE_FILES = pathlib.Path(f"/dev/shm/vramscope-{os.geteuid()}")
+
+
+def remove_live_files(program):
+    """Those of all processes of a program with this name, which have ended."""
+    for path in LIVE_FILES.glob(f"{program}.*"):
+        path.unlink(missing_ok=True)
+
+
 def clear_live_files():
     """Removes what killed victims left in memory, of earlier tests too: nobody recovers it."""
-    for path in pathlib.Path(f"/dev/shm/vramscope-{os.geteuid()}").glob("*.live*"):
+    for path in LIVE_FILES.glob("*.live*"):
         try:
             pid = path.name.split(".live")[0].split(".")[-1]
             if not os.path.exists(f"/proc/{pid}") and time.time() - path.stat().st_mtime > DEADLINE_S:

@@ -1,6 +1,8 @@
 """Memory and threads that the library does not get: the program's outcome stays its own."""
 # SPDX-License-Identifier: Apache-2.0
+import os
 import resource
+import shutil
 import subprocess
 
 import harness
@@ -15,7 +17,10 @@ class Refusals(harness.Case):
     def sweep(self, **variables):
         """Each request of the library for memory is refused in a process of its own."""
         preloaded = f"{harness.LIBRARY}:{harness.program('librefuse_memory.so')}"
-        outcome = self.run_program([harness.program("linked")], "cache", SIMULATOR, LD_PRELOAD=preloaded, **variables)
+        program = shutil.copy(harness.program("linked"), os.path.join(self.folder, f"refused-{os.getpid()}"))
+        # Whoever could not write a report leaves a live file, by the name of the program.
+        self.addCleanup(harness.remove_live_files, os.path.basename(program))
+        outcome = self.run_program([program], "cache", SIMULATOR, LD_PRELOAD=preloaded, **variables)
         self.assertEqual((0, ""), (outcome.status, outcome.stderr), outcome.stdout)
         refused, _, _, otherwise = outcome.stdout.split(maxsplit=4)[:4]
         self.assertEqual("0", otherwise)
