@@ -96,7 +96,11 @@ void set_series(Report& report) {
       sum.bucket_ns = bucket_ns;
       sum.highest.resize(buckets);
       sum.last.resize(buckets);
-      add_series(sum, series, one.timeline.start_ns - timeline.start_ns, one.timeline.duration_ns);
+      const std::uint64_t offset_ns = one.timeline.start_ns - timeline.start_ns;
+      // Of one that was killed only its last call is known: it may have held on for as long as any.
+      const bool goes_on = one.trigger == kRecovered;
+      add_series(sum, series, offset_ns,
+                 goes_on ? timeline.duration_ns + bucket_ns : one.timeline.duration_ns);
     }
   }
   for (auto& [memory, series] : all) timeline.series.push_back(std::move(series));

@@ -71,6 +71,18 @@ TEST(DeviceSum, OfProcessesOneAfterTheOtherIsTheHigherPeak) {
   EXPECT_EQ(sums[0].sum_of_peaks, 120u);
 }
 
+// Workers of a pool that allocate one after the other, hold on and are terminated.
+TEST(DeviceSum, OfKilledProcessesCountsWhatTheyMayHaveHeldOn) {
+  std::vector<MergedProcess> workers = {process_with({{0, 70}}, 0, 0),
+                                        process_with({{0, 50}}, 10 * kMs, 0)};
+  EXPECT_EQ(device_sums(workers)[0].upper, 70u);  // as if each had ended
+
+  for (MergedProcess& worker : workers) worker.trigger = "recovered";
+
+  EXPECT_EQ(device_sums(workers)[0].upper, 120u);
+  EXPECT_EQ(device_sums(workers)[0].lower, 70u);
+}
+
 TEST(DeviceSum, IsNotMadeOfDevicesThatAreNotTheSame) {
   MergedProcess other = process_with({{kMs, 50}}, 0, 20 * kMs);
   other.devices[0].uuid = "GPU-2";

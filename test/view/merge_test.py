@@ -93,6 +93,7 @@ class Merge(unittest.TestCase):
             report["process"].update(pid=100 + pid, rank=count - pid, hostname=f"node{pid % 3}",
                                      start_time_ns=1000 * chance.randrange(1000))
             report["timeline"]["start_ns"] += chance.randrange(10**9)
+            report["trigger"] = ("exit", "recovered")[pid % 2]
             order = list(range(len(report["frames"])))
             chance.shuffle(order)
             report["frames"] = [report["frames"][at] for at in order]

@@ -70,10 +70,10 @@ TEST(ReportText, OfARunningProgramDoesNotSpeakOfLeaks) {
 TEST(ReportText, OfARecoveredReportSaysWhatEndedTheProgram) {
   Report report = sample_report();
   report.trigger = "recovered";
-  EXPECT_TRUE(has(screen(report), "report 1, recovered; it ended 1970"));
+  EXPECT_TRUE(has(screen(report), "report 1, recovered; last call 1970"));
 
   report.process.ended_by = "SIGKILL";
-  EXPECT_TRUE(has(screen(report), "report 1, recovered; SIGKILL ended it 1970"));
+  EXPECT_TRUE(has(screen(report), "report 1, recovered; SIGKILL ended it; last call 1970"));
   EXPECT_TRUE(has(screen(report), "Allocated when it ended: 4.00 MiB"));
 
   report.trigger = "moving";

@@ -93,7 +93,7 @@ constexpr const char* kMoving =
 ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
                      const RecoveryWish& wish, ImageOf how) {
   ReportParts parts;
-  parts.trigger = how == ImageOf::moving ? "moving" : "recovered";
+  parts.trigger = how == ImageOf::moving ? "moving" : kRecovered;
   parts.sequence = known.next_sequence;
   parts.process = known.process;
   parts.process.ended_by = signal_name(wish.signal);

@@ -41,7 +41,8 @@ Known known_of(const MergedProcess& process, const TimelineSeries& series, const
   known.still_since = start + series.last.size() * series.bucket_ns;
   known.end = std::max(start + process.timeline.duration_ns, known.still_since);
   known.at_most.emplace_back(known.still_since, known.still);
-  known.at_most.emplace_back(known.end, 0);
+  // Of one that was killed only its last call is known: it may have held on for as long as any.
+  if (process.trigger != kRecovered) known.at_most.emplace_back(known.end, 0);
   return known;
 }
 

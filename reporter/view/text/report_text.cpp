@@ -42,9 +42,9 @@ std::string trigger_text(const Report& report) {
   if (report.trigger == "interval") return "written at an interval";
   if (report.trigger == "growth") return "written when memory had grown";
   if (report.trigger == "peak") return "written at a peak";
-  if (report.trigger == "recovered") {
+  if (report.trigger == kRecovered) {
     const std::string& signal = report.process.ended_by;
-    return "recovered; " + (signal.empty() ? "it ended" : signal + " ended it");
+    return "recovered; " + (signal.empty() ? "" : signal + " ended it; ") + "last call";
   }
   if (report.trigger == "moving") return "copied while it went on";
   if (report.trigger == "merged") return "the last one written";
@@ -195,7 +195,7 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
     bytes += share.bytes;
     count += share.count;
   }
-  const bool has_ended = report.trigger == "recovered";
+  const bool has_ended = report.trigger == kRecovered;
   const std::string what = is_final(report) ? "Never freed: "
                            : has_ended      ? "Allocated when it ended: "
                                             : "Allocated now: ";
