@@ -369,6 +369,11 @@ class Listings(ToolTest):
             self.assertEqual(self.call("leaks", *words, file).returncode, status, words)
         self.assert_refused(["leaks", "--error-exitcode=256", file], 2, "from 1 to 255")
 
+    def test_leaks_of_sites_that_are_left_out_are_not_of_nobody(self):
+        shown = self.call("leaks", "--site", "no such place", self.sample()).stdout
+        self.assertIn("Never freed: nothing", shown)
+        self.assertNotIn("nobody knows", shown)
+
     def test_suppressed_leaks_are_no_leaks(self):
         file = self.sample()
         with open(self.path("a.supp"), "w", encoding="utf-8") as rules:

@@ -139,7 +139,7 @@ Verb add_check(CommandLine& line) {
                "Count what the usual libraries keep, too");
   add_listing_options(command, arguments->listing);
   command.footer(
-      "CheckLimits are for each report; a baseline is compared with all of them together.\n"
+      "Limits are for each report; a baseline is compared with all of them together.\n"
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
       "  vramscope check --against main.json --tolerance 2% vramscope.train.4711.json");

@@ -1,5 +1,7 @@
 // vramscope leaks: what was never freed, and what of that may be meant to stay.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "reporter/report/report.h"
@@ -38,6 +40,14 @@ bool read_suppressions(const Arguments& given, Suppressions& suppressions) {
   return true;
 }
 
+// Whether sites are left out, so that what the others do not have is of sites, too.
+bool chooses_sites(const Filter& filter) {
+  const std::string* const typed[] = {&filter.owner, &filter.thread, &filter.stream,
+                                      &filter.range, &filter.site,   &filter.min_bytes};
+  return std::any_of(std::begin(typed), std::end(typed),
+                     [](const std::string* word) { return !word->empty(); });
+}
+
 int show_leaks(Arguments& given) {
   Suppressions suppressions;
   if (!read_suppressions(given, suppressions)) return kBadInput;
@@ -45,6 +55,7 @@ int show_leaks(Arguments& given) {
   bool any = false;
   const auto found_in = [&](const Report& report) {
     Leaks leaks = leaks_of(report, suppressions, name);
+    if (chooses_sites(given.filter)) leaks.without_site = 0;
     any = any || !leaks.leaks.empty();
     return leaks;
   };
@@ -76,7 +87,7 @@ Verb add_leaks(CommandLine& line) {
   command.flag("--full", arguments->full, "Whole stacks of all, with types, files and objects");
   command.flag("--error-exitcode", arguments->exit_code,
                "Exit with 1, or with N, when something is listed",
-               {.value_name = "N", .why_not = no_exit_code});
+               {.value_name = "[=N]", .why_not = no_exit_code});
   add_view_options(command, arguments->stacks);
   command.footer(
       "Example:\n"
