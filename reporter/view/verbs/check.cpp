@@ -42,17 +42,6 @@ std::optional<std::uint64_t> size_limit(const std::string& word) {
   return bytes.value;
 }
 
-bool read_suppressions(const Arguments& given, Suppressions& suppressions) {
-  for (const std::string& file : given.suppress) {
-    const std::string problem = suppressions.add_file(file);
-    if (problem.empty()) continue;
-    say(problem);
-    return false;
-  }
-  if (!given.no_usual) suppressions.add_usual();
-  return true;
-}
-
 // False: a report could not be read, which was said.
 bool check_each(const std::vector<std::string>& paths, const CheckLimits& limits,
                 const Suppressions& suppressions, std::vector<Checked>& all) {
@@ -95,14 +84,15 @@ int check(Arguments& given) {
         "check --help");
     return kBadInput;
   }
-  Suppressions suppressions;
-  if (!read_suppressions(given, suppressions)) return kBadInput;
+  const std::optional<Suppressions> suppressions =
+      open_suppressions(given.suppress, given.no_usual);
+  if (!suppressions) return kBadInput;
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
   if (paths.size() > 1) keep_last_reports(paths);
   std::vector<Checked> all;
-  if (any_limit && !check_each(paths, limits, suppressions, all)) return kBadInput;
-  if (!given.baseline.empty() && !check_baseline(given, paths, suppressions, all)) {
+  if (any_limit && !check_each(paths, limits, *suppressions, all)) return kBadInput;
+  if (!given.baseline.empty() && !check_baseline(given, paths, *suppressions, all)) {
     return kBadInput;
   }
   const Listing& listing = given.listing;

@@ -8,7 +8,7 @@
 
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/report.h"
-#include "reporter/report/traces/trace_input.h"
+#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/inputs.h"
@@ -83,20 +83,18 @@ int write(const Exported& exported, const ExportFormat& format, const std::strin
 
 int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
                  const std::string& output) {
-  const auto wrong = [&](const std::string& why) {
-    return refuse("cannot read '" + file + "': " + why);
+  int status = kFine;
+  const auto use = [&](TraceReader& reader) {
+    TraceTotals totals;
+    const auto add = [&](const TraceEvent& event) { totals.add(event); };
+    if (!reader.read(TraceReader::Order::by_change, add)) return reader.problem();
+    totals.finish();
+    const Exported exported(report_of_trace(reader.names(), totals), reader, choice_of(arguments),
+                            arguments.stacks, names_from_symbols());
+    status = write(exported, format, output);
+    return std::string();
   };
-  const TraceInput input(file);
-  if (!input.problem().empty()) return wrong(input.problem());
-  TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-  if (!reader.problem().empty()) return wrong(reader.problem());
-  TraceTotals totals;
-  const auto add = [&](const TraceEvent& event) { totals.add(event); };
-  if (!reader.read(TraceReader::Order::by_change, add)) return wrong(reader.problem());
-  totals.finish();
-  const Exported exported(report_of_trace(reader.names(), totals), reader, choice_of(arguments),
-                          arguments.stacks, names_from_symbols());
-  return write(exported, format, output);
+  return read_trace(file, use) ? status : kBadInput;
 }
 
 int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,

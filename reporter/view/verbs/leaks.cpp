@@ -28,18 +28,6 @@ std::string no_exit_code(const std::string& given) {
   return number >= 1 && number <= 255 ? "" : "'" + given + "' is not a number from 1 to 255";
 }
 
-// False: a file is not as it has to be, which was said.
-bool read_suppressions(const Arguments& given, Suppressions& suppressions) {
-  for (const std::string& file : given.suppress) {
-    const std::string problem = suppressions.add_file(file);
-    if (problem.empty()) continue;
-    say(problem);
-    return false;
-  }
-  if (!given.no_usual) suppressions.add_usual();
-  return true;
-}
-
 // Whether sites are left out, so that what the others do not have is of sites, too.
 bool chooses_sites(const Filter& filter) {
   const std::string* const typed[] = {&filter.owner, &filter.thread, &filter.stream,
@@ -49,22 +37,23 @@ bool chooses_sites(const Filter& filter) {
 }
 
 int show_leaks(Arguments& given) {
-  Suppressions suppressions;
-  if (!read_suppressions(given, suppressions)) return kBadInput;
+  const std::optional<Suppressions> suppressions =
+      open_suppressions(given.suppress, given.no_usual);
+  if (!suppressions) return kBadInput;
   const NameFrame name = names_from_symbols();
   bool any = false;
   const auto found_in = [&](const Report& report) {
-    Leaks leaks = leaks_of(report, suppressions, name);
+    Leaks leaks = leaks_of(report, *suppressions, name);
     if (chooses_sites(given.filter)) leaks.without_site = 0;
     any = any || !leaks.leaks.empty();
     return leaks;
   };
   const auto text = [&](const Report& report, const Page& page) {
-    return leaks_text(report, found_in(report), suppressions, name, page,
+    return leaks_text(report, found_in(report), *suppressions, name, page,
                       {.most = given.listing.most, .whole_stacks = given.full, .path = given.file});
   };
   const auto json = [&](const Report& report) {
-    return leaks_json(report, found_in(report), suppressions, name, given.listing.most);
+    return leaks_json(report, found_in(report), *suppressions, name, given.listing.most);
   };
   const int status = show(given, text, json);
   if (status != kFine || !any || given.exit_code.empty()) return status;

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "reporter/report/report.h"
-#include "reporter/report/traces/trace_input.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/map_text.h"
@@ -91,16 +90,12 @@ TraceInstant instant_of(const Arguments& given) {
 // What the trace knows of the instant; says why not.
 std::optional<Report> open_trace(const std::string& path, const Arguments& given,
                                  MapMoment& moment) {
-  const auto refuse = [&](const std::string& problem) {
-    say("cannot read '" + path + "': " + problem);
-    return std::nullopt;
+  TraceMap map;
+  const auto use = [&](TraceReader& reader) {
+    map = trace_map(reader, instant_of(given));
+    return map.problem;
   };
-  const TraceInput input(path);
-  if (!input.problem().empty()) return refuse(input.problem());
-  TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-  if (!reader.problem().empty()) return refuse(reader.problem());
-  TraceMap map = trace_map(reader, instant_of(given));
-  if (!map.problem.empty()) return refuse(map.problem);
+  if (!read_trace(path, use)) return std::nullopt;
   moment = map.moment;
   return std::move(map.report);
 }

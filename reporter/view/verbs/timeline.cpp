@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "reporter/report/report.h"
-#include "reporter/report/traces/trace_input.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/timeline_text.h"
@@ -55,20 +54,15 @@ TimelineChoice choice_of(const Arguments& given) {
 // What the trace knows; says why not.
 std::optional<Report> open_trace(const std::string& path, const TimelineChoice& choice,
                                  RunTimeline& timeline) {
-  const auto refuse = [&](const std::string& problem) {
-    say("cannot read '" + path + "': " + problem);
-    return std::nullopt;
-  };
-  const TraceInput input(path);
-  if (!input.problem().empty()) return refuse(input.problem());
-  TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-  if (!reader.problem().empty()) return refuse(reader.problem());
-  TraceTimeline read = trace_timeline(reader, choice);
-  if (!read.problem.empty()) return refuse(read.problem);
-  timeline = std::move(read.timeline);
   Report report;  // which process it is
-  report.process.pid = reader.names().process.pid;
-  report.process.executable = reader.names().process.executable;
+  const auto use = [&](TraceReader& reader) {
+    TraceTimeline read = trace_timeline(reader, choice);
+    timeline = std::move(read.timeline);
+    report.process.pid = reader.names().process.pid;
+    report.process.executable = reader.names().process.executable;
+    return read.problem;
+  };
+  if (!read_trace(path, use)) return std::nullopt;
   return report;
 }
 

@@ -16,6 +16,8 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/report/traces/trace_input.h"
+#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/verbs/inputs.h"
@@ -210,6 +212,30 @@ bool filtered(Report& report, const Filter& filter, const FilterUse& use) {
   }
   filter_report(report, filter, use, filter.site.empty() ? NameFrame() : names_from_symbols());
   return true;
+}
+
+bool read_trace(const std::string& path, const std::function<std::string(TraceReader&)>& use) {
+  const TraceInput input(path);
+  std::string problem = input.problem();
+  if (problem.empty()) {
+    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+    problem = reader.problem().empty() ? use(reader) : reader.problem();
+  }
+  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
+  return problem.empty();
+}
+
+std::optional<Suppressions> open_suppressions(const std::vector<std::string>& files,
+                                              bool no_usual) {
+  Suppressions suppressions;
+  for (const std::string& file : files) {
+    const std::string problem = suppressions.add_file(file);
+    if (problem.empty()) continue;
+    say(problem);
+    return std::nullopt;
+  }
+  if (!no_usual) suppressions.add_usual();
+  return suppressions;
 }
 
 int show(OneReport& arguments, const MakeText& text, const MakeJson& json) {

@@ -13,11 +13,13 @@
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/stack_view.h"
+#include "reporter/view/text/suppressions.h"
 #include "reporter/view/verbs/arguments.h"
 
 namespace vramscope {
 
 struct Report;
+class TraceReader;
 
 enum ExitCode : int {
   kFine = 0,
@@ -89,6 +91,16 @@ void settle_rows(Listing& listing);
 // The report in a file; says why not. Of a live file it is recovered first: then `path` becomes the
 // report's, and that is said.
 [[nodiscard]] std::optional<Report> open_report(std::string& path);
+
+// Has the whole trace in a file read by `use`, which gives what is wrong with it, or ""; says it.
+// False: something is.
+[[nodiscard]] bool read_trace(const std::string& path,
+                              const std::function<std::string(TraceReader&)>& use);
+
+// What suppression files name, beside what the usual libraries keep unless `no_usual`; says why
+// not.
+[[nodiscard]] std::optional<Suppressions> open_suppressions(const std::vector<std::string>& files,
+                                                            bool no_usual);
 
 // --with-native, --python-only and --native-only.
 void add_view_options(Command& command, StackChoice& choice);
