@@ -62,6 +62,7 @@ class Map(harness.Case):
         self.assertEqual(1, len(of_report["pinned_by"]))
         self.assertEqual(45, len(of_report["segments"]))  # all without -n
         self.assertEqual(2, len(self.map_of("-n", "2", reports[0])["places"][0]["segments"]))
+        self.assertEqual(5, len(self.map_of("-n", "5", reports[0])["places"][0]["segments"]))
 
     def test_a_trace_tells_the_peak_and_any_other_instant(self):
         folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")

@@ -119,9 +119,8 @@ int show_map(Arguments& given) {
                     given.listing.most);
   };
   const auto json = [&](const Report& report) {
-    // The usual number is of text: JSON is cut only where another one was asked for.
-    const std::size_t most = given.listing.most == kSegments ? 0 : given.listing.most;
-    return map_json(report, places_of(report, given), moment, names_from_symbols(), most);
+    return map_json(report, places_of(report, given), moment, names_from_symbols(),
+                    given.listing.most);
   };
   return show(given, text, json, open);
 }
