@@ -3,10 +3,12 @@
 #include "reporter/report/json.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/write_signals.h"
 #include "reporter/report/json_reader.h"
+#include "reporter/report/json_tree.h"
 #include "reporter/report/json_writer.h"
 #include "reporter/report/references.h"
 #include "reporter/report/report.h"
@@ -51,9 +54,8 @@ struct SyntaxProblem {
   bool is_cut_off = false;  // the file ends before the report does
 };
 
-// Receives the parser's events and builds small documents of them: an element of one of the long
-// lists leaves as soon as it is complete. (The library's own filter looks through a whole list at
-// the end of each of its elements.)
+// Receives the parser's events and builds small trees of them: an element of one of the long lists
+// leaves as soon as it is complete. (The library's own values take an allocation each.)
 class ReportBuilder {
  public:
   using number_integer_t = Json::number_integer_t;
@@ -62,33 +64,36 @@ class ReportBuilder {
   using string_t = Json::string_t;
   using binary_t = Json::binary_t;
 
-  bool null() { return add(nullptr); }
-  bool boolean(bool value) { return add(value); }
-  bool number_integer(number_integer_t value) { return add(value); }
-  bool number_unsigned(number_unsigned_t value) { return add(value); }
-  bool number_float(number_float_t value, const string_t&) { return add(value); }
-  bool string(string_t& value) { return add(std::move(value)); }
+  bool null() { return add(tree_.add(Type::null)); }
+  bool boolean(bool value) { return add(tree_.add(value ? Type::yes : Type::no)); }
+  bool number_integer(number_integer_t value) {
+    return add(tree_.add(Type::negative, static_cast<std::uint64_t>(value)));
+  }
+  bool number_unsigned(number_unsigned_t value) { return add(tree_.add(Type::natural, value)); }
+  bool number_float(number_float_t, const string_t&) { return add(tree_.add(Type::real)); }
+  bool string(string_t& value) { return add(tree_.add_text(value)); }
   bool binary(binary_t&) { return true; }  // of other formats than JSON
   bool key(string_t& name) {
-    levels_.back().key = std::move(name);
+    levels_[depth_ - 1].key = name;
     return true;
   }
-  bool start_object(std::size_t) { return open(Json::value_t::object); }
-  bool start_array(std::size_t) { return open(Json::value_t::array); }
+  bool start_object(std::size_t) { return open(Type::object); }
+  bool start_array(std::size_t) { return open(Type::list); }
   bool end_object() {
-    Json object = close();
-    if (!take(object)) return add(std::move(object));
-    ++levels_.back().next;
+    const Level& level = levels_[--depth_];
+    if (!take(tree_.value(level.node))) return add(level.node);
+    tree_.forget(level.before);
+    ++levels_[depth_ - 1].next;
     return true;
   }
-  bool end_array() { return add(close()); }
+  bool end_array() { return add(levels_[--depth_].node); }
   bool parse_error(std::size_t byte, const std::string&, const Json::exception& error) {
     throw SyntaxProblem{byte, reason_of(error)};
   }
 
   [[nodiscard]] Report finish() {
     Report report;
-    JsonReader<Json> fields(document_, {}, elements_);
+    JsonReader fields(tree_.value(document_), {}, elements_);
     fields.read(report);
     elements_.unknown.put_at("");
     report.unknown = std::move(elements_.unknown).names();
@@ -102,42 +107,47 @@ class ReportBuilder {
  private:
   static constexpr std::size_t kMaxDepth = 32;  // ours is 8
 
+  using Type = JsonTree::Type;
+
   struct Level {  // an open list or object
-    Json value;
+    JsonTree::Node node = 0;
+    bool is_list = false;
+    JsonTree::Mark before;
     std::size_t next = 0;  // index of the element being read
     std::string key;       // of the member being read
   };
 
-  bool open(Json::value_t type) {
-    if (levels_.size() >= kMaxDepth) throw FieldProblem{place(), "is nested too deeply"};
-    levels_.push_back({.value = type, .next = 0, .key = {}});
+  bool open(Type type) {
+    if (depth_ >= kMaxDepth) throw FieldProblem{place(), "is nested too deeply"};
+    Level& level = levels_[depth_++];
+    level.before = tree_.mark();
+    level.node = tree_.add(type);
+    level.is_list = type == Type::list;
+    level.next = 0;
+    level.key.clear();
     return true;
   }
-  Json close() {
-    Json value = std::move(levels_.back().value);
-    levels_.pop_back();
-    return value;
-  }
-  bool add(Json value) {
-    if (levels_.empty()) {
-      document_ = std::move(value);
+  bool add(JsonTree::Node value) {
+    if (depth_ == 0) {
+      document_ = value;
       return true;
     }
-    Level& level = levels_.back();
-    if (level.value.is_array()) {
-      level.value.push_back(std::move(value));
+    Level& level = levels_[depth_ - 1];
+    if (level.is_list) {
+      tree_.append(level.node, value);
       ++level.next;
     } else {
-      level.value[level.key] = std::move(value);
+      tree_.append(level.node, level.key, value);
     }
     return true;
   }
+  [[nodiscard]] std::span<const Level> levels() const { return {levels_.data(), depth_}; }
 
   // Where the value being read is: "devices[0].segments[1]". May be long: for errors only.
   [[nodiscard]] std::string place() const {
     std::string text;
-    for (const Level& level : levels_) {
-      if (level.value.is_array()) {
+    for (const Level& level : levels()) {
+      if (level.is_list) {
         text += "[" + std::to_string(level.next) + "]";
       } else {
         text += (text.empty() ? "" : ".") + level.key;
@@ -154,8 +164,8 @@ class ReportBuilder {
       return there;
     };
     bool first = true;
-    for (const Level& level : levels_) {
-      const bool is_list = level.value.is_array();
+    for (const Level& level : levels()) {
+      const bool is_list = level.is_list;
       if (!first && !is_list && !skip(".")) return false;
       if (!skip(is_list ? std::string_view("[]") : level.key)) return false;
       first = false;
@@ -164,8 +174,8 @@ class ReportBuilder {
   }
 
   template <class T>
-  bool append(std::vector<T>& list, const Json& json) try {
-    JsonReader<Json> fields(json, {}, elements_);
+  bool append(std::vector<T>& list, const JsonValue& json) try {
+    JsonReader fields(json, {}, elements_);
     fields.read(list.emplace_back());
     if (elements_.unknown.leave_out()) list.pop_back();
     if (elements_.unknown.found()) elements_.unknown.put_at(place());
@@ -176,13 +186,13 @@ class ReportBuilder {
   }
 
   // Takes a finished object of one of the long lists; false: it is something else.
-  bool take(const Json& json) {
-    if (levels_.size() == 1 && is_at("schema")) {  // another version has other fields: say so first
-      JsonReader<Json>::check_schema(json, FieldPath({}, "schema"));
+  bool take(const JsonValue& json) {
+    if (depth_ == 1 && is_at("schema")) {  // another version has other fields: say so first
+      JsonReader::check_schema(json, FieldPath({}, "schema"));
       return false;
     }
-    if (levels_.empty() || !levels_.back().value.is_array()) return false;
-    const bool in_list = levels_.size() == 2;  // of the document itself: most objects are
+    if (depth_ == 0 || !levels().back().is_list) return false;
+    const bool in_list = depth_ == 2;  // of the document itself: most objects are
     if (in_list && levels_.front().key == "sites") return append(elements_.sites, json);
     if (in_list && levels_.front().key == "frames") return append(elements_.frames, json);
     if (levels_.front().key == "sites") return false;  // what an element has
@@ -197,9 +207,11 @@ class ReportBuilder {
     return is_at("devices[]") && append(elements_.devices, json);
   }
 
-  std::vector<Level> levels_;
+  std::array<Level, kMaxDepth> levels_;
+  std::size_t depth_ = 0;
   Elements elements_;
-  Json document_;
+  JsonTree tree_;
+  JsonTree::Node document_ = 0;
 };
 
 Report parse(const std::string& text) try {

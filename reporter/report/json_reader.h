@@ -1,6 +1,5 @@
 // JsonReader takes parsed JSON apart by the fields of the report: what is absent keeps its default,
-// what is unknown is noted, what has the wrong type is refused. A template over the JSON library's
-// value, so that json.cpp alone includes the library.
+// what is unknown is noted, what has the wrong type is refused.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "reporter/report/fields.h"
+#include "reporter/report/json_tree.h"
 #include "reporter/report/json_writer.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/references.h"
@@ -60,39 +60,39 @@ class FieldPath {
   throw FieldProblem{field.text(), "expected " + std::string(expected)};
 }
 
-// Takes one JSON object apart by the names of fields.h.
-template <class Json>
+// Takes one JSON object apart by the names of fields.h. Who writes them in that order has each
+// found at once.
 class JsonReader {
  public:
-  JsonReader(const Json& object, const FieldPath& path, Elements& elements)
-      : object_(object), path_(path), elements_(elements) {
-    if (!object_.is_object()) refuse(path_, "object");
+  JsonReader(const JsonValue& object, const FieldPath& path, Elements& elements)
+      : object_(object), next_(object), path_(path), elements_(elements) {
+    if (!object.is(Type::object)) refuse(path_, "object");
+    next_ = object_.first();
   }
 
   template <class T>
   void operator()(std::string_view name, T&& value) {
-    const auto found = object_.find(name);
-    if (found == object_.end()) return;
-    ++known_;
-    get(*found, path_of(name), value);
+    if (const JsonValue found = find(name); found.is_there()) take(name, found, value);
   }
   template <class T>
   void required(std::string_view name, T&& value) {
-    if (object_.find(name) == object_.end()) throw FieldProblem{path_of(name).text(), "is missing"};
-    (*this)(name, std::forward<T>(value));
+    const JsonValue found = find(name);
+    if (!found.is_there()) throw FieldProblem{path_of(name).text(), "is missing"};
+    take(name, found, value);
   }
-  void fixed(std::string_view name, std::string_view) { known_ += object_.contains(name) ? 1 : 0; }
+  void fixed(std::string_view name, std::string_view) { known_ += find(name).is_there() ? 1 : 0; }
   void index(std::string_view name) { fixed(name, {}); }
   template <class T>
   void elements(std::string_view name, std::vector<T>& values) {
-    const auto found = object_.find(name);
-    if (found == object_.end()) return;
-    ++known_;
+    const JsonValue found = find(name);
+    if (!found.is_there()) return;
     if (std::vector<T>* read = read_before(name, values)) {
-      if (!list(*found, path_of(name)).empty()) refuse(path_of(name), "only objects");
+      ++known_;
+      check_list(found, path_of(name));
+      if (found.first().is_there()) refuse(path_of(name), "only objects");
       values = std::exchange(*read, {});
     } else {
-      get(*found, path_of(name), values);
+      take(name, found, values);
     }
   }
 
@@ -103,12 +103,13 @@ class JsonReader {
     if (object_.size() == known_) return;
     Names known;
     visit_fields(value, known);
-    for (const auto& [name, member] : object_.items()) {
+    for (JsonValue member = object_.first(); member.is_there(); member = member.next()) {
+      const std::string_view name = member.name();
       if (!known.names.contains(name)) elements_.unknown.field(path_of(name).text());
     }
   }
 
-  static void check_schema(const Json& json, const FieldPath& path) {
+  static void check_schema(const JsonValue& json, const FieldPath& path) {
     Elements none;
     JsonReader schema(json, path, none);
     std::string name;
@@ -130,6 +131,8 @@ class JsonReader {
   }
 
  private:
+  using Type = JsonTree::Type;
+
   // Another archive over fields.h: which fields there are.
   struct Names {
     template <class T>
@@ -151,9 +154,23 @@ class JsonReader {
   };
 
   [[nodiscard]] FieldPath path_of(std::string_view name) const { return {path_, name}; }
-  static const Json& list(const Json& json, const FieldPath& path) {
-    if (!json.is_array()) refuse(path, "array");
-    return json;
+  static void check_list(const JsonValue& json, const FieldPath& path) {
+    if (!json.is(Type::list)) refuse(path, "array");
+  }
+  // The member of that name, if there is one.
+  JsonValue find(std::string_view name) {
+    JsonValue found = next_;
+    if (!found.is_there() || found.name() != name) {
+      found = object_.first();
+      while (found.is_there() && found.name() != name) found = found.next();
+    }
+    if (found.is_there()) next_ = found.next();
+    return found;
+  }
+  template <class T>
+  void take(std::string_view name, const JsonValue& found, T&& value) {
+    ++known_;
+    get(found, path_of(name), value);
   }
 
   template <class T>
@@ -175,43 +192,41 @@ class JsonReader {
   std::vector<Site>* read_before(std::string_view, std::vector<Site>&) { return &elements_.sites; }
 
   template <std::integral T>
-  static void get(const Json& json, const FieldPath& path, T& value) {
+  static void get(const JsonValue& json, const FieldPath& path, T& value) {
     constexpr T kMax = std::numeric_limits<T>::max();
     constexpr T kMin = std::numeric_limits<T>::min();
     const auto expected = [&] {
       refuse(path, "integer from " + std::to_string(kMin) + " to " + std::to_string(kMax));
     };
-    if (json.is_number_unsigned()) {
-      const auto number = json.template get<std::uint64_t>();
-      if (!std::in_range<T>(number)) expected();
-      value = static_cast<T>(number);
-    } else if (json.is_number_integer()) {
-      const auto number = json.template get<std::int64_t>();
-      if (!std::in_range<T>(number)) expected();
-      value = static_cast<T>(number);
+    if (json.is(Type::natural)) {
+      if (!std::in_range<T>(json.natural())) expected();
+      value = static_cast<T>(json.natural());
+    } else if (json.is(Type::negative)) {
+      if (!std::in_range<T>(json.negative())) expected();
+      value = static_cast<T>(json.negative());
     } else {
       expected();
     }
   }
-  static void get(const Json& json, const FieldPath& path, bool& value) {
-    if (!json.is_boolean()) refuse(path, "true or false");
-    value = json.template get<bool>();
+  static void get(const JsonValue& json, const FieldPath& path, bool& value) {
+    if (!json.is(Type::yes) && !json.is(Type::no)) refuse(path, "true or false");
+    value = json.is(Type::yes);
   }
-  static void get(const Json& json, const FieldPath& path, std::string& value) {
-    if (!json.is_string()) refuse(path, "string");
-    value = json.template get<std::string>();
+  static void get(const JsonValue& json, const FieldPath& path, std::string& value) {
+    if (!json.is(Type::text)) refuse(path, "string");
+    value = json.text();
   }
   template <std::size_t N>
-  static std::optional<std::size_t> found_among(const Json& json,
+  static std::optional<std::size_t> found_among(const JsonValue& json,
                                                 const std::array<std::string_view, N>& names) {
-    const auto* text = json.template get_ptr<const std::string*>();
-    const auto found = text == nullptr ? names.end() : std::find(names.begin(), names.end(), *text);
+    if (!json.is(Type::text)) return std::nullopt;
+    const auto found = std::find(names.begin(), names.end(), json.text());
     if (found == names.end()) return std::nullopt;
     return static_cast<std::size_t>(found - names.begin());
   }
   // One of the words that there will ever be.
   template <std::size_t N>
-  static std::size_t name_among(const Json& json, const FieldPath& path,
+  static std::size_t name_among(const JsonValue& json, const FieldPath& path,
                                 const std::array<std::string_view, N>& names) {
     if (const auto found = found_among(json, names)) return *found;
     std::string expected = "one of";
@@ -220,7 +235,7 @@ class JsonReader {
   }
   // One of the words that there are today. With another the whole element is left out.
   template <class Word, std::size_t N>
-  void get_word(const Json& json, const FieldPath& path, Word& word,
+  void get_word(const JsonValue& json, const FieldPath& path, Word& word,
                 const std::array<std::string_view, N>& names) {
     if (const auto found = found_among(json, names)) {
       word = static_cast<Word>(*found);
@@ -230,24 +245,24 @@ class JsonReader {
       elements_.unknown.word(path.text(), text);
     }
   }
-  void get(const Json& json, const FieldPath& path, Kind& kind) {
+  void get(const JsonValue& json, const FieldPath& path, Kind& kind) {
     get_word(json, path, kind, kKindNames);
   }
-  void get(const Json& json, const FieldPath& path, Axis& axis) {
+  void get(const JsonValue& json, const FieldPath& path, Axis& axis) {
     get_word(json, path, axis, kAxisNames);
   }
-  void get(const Json& json, const FieldPath& path, Disagreement& what) {
+  void get(const JsonValue& json, const FieldPath& path, Disagreement& what) {
     get_word(json, path, what, kDisagreementNames);
   }
-  static void get(const Json& json, const FieldPath& path, BlockState& state) {
+  static void get(const JsonValue& json, const FieldPath& path, BlockState& state) {
     state = static_cast<BlockState>(name_among(json, path, kBlockStateNames));
   }
-  static void get(const Json& json, const FieldPath& path, const Choice<bool>& choice) {
+  static void get(const JsonValue& json, const FieldPath& path, const Choice<bool>& choice) {
     choice.value = name_among(json, path, std::array{choice.yes, choice.no}) == 0;
   }
   template <class T>
-  static void get(const Json& json, const FieldPath& path, const OrNull<T>& number) {
-    if (json.is_null()) {
+  static void get(const JsonValue& json, const FieldPath& path, const OrNull<T>& number) {
+    if (json.is(Type::null)) {
       number.value = number.none;
       return;
     }
@@ -257,69 +272,81 @@ class JsonReader {
     }
   }
   template <class T>
-  void get(const Json& json, const FieldPath& path, std::optional<T>& value) {
+  void get(const JsonValue& json, const FieldPath& path, std::optional<T>& value) {
     value.reset();
-    if (!json.is_null()) get(json, path, value.emplace());
+    if (!json.is(Type::null)) get(json, path, value.emplace());
   }
   template <class T>
-  static void get(const Json& json, const FieldPath& path, const Ordinal<T>& ordinal) {
+  static void get(const JsonValue& json, const FieldPath& path, const Ordinal<T>& ordinal) {
     get(json, path, ordinal.value);
     if (ordinal.value >= kMaxDevices) refuse(path, "number below " + std::to_string(kMaxDevices));
   }
   template <class Strings>
-  static void get(const Json& json, const FieldPath& path, const Dictionary<Strings>& dictionary) {
-    if (!json.is_object()) refuse(path, "object");
+  static void get(const JsonValue& json, const FieldPath& path,
+                  const Dictionary<Strings>& dictionary) {
+    if (!json.is(Type::object)) refuse(path, "object");
     dictionary.value.clear();
-    for (const auto& [name, text] : json.items()) {
+    for (JsonValue text = json.first(); text.is_there(); text = text.next()) {
+      const std::string_view name = text.name();
       get(text, FieldPath(path, name), dictionary.value.emplace_back(name, "").second);
     }
   }
   template <class Owner>
-  void get(const Json& json, const FieldPath& path, const FlatStatistics<Owner>& flat) {
-    if (!json.is_object()) refuse(path, "object");
-    flat.value.used = !json.empty();
+  void get(const JsonValue& json, const FieldPath& path, const FlatStatistics<Owner>& flat) {
+    if (!json.is(Type::object)) refuse(path, "object");
+    flat.value.used = json.first().is_there();
     if (!flat.value.used) return;
+    std::vector<std::pair<std::string_view, JsonValue>> found;
+    for (JsonValue number = json.first(); number.is_there(); number = number.next()) {
+      found.emplace_back(number.name(), number);
+    }
+    std::ranges::stable_sort(found, {}, &decltype(found)::value_type::first);
     each_counter(flat.value.statistics, [&](const std::string& key, std::int64_t& value) {
-      const auto found = json.find(key);
-      if (found != json.end()) get(*found, FieldPath(path, key), value);
+      const auto at = std::ranges::lower_bound(found, key, {}, &decltype(found)::value_type::first);
+      if (at != found.end() && at->first == key) get(at->second, FieldPath(path, key), value);
     });
     const FlatStats known = memory_stats(flat.value);
-    for (const auto& [key, number] : json.items()) {
-      const auto found = std::ranges::lower_bound(known, key, {}, &FlatStats::value_type::first);
-      if (found == known.end() || found->first != key) {
+    for (const auto& [key, number] : found) {
+      const auto at = std::ranges::lower_bound(known, key, {}, &FlatStats::value_type::first);
+      if (at == known.end() || at->first != key) {
         elements_.unknown.field(FieldPath(path, key).text());
       }
     }
   }
-  static void get(const Json& json, const FieldPath& path, const SchemaMark&) {
+  static void get(const JsonValue& json, const FieldPath& path, const SchemaMark&) {
     check_schema(json, path);
   }
-  static void get(const Json& json, const FieldPath& path, Histogram& histogram) {
-    if (!json.is_array() || json.size() > histogram.size()) {
+  static void get(const JsonValue& json, const FieldPath& path, Histogram& histogram) {
+    if (!json.is(Type::list) || json.size() > histogram.size()) {
       refuse(path, "array of at most " + std::to_string(histogram.size()) + " numbers");
     }
     histogram = {};
-    for (std::size_t i = 0; i < json.size(); ++i) {
-      get(json[i], FieldPath(path, i), histogram[i]);
+    std::size_t i = 0;
+    for (JsonValue number = json.first(); number.is_there(); number = number.next()) {
+      get(number, FieldPath(path, i), histogram[i]);
+      ++i;
     }
   }
   template <class T>
-  void get(const Json& json, const FieldPath& path, std::vector<T>& values) {
+  void get(const JsonValue& json, const FieldPath& path, std::vector<T>& values) {
+    check_list(json, path);
     values.clear();
-    values.reserve(list(json, path).size());
-    for (std::size_t i = 0; i < json.size(); ++i) {
-      get(json[i], FieldPath(path, i), values.emplace_back());
+    values.reserve(json.size());
+    std::size_t i = 0;
+    for (JsonValue value = json.first(); value.is_there(); value = value.next()) {
+      get(value, FieldPath(path, i++), values.emplace_back());
       if (elements_.unknown.leave_out()) values.pop_back();
     }
   }
   template <class Struct>
   requires requires(Struct& value, JsonReader& f) { visit_fields(value, f); }
-  void get(const Json& json, const FieldPath& path, Struct& value) {
+  void get(const JsonValue& json, const FieldPath& path, Struct& value) {
     JsonReader fields(json, path, elements_);
     fields.read(value);
   }
 
-  const Json& object_;
+  JsonValue object_;
+  JsonValue next_;  // member behind the last one that was found
   FieldPath path_;
   Elements& elements_;
   std::size_t known_ = 0;  // members of the object that have been read
