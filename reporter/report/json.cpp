@@ -249,28 +249,49 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
   }
 }
 
-std::variant<std::string, FileError> write_report(const Report& report,
-                                                  const std::string& path) noexcept {
+namespace {
+
+// As errno.
+std::variant<std::string, int> write_once(const Report& report, const SiteList* sites,
+                                          const std::string& path) try {
+  OutputFile file(path);
+  file.open();
+  if (file.error() == 0) write_json(report, sites, file);
+  std::string name = file.publish();
+  if (file.error() != 0) return file.error();
+  return name;
+} catch (const std::system_error& error) {  // of what `sites` reads
+  return error.code().value();
+}
+
+std::variant<std::string, FileError> write_with(const Report& report, const SiteList* sites,
+                                                const std::string& path) noexcept {
   const KeptErrno kept;
   const HeldWriteSignals held;
-  std::variant<std::string, FileError> result;
   try {
     constexpr int kAttempts = 3;
     int error = EBADF;  // the program closed our descriptor: once more
     for (int attempt = 0; attempt < kAttempts && error == EBADF; ++attempt) {
-      OutputFile file(path);
-      file.open();
-      if (file.error() == 0) write_json(report, file);
-      result = file.publish();
-      error = file.error();
+      auto written = write_once(report, sites, path);
+      if (auto* name = std::get_if<std::string>(&written)) return std::move(*name);
+      error = std::get<int>(written);
     }
-    if (error != 0) {
-      result = FileError{"cannot write '" + path + "': " + std::generic_category().message(error)};
-    }
+    return FileError{"cannot write '" + path + "': " + std::generic_category().message(error)};
   } catch (...) {
-    result = FileError{};  // there may be no memory for words
+    return FileError{};  // there may be no memory for words
   }
-  return result;
+}
+
+}  // namespace
+
+std::variant<std::string, FileError> write_report(const Report& report,
+                                                  const std::string& path) noexcept {
+  return write_with(report, nullptr, path);
+}
+
+std::variant<std::string, FileError> write_report(const Report& report, const SiteList& sites,
+                                                  const std::string& path) noexcept {
+  return write_with(report, &sites, path);
 }
 
 }  // namespace vramscope

@@ -9,6 +9,7 @@
 namespace vramscope {
 
 struct Report;
+class SiteList;
 
 // Why a file could not be written or read: one line, no newline, with path, place and reason; empty
 // where there was no memory to write it.
@@ -20,6 +21,10 @@ struct FileError {
 // publishes it without replacing: a taken name gets "~1", "~2", ... The name used is returned.
 // Arrays are written element by element. Never throws.
 [[nodiscard]] std::variant<std::string, FileError> write_report(const Report& report,
+                                                                const std::string& path) noexcept;
+// The same with `sites` in the place of the report's own.
+[[nodiscard]] std::variant<std::string, FileError> write_report(const Report& report,
+                                                                const SiteList& sites,
                                                                 const std::string& path) noexcept;
 
 // Reads a report file. The error tells file, byte offset or field, and what was expected. Unknown

@@ -8,6 +8,7 @@
 #include "reporter/report/fields.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
+#include "reporter/report/site_list.h"
 
 namespace vramscope {
 
@@ -15,7 +16,7 @@ namespace {
 
 class JsonWriter {
  public:
-  explicit JsonWriter(OutputFile& file) : file_(file) {}
+  JsonWriter(const SiteList* sites, OutputFile& file) : sites_(sites), file_(file) {}
 
   template <class T>
   void operator()(std::string_view name, const T& value) {
@@ -33,18 +34,14 @@ class JsonWriter {
   void index(std::string_view name) { (*this)(name, index_); }
   template <class T>
   void elements(std::string_view name, const std::vector<T>& values) {
-    key(name);
-    const std::uint64_t outer = index_;
-    begin("[");
-    index_ = 0;
-    for (const T& value : values) {
-      separate();
-      file_.write("\n");
-      put(value);
-      ++index_;
+    elements(name, values.size(), [&](std::size_t i) -> const T& { return values[i]; });
+  }
+  void elements(std::string_view name, const std::vector<Site>& sites) {
+    if (sites_ == nullptr) {
+      elements(name, sites.size(), [&](std::size_t i) -> const Site& { return sites[i]; });
+    } else {
+      elements(name, sites_->size(), [&](std::size_t i) { return sites_->at(i); });
     }
-    end("]");
-    index_ = outer;
   }
 
   // The whole document: one member a line, so that a person can look at it and tools can compare.
@@ -54,6 +51,19 @@ class JsonWriter {
   }
 
  private:
+  template <class At>
+  void elements(std::string_view name, std::size_t count, At&& at) {
+    key(name);
+    const std::uint64_t outer = index_;
+    begin("[");
+    for (index_ = 0; index_ < count; ++index_) {
+      separate();
+      file_.write("\n");
+      put(at(index_));
+    }
+    end("]");
+    index_ = outer;
+  }
   void separate() {
     if (!first_) file_.write(",");
     first_ = false;
@@ -175,6 +185,7 @@ class JsonWriter {
     end("}");
   }
 
+  const SiteList* sites_;
   OutputFile& file_;
   bool first_ = true;        // nothing yet in the innermost list or object
   int depth_ = 0;            // open lists and objects
@@ -183,6 +194,8 @@ class JsonWriter {
 
 }  // namespace
 
-void write_json(const Report& report, OutputFile& file) { JsonWriter(file).document(report); }
+void write_json(const Report& report, const SiteList* sites, OutputFile& file) {
+  JsonWriter(sites, file).document(report);
+}
 
 }  // namespace vramscope

@@ -9,13 +9,15 @@
 
 namespace vramscope {
 
+class SiteList;
 struct Report;
 
 // JSON text for `text`, with quotes; bytes that are no UTF-8 become U+FFFD. May throw bad_alloc.
 // Defined in json.cpp, where the JSON library is.
 [[nodiscard]] std::string json_string(std::string_view text);
 
-// May throw bad_alloc; the file keeps its own failures.
-void write_json(const Report& report, OutputFile& file);
+// sites: in the place of the report's own; nullptr: these. May throw bad_alloc, and whatever
+// reading `sites` throws; the file keeps its own failures.
+void write_json(const Report& report, const SiteList* sites, OutputFile& file);
 
 }  // namespace vramscope

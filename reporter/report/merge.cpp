@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "reporter/report/merge_frames.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/merge_processes.h"
+#include "reporter/report/merge_sites.h"
 #include "reporter/report/merged_process.h"
 
 namespace vramscope {
@@ -21,18 +20,17 @@ namespace {
 constexpr const char* kMerged = "merged";
 constexpr std::size_t kWarnings = 100;  // as a report has at most
 
-using SiteNumbers = std::vector<std::uint32_t>;
-
-void renumber(std::int64_t& site, const SiteNumbers& numbers) {
-  if (site >= 0) site = numbers[static_cast<std::size_t>(site)];
-}
-
-void renumber(MergedProcess& process, const SiteNumbers& numbers) {
-  for (KindFacts& kind : process.kinds) renumber(kind.peak_site, numbers);
+// number_of: the new number of a site.
+template <class NumberOf>
+void renumber(MergedProcess& process, NumberOf&& number_of) {
+  const auto renumber_one = [&](std::int64_t& site) {
+    if (site >= 0) site = number_of(static_cast<std::size_t>(site));
+  };
+  for (KindFacts& kind : process.kinds) renumber_one(kind.peak_site);
   for (OomEvent& event : process.oom.events) {
-    renumber(event.site, numbers);
-    for (OomShare& share : event.shares) renumber(share.site, numbers);
-    for (OomPin& pin : event.pins) renumber(pin.site, numbers);
+    renumber_one(event.site);
+    for (OomShare& share : event.shares) renumber_one(share.site);
+    for (OomPin& pin : event.pins) renumber_one(pin.site);
   }
 }
 
@@ -60,28 +58,26 @@ void take_pending(std::vector<Site>& sites, const std::vector<SegmentFacts>& seg
   }
 }
 
-bool comes_before(const Site& a, const Site& b) {
-  const SiteTotals& x = a.totals;
-  const SiteTotals& y = b.totals;
-  return std::tie(y.peak_bytes, y.live_bytes, y.total_bytes, a.frames, a.is_left_out) <
-         std::tie(x.peak_bytes, x.live_bytes, x.total_bytes, b.frames, b.is_left_out);
-}
-
 }  // namespace
 
 class Merger::State {
  public:
+  explicit State(std::uint64_t most_bytes) : sites_(most_bytes) {}
+
   void add(Report&& report) {
     if (report.trigger == kMerged && report.processes.empty()) return;  // of none
     const std::vector<std::uint32_t> frames = frames_.add(report);
     for (const DeviceReport& device : report.devices) take_pending(report.sites, device.segments);
     take_pending(report.sites, report.host.segments);
-    const SiteNumbers numbers = add_sites(std::move(report.sites), frames);
+    for (Site& site : report.sites) {
+      for (std::uint32_t& frame : site.frames) frame = frames[frame];
+    }
     for (MergedProcess& process : merged_processes(report)) {
-      renumber(process, numbers);
+      renumber(process, [&](std::size_t site) { return sites_.refer(report.sites[site]); });
       process.timeline.past_interval_ns = 0;
       processes_.push_back(std::move(process));
     }
+    for (Site& site : report.sites) sites_.add(std::move(site));
     for (DeviceReport& device : report.devices) add_device(device);
     host_.used = host_.used || report.host.used;
     add_counters(host_.statistics, report.host.statistics);
@@ -100,10 +96,10 @@ class Merger::State {
     report.tool_version = VRAMSCOPE_VERSION;
     report.trigger = kMerged;
     if (processes_.empty()) return report;
-    const std::vector<std::uint32_t> frames = frames_.finish(report);
-    const SiteNumbers numbers = order_sites(frames);
-    report.sites = std::move(sites_);
-    for (MergedProcess& process : processes_) renumber(process, numbers);
+    sites_.finish(frames_.finish(report));
+    for (MergedProcess& process : processes_) {
+      renumber(process, [&](std::size_t site) { return sites_.places()[site]; });
+    }
     std::stable_sort(processes_.begin(), processes_.end(),
                      [](const MergedProcess& a, const MergedProcess& b) {
                        return vramscope::comes_before(a, b);
@@ -122,53 +118,9 @@ class Merger::State {
     report.warnings.assign(warnings_.begin(), warnings_.end());
     return report;
   }
+  MergedSites& sites() { return sites_; }
 
  private:
-  // The number here of each of them.
-  SiteNumbers add_sites(std::vector<Site>&& sites, const std::vector<std::uint32_t>& frames) {
-    SiteNumbers numbers;
-    numbers.reserve(sites.size());
-    for (Site& site : sites) {
-      for (std::uint32_t& frame : site.frames) frame = frames[frame];
-      std::string key(reinterpret_cast<const char*>(site.frames.data()),
-                      site.frames.size() * sizeof(std::uint32_t));
-      key += site.is_left_out ? '+' : '-';
-      const auto [known, is_new] =
-          site_numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(sites_.size()));
-      numbers.push_back(known->second);
-      if (is_new) {
-        site.live_past.clear();
-        sites_.push_back(std::move(site));
-      } else {
-        add_numbers(sites_[known->second], site);
-      }
-    }
-    return numbers;
-  }
-
-  // The place of each of them.
-  SiteNumbers order_sites(const std::vector<std::uint32_t>& frames) {
-    for (Site& site : sites_) {
-      for (std::uint32_t& frame : site.frames) frame = frames[frame];
-      std::sort(site.parts.begin(), site.parts.end(), [](const SitePart& a, const SitePart& b) {
-        return std::tie(a.kind, a.device) < std::tie(b.kind, b.device);
-      });
-    }
-    SiteNumbers order(sites_.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return comes_before(sites_[a], sites_[b]); });
-    SiteNumbers places(sites_.size());
-    std::vector<Site> sorted;
-    sorted.reserve(sites_.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      places[order[i]] = i;
-      sorted.push_back(std::move(sites_[order[i]]));
-    }
-    sites_ = std::move(sorted);
-    return places;
-  }
-
   void add_device(DeviceReport& device) {
     device.segments.clear();
     const auto [known, is_new] = devices_.try_emplace(device.facts.index);
@@ -215,8 +167,7 @@ class Merger::State {
   }
 
   FrameTables frames_;
-  std::vector<Site> sites_;
-  std::unordered_map<std::string, std::uint32_t> site_numbers_;  // by frames here
+  MergedSites sites_;
   std::vector<MergedProcess> processes_;
   std::map<std::uint16_t, DeviceReport> devices_;
   HostReport host_;
@@ -230,12 +181,18 @@ class Merger::State {
   std::uint64_t unrecorded_calls_ = 0;
 };
 
-Merger::Merger() : state_(std::make_unique<State>()) {}
+Merger::Merger(std::uint64_t most_bytes) : state_(std::make_unique<State>(most_bytes)) {}
 Merger::~Merger() = default;
 Merger::Merger(Merger&&) noexcept = default;
 Merger& Merger::operator=(Merger&&) noexcept = default;
 
 void Merger::add(Report&& report) { state_->add(std::move(report)); }
-Report Merger::finish() { return state_->finish(); }
+Report Merger::finish() {
+  Report report = state_->finish();
+  report.sites = state_->sites().take();
+  return report;
+}
+Report Merger::finish_but_sites() { return state_->finish(); }
+const SiteList& Merger::sites() const { return state_->sites(); }
 
 }  // namespace vramscope

@@ -3,6 +3,8 @@
 #include "reporter/report/merge_frames.h"
 
 #include <algorithm>
+#include <concepts>
+#include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -10,12 +12,24 @@
 namespace vramscope {
 namespace {
 
-// The bytes of the numbers, one after the other.
-template <class... Numbers>
-std::string key_of(Numbers... numbers) {
-  std::string key;
-  (key.append(reinterpret_cast<const char*>(&numbers), sizeof numbers), ...);
-  return key;
+// What a row is known by.
+std::tuple<bool, const std::string&> content_of(const ModuleFact& module) {
+  const bool has_id = !module.build_id.empty();
+  return {has_id, has_id ? module.build_id : module.path};
+}
+auto content_of(const SourceFact& source) {
+  return std::tie(source.path, source.bytes, source.modified_ns);
+}
+auto content_of(const CodeFact& code) { return std::tie(code.name, code.source, code.first_line); }
+auto content_of(const FrameFact& frame) {
+  return std::tie(frame.module, frame.offset, frame.code, frame.line);
+}
+
+std::size_t hash_of(const std::string& text) { return std::hash<std::string>()(text); }
+std::size_t hash_of(std::integral auto number) {
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+  const std::uint64_t product = static_cast<std::uint64_t>(number) * kGoldenRatio;
+  return product ^ product >> 32;
 }
 
 // Sorts rows; gives the new place of each.
@@ -44,16 +58,33 @@ std::uint32_t place_of(const std::vector<std::uint32_t>& places, std::uint32_t n
 }  // namespace
 
 template <class Row>
-std::uint32_t FrameTables::Rows<Row>::number_of(const std::string& key, const Row& row) {
-  const auto [known, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(rows.size()));
-  if (is_new) rows.push_back(row);
-  return known->second;
+std::size_t FrameTables::Rows<Row>::Content::operator()(std::uint32_t number) const {
+  std::size_t hash = 0;
+  const auto add = [&](const auto& part) { hash = hash_of(hash + hash_of(part)); };
+  std::apply([&](const auto&... parts) { (add(parts), ...); }, content_of(rows[number]));
+  return hash;
+}
+template <class Row>
+bool FrameTables::Rows<Row>::Content::operator()(std::uint32_t a, std::uint32_t b) const {
+  return content_of(rows[a]) == content_of(rows[b]);
+}
+
+template <class Row>
+std::uint32_t FrameTables::Rows<Row>::number_of(const Row& row) {
+  rows.push_back(row);
+  const auto [known, is_new] = numbers_.insert(static_cast<std::uint32_t>(rows.size() - 1));
+  if (!is_new) rows.pop_back();
+  return *known;
+}
+template <class Row>
+std::vector<Row> FrameTables::Rows<Row>::take() {
+  numbers_.clear();
+  return std::move(rows);
 }
 
 // Where it was mapped differs from process to process.
 std::uint32_t FrameTables::module_number(const ModuleFact& module) {
-  const std::string key = module.build_id.empty() ? "p" + module.path : "b" + module.build_id;
-  const std::uint32_t number = modules_.number_of(key, module);
+  const std::uint32_t number = modules_.number_of(module);
   ModuleFact& kept = modules_.rows[number];
   kept.path = std::min(kept.path, module.path);
   if (kept.base != module.base) kept.base = 0;
@@ -63,48 +94,43 @@ std::uint32_t FrameTables::module_number(const ModuleFact& module) {
 std::vector<std::uint32_t> FrameTables::add(const Report& report) {
   std::vector<std::uint32_t> modules, sources, codes, frames;
   for (const ModuleFact& module : report.modules) modules.push_back(module_number(module));
-  for (const SourceFact& source : report.sources) {
-    const std::string key = key_of(source.bytes, source.modified_ns) + source.path;
-    sources.push_back(sources_.number_of(key, source));
-  }
+  for (const SourceFact& source : report.sources) sources.push_back(sources_.number_of(source));
   for (CodeFact code : report.codes) {
     code.source = sources[code.source];
-    codes.push_back(codes_.number_of(key_of(code.source, code.first_line) + code.name, code));
+    codes.push_back(codes_.number_of(code));
   }
   frames.reserve(report.frames.size());
   for (FrameFact frame : report.frames) {
     frame.module = place_of(modules, frame.module, kNoModule);
     frame.code = place_of(codes, frame.code, kNoCode);
-    const std::string key = key_of(frame.module, frame.code, frame.line, frame.offset);
-    frames.push_back(frames_.number_of(key, frame));
+    frames.push_back(frames_.number_of(frame));
   }
   return frames;
 }
 
 std::vector<std::uint32_t> FrameTables::finish(Report& report) {
-  const auto modules = sort_rows(modules_.rows, [](const ModuleFact& a, const ModuleFact& b) {
+  report.modules = modules_.take();
+  report.sources = sources_.take();
+  report.codes = codes_.take();
+  report.frames = frames_.take();
+  const auto modules = sort_rows(report.modules, [](const ModuleFact& a, const ModuleFact& b) {
     return std::tie(a.path, a.build_id) < std::tie(b.path, b.build_id);
   });
-  const auto sources = sort_rows(sources_.rows, [](const SourceFact& a, const SourceFact& b) {
+  const auto sources = sort_rows(report.sources, [](const SourceFact& a, const SourceFact& b) {
     return std::tie(a.path, a.bytes, a.modified_ns) < std::tie(b.path, b.bytes, b.modified_ns);
   });
-  for (CodeFact& code : codes_.rows) code.source = sources[code.source];
-  const auto codes = sort_rows(codes_.rows, [](const CodeFact& a, const CodeFact& b) {
+  for (CodeFact& code : report.codes) code.source = sources[code.source];
+  const auto codes = sort_rows(report.codes, [](const CodeFact& a, const CodeFact& b) {
     return std::tie(a.name, a.source, a.first_line) < std::tie(b.name, b.source, b.first_line);
   });
-  for (FrameFact& frame : frames_.rows) {
+  for (FrameFact& frame : report.frames) {
     frame.module = place_of(modules, frame.module, kNoModule);
     frame.code = place_of(codes, frame.code, kNoCode);
   }
-  auto frames = sort_rows(frames_.rows, [](const FrameFact& a, const FrameFact& b) {
+  return sort_rows(report.frames, [](const FrameFact& a, const FrameFact& b) {
     return std::tie(a.module, a.offset, a.code, a.line) <
            std::tie(b.module, b.offset, b.code, b.line);
   });
-  report.modules = std::move(modules_.rows);
-  report.sources = std::move(sources_.rows);
-  report.codes = std::move(codes_.rows);
-  report.frames = std::move(frames_.rows);
-  return frames;
 }
 
 }  // namespace vramscope

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -22,11 +21,24 @@ class FrameTables {
   [[nodiscard]] std::vector<std::uint32_t> finish(Report& report);
 
  private:
+  // Each row once. In the table rows stand by their number.
   template <class Row>
-  struct Rows {
+  class Rows {
+   public:
+    Rows() : numbers_(0, Content{rows}, Content{rows}) {}
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+    [[nodiscard]] std::uint32_t number_of(const Row& row);
+    std::vector<Row> take();  // nothing is known any more
     std::vector<Row> rows;
-    std::unordered_map<std::string, std::uint32_t> numbers;
-    std::uint32_t number_of(const std::string& key, const Row& row);
+
+   private:
+    struct Content {
+      const std::vector<Row>& rows;
+      std::size_t operator()(std::uint32_t number) const;
+      bool operator()(std::uint32_t a, std::uint32_t b) const;
+    };
+    std::unordered_set<std::uint32_t, Content, Content> numbers_;
   };
   [[nodiscard]] std::uint32_t module_number(const ModuleFact& module);
 

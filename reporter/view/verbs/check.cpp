@@ -58,7 +58,7 @@ bool check_each(const std::vector<std::string>& paths, const CheckLimits& limits
 // All together against all together.
 bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
                     const Suppressions& suppressions, std::vector<Checked>& all) {
-  std::optional<Report> report = open_merged(paths, Merge::if_several);
+  std::optional<Report> report = open_merged(paths);
   std::optional<Report> baseline = report ? open_named(given.baseline) : std::nullopt;
   if (!baseline) return false;
   choose_frames(*report, {});

@@ -1,9 +1,12 @@
 // vramscope merge: one report of several.
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <optional>
+#include <system_error>
 #include <variant>
 
 #include "reporter/report/json.h"
+#include "reporter/report/merge.h"
 #include "reporter/report/report.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
@@ -31,22 +34,27 @@ std::size_t repeated(const Report& report) {
   return count;
 }
 
-int merge(const Arguments& given) {
-  const std::optional<Report> report = open_merged(report_files(given.files, say), Merge::always);
-  if (!report) return kBadInput;
-  const auto written = write_report(*report, given.output);
+// Sites may be too many for memory, so they are written one at a time.
+int merge(const Arguments& given) try {
+  std::optional<Merger> merger = merger_of(report_files(given.files, say));
+  if (!merger) return kBadInput;
+  const Report report = merger->finish_but_sites();
+  const auto written = write_report(report, merger->sites(), given.output);
   if (const auto* error = std::get_if<FileError>(&written)) {
     say(error->message);
     return kBadInput;
   }
-  if (const std::size_t twice = repeated(*report); twice != 0) {
+  if (const std::size_t twice = repeated(report); twice != 0) {
     say(counted(twice, "report") + " counted again: of a process that is in it already");
   }
   const std::string path = std::get<std::string>(written);
-  const std::string processes = count_text(static_cast<std::int64_t>(report->processes.size()));
-  say(processes + (report->processes.size() == 1 ? " process" : " processes") + " in " + path);
+  const std::string processes = count_text(static_cast<std::int64_t>(report.processes.size()));
+  say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path);
   say("next: vramscope report " + shell_word(path));
   return kFine;
+} catch (const std::system_error& error) {
+  say(error.what());
+  return kBadInput;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads on every core into a merger each, and merges these.
+// Reads on every core, and merges one at a time.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/merged_input.h"
 
@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -15,7 +16,6 @@
 
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
-#include "reporter/report/merge.h"
 #include "reporter/report/report.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
@@ -58,26 +58,35 @@ Beginning beginning(const std::string& path) {
 // What the threads share.
 class Work {
  public:
-  explicit Work(const std::vector<std::string>& paths) : paths_(paths) {}
+  Work(const std::vector<std::string>& paths, Merger& merger) : paths_(paths), merger_(merger) {}
 
   // Until nothing is left, or something failed.
-  void read_into(Merger& merger) {
+  void read() {
     for (std::size_t i = next_++; i < paths_.size() && problem_free_; i = next_++) {
       auto read = read_report(paths_[i]);
       if (const auto* error = std::get_if<FileError>(&read)) {
         fail(error->message);
       } else {
-        try {
-          merger.add(std::move(std::get<Report>(read)));
-        } catch (const std::bad_alloc&) {
-          fail("out of memory while merging '" + paths_[i] + "'");
-        }
+        add(std::move(std::get<Report>(read)), paths_[i]);
       }
     }
   }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
  private:
+  void add(Report&& report, const std::string& path) {
+    std::string problem;
+    try {
+      const std::lock_guard lock(adding_);
+      merger_.add(std::move(report));
+      return;
+    } catch (const std::bad_alloc&) {
+      problem = "out of memory";
+    } catch (const std::system_error& error) {
+      problem = error.what();
+    }
+    fail(problem + " while merging '" + path + "'");
+  }
   void fail(const std::string& problem) {
     const std::lock_guard lock(mutex_);
     problems_.push_back(problem);
@@ -85,30 +94,25 @@ class Work {
   }
 
   const std::vector<std::string>& paths_;
+  Merger& merger_;
+  std::mutex adding_;  // what takes a fraction of the time of reading
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> problem_free_{true};
   std::mutex mutex_;
   std::vector<std::string> problems_;
 };
 
-std::optional<Report> merged(const std::vector<std::string>& paths) {
-  constexpr std::size_t kMostThreads = 8;  // each has a merger; the disk is the limit beyond
+bool read_into(Merger& merger, const std::vector<std::string>& paths) {
+  constexpr std::size_t kMostThreads = 8;  // the disk, and adding, are the limit beyond
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<Merger> mergers(std::min({paths.size(), cores, kMostThreads}));
-  Work work(paths);
+  const std::size_t count = std::min({paths.size(), cores, kMostThreads});
+  Work work(paths, merger);
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < mergers.size(); ++i) {
-    threads.emplace_back([&work, &mergers, i] { work.read_into(mergers[i]); });
-  }
-  work.read_into(mergers[0]);
+  for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&work] { work.read(); });
+  work.read();
   for (std::thread& thread : threads) thread.join();
   for (const std::string& problem : work.problems()) say(problem);
-  if (!work.problems().empty()) return std::nullopt;
-  for (std::size_t i = 1; i < mergers.size(); ++i) {
-    Merger from = std::move(mergers[i]);
-    mergers[0].add(from.finish());
-  }
-  return mergers[0].finish();
+  return work.problems().empty();
 }
 
 }  // namespace
@@ -134,11 +138,25 @@ void keep_last_reports(std::vector<std::string>& paths) {
   paths = std::move(kept);
 }
 
-std::optional<Report> open_merged(std::vector<std::string> paths, Merge when) {
+std::optional<Report> open_merged(std::vector<std::string> paths) {
   if (paths.empty()) return std::nullopt;
-  if (paths.size() == 1 && when == Merge::if_several) return open_report(paths.front());
+  if (paths.size() == 1) return open_report(paths.front());
+  std::optional<Merger> merger = merger_of(std::move(paths));
+  if (!merger) return std::nullopt;
+  try {
+    return merger->finish();
+  } catch (const std::system_error& error) {
+    say(error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<Merger> merger_of(std::vector<std::string> paths) {
+  if (paths.empty()) return std::nullopt;
   keep_last_reports(paths);
-  return merged(paths);
+  std::optional<Merger> merger(std::in_place);
+  if (!read_into(*merger, paths)) return std::nullopt;
+  return merger;
 }
 
 std::optional<Report> open_named(std::string& word) {
@@ -147,7 +165,7 @@ std::optional<Report> open_named(std::string& word) {
     word = paths.front();
     return open_report(word);
   }
-  return open_merged(std::move(paths), Merge::if_several);
+  return open_merged(std::move(paths));
 }
 
 }  // namespace vramscope

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "reporter/report/merge.h"
+
 namespace vramscope {
 
 struct Report;
@@ -14,10 +16,11 @@ struct Report;
 // is said.
 void keep_last_reports(std::vector<std::string>& paths);
 
-// All of `paths` as one report, on every core; with one path that report as it is, unless `always`.
-// Nothing: one could not be read, which was said.
-enum class Merge : bool { if_several, always };
-[[nodiscard]] std::optional<Report> open_merged(std::vector<std::string> paths, Merge when);
+// All of `paths` as one report, on every core; with one path that report as it is. Nothing: one
+// could not be read, which was said.
+[[nodiscard]] std::optional<Report> open_merged(std::vector<std::string> paths);
+// The same, for whoever has no room for all of their sites: nothing is finished yet.
+[[nodiscard]] std::optional<Merger> merger_of(std::vector<std::string> paths);
 
 // The report that `word`, a file, a folder or a pattern, names: merged of several. `word` becomes
 // the path of the only one, where there is only one.

@@ -1,0 +1,125 @@
+// Two archives over fields.h: numbers as groups of seven bits, the lowest first.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/site_code.h"
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "reporter/report/fields.h"
+#include "reporter/report/report.h"
+
+namespace vramscope {
+namespace {
+
+constexpr unsigned kGroup = 7;
+constexpr std::uint64_t kMore = std::uint64_t{1} << kGroup;
+
+class SiteWriter {
+ public:
+  template <class T>
+  void operator()(std::string_view, const T& value) {
+    put(value);
+  }
+  template <class T>
+  void required(std::string_view, const T& value) {
+    put(value);
+  }
+  void index(std::string_view) {}
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void put(std::uint64_t number) {
+    for (; number >= kMore; number >>= kGroup) bytes_ += static_cast<char>(number | kMore);
+    bytes_ += static_cast<char>(number);
+  }
+  template <class T>
+  requires std::unsigned_integral<T> || std::is_enum_v<T>
+  void put(T value) { put(static_cast<std::uint64_t>(value)); }
+  template <class T>
+  void put(const Ordinal<T>& ordinal) {
+    put(ordinal.value);
+  }
+  template <class T>
+  void put(const std::vector<T>& values) {
+    put(values.size());
+    for (const T& value : values) put(value);
+  }
+  template <class T>
+  void put(const std::optional<T>& value) {
+    put(value.has_value());
+    if (value) put(*value);
+  }
+  template <class Struct>
+  requires requires(const Struct& value, SiteWriter& f) { visit_fields(value, f); }
+  void put(const Struct& value) { visit_fields(value, *this); }
+
+  std::string bytes_;
+};
+
+class SiteReader {
+ public:
+  explicit SiteReader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  void operator()(std::string_view, T&& value) {
+    get(value);
+  }
+  template <class T>
+  void required(std::string_view, T&& value) {
+    get(value);
+  }
+  void index(std::string_view) {}
+
+ private:
+  std::uint64_t number() {
+    std::uint64_t sum = 0;
+    for (unsigned shift = 0; !bytes_.empty(); shift += kGroup) {
+      const auto byte = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      sum |= (byte & (kMore - 1)) << shift;
+      if (byte < kMore) break;
+    }
+    return sum;
+  }
+  template <class T>
+  requires std::unsigned_integral<T> || std::is_enum_v<T>
+  void get(T& value) { value = static_cast<T>(number()); }
+  template <class T>
+  void get(const Ordinal<T>& ordinal) {
+    get(ordinal.value);
+  }
+  template <class T>
+  void get(std::vector<T>& values) {
+    values.resize(number());
+    for (T& value : values) get(value);
+  }
+  template <class T>
+  void get(std::optional<T>& value) {
+    if (number() != 0) get(value.emplace());
+  }
+  template <class Struct>
+  requires requires(Struct& value, SiteReader& f) { visit_fields(value, f); }
+  void get(Struct& value) { visit_fields(value, *this); }
+
+  std::string_view bytes_;
+};
+
+}  // namespace
+
+std::string encoded(const Site& site) {
+  SiteWriter writer;
+  visit_fields(site, writer);
+  return writer.take();
+}
+
+Site decoded(std::string_view bytes) {
+  Site site;
+  SiteReader reader(bytes);
+  visit_fields(site, reader);
+  return site;
+}
+
+}  // namespace vramscope
