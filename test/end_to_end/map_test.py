@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib
+import sys
 import tempfile
 
 import harness
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "view"))
+import listings  # noqa: E402
 
 # Many small and a few large allocations, freed in part; one that fragments a device of 1 GiB.
 RUNS = (("eight_threads", "", {}), ("kinds", "", {}), ("holes", "capacity=1GiB", {}),
@@ -20,17 +24,23 @@ class Map(harness.Case):
                          VRAMSCOPE_TRACE="one.trace", **variables)
         return folder
 
-    def map_of(self, *words):
-        done = self.run_tool("map", "--json", *words)
+    def listing_of(self, verb, *words):
+        """As its schema has it."""
+        done = self.run_tool(verb, "--json", *words)
         self.assertEqual((0, ""), (done.returncode, done.stderr), words)
-        return json.loads(done.stdout)
+        found = json.loads(done.stdout)
+        self.assertEqual([], listings.problems(verb, found), words)
+        return found
+
+    def map_of(self, *words):
+        return self.listing_of("map", *words)
 
     def listed(self, found):
         """Live memory by kind and device: blocks, and the segments in which they are."""
         places = {}
         for place in found["places"]:
             live = [s for s in place["segments"] if s["live_count"]]
-            blocks = sorted((b["address"], b["requested_size"]) for s in live for b in s["blocks"]
+            blocks = sorted((b["address"], b["requested_bytes"]) for s in live for b in s["blocks"]
                             if b["state"] == "active_allocated")  # fmt: skip
             if blocks:
                 places[place["kind"], place["device"]] = blocks, live
@@ -45,9 +55,9 @@ class Map(harness.Case):
                 self.assertEqual({key: blocks for key, (blocks, _) in report.items()},
                                  {key: blocks for key, (blocks, _) in trace.items()})
                 for key, (_, live) in trace.items():
-                    segments = {s["address"]: s["total_size"] for s in report[key][1]}
+                    segments = {s["address"]: s["total_bytes"] for s in report[key][1]}
                     for segment in live:  # as far as the trace knows
-                        self.assertLessEqual(segment["total_size"], segments.get(segment["address"], 0), (name, key))
+                        self.assertLessEqual(segment["total_bytes"], segments.get(segment["address"], 0), (name, key))
 
     def test_when_memory_ran_out_both_say_what_is_stranded(self):
         folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
@@ -77,9 +87,7 @@ class Map(harness.Case):
         self.assertIn("no allocation failed in it", refused.stderr)
 
     def timeline_of(self, *words):
-        done = self.run_tool("timeline", "--json", *words)
-        self.assertEqual((0, ""), (done.returncode, done.stderr), words)
-        return json.loads(done.stdout)
+        return self.listing_of("timeline", *words)
 
     def test_a_timeline_of_a_trace_has_the_peaks_of_the_report(self):
         for name, simulator, variables in RUNS:
@@ -90,8 +98,9 @@ class Map(harness.Case):
                          for kind in json.loads(last.read_text())["kinds"]}  # fmt: skip
                 shown = self.timeline_of(folder / "one.trace")
                 self.assertTrue(shown["series"])
+                self.assertTrue(self.listing_of("trace", folder / "one.trace")["sites"])
                 for series in shown["series"]:
-                    found = max(series["highest"]), series["last"][-1]
+                    found = max(series["highest_bytes"]), series["last_bytes"][-1]
                     self.assertEqual(peaks[series["kind"], series["device"]], found, series["kind"])
 
     def test_a_window_of_a_trace_is_exact(self):
@@ -103,7 +112,7 @@ class Map(harness.Case):
         window = self.timeline_of("--from", f"{first}ns", "--to", f"{first + 1}ns", trace)
         self.assertIn("refused", [mark["what"] for mark in window["marks"]])
         self.assertNotIn("peak", [mark["what"] for mark in window["marks"]])
-        self.assertEqual(90 << 20, window["series"][0]["last"][0])  # of the 900 MiB, before it was asked
+        self.assertEqual(90 << 20, window["series"][0]["last_bytes"][0])  # of the 900 MiB, before it was asked
 
     def test_a_timeline_of_a_trace_shows_ranges(self):
         trace = self.run_traced("nvtx_ranges", NVTX_INJECTION64_PATH=str(harness.LIBRARY)) / "one.trace"

@@ -18,7 +18,8 @@ void add_up(TraceReader& reader) {
   const bool read = reader.read(TraceReader::Order::by_change, [&](const TraceEvent& event) {
     totals.add(event);
   }) && reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
-    add_trace_csv(lines, event, reader.names());
+    CsvText csv(lines);
+    add_trace_csv(csv, event, reader.names());
   });
   demand_harmless(lines);
   if (read) totals.finish();

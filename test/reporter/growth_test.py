@@ -132,18 +132,18 @@ class Growth(unittest.TestCase):
                 self.assertTrue(READABLE.is_valid(newer))
                 result = self.show(newer)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
-                unknown = json.loads(result.stdout)[0]["unknown"]
+                unknown = json.loads(result.stdout)["unknown"]
                 self.assertEqual(unknown, [f"{place}.later" if place else "later"])
 
     def test_a_new_counter_is_read_and_named(self):
         newer = copy.deepcopy(REPORT)
         newer["devices"][0]["memory_stats"]["later.all.current"] = 1
-        self.assertEqual(json.loads(self.show(newer).stdout)[0]["unknown"], ["devices[].memory_stats.later.all.current"])
+        self.assertEqual(json.loads(self.show(newer).stdout)["unknown"], ["devices[].memory_stats.later.all.current"])
 
     def test_an_unknown_trigger_is_shown_as_it_is(self):
         newer = {**REPORT, "trigger": "overheated"}
         self.assertTrue(READABLE.is_valid(newer))
-        self.assertEqual(json.loads(self.show(newer).stdout)[0]["trigger"], "overheated")
+        self.assertEqual(json.loads(self.show(newer).stdout)["trigger"], "overheated")
         self.assertIn("written for the reason 'overheated'", self.show(newer, "report").stdout)
 
     def test_what_has_an_unknown_kind_is_left_out_and_named(self):
@@ -155,7 +155,7 @@ class Growth(unittest.TestCase):
         newer["axes"].append({**newer["axes"][0], "axis": "later"})
         self.assertTrue(READABLE.is_valid(newer))
 
-        today, later = (json.loads(self.show(report).stdout)[0] for report in (REPORT, newer))
+        today, later = (json.loads(self.show(report).stdout) for report in (REPORT, newer))
 
         self.assertEqual(later["unknown"], sorted([*(f"{place}.kind 'later'" for place in lists), "axes[].axis 'later'"]))
         self.assertEqual({**later, "unknown": []}, today)

@@ -200,7 +200,7 @@ class Listings(ToolTest):
         file = self.sample()
         self.assertIn("What made the peak", self.call("report", file).stdout)
         shown = json.loads(self.call("report", "--each", "--json", "-n", "1", file, file).stdout)
-        self.assertEqual([len(report["peak"]) for report in shown], [1, 1])
+        self.assertEqual([len(report["listing"]["peak"]) for report in shown], [1, 1])
 
     def test_reports_of_a_folder_are_a_line_each(self):
         self.sample("a.json", rank=0)

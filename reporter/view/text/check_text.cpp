@@ -13,6 +13,7 @@
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/leaks.h"
+#include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
 namespace {
@@ -34,8 +35,9 @@ std::vector<CheckedSite> sites_of(const Report& report, const std::vector<Share>
   std::vector<CheckedSite> sites;
   for (const Share& share : shares) {
     if (!wanted(share)) continue;
-    sites.push_back(
-        {static_cast<std::int64_t>(share.*amount), frames_of(report, share.site, name)});
+    sites.push_back({static_cast<std::int64_t>(share.*amount),
+                     frames_of(report, share.site, name),
+                     {site_number(report, share.site)}});
   }
   return sites;
 }
@@ -120,7 +122,7 @@ std::vector<CheckedSite> grown_sites(const Differences& found, Kind kind, std::u
   std::vector<CheckedSite> sites;
   for (const Difference& row : found.rows) {
     if (row.kind != kind || row.device != device || row.change() <= 0) continue;
-    sites.push_back({row.change(), row.after.frames});
+    sites.push_back({row.change(), row.after.frames, row.after.sites});
   }
   return sites;
 }
@@ -245,19 +247,37 @@ std::string check_text(const std::vector<Checked>& all, const Page& page, std::s
   return text + "Next: vramscope " + printable(next, page) + "\n";
 }
 
+Columns<Check> check_columns(const std::string& file) {
+  using Row = Check;
+  const auto baseline = [](const Row& row) {
+    return row.baseline ? CellValue(*row.baseline) : CellValue();
+  };
+  return {{"file", [file](const Row&) { return file; }},
+          {"what", [](const Row& row) { return row.what; }},
+          {"passed", [](const Row& row) { return row.passed(); }},
+          {"unit", [](const Row& row) { return std::string(row.is_count ? "count" : "bytes"); }},
+          {"value", [](const Row& row) { return row.value; }},
+          {"limit", [](const Row& row) { return row.limit; }},
+          {"baseline", baseline}};
+}
+
+void add_check_csv(CsvText& csv, const std::vector<Checked>& all) {
+  for (const Checked& one : all) add_rows(csv, one.checks, check_columns(one.file), 0);
+}
+
 std::string check_json(const std::vector<Checked>& all, std::size_t most) {
   JsonText json;
   json.object().field("passed", all_passed(all)).key("checks").array();
   for (const Checked& one : all) {
     for (const Check& check : one.checks) {
-      json.object().field("file", one.file).field("what", check.what);
-      json.field("passed", check.passed()).field("value", check.value);
-      json.field("limit", check.limit).key("baseline");
-      check.baseline ? json.value(*check.baseline) : json.null();
+      add_fields(json.object(), check, check_columns(one.file));
       json.key("sites").array();
       for (std::size_t i = 0; i < rows_shown(check.sites.size(), most); ++i) {
-        json.object().field("amount", check.sites[i].amount).key("frames").array();
-        for (const std::string& frame : check.sites[i].frames) json.value(frame);
+        const CheckedSite& site = check.sites[i];
+        json.object().field("amount", site.amount).key("sites").array();
+        for (const std::int64_t number : site.numbers) json.value(number);
+        json.end().key("frames").array();
+        for (const std::string& frame : site.frames) json.value(frame);
         json.end().end();
       }
       json.end().end();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
@@ -27,7 +28,8 @@ struct CheckLimits {
 // A place that is responsible: bytes that it holds or by which it grew, or its allocations.
 struct CheckedSite {
   std::int64_t amount = 0;
-  std::vector<std::string> frames;  // innermost first
+  std::vector<std::string> frames;         // innermost first
+  std::vector<std::int64_t> numbers = {};  // of its sites in the report's file
 };
 
 struct Check {
@@ -39,6 +41,8 @@ struct Check {
   std::vector<CheckedSite> sites = {};  // the largest first
   [[nodiscard]] bool passed() const { return value <= limit; }
 };
+
+[[nodiscard]] Columns<Check> check_columns(const std::string& file);
 
 // The checks of one report, or of one with its baseline.
 struct Checked {
@@ -61,5 +65,7 @@ struct Checked {
 [[nodiscard]] std::string check_text(const std::vector<Checked>& all, const Page& page,
                                      std::size_t most);
 [[nodiscard]] std::string check_json(const std::vector<Checked>& all, std::size_t most);
+// A row for each check.
+void add_check_csv(CsvText& csv, const std::vector<Checked>& all);
 
 }  // namespace vramscope

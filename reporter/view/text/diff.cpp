@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
 namespace {
@@ -92,7 +93,7 @@ Sides by_stack(const Report& report, DiffBy by, DiffAt at, const NameFrame& name
       key.name = stack.name;
       key.without_lines = stack.without_lines;
     }
-    add(sides, key, share.bytes, share.count, static_cast<std::int64_t>(share.site));
+    add(sides, key, share.bytes, share.count, site_number(report, share.site));
     if (by == DiffBy::site) sides[key].frames = stack.frames;
   }
   return sides;
@@ -173,7 +174,7 @@ std::map<Loose, std::vector<Key>> loosely(const Sides& sides) {
   return keys;
 }
 
-// Numbers in the text count as such: line 9 comes before line 10.
+// CellNumbers in the text count as such: line 9 comes before line 10.
 bool in_order_of_lines(const Key& a, const Key& b) {
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   std::size_t i = 0;

@@ -27,7 +27,7 @@ struct DiffSide {
   bool is_there = false;
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
-  std::vector<std::int64_t> sites = {};  // indices into its sites that it is made of
+  std::vector<std::int64_t> sites = {};  // numbers in its file of those it is made of
   std::vector<std::string> frames = {};  // innermost first, of a place
 };
 

@@ -6,6 +6,7 @@
 
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_columns.h"
 
 namespace vramscope {
 namespace {
@@ -178,6 +179,32 @@ std::string diff_json(const Differences& found, const DiffOf& of) {
     row_json(json, found.rows[i], of.by);
   }
   return json.end().end().text();
+}
+
+Columns<Difference> diff_columns() {
+  using Row = Difference;
+  Columns<Row> columns{
+      {"what",
+       [](const Row& row) { return row.change() == 0 ? std::string("equal") : word(row.what()); }},
+      {"kind", [](const Row& row) { return kind_cell(row.kind); }},
+      {"device", [](const Row& row) { return number(row.device); }},
+      {"name", [](const Row& row) { return row.name; }},
+      {"change_bytes", [](const Row& row) { return row.change(); }}};
+  const auto side = [&](const std::string& name, DiffSide Row::*which) {
+    const auto add = [&](const char* title, std::function<CellValue(const DiffSide&)> cell) {
+      columns.push_back({name + title, [which, cell](const Row& row) {
+                           return (row.*which).is_there ? cell(row.*which) : CellValue();
+                         }});
+    };
+    add("_bytes", [](const DiffSide& one) { return one.bytes; });
+    add("_count", [](const DiffSide& one) { return one.count; });
+    add("_sites",
+        [](const DiffSide& one) { return CellNumbers(one.sites.begin(), one.sites.end()); });
+  };
+  side("before", &Row::before);
+  side("after", &Row::after);
+  columns.push_back({"frames", [](const Row& row) { return frames_of(row); }});
+  return columns;
 }
 
 }  // namespace vramscope

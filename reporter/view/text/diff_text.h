@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/diff.h"
 #include "reporter/view/text/format.h"
 
@@ -22,6 +23,9 @@ struct DiffOf {
   std::optional<std::uint64_t> limit = {};  // bytes
   std::size_t most = 0;                     // rows, 0 for all
 };
+
+// Of the rows, with before and after beside each other.
+[[nodiscard]] Columns<Difference> diff_columns();
 
 [[nodiscard]] bool crosses(const Differences& found, std::uint64_t limit);
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "reporter/record/event.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/text/columns.h"
 
 namespace vramscope {
 namespace {
@@ -39,9 +39,26 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+Columns<Row> columns() {
+  return {{"symbol", [](const Row& row) { return std::string(row.symbol); }},
+          {"asked_as", [](const Row& row) { return std::string(row.asked_as); }},
+          {"since", [](const Row& row) { return std::int64_t{row.since}; }},
+          {"per_thread", [](const Row& row) { return *row.stream != '\0'; }},
+          {"path", [](const Row& row) { return std::string(row.path); }},
+          {"effect", [](const Row& row) { return std::string(row.effect); }},
+          {"kind", [](const Row& row) { return std::string(row.kind); }}};
+}
+
+std::vector<Row> rows(const RowChoice& choice) {
+  std::vector<Row> all(std::begin(kRows), std::end(kRows));
+  arrange(all, columns(), choice);
+  all.resize(rows_shown(all.size(), choice.most));
+  return all;
+}
+
 }  // namespace
 
-std::string functions_text(const Page& page, std::size_t most) {
+std::string functions_text(const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   Table table({{"FUNCTION", left},
                {"ASKED AS", left, 3},
@@ -49,24 +66,23 @@ std::string functions_text(const Page& page, std::size_t most) {
                {"PATH", left},
                {"EFFECT", left, 1},
                {"MEMORY", left}});
-  for (std::size_t i = 0; i < rows_shown(std::size(kRows), most); ++i) {
-    const Row& row = kRows[i];
+  for (const Row& row : rows(choice)) {
     table.add({row.symbol, row.asked_as, version_text(row.since), row.path, row.effect,
                std::string(row.kind)});
   }
   return table.text(page) + table.left_out(page);
 }
 
-std::string functions_json(std::size_t most) {
+std::string functions_json(const RowChoice& choice) {
   JsonText json;
-  json.array();
-  for (std::size_t i = 0; i < rows_shown(std::size(kRows), most); ++i) {
-    const Row& row = kRows[i];
-    json.object().field("symbol", row.symbol).field("asked_as", row.asked_as);
-    json.field("since", row.since).field("per_thread", *row.stream != '\0');
-    json.field("path", row.path).field("effect", row.effect).field("kind", row.kind).end();
-  }
+  add_objects(json.array(), rows(choice), columns(), choice.most);
   return json.end().text();
 }
+
+void add_functions_csv(CsvText& csv, const RowChoice& choice) {
+  add_rows(csv, rows(choice), columns(), choice.most);
+}
+
+std::vector<std::string> function_columns() { return names_of(columns()); }
 
 }  // namespace vramscope

@@ -5,13 +5,16 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
 
-// At most `most` rows; 0: all.
-[[nodiscard]] std::string functions_text(const Page& page, std::size_t most);
-[[nodiscard]] std::string functions_json(std::size_t most);
+[[nodiscard]] std::string functions_text(const Page& page, const RowChoice& choice);
+[[nodiscard]] std::string functions_json(const RowChoice& choice);
+void add_functions_csv(CsvText& csv, const RowChoice& choice);
+[[nodiscard]] std::vector<std::string> function_columns();
 
 }  // namespace vramscope

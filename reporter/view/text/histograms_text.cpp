@@ -48,9 +48,9 @@ const char* lifetime_name(std::size_t decade) {
 }
 
 std::string histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
-                            const Page& page, std::size_t most) {
+                            const Page& page, const RowChoice& choice) {
   std::string result;
-  for (const std::size_t index : sites_in_order(report, order, most)) {
+  for (const std::size_t index : sites_in_order(report, order, name, choice)) {
     const Site& site = report.sites[index];
     const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
     result += (result.empty() ? "" : "\n") + fitted("  " + where, page) + "\n";

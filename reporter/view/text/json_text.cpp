@@ -69,6 +69,26 @@ JsonText& JsonText::key(std::string_view name) {
 
 JsonText& JsonText::value(std::string_view text) { return raw(quoted(text)); }
 
+JsonText& JsonText::cell(const CellValue& cell) {
+  const auto list = [this](const auto& all) {
+    array();
+    for (const auto& one : all) value(one);
+    end();
+  };
+  if (const bool* truth = std::get_if<bool>(&cell)) return value(*truth);
+  if (const auto* whole = std::get_if<std::uint64_t>(&cell)) return value(*whole);
+  if (const auto* number = std::get_if<std::int64_t>(&cell)) return value(*number);
+  if (const auto* word = std::get_if<std::string>(&cell)) return value(std::string_view(*word));
+  if (const auto* stack = std::get_if<CellStack>(&cell)) {
+    list(*stack);
+  } else if (const auto* numbers = std::get_if<CellNumbers>(&cell)) {
+    list(*numbers);
+  } else {
+    null();
+  }
+  return *this;
+}
+
 JsonText& JsonText::json(std::string_view value) {
   if (value.ends_with('\n')) value.remove_suffix(1);
   return raw(value.empty() ? "null" : value);

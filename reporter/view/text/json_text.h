@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "reporter/view/text/cell_value.h"
+
 namespace vramscope {
 
 // Every object() and array() has its end(). Inside an object each value follows a key().
@@ -21,6 +23,8 @@ class JsonText {
   JsonText& value(bool boolean) { return raw(boolean ? "true" : "false"); }
   JsonText& value(std::integral auto number) { return raw(std::to_string(number)); }
   JsonText& null() { return raw("null"); }
+  // null where it is unknown.
+  JsonText& cell(const CellValue& cell);
   // A value that is JSON already, with or without a newline at its end; null for none.
   JsonText& json(std::string_view value);
   template <class Value>

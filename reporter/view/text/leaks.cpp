@@ -77,7 +77,7 @@ void count(std::vector<Row>& rows, const Row& empty, const Share& share, IsIts i
 }
 
 // Of what kinds hold now, what no site has; where stacks were sampled nobody can tell.
-std::uint64_t bytes_without_site(const Report& report) {
+std::uint64_t without_site_bytes(const Report& report) {
   if (report.sample_bytes != 0) return 0;
   std::uint64_t of_kinds = 0;
   std::uint64_t of_sites = 0;
@@ -133,7 +133,7 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
                    [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
   put_largest_first(result.memory);
   put_largest_first(result.suppressed);
-  result.without_site = bytes_without_site(report);
+  result.without_site = without_site_bytes(report);
   return result;
 }
 

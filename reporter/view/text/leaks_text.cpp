@@ -10,7 +10,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
-#include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/site_columns.h"
 
 namespace vramscope {
 namespace {
@@ -181,20 +181,6 @@ void memory_json(JsonText& json, Kind kind, std::uint16_t device) {
   json.field("kind", kKindNames[static_cast<std::size_t>(kind)]).field("device", device);
 }
 
-void leak_json(JsonText& json, const Report& report, const Leak& leak, const NameFrame& name) {
-  const Site& site = report.sites[leak.share.site];
-  const CallSite where = call_site(report, site, name, kAllFrames);
-  json.object();
-  site_fields(json, report, leak.share.site);
-  json.field("class", kLeakClassNames[static_cast<std::size_t>(leak.looks)]);
-  memory_json(json, leak.share.kind, leak.share.device);
-  json.field("bytes", leak.share.bytes).field("count", leak.share.count);
-  json.field("tenths", leak.tenths).field("by_initialiser", leak.by_initialiser);
-  json.field("called", where.entry).key("frames").array();
-  for (const Caller& caller : where.callers) json.value(text(caller));
-  json.end().field("line", source_line(where)).end();
-}
-
 }  // namespace
 
 std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
@@ -208,12 +194,33 @@ std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressi
   return result + suppressed_text(leaks, suppressions, page) + next_text(leaks, page, choice);
 }
 
+Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
+  const auto cells = std::make_shared<SiteCells>(report, name);
+  const auto site = [](const Leak& leak) { return static_cast<std::int64_t>(leak.share.site); };
+  Columns<Leak> columns;
+  const auto add = [&](const char* title, std::function<CellValue(const Leak&)> cell) {
+    columns.push_back({title, std::move(cell)});
+  };
+  add_site_numbers<Leak>(columns, cells, site);
+  add("class", [](const Leak& leak) {
+    return std::string(kLeakClassNames[static_cast<std::size_t>(leak.looks)]);
+  });
+  add("kind", [](const Leak& leak) { return kind_cell(leak.share.kind); });
+  add("device", [](const Leak& leak) { return number(leak.share.device); });
+  add("bytes", [](const Leak& leak) { return leak.share.bytes; });
+  add("count", [](const Leak& leak) { return leak.share.count; });
+  add("tenths", [](const Leak& leak) { return number(leak.tenths); });
+  add("by_initialiser", [](const Leak& leak) { return leak.by_initialiser; });
+  add_stack<Leak>(columns, cells, site);
+  return columns;
+}
+
 std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
                        const NameFrame& name, std::size_t most) {
   JsonText json;
   json.object().field("trigger", report.trigger).field("final", is_final(report));
   json.field("estimated", report.sample_bytes != 0);
-  json.field("bytes_without_site", leaks.without_site).key("memory").array();
+  json.field("without_site_bytes", leaks.without_site).key("memory").array();
   for (const LeakedMemory& memory : leaks.memory) {
     json.object();
     memory_json(json, memory.kind, memory.device);
@@ -221,9 +228,7 @@ std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressi
     json.field("sites", memory.sites).end();
   }
   json.end().key("leaks").array();
-  for (std::size_t i = 0; i < rows_shown(leaks.leaks.size(), most); ++i) {
-    leak_json(json, report, leaks.leaks[i], name);
-  }
+  add_objects(json, leaks.leaks, leak_columns(report, name), most);
   json.end().key("suppressed").array();
   for (const UsedSuppression& used : leaks.suppressed) {
     const Suppression& row = suppressions.rows()[used.row];

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/leaks.h"
 
 namespace vramscope {
@@ -22,5 +23,8 @@ struct LeaksChoice {
 [[nodiscard]] std::string leaks_json(const Report& report, const Leaks& leaks,
                                      const Suppressions& suppressions, const NameFrame& name,
                                      std::size_t most);
+
+// Of a row for each place. The report outlives them.
+[[nodiscard]] Columns<Leak> leak_columns(const Report& report, const NameFrame& name);
 
 }  // namespace vramscope

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/memory_map.h"
@@ -30,5 +31,21 @@ struct MapMoment {
 [[nodiscard]] std::string map_json(const Report& report, const std::vector<MapPlace>& places,
                                    const MapMoment& moment, const NameFrame& name,
                                    std::size_t most);
+
+// Of sites that pin segments, and of segments. The report outlives them.
+[[nodiscard]] Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name);
+[[nodiscard]] Columns<MapSegment> segment_columns();
+
+// A block with the segment that it lies in.
+struct MapBlock {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  const MapSegment* segment = nullptr;
+  const BlockFacts* block = nullptr;
+};
+[[nodiscard]] Columns<MapBlock> block_columns(const Report& report, const NameFrame& name);
+// Of every segment its blocks.
+void add_map_csv(CsvText& csv, const Report& report, const std::vector<MapPlace>& places,
+                 const NameFrame& name, const RowChoice& choice);
 
 }  // namespace vramscope

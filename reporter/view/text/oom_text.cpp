@@ -9,8 +9,6 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/json_text.h"
-#include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/site_table.h"
 
 namespace vramscope {
@@ -58,13 +56,15 @@ std::string device_table(const OomEvent& event, const Page& page) {
 }
 
 std::string shares_table(const Report& report, const OomEvent& event, const NameFrame& name,
-                         const Page& page, std::size_t most) {
+                         const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   SiteTable table(
       report, name,
       {{"REQUESTED", right}, {"COUNT", right, 2}, {"MEMORY", left, 1}, {"LIVE THEN", left}});
-  for (std::size_t i = 0; i < rows_shown(event.shares.size(), most); ++i) {
-    const OomShare& share = event.shares[i];
+  std::vector<OomShare> shares = event.shares;
+  arrange(shares, oom_share_columns(report, name), choice);
+  for (std::size_t i = 0; i < rows_shown(shares.size(), choice.most); ++i) {
+    const OomShare& share = shares[i];
     table.add({amount(share.live_bytes), count_text(static_cast<std::int64_t>(share.live_count)),
                memory_text(share.kind, event.device)},
               share.site);
@@ -73,8 +73,10 @@ std::string shares_table(const Report& report, const OomEvent& event, const Name
 }
 
 std::string pins_table(const Report& report, const OomEvent& event, const NameFrame& name,
-                       const Page& page, std::size_t most) {
+                       const Page& page, const RowChoice& choice) {
   using enum Table::Align;
+  std::vector<OomPin> pins = event.pins;
+  arrange(pins, oom_pin_columns(report, name), choice);
   SiteTable table(report, name,
                   {{"FREE", right},
                    {"LARGEST", right, 1},
@@ -82,8 +84,8 @@ std::string pins_table(const Report& report, const OomEvent& event, const NameFr
                    {"BLOCKS", right, 2},
                    {"LIVE", right, 3},
                    {"HELD BY", left}});
-  for (std::size_t i = 0; i < rows_shown(event.pins.size(), most); ++i) {
-    const OomPin& pin = event.pins[i];
+  for (std::size_t i = 0; i < rows_shown(pins.size(), choice.most); ++i) {
+    const OomPin& pin = pins[i];
     table.add({amount(pin.free_bytes), amount(pin.largest_free_bytes),
                count_text(static_cast<std::int64_t>(pin.segments)),
                count_text(static_cast<std::int64_t>(pin.live_count)), amount(pin.live_bytes)},
@@ -110,7 +112,8 @@ std::string_view option_of(const Report& report, std::string_view option) {
   return {};
 }
 
-// What would help, most likely.
+}  // namespace
+
 std::string hint_for(const Report& report, const OomEvent& event) {
   if (event.by_limit) return "the limit of --device-memory-limit refused it, not the GPU";
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
@@ -133,6 +136,8 @@ std::string hint_for(const Report& report, const OomEvent& event) {
   return "the program itself holds most of it: see what was live, and vramscope peak";
 }
 
+namespace {
+
 std::string estimate_line(const OomEvent& event) {
   if (!event.has_details || event.total_bytes == 0) return "";
   return "  without a cache about " + amount(event.native_free_bytes) +
@@ -140,7 +145,7 @@ std::string estimate_line(const OomEvent& event) {
 }
 
 std::string event_text(const Report& report, const OomEvent& event, const NameFrame& name,
-                       const Page& page, std::size_t most) {
+                       const Page& page, const RowChoice& choice) {
   const std::string title = memory_text(event.kind, event.device) + ": " + asked_text(event) +
                             " refused, the " + ordinal_text(event.number) + " of " +
                             std::to_string(report.oom.count);
@@ -156,8 +161,8 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
   if (!event.has_details) result += "  not looked at closer: memory ran out too often\n";
   for (const std::string& table :
        {device_table(event, page), estimate_line(event), owners_line(event, page),
-        shares_table(report, event, name, page, most),
-        pins_table(report, event, name, page, most)}) {
+        shares_table(report, event, name, page, choice),
+        pins_table(report, event, name, page, choice)}) {
     result += table;
   }
   const std::string hint = hint_for(report, event);
@@ -181,55 +186,16 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
   return table.empty() ? "" : "\n" + table.text(page);
 }
 
-void write_site(JsonText& json, const Report& report, std::int64_t site) {
-  json.key("site");
-  site < 0 ? json.null() : json.value(site_number(report, static_cast<std::size_t>(site)));
-}
-
-void write_site(JsonText& json, const Report& report, std::int64_t site, const NameFrame& name) {
-  write_site(json, report, site);
-  json.key("frames").array();
-  if (site >= 0) {
-    const Site& found = report.sites[static_cast<std::size_t>(site)];
-    for (const Caller& caller : call_site(report, found, name, kFramesInJson).callers) {
-      json.value(text(caller));
-    }
-  }
-  json.end();
-}
-
-std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
-
-void write_numbers(JsonText& json, const OomEvent& event) {
-  const std::pair<const char*, std::uint64_t> numbers[] = {
-      {"total_bytes", event.total_bytes},
-      {"free_bytes", event.free_bytes},
-      {"reserved_bytes", event.reserved_bytes},
-      {"allocated_bytes", event.allocated_bytes},
-      {"requested_bytes", event.requested_bytes},
-      {"allocation_count", event.allocation_count},
-      {"pending_bytes", event.pending_bytes},
-      {"idle_bytes", event.idle_bytes},
-      {"split_free_bytes", event.split_free_bytes},
-      {"largest_free_bytes", event.largest_free_bytes},
-      {"direct_bytes", event.direct_bytes},
-      {"outside_bytes", event.outside_bytes},
-      {"context_bytes", event.context_bytes},
-      {"module_bytes", event.module_bytes},
-      {"native_free_bytes", event.native_free_bytes}};
-  for (const auto& [field, bytes] : numbers) json.field(field, bytes);
-}
-
 }  // namespace
 
 std::string oom_text(const Report& report, const NameFrame& name, const Page& page,
-                     std::size_t most) {
+                     const RowChoice& choice) {
   using enum Table::Align;
   if (report.oom.count == 0) return "Memory never ran out.\n";
   const std::vector<OomEvent>& events = report.oom.events;
   std::string result;
-  if (!events.empty()) result += event_text(report, events.front(), name, page, most);
-  if (events.size() > 1) result += "\n" + event_text(report, events.back(), name, page, most);
+  if (!events.empty()) result += event_text(report, events.front(), name, page, choice);
+  if (events.size() > 1) result += "\n" + event_text(report, events.back(), name, page, choice);
   SiteTable table(
       report, name,
       {{"ASKED", right}, {"AFTER", right, 1}, {"MEMORY", left, 2}, {"REFUSED TOO", left}});
@@ -239,47 +205,7 @@ std::string oom_text(const Report& report, const NameFrame& name, const Page& pa
               events[i].site);
   }
   if (!table.empty()) result += "\n" + table.text(page);
-  return result + never_served(report, name, page, most);
-}
-
-std::string oom_json(const Report& report, const NameFrame& name, std::size_t most) {
-  JsonText json;
-  json.object().field("count", report.oom.count).key("events").array();
-  for (const OomEvent& event : report.oom.events) {
-    json.object().field("number", event.number).field("time_ns", event.time_ns);
-    json.field("function", event.function).field("kind", name_of(event.kind));
-    json.field("device", event.device).field("bytes", event.bytes);
-    json.field("thread", event.thread).field("range", event.range);
-    json.field("by_limit", event.by_limit).field("has_details", event.has_details);
-    write_numbers(json, event);
-    json.field("hint", hint_for(report, event));
-    write_site(json, report, event.site, name);
-    json.key("shares").array();
-    for (std::size_t i = 0; i < rows_shown(event.shares.size(), most); ++i) {
-      const OomShare& share = event.shares[i];
-      json.object().field("kind", name_of(share.kind)).field("live_bytes", share.live_bytes);
-      json.field("live_count", share.live_count);
-      write_site(json, report, share.site, name);
-      json.end();
-    }
-    json.end().key("owners").array();
-    for (const OomOwner& owner : event.owners) {
-      json.object().field("owner", owner.owner).field("kind", name_of(owner.kind));
-      json.field("live_bytes", owner.live_bytes).end();
-    }
-    json.end().key("pins").array();
-    for (std::size_t i = 0; i < rows_shown(event.pins.size(), most); ++i) {
-      const OomPin& pin = event.pins[i];
-      json.object().field("segments", pin.segments).field("total_size", pin.total_size);
-      json.field("free_bytes", pin.free_bytes).field("live_bytes", pin.live_bytes);
-      json.field("largest_free_bytes", pin.largest_free_bytes);
-      json.field("live_count", pin.live_count);
-      write_site(json, report, pin.site, name);
-      json.end();
-    }
-    json.end().end();
-  }
-  return json.end().end().text();
+  return result + never_served(report, name, page, choice.most);
 }
 
 std::string oom_line(const Report& report, const NameFrame& name) {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "reporter/report/oom_events.h"
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 
@@ -13,10 +15,21 @@ namespace vramscope {
 
 struct Report;
 
-// Each text and JSON ends with a newline. most: rows of each table, 0 for all.
+// What would help, most likely; "": nobody knows.
+[[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event);
+
+// Of what was live, and of what pinned segments. The report outlives them.
+[[nodiscard]] Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name);
+[[nodiscard]] Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name);
+
+// Each text and JSON ends with a newline. What is chosen are rows of each table.
 [[nodiscard]] std::string oom_text(const Report& report, const NameFrame& name, const Page& page,
-                                   std::size_t most);
-[[nodiscard]] std::string oom_json(const Report& report, const NameFrame& name, std::size_t most);
+                                   const RowChoice& choice);
+[[nodiscard]] std::string oom_json(const Report& report, const NameFrame& name,
+                                   const RowChoice& choice);
+// Both tables of every event.
+void add_oom_csv(CsvText& csv, const Report& report, const NameFrame& name,
+                 const RowChoice& choice);
 
 // "300 MiB of GPU 0 refused to main (a.cpp:12), 124 MiB free": the last one; "" when memory never
 // ran out.

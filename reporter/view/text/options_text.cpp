@@ -6,16 +6,26 @@
 #include <vector>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/text/columns.h"
 
 namespace vramscope {
 namespace {
 
 constexpr std::size_t kIndent = 6;
 
-std::vector<OptionRow> rows(std::size_t most) {
+Columns<OptionRow> columns() {
+  return {{"name", [](const OptionRow& row) { return std::string(row.name); }},
+          {"flag", [](const OptionRow& row) { return std::string(row.flag); }},
+          {"variable", [](const OptionRow& row) { return std::string(row.variable); }},
+          {"default", [](const OptionRow& row) { return std::string(row.default_value); }},
+          {"takes", [](const OptionRow& row) { return std::string(row.accepted); }},
+          {"meaning", [](const OptionRow& row) { return std::string(row.sentence); }}};
+}
+
+std::vector<OptionRow> rows(const RowChoice& choice) {
   std::vector<OptionRow> all = option_rows();
-  if (most != 0 && most < all.size()) all.resize(most);
+  arrange(all, columns(), choice);
+  all.resize(rows_shown(all.size(), choice.most));
   return all;
 }
 
@@ -41,9 +51,9 @@ std::string code(const std::string& text) { return text.empty() ? "empty" : "`" 
 
 }  // namespace
 
-std::string options_text(const Page& page, std::size_t most) {
+std::string options_text(const Page& page, const RowChoice& choice) {
   std::string result;
-  for (const OptionRow& row : rows(most)) {
+  for (const OptionRow& row : rows(choice)) {
     const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
     result += "  " + coloured(row.flag, Colour::bold, page) + ", " + row.variable + "\n";
     result += paragraph(row.sentence, page);
@@ -52,22 +62,23 @@ std::string options_text(const Page& page, std::size_t most) {
   return result;
 }
 
-std::string options_json(std::size_t most) {
+std::string options_json(const RowChoice& choice) {
   JsonText json;
-  json.array();
-  for (const OptionRow& row : rows(most)) {
-    json.object().field("name", row.name).field("flag", row.flag).field("variable", row.variable);
-    json.field("default", row.default_value).field("takes", row.accepted);
-    json.field("meaning", row.sentence).end();
-  }
+  add_objects(json.array(), rows(choice), columns(), choice.most);
   return json.end().text();
 }
 
-std::string options_markdown(std::size_t most) {
+void add_options_csv(CsvText& csv, const RowChoice& choice) {
+  add_rows(csv, rows(choice), columns(), choice.most);
+}
+
+std::vector<std::string> option_columns() { return names_of(columns()); }
+
+std::string options_markdown(const RowChoice& choice) {
   std::string result =
       "| Option | Variable | Default | Takes | Meaning |\n"
       "|---|---|---|---|---|\n";
-  for (const OptionRow& row : rows(most)) {
+  for (const OptionRow& row : rows(choice)) {
     result += cell(code(row.flag)) + cell(code(row.variable)) + cell(code(row.default_value)) +
               cell(row.accepted) + cell(row.sentence) + "|\n";
   }

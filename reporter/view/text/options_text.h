@@ -4,16 +4,19 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
 
-// At most `most` rows; 0: all.
-[[nodiscard]] std::string options_text(const Page& page, std::size_t most);
-[[nodiscard]] std::string options_json(std::size_t most);
+[[nodiscard]] std::string options_text(const Page& page, const RowChoice& choice);
+[[nodiscard]] std::string options_json(const RowChoice& choice);
+void add_options_csv(CsvText& csv, const RowChoice& choice);
+[[nodiscard]] std::vector<std::string> option_columns();
 
 // The table that README.md shows.
-[[nodiscard]] std::string options_markdown(std::size_t most);
+[[nodiscard]] std::string options_markdown(const RowChoice& choice);
 
 }  // namespace vramscope

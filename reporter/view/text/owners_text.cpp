@@ -11,6 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/totals_text.h"
 
 namespace vramscope {
@@ -25,7 +26,8 @@ std::string heading(const std::string& text, const Page& page) {
 }
 
 // The largest part first.
-std::vector<LedgerEntry> entries_on(const Report& report, std::uint16_t device) {
+std::vector<LedgerEntry> entries_on(const Report& report, std::uint16_t device,
+                                    const RowChoice& choice) {
   std::vector<LedgerEntry> entries;
   for (const LedgerEntry& entry : report.ledger) {
     if (entry.device == device && entry.device_bytes != 0) entries.push_back(entry);
@@ -33,6 +35,7 @@ std::vector<LedgerEntry> entries_on(const Report& report, std::uint16_t device) 
   std::stable_sort(entries.begin(), entries.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
     return a.device_bytes > b.device_bytes;
   });
+  arrange(entries, ledger_columns(), choice);
   return entries;
 }
 
@@ -45,7 +48,7 @@ std::uint64_t used_on(const Report& report, std::uint16_t device) {
 }
 
 std::string device_text(const Report& report, const DeviceFacts& facts, const Page& page,
-                        std::size_t most) {
+                        const RowChoice& choice) {
   using enum Table::Align;
   const std::uint64_t used = used_on(report, facts.index);
   std::string result =
@@ -54,8 +57,8 @@ std::string device_text(const Report& report, const DeviceFacts& facts, const Pa
               page);
   Table table({{"BYTES", right}, {"SHARE", right}, {"", left, 1}, {"KIND", left}, {"OWNER", left}});
   const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
-  const std::vector<LedgerEntry> entries = entries_on(report, facts.index);
-  const std::size_t shown = rows_shown(entries.size(), most);
+  const std::vector<LedgerEntry> entries = entries_on(report, facts.index, choice);
+  const std::size_t shown = rows_shown(entries.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     const LedgerEntry& entry = entries[i];
     table.add({bytes_text(entry.device_bytes), percent_text(entry.device_bytes, used),
@@ -69,7 +72,7 @@ std::string device_text(const Report& report, const DeviceFacts& facts, const Pa
   return result + "\n";
 }
 
-std::string requests_text(const Report& report, const Page& page, std::size_t most) {
+std::string requests_text(const Report& report, const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   Table table({{"PEAK", right}, {"NOW", right}, {"CALLS", right}, {"KIND", left}, {"OWNER", left}});
   std::vector<LedgerEntry> entries;
@@ -79,7 +82,8 @@ std::string requests_text(const Report& report, const Page& page, std::size_t mo
   std::stable_sort(entries.begin(), entries.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
     return a.peak_bytes > b.peak_bytes;
   });
-  const std::size_t shown = rows_shown(entries.size(), most);
+  arrange(entries, ledger_columns(), choice);
+  const std::size_t shown = rows_shown(entries.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     const LedgerEntry& entry = entries[i];
     table.add({bytes_text(entry.peak_bytes), bytes_text(entry.current_bytes),
@@ -103,7 +107,7 @@ std::string value_text(const AxisEntry& entry) {
   return bytes_text(from) + " .. " + bytes_text(2 * from);
 }
 
-std::vector<AxisEntry> entries_of(const Report& report, Axis axis) {
+std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const RowChoice& choice) {
   std::vector<AxisEntry> entries;
   for (const AxisEntry& entry : report.axes) {
     if (entry.axis == axis && holds_memory(entry.kind)) entries.push_back(entry);
@@ -112,7 +116,13 @@ std::vector<AxisEntry> entries_of(const Report& report, Axis axis) {
     return std::tie(a.totals.peak_bytes, a.own_peak_bytes) >
            std::tie(b.totals.peak_bytes, b.own_peak_bytes);
   });
+  arrange(entries, axis_columns(), choice);
   return entries;
+}
+
+std::vector<LedgerEntry> arranged(std::vector<LedgerEntry> ledger, const RowChoice& choice) {
+  arrange(ledger, ledger_columns(), choice);
+  return ledger;
 }
 
 }  // namespace
@@ -124,16 +134,44 @@ std::optional<Axis> axis_named(std::string_view name) {
   return static_cast<Axis>(found - kAxisNames.begin());
 }
 
-std::string owners_text(const Report& report, const Page& page, std::size_t most) {
+Columns<LedgerEntry> ledger_columns() {
+  using Row = LedgerEntry;
+  return {{"device", [](const Row& row) { return number(row.device); }},
+          {"kind", [](const Row& row) { return row.kind; }},
+          {"owner", [](const Row& row) { return row.owner; }},
+          {"current_bytes", [](const Row& row) { return row.current_bytes; }},
+          {"peak_bytes", [](const Row& row) { return row.peak_bytes; }},
+          {"calls", [](const Row& row) { return row.calls; }},
+          {"device_bytes", [](const Row& row) { return row.device_bytes; }}};
+}
+
+Columns<AxisEntry> axis_columns() {
+  using Row = AxisEntry;
+  const auto axis = [](const Row& row) {
+    return std::string(kAxisNames[static_cast<std::size_t>(row.axis)]);
+  };
+  return {{"axis", axis},
+          {"value", [](const Row& row) { return row.value; }},
+          {"device", [](const Row& row) { return number(row.device); }},
+          {"kind", [](const Row& row) { return kind_cell(row.kind); }},
+          {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
+          {"own_peak_bytes", [](const Row& row) { return row.own_peak_bytes; }},
+          {"live_bytes", [](const Row& row) { return row.totals.live_bytes; }},
+          {"total_bytes", [](const Row& row) { return row.totals.total_bytes; }},
+          {"total_count", [](const Row& row) { return row.totals.total_count; }},
+          {"total_ns", [](const Row& row) { return row.totals.total_ns; }}};
+}
+
+std::string owners_text(const Report& report, const Page& page, const RowChoice& choice) {
   std::string result;
   for (const DeviceReport& device : report.devices) {
     if (used_on(report, device.facts.index) == 0) continue;
-    result += device_text(report, device.facts, page, most);
+    result += device_text(report, device.facts, page, choice);
   }
-  return result + requests_text(report, page, most) + totals_text(report, page);
+  return result + requests_text(report, page, choice) + totals_text(report, page);
 }
 
-std::string owners_json(const Report& report, std::size_t most) {
+std::string owners_json(const Report& report, const RowChoice& choice) {
   JsonText json;
   json.object().key("devices").array();
   for (const DeviceReport& device : report.devices) {
@@ -142,17 +180,15 @@ std::string owners_json(const Report& report, std::size_t most) {
     json.field("used_bytes", used_on(report, device.facts.index)).end();
   }
   json.end().key("ledger").array();
-  for (std::size_t i = 0; i < rows_shown(report.ledger.size(), most); ++i) {
-    const LedgerEntry& entry = report.ledger[i];
-    json.object().field("device", entry.device).field("kind", entry.kind);
-    json.field("owner", entry.owner).field("current_bytes", entry.current_bytes);
-    json.field("peak_bytes", entry.peak_bytes).field("calls", entry.calls);
-    json.field("device_bytes", entry.device_bytes).end();
-  }
+  add_objects(json, arranged(report.ledger, choice), ledger_columns(), choice.most);
   return json.end().end().text();
 }
 
-std::string axis_text(const Report& report, Axis axis, const Page& page, std::size_t most) {
+void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice) {
+  add_rows(csv, arranged(report.ledger, choice), ledger_columns(), choice.most);
+}
+
+std::string axis_text(const Report& report, Axis axis, const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   std::string title(axis == Axis::size_class ? "SIZE" : kAxisNames[static_cast<std::size_t>(axis)]);
   for (char& letter : title)
@@ -165,8 +201,8 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, std::si
                {"TIME", right, 5},
                {"MEMORY", left},
                {title, left}});
-  const std::vector<AxisEntry> entries = entries_of(report, axis);
-  const std::size_t shown = rows_shown(entries.size(), most);
+  const std::vector<AxisEntry> entries = entries_of(report, axis, choice);
+  const std::size_t shown = rows_shown(entries.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     const AxisEntry& entry = entries[i];
     const SiteTotals& totals = entry.totals;
@@ -186,21 +222,14 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, std::si
          totals_text(report, page);
 }
 
-std::string axis_json(const Report& report, Axis axis, std::size_t most) {
+std::string axis_json(const Report& report, Axis axis, const RowChoice& choice) {
   JsonText json;
-  json.array();
-  const std::vector<AxisEntry> entries = entries_of(report, axis);
-  for (std::size_t i = 0; i < rows_shown(entries.size(), most); ++i) {
-    const AxisEntry& entry = entries[i];
-    const SiteTotals& totals = entry.totals;
-    json.object().field("axis", kAxisNames[static_cast<std::size_t>(axis)]);
-    json.field("value", entry.value).field("device", entry.device);
-    json.field("kind", kKindNames[static_cast<std::size_t>(entry.kind)]);
-    json.field("peak_bytes", totals.peak_bytes).field("own_peak_bytes", entry.own_peak_bytes);
-    json.field("live_bytes", totals.live_bytes).field("total_bytes", totals.total_bytes);
-    json.field("total_count", totals.total_count).field("total_ns", totals.total_ns).end();
-  }
+  add_objects(json.array(), entries_of(report, axis, choice), axis_columns(), choice.most);
   return json.end().text();
+}
+
+void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const RowChoice& choice) {
+  add_rows(csv, entries_of(report, axis, choice), axis_columns(), choice.most);
 }
 
 }  // namespace vramscope

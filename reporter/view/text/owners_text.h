@@ -9,20 +9,29 @@
 #include <string_view>
 
 #include "reporter/record/axes.h"
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
 
+struct AxisEntry;
+struct LedgerEntry;
 struct Report;
 
 // "owner", "thread", "stream", "range", "function", "size".
 [[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
 
-// Each text and JSON ends with a newline. most: rows, 0 for all.
-[[nodiscard]] std::string owners_text(const Report& report, const Page& page, std::size_t most);
-[[nodiscard]] std::string owners_json(const Report& report, std::size_t most);
+[[nodiscard]] Columns<LedgerEntry> ledger_columns();
+[[nodiscard]] Columns<AxisEntry> axis_columns();
+
+// Each text and JSON ends with a newline.
+[[nodiscard]] std::string owners_text(const Report& report, const Page& page,
+                                      const RowChoice& choice);
+[[nodiscard]] std::string owners_json(const Report& report, const RowChoice& choice);
+void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice);
 [[nodiscard]] std::string axis_text(const Report& report, Axis axis, const Page& page,
-                                    std::size_t most);
-[[nodiscard]] std::string axis_json(const Report& report, Axis axis, std::size_t most);
+                                    const RowChoice& choice);
+[[nodiscard]] std::string axis_json(const Report& report, Axis axis, const RowChoice& choice);
+void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const RowChoice& choice);
 
 }  // namespace vramscope

@@ -9,6 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/site_table.h"
 #include "reporter/view/text/totals_text.h"
@@ -19,11 +20,13 @@ namespace {
 
 constexpr std::size_t kValuesShown = 3;  // of an axis
 
-std::vector<Share> shares_of(const Report& report, const KindFacts& kind) {
+std::vector<Share> shares_of(const Report& report, const KindFacts& kind, const NameFrame& name,
+                             const RowChoice& choice) {
   std::vector<Share> shares = shares_of_peak(report);
   std::erase_if(shares, [&](const Share& share) {
     return share.kind != kind.kind || share.device != kind.device || share.bytes == 0;
   });
+  if (!choice.sort.empty()) arrange(shares, share_columns(report, name), choice);
   return shares;
 }
 
@@ -105,7 +108,7 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
 }
 
 std::string kind_text_of(const Report& report, const KindFacts& kind, const NameFrame& name,
-                         const Page& page, std::size_t most) {
+                         const Page& page, const RowChoice& choice) {
   const std::string title = memory_text(kind.kind, kind.device) + ": peak " +
                             bytes_text(kind.peak_bytes) + " requested" + rounded(report, kind) +
                             ", now " + bytes_text(kind.current_bytes);
@@ -117,11 +120,11 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
   result += axis_line(report, kind, Axis::thread, "threads  ", page);
   result += axis_line(report, kind, Axis::stream, "streams  ", page);
   result += axis_line(report, kind, Axis::range, "ranges   ", page);
-  const std::vector<Share> shares = shares_of(report, kind);
+  const std::vector<Share> shares = shares_of(report, kind, name, choice);
   if (page.stacks == Stacks::as_tree) {
-    result += tree_text(report, name, shares, "REQUESTED", page, most);
+    result += tree_text(report, name, shares, "REQUESTED", page, choice.most);
   } else {
-    result += live_then(report, kind, shares, name, page, most);
+    result += live_then(report, kind, shares, name, page, choice.most);
   }
   if (const std::string note = sampling_text(report); !note.empty()) {
     result += "  " + note + "; the rest is exact\n";
@@ -132,36 +135,30 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
 }  // namespace
 
 std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
-                      std::size_t most) {
+                      const RowChoice& choice) {
   std::string result;
   for (const KindFacts& kind : kinds_by_peak(report)) {
     if (!result.empty()) result += "\n";
-    result += kind_text_of(report, kind, name, page, most);
+    result += kind_text_of(report, kind, name, page, choice);
   }
   return result.empty() ? "Nothing was allocated.\n" : result + totals_text(report, page);
 }
 
-std::string peak_json(const Report& report, const NameFrame& name, std::size_t most) {
+std::string peak_json(const Report& report, const NameFrame& name, const RowChoice& choice) {
+  const Columns<Share> columns = share_columns(report, name);
   JsonText json;
   json.array();
   for (const KindFacts& kind : kinds_by_peak(report)) {
     json.object().field("kind", kKindNames[static_cast<std::size_t>(kind.kind)]);
     json.field("device", kind.device).field("peak_bytes", kind.peak_bytes);
     json.field("current_bytes", kind.current_bytes).field("peak_ns", kind.peak_ns);
-    json.field("thread", kind.peak_thread).field("range", kind.peak_range).key("site");
+    json.field("peak_thread", kind.peak_thread).field("peak_range", kind.peak_range);
+    json.key("peak_site");
     (kind.peak_site < 0 ? json.null()
                         : json.value(site_number(report, static_cast<std::size_t>(kind.peak_site))))
         .key("live")
         .array();
-    const std::vector<Share> shares = shares_of(report, kind);
-    for (std::size_t i = 0; i < rows_shown(shares.size(), most); ++i) {
-      const CallSite site = call_site(report, report.sites[shares[i].site], name, kFramesInJson);
-      site_fields(json.object(), report, shares[i].site);
-      json.field("bytes", shares[i].bytes);
-      json.field("count", shares[i].count).field("called", site.entry).key("frames").array();
-      for (const Caller& caller : site.callers) json.value(text(caller));
-      json.end().end();
-    }
+    add_objects(json, shares_of(report, kind, name, choice), columns, choice.most);
     json.end();
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       json.key(kAxisNames[axis]).object();
@@ -173,6 +170,15 @@ std::string peak_json(const Report& report, const NameFrame& name, std::size_t m
     json.end();
   }
   return json.end().text();
+}
+
+void add_peak_csv(CsvText& csv, const Report& report, const NameFrame& name,
+                  const RowChoice& choice) {
+  const Columns<Share> columns = share_columns(report, name);
+  csv.titles(names_of(columns));
+  for (const KindFacts& kind : kinds_by_peak(report)) {
+    add_rows(csv, shares_of(report, kind, name, choice), columns, choice.most);
+  }
 }
 
 }  // namespace vramscope

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 
@@ -13,9 +14,13 @@ namespace vramscope {
 
 struct Report;
 
-// Each text and JSON ends with a newline. most: rows of each kind, 0 for all.
+// Each text and JSON ends with a newline. What is chosen are rows of each kind.
 [[nodiscard]] std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
-                                    std::size_t most);
-[[nodiscard]] std::string peak_json(const Report& report, const NameFrame& name, std::size_t most);
+                                    const RowChoice& choice);
+[[nodiscard]] std::string peak_json(const Report& report, const NameFrame& name,
+                                    const RowChoice& choice);
+// What was live at the peak of each.
+void add_peak_csv(CsvText& csv, const Report& report, const NameFrame& name,
+                  const RowChoice& choice);
 
 }  // namespace vramscope

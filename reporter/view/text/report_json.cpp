@@ -1,10 +1,12 @@
 // The screen of a report as JSON: the same selection, exact numbers.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/place.h"
+#include <utility>
+
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/site_columns.h"
 
 namespace vramscope {
 namespace {
@@ -35,40 +37,14 @@ void device_json(JsonText& json, const DeviceReport& device) {
   (saved.estimated ? json.value(saved.saved_ns) : json.null()).end();
 }
 
-void shares_json(JsonText& json, std::string_view key, const std::vector<Share>& shares,
-                 std::size_t most, const Report& report, const NameFrame& name) {
-  json.key(key).array();
-  const std::size_t shown = rows_shown(shares.size(), most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Share& share = shares[i];
-    const CallSite site = call_site(report, report.sites[share.site], name, kFramesInJson);
-    site_fields(json.object(), report, share.site);
-    json.field("kind", kKindNames[static_cast<std::size_t>(share.kind)]);
-    json.field("device", share.device).field("bytes", share.bytes).field("count", share.count);
-    json.field("called", site.entry).key("frames").array();
-    for (const Caller& caller : site.callers) json.value(text(caller));
-    json.end().end();
-  }
-  json.end();
-}
-
-void ledger_json(JsonText& json, const Report& report) {
-  json.key("ledger").array();
-  for (const LedgerEntry& entry : report.ledger) {
-    json.object().field("device", entry.device);
-    json.field("kind", entry.kind)
-        .field("owner", entry.owner)
-        .field("current_bytes", entry.current_bytes);
-    json.field("peak_bytes", entry.peak_bytes).field("calls", entry.calls);
-    json.field("device_bytes", entry.device_bytes).end();
-  }
-  json.end();
-}
+// What made the peak, and what is still allocated.
+constexpr std::pair<const char*, std::vector<Share> (*)(const Report&)> kLists[] = {
+    {"peak", shares_of_peak}, {"live", shares_alive}};
 
 }  // namespace
 
 void report_json(JsonText& json, const Report& report, const std::string& path,
-                 const NameFrame& name, std::size_t most) {
+                 const NameFrame& name, const RowChoice& choice) {
   json.object().field("file", path).field("trigger", report.trigger);
   json.field("sequence", report.sequence);
   process_json(json, report);
@@ -77,15 +53,34 @@ void report_json(JsonText& json, const Report& report, const std::string& path,
     if (device.used) device_json(json, device);
   }
   json.end();
-  shares_json(json, "peak", shares_of_peak(report), most, report, name);
-  shares_json(json, "live", shares_alive(report), most, report, name);
-  ledger_json(json, report);
+  const Columns<Share> columns = share_columns(report, name);
+  for (const auto& [list, shares_of] : kLists) {
+    std::vector<Share> shares = shares_of(report);
+    arrange(shares, columns, choice);
+    add_objects(json.key(list).array(), shares, columns, choice.most);
+    json.end();
+  }
+  add_objects(json.key("ledger").array(), report.ledger, ledger_columns(), 0);
+  json.end();
   json.field("sample_bytes", report.sample_bytes).field("dropped_stacks", report.dropped_stacks);
   json.field("unrecorded_calls", report.unrecorded_calls).key("warnings").array();
   for (const std::string& warning : report.warnings) json.value(warning);
   json.end().key("unknown").array();
   for (const std::string& name : report.unknown) json.value(name);
   json.end().end();
+}
+
+void add_report_csv(CsvText& csv, const Report& report, const NameFrame& name,
+                    const RowChoice& choice) {
+  const Columns<Share> columns = share_columns(report, name);
+  for (const auto& [list, shares_of] : kLists) {
+    std::vector<Share> shares = shares_of(report);
+    arrange(shares, columns, choice);
+    Columns<Share> with_list = columns;
+    with_list.insert(with_list.begin(),
+                     {"list", [list](const Share&) { return CellValue(std::string(list)); }});
+    add_rows(csv, shares, with_list, choice.most);
+  }
 }
 
 }  // namespace vramscope

@@ -9,6 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_table.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
@@ -328,9 +329,13 @@ std::string pinned_text(const Report& report) {
 }
 
 std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
-                        const Page& page, std::size_t most) {
-  const std::vector<Share> peak = shares_of_peak(report);
-  const std::vector<Share> alive = shares_alive(report);
+                        const Page& page, const RowChoice& choice) {
+  const std::size_t most = choice.most;
+  const Columns<Share> columns = share_columns(report, name);
+  std::vector<Share> peak = shares_of_peak(report);
+  std::vector<Share> alive = shares_alive(report);
+  arrange(peak, columns, choice);
+  arrange(alive, columns, choice);
   const char* const next = report.oom.count != 0 ? "oom" : peak.empty() ? "stats" : "peak";
   return what_ran(report, page) + devices_text(report, page) +
          peak_sites(peak, most, report, name, page) +

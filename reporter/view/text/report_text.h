@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/json_text.h"
@@ -19,11 +20,15 @@ inline constexpr std::size_t kReportSites = 10;
 
 // `path` is the report's file, for the next command. Ends with a newline.
 [[nodiscard]] std::string report_text(const Report& report, const std::string& path,
-                                      const NameFrame& name, const Page& page, std::size_t most);
+                                      const NameFrame& name, const Page& page,
+                                      const RowChoice& choice);
 
 // Appends one object.
 void report_json(JsonText& json, const Report& report, const std::string& path,
-                 const NameFrame& name, std::size_t most);
+                 const NameFrame& name, const RowChoice& choice);
+// The sites that made the peak, and those of what is still allocated.
+void add_report_csv(CsvText& csv, const Report& report, const NameFrame& name,
+                    const RowChoice& choice);
 
 // "pinned: 90 of 100 allocations from the cache, …", empty when none was.
 [[nodiscard]] std::string pinned_text(const Report& report);

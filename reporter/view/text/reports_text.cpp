@@ -29,4 +29,9 @@ void which_report(JsonText& json, const Report& report, std::string_view path) {
   json.field("executable", process.executable);
 }
 
+CsvText::Leading leading_cells(const Report& report, const std::string& path) {
+  const ProcessFacts& process = report.process;
+  return {{"file", path}, {"pid", process.pid}, {"rank", if_known(process.rank)}};
+}
+
 }  // namespace vramscope

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/json_text.h"
 
@@ -17,5 +18,7 @@ struct Report;
                                        const Page& page);
 // Appends the members file, pid, rank and executable.
 void which_report(JsonText& json, const Report& report, std::string_view path);
+// The columns file, pid and rank.
+[[nodiscard]] CsvText::Leading leading_cells(const Report& report, const std::string& path);
 
 }  // namespace vramscope

@@ -29,11 +29,12 @@ std::uint64_t reserved_peak_of(const MergedProcess& process) {
   return sum;
 }
 
-void put_highest_first(Reports& reports) {
+void arrange_processes(Reports& reports, const RowChoice& choice) {
   std::stable_sort(reports.begin(), reports.end(),
                    [](const ReportOfProcess& a, const ReportOfProcess& b) {
                      return peak_of(a.process) > peak_of(b.process);
                    });
+  arrange(reports, process_columns(), choice);
 }
 
 std::vector<MergedProcess> processes_of(const Reports& reports) {
@@ -126,13 +127,14 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Page& page) {
 // A figure of each process, in order, and whose is the highest.
 struct Figure {
   const char* name;
+  const char* field;  // of a process's row that it is taken from
   std::uint64_t (*of)(const MergedProcess& process);
   bool is_bytes;
 };
-constexpr Figure kFigures[] = {{"peak", peak_of, true},
-                               {"reserved", reserved_peak_of, true},
-                               {"at the end", current_of, true},
-                               {"allocations", allocations_of, false}};
+constexpr Figure kFigures[] = {{"peak", "peak_bytes", peak_of, true},
+                               {"reserved", "reserved_peak_bytes", reserved_peak_of, true},
+                               {"at the end", "current_bytes", current_of, true},
+                               {"allocations", "allocations", allocations_of, false}};
 
 struct Spread {
   std::uint64_t least = 0;
@@ -235,18 +237,6 @@ std::string title(const Reports& reports, std::size_t left_aside) {
   return text;
 }
 
-void process_json(JsonText& json, const ReportOfProcess& one) {
-  const ProcessFacts& process = one.process.process;
-  json.object().field("file", one.file).field("pid", process.pid).key("rank");
-  process.rank < 0 ? json.null() : json.value(process.rank);
-  json.field("hostname", process.hostname).field("executable", process.executable);
-  json.field("trigger", one.process.trigger).field("ended_by", process.ended_by);
-  json.field("peak_bytes", peak_of(one.process)).field("current_bytes", current_of(one.process));
-  json.field("reserved_peak_bytes", reserved_peak_of(one.process));
-  json.field("allocations", allocations_of(one.process));
-  json.field("refused", one.process.oom.count).end();
-}
-
 void device_json(JsonText& json, const DeviceSum& sum, const Reports& reports) {
   json.object().field("hostname", sum.host).field("index", sum.index).field("name", sum.name);
   json.field("uuid", sum.uuid).field("sum_of_peaks_bytes", sum.sum_of_peaks);
@@ -277,32 +267,58 @@ std::size_t keep_last_of_each(Reports& reports) {
       reports, [&](const ReportOfProcess& one) { return one.process.sequence < last[who(one)]; });
 }
 
-std::string runs_text(Reports reports, std::size_t left_aside, const Page& page, std::size_t most) {
-  put_highest_first(reports);
+std::string runs_text(Reports reports, std::size_t left_aside, const Page& page,
+                      const RowChoice& choice) {
+  arrange_processes(reports, {});
+  const std::string highest = reports.front().file;
+  arrange_processes(reports, choice);
   std::string text = coloured(title(reports, left_aside), Colour::bold, page) + "\n" +
-                     table_text(reports, page, most) + events_text(reports, page);
+                     table_text(reports, page, choice.most) + events_text(reports, page);
   const std::string sums = sums_text(device_sums(processes_of(reports)), page);
   if (!sums.empty()) text += "\n" + sums;
   text += ranks_text(reports, page);
-  return text + next_command("report", reports.front().file, page);
+  return text + next_command("report", highest, page);
 }
 
-std::string runs_json(Reports reports, std::size_t left_aside, std::size_t most) {
-  put_highest_first(reports);
+std::string runs_json(Reports reports, std::size_t left_aside, const RowChoice& choice) {
+  arrange_processes(reports, choice);
   JsonText json;
   json.object().field("left_aside", left_aside).key("processes").array();
-  for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) process_json(json, reports[i]);
+  add_objects(json, reports, process_columns(), choice.most);
   json.end().key("devices").array();
   for (const DeviceSum& sum : device_sums(processes_of(reports))) device_json(json, sum, reports);
   json.end().key("figures").array();
   for (const Figure& figure : kFigures) {
     const Spread spread = spread_of(reports, figure);
-    json.object().field("figure", figure.name).field("min", spread.least);
+    json.object().field("figure", figure.field).field("min", spread.least);
     json.field("median", spread.median).field("max", spread.most);
     json.field("min_pid", reports[spread.least_in].process.process.pid);
     json.field("max_pid", reports[spread.most_in].process.process.pid).end();
   }
   return json.end().end().text();
+}
+
+Columns<ReportOfProcess> process_columns() {
+  using Row = ReportOfProcess;
+  Columns<Row> columns{
+      {"file", [](const Row& row) { return row.file; }},
+      {"pid", [](const Row& row) { return row.process.process.pid; }},
+      {"rank", [](const Row& row) { return if_known(row.process.process.rank); }},
+      {"hostname", [](const Row& row) { return row.process.process.hostname; }},
+      {"executable", [](const Row& row) { return row.process.process.executable; }},
+      {"trigger", [](const Row& row) { return row.process.trigger; }},
+      {"ended_by", [](const Row& row) { return row.process.process.ended_by; }}};
+  for (const Figure& figure : kFigures) {
+    columns.push_back(
+        {figure.field, [figure](const Row& row) { return CellValue(figure.of(row.process)); }});
+  }
+  columns.push_back({"refused", [](const Row& row) { return row.process.oom.count; }});
+  return columns;
+}
+
+void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice) {
+  arrange_processes(reports, choice);
+  add_rows(csv, reports, process_columns(), choice.most);
 }
 
 }  // namespace vramscope

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
@@ -20,11 +21,14 @@ struct ReportOfProcess {
 // Of several reports of one process the last one, by sequence; gives how many were left aside.
 [[nodiscard]] std::size_t keep_last_of_each(std::vector<ReportOfProcess>& reports);
 
-// most: processes, 0 for all. Ends with a newline.
+[[nodiscard]] Columns<ReportOfProcess> process_columns();
+
+// Each text and JSON ends with a newline.
 [[nodiscard]] std::string runs_text(std::vector<ReportOfProcess> reports, std::size_t left_aside,
-                                    const Page& page, std::size_t most);
+                                    const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports, std::size_t left_aside,
-                                    std::size_t most);
+                                    const RowChoice& choice);
+void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice);
 
 // "rank 3 (4711)", "4711".
 [[nodiscard]] std::string process_text(const ProcessFacts& process);

@@ -10,8 +10,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/json_text.h"
-#include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_table.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
@@ -53,6 +52,13 @@ std::vector<std::size_t> all_in_order(const Report& report, SiteOrder order) {
   return sites;
 }
 
+std::vector<std::size_t> arranged(const Report& report, SiteOrder order, const NameFrame& name,
+                                  const RowChoice& choice) {
+  std::vector<std::size_t> sites = all_in_order(report, order);
+  if (!choice.sort.empty()) arrange(sites, site_columns(report, name), choice);
+  return sites;
+}
+
 // The decade in which half of what was freed had been freed: "< 10 us".
 std::string lifetime_text(const std::vector<std::uint64_t>& lifetimes) {
   const std::uint64_t all = std::accumulate(lifetimes.begin(), lifetimes.end(), std::uint64_t{0});
@@ -71,10 +77,8 @@ std::string growth_text(const Growth& growth) {
 }
 
 template <class List>
-void numbers(JsonText& json, std::string_view key, const List& list) {
-  json.key(key).array();
-  for (const std::uint64_t number : list) json.value(number);
-  json.end();
+CellValue numbers(const List& list) {
+  return CellNumbers(list.begin(), list.end());
 }
 
 }  // namespace
@@ -90,9 +94,10 @@ std::size_t tenths_of_growth(const Site& site) {
                                                 [](std::uint64_t bytes) { return bytes != 0; }));
 }
 
-std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order, std::size_t most) {
-  std::vector<std::size_t> sites = all_in_order(report, order);
-  sites.resize(rows_shown(sites.size(), most));
+std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
+                                        const NameFrame& name, const RowChoice& choice) {
+  std::vector<std::size_t> sites = arranged(report, order, name, choice);
+  sites.resize(rows_shown(sites.size(), choice.most));
   return sites;
 }
 
@@ -212,16 +217,45 @@ std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& n
 
 }  // namespace
 
+Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
+  using Row = std::size_t;
+  const auto cells = std::make_shared<SiteCells>(report, name);
+  const auto index = [](Row row) { return static_cast<std::int64_t>(row); };
+  Columns<Row> columns;
+  const auto add = [&](const char* title, std::function<CellValue(const Site&)> cell) {
+    columns.push_back({title, [&report, cell](Row row) { return cell(report.sites[row]); }});
+  };
+  add_site_numbers<Row>(columns, cells, index);
+  add("peak_bytes", [](const Site& site) { return numbers_of(site).peak_bytes; });
+  add("live_bytes", [](const Site& site) { return numbers_of(site).live_bytes; });
+  add("live_count", [](const Site& site) { return numbers_of(site).live_count; });
+  add("total_bytes", [](const Site& site) { return numbers_of(site).total_bytes; });
+  add("total_count", [](const Site& site) { return numbers_of(site).total_count; });
+  add("total_ns", [](const Site& site) { return numbers_of(site).total_ns; });
+  add("estimated", [](const Site& site) { return site.estimate.has_value(); });
+  add("temporary_count", [](const Site& site) { return site.temporary_count; });
+  add("growth_intervals", [](const Site& site) { return number(growth_of(site).rises); });
+  add("intervals", [](const Site& site) { return number(growth_of(site).intervals); });
+  add("growth_bytes", [](const Site& site) { return growth_of(site).bytes; });
+  add("tenths_of_growth", [](const Site& site) { return number(tenths_of_growth(site)); });
+  add("lifetimes", [](const Site& site) { return numbers(site.lifetimes); });
+  add("sizes", [](const Site& site) { return numbers(site.sizes); });
+  add("live_by_age", [](const Site& site) { return numbers(site.live_by_age); });
+  add("live_past", [](const Site& site) { return numbers(site.live_past); });
+  add_stack<Row>(columns, cells, index);
+  return columns;
+}
+
 std::string all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
-                           const Page& page, std::size_t most) {
-  const std::vector<std::size_t> sites = all_in_order(report, order);
+                           const Page& page, const RowChoice& choice) {
+  const std::vector<std::size_t> sites = arranged(report, order, name, choice);
   if (sites.empty()) return "Nothing was allocated.\n";
   if (page.stacks == Stacks::as_tree) {
-    return sites_tree(report, order, name, page, most) + remarks(report, 0, page) +
+    return sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
            totals_text(report, page);
   }
   SiteTable table(report, name, columns_for(order), SiteTable::Calls::shown);
-  const std::size_t shown = rows_shown(sites.size(), most);
+  const std::size_t shown = rows_shown(sites.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(cells_of(report.sites[sites[i]]), static_cast<std::int64_t>(sites[i]));
   }
@@ -231,33 +265,16 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
 }
 
 std::string all_sites_json(const Report& report, SiteOrder order, const NameFrame& name,
-                           std::size_t most) {
+                           const RowChoice& choice) {
   JsonText json;
   json.array();
-  for (const std::size_t index : sites_in_order(report, order, most)) {
-    const Site& site = report.sites[index];
-    const SiteTotals& totals = numbers_of(site);
-    const CallSite where = call_site(report, site, name, kFramesInJson);
-    site_fields(json.object(), report, index);
-    json.field("called", where.entry);
-    json.field("peak_bytes", totals.peak_bytes).field("live_bytes", totals.live_bytes);
-    json.field("live_count", totals.live_count).field("total_bytes", totals.total_bytes);
-    json.field("total_count", totals.total_count).field("total_ns", totals.total_ns);
-    json.field("estimated", site.estimate.has_value());
-    json.field("temporary_count", site.temporary_count);
-    const Growth growth = growth_of(site);
-    json.field("growth_intervals", growth.rises).field("intervals", growth.intervals);
-    json.field("growth_bytes", growth.bytes);
-    json.field("tenths_of_growth", tenths_of_growth(site));
-    numbers(json, "lifetimes", site.lifetimes);
-    numbers(json, "sizes", site.sizes);
-    numbers(json, "live_by_age", site.live_by_age);
-    numbers(json, "live_past", site.live_past);
-    json.key("frames").array();
-    for (const Caller& caller : where.callers) json.value(text(caller));
-    json.end().field("line", source_line(where)).end();
-  }
+  add_objects(json, arranged(report, order, name, choice), site_columns(report, name), choice.most);
   return json.end().text();
+}
+
+void add_sites_csv(CsvText& csv, const Report& report, SiteOrder order, const NameFrame& name,
+                   const RowChoice& choice) {
+  add_rows(csv, arranged(report, order, name, choice), site_columns(report, name), choice.most);
 }
 
 }  // namespace vramscope

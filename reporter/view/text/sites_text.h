@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allocator/ground/named_enum.h"
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 
@@ -39,17 +40,24 @@ struct Growth {
 
 // Indices into the report's sites, without the one that stands for those that are left out.
 [[nodiscard]] std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
-                                                      std::size_t most);
+                                                      const NameFrame& name,
+                                                      const RowChoice& choice);
 // "< 10 us", by entry of Site::lifetimes.
 [[nodiscard]] const char* lifetime_name(std::size_t decade);
 
-// Each text and JSON ends with a newline. most: rows, 0 for all.
+// Rows are indices into the report's sites. The report outlives the columns.
+[[nodiscard]] Columns<std::size_t> site_columns(const Report& report, const NameFrame& name);
+
+// Each text and JSON ends with a newline.
 [[nodiscard]] std::string all_sites_text(const Report& report, SiteOrder order,
-                                         const NameFrame& name, const Page& page, std::size_t most);
+                                         const NameFrame& name, const Page& page,
+                                         const RowChoice& choice);
 [[nodiscard]] std::string histograms_text(const Report& report, SiteOrder order,
                                           const NameFrame& name, const Page& page,
-                                          std::size_t most);
+                                          const RowChoice& choice);
 [[nodiscard]] std::string all_sites_json(const Report& report, SiteOrder order,
-                                         const NameFrame& name, std::size_t most);
+                                         const NameFrame& name, const RowChoice& choice);
+void add_sites_csv(CsvText& csv, const Report& report, SiteOrder order, const NameFrame& name,
+                   const RowChoice& choice);
 
 }  // namespace vramscope

@@ -19,9 +19,22 @@ const DeviceReport* find_device(const Report& report, unsigned index) {
   return nullptr;
 }
 
-FlatStats first(FlatStats stats, std::size_t most) {
-  if (most != 0 && stats.size() > most) stats.resize(most);
-  return stats;
+std::vector<StatsRow> rows(const FlatStats& stats, std::optional<std::uint64_t> device,
+                           const StatsOf& of) {
+  std::vector<StatsRow> rows;
+  for (const auto& [name, value] : stats) {
+    rows.push_back({.device = device, .name = name, .value = static_cast<std::int64_t>(value)});
+  }
+  arrange(rows, stats_columns(), {of.most, of.sort});
+  if (of.most != 0 && rows.size() > of.most) rows.resize(of.most);
+  return rows;
+}
+
+FlatStats first(const FlatStats& stats, const StatsOf& of) {
+  FlatStats result;
+  for (const StatsRow& row : rows(stats, std::nullopt, of))
+    result.emplace_back(row.name, row.value);
+  return result;
 }
 
 void dictionary(JsonText& json, const FlatStats& stats) {
@@ -61,10 +74,10 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
     if (of.device && device.facts.index != *of.device) continue;
     const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
                               printable(device.facts.name, page) + "  memory_stats";
-    result += lines(title, first(memory_stats(device), of.most), page) + "\n";
+    result += lines(title, first(memory_stats(device), of), page) + "\n";
   }
   if (!of.device) {
-    result += lines("host_memory_stats", first(memory_stats(report.host), of.most), page);
+    result += lines("host_memory_stats", first(memory_stats(report.host), of), page);
     if (const std::string saved = pinned_text(report); !saved.empty()) {
       result += paragraph(saved, page);
     }
@@ -79,17 +92,38 @@ std::optional<std::string> stats_json(const Report& report, const StatsOf& of) {
   if (of.device) {
     const DeviceReport* device = find_device(report, *of.device);
     if (device == nullptr) return std::nullopt;
-    dictionary(json, first(memory_stats(*device), of.most));
+    dictionary(json, first(memory_stats(*device), of));
     return json.text();
   }
   json.object().key("devices").object();
   for (const DeviceReport& device : report.devices) {
     json.key(std::to_string(device.facts.index));
-    dictionary(json, first(memory_stats(device), of.most));
+    dictionary(json, first(memory_stats(device), of));
   }
   json.end().key("host");
-  dictionary(json, first(memory_stats(report.host), of.most));
+  dictionary(json, first(memory_stats(report.host), of));
   return json.end().text();
+}
+
+Columns<StatsRow> stats_columns() {
+  const auto device = [](const StatsRow& row) {
+    return row.device ? CellValue(*row.device) : CellValue();
+  };
+  return {{"device", device},
+          {"name", [](const StatsRow& row) { return row.name; }},
+          {"value", [](const StatsRow& row) { return row.value; }}};
+}
+
+bool add_stats_csv(CsvText& csv, const Report& report, const StatsOf& of) {
+  if (of.device && find_device(report, *of.device) == nullptr) return false;
+  csv.titles(names_of(stats_columns()));
+  for (const DeviceReport& device : report.devices) {
+    if (of.device && device.facts.index != *of.device) continue;
+    add_rows(csv, rows(memory_stats(device), device.facts.index, of), stats_columns(), of.most);
+  }
+  if (of.device) return true;
+  add_rows(csv, rows(memory_stats(report.host), std::nullopt, of), stats_columns(), of.most);
+  return true;
 }
 
 }  // namespace vramscope

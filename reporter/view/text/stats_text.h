@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
@@ -16,8 +18,17 @@ struct Report;
 // All devices and the host, or one device only.
 struct StatsOf {
   std::optional<unsigned> device;
-  std::size_t most = 0;  // keys of each dictionary; 0: all
+  std::size_t most = 0;   // keys of each dictionary; 0: all
+  std::string sort = {};  // as in RowChoice
 };
+
+// A counter of a device; of the host without one.
+struct StatsRow {
+  std::optional<std::uint64_t> device;
+  std::string name;
+  std::int64_t value = 0;
+};
+[[nodiscard]] Columns<StatsRow> stats_columns();
 
 // "key  value" under one title for each dictionary. nullopt: the report has no such device.
 [[nodiscard]] std::optional<std::string> stats_text(const Report& report, const StatsOf& of,
@@ -26,5 +37,8 @@ struct StatsOf {
 // {"devices": {"0": {...}}, "host": {...}}; of one device its dictionary alone, as
 // torch.cuda.memory_stats gives it. nullopt: the report has no such device.
 [[nodiscard]] std::optional<std::string> stats_json(const Report& report, const StatsOf& of);
+
+// A row for each counter. False: the report has no such device.
+[[nodiscard]] bool add_stats_csv(CsvText& csv, const Report& report, const StatsOf& of);
 
 }  // namespace vramscope

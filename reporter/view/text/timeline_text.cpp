@@ -7,7 +7,6 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/json_text.h"
 
 namespace vramscope {
 namespace {
@@ -177,44 +176,6 @@ std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
     result += line("and " + counted(timeline.curves.size() - shown, "more curve") + ": -n 0", page);
   }
   return result + resolution_text(timeline, page);
-}
-
-std::string timeline_json(const RunTimeline& timeline, std::size_t most) {
-  constexpr std::array<const char*, 3> kMarkNames{"peak", "refused", "reset"};
-  JsonText json;
-  json.object().field("start_ns", timeline.start_ns).field("duration_ns", timeline.length_ns);
-  json.field("from_ns", timeline.from_ns).field("to_ns", timeline.to_ns);
-  json.field("from_trace", timeline.is_of_trace).key("series").array();
-  const auto numbers = [&](std::string_view key, const std::vector<std::uint64_t>& values) {
-    json.key(key).array();
-    for (const std::uint64_t value : values) json.value(value);
-    json.end();
-  };
-  for (std::size_t i = 0; i < rows_shown(timeline.curves.size(), most); ++i) {
-    const RunCurve& curve = timeline.curves[i];
-    json.object().field("kind", kKindNames[static_cast<std::size_t>(curve.kind)]);
-    json.field("device", curve.device).field("first_ns", curve.first_ns);
-    json.field("bucket_ns", curve.bucket_ns);
-    numbers("highest", curve.highest);
-    numbers("last", curve.last);
-    json.end();
-  }
-  json.end().key("marks").array();
-  for (const RunMark& mark : timeline.marks) {
-    json.object().field("what", kMarkNames[static_cast<std::size_t>(mark.what)]);
-    json.field("at_ns", mark.at_ns);
-    json.field("kind", kKindNames[static_cast<std::size_t>(mark.kind)]);
-    json.field("device", mark.device).field("bytes", mark.bytes).field("text", mark.text).end();
-  }
-  json.end().key("ranges").array();
-  for (const RunRange& range : timeline.ranges) {
-    json.object().field("name", range.name).key("spans").array();
-    for (const auto& [from, to] : range.spans) {
-      json.object().field("from_ns", from).field("to_ns", to).end();
-    }
-    json.end().end();
-  }
-  return json.end().end().text();
 }
 
 }  // namespace vramscope

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/plot.h"
 #include "reporter/view/text/run_timeline.h"
@@ -21,5 +22,16 @@ struct TimelineLook {
 [[nodiscard]] std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
                                         const Page& page);
 [[nodiscard]] std::string timeline_json(const RunTimeline& timeline, std::size_t most);
+
+[[nodiscard]] Columns<RunCurve> curve_columns();
+
+// A bucket of a curve.
+struct RunBucket {
+  const RunCurve* curve = nullptr;
+  std::size_t number = 0;
+};
+[[nodiscard]] Columns<RunBucket> bucket_columns();
+// Of every curve its buckets.
+void add_timeline_csv(CsvText& csv, const RunTimeline& timeline, const RowChoice& choice);
 
 }  // namespace vramscope

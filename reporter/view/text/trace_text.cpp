@@ -8,7 +8,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_table.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/tree_text.h"
@@ -41,16 +41,56 @@ std::vector<std::size_t> sites_in_order(const Report& report) {
   return sites;
 }
 
-std::vector<std::pair<std::uint16_t, TraceFunction>> functions_in_order(const TraceTotals& totals) {
-  std::vector<std::pair<std::uint16_t, TraceFunction>> functions(totals.functions.begin(),
-                                                                 totals.functions.end());
+std::string function_name(const TraceNames& names, std::uint16_t function) {
+  return function < names.functions.size() ? names.functions[function] : "unknown";
+}
+
+using FunctionRow = std::pair<std::string, TraceFunction>;
+
+Columns<FunctionRow> function_row_columns() {
+  using Row = FunctionRow;
+  return {{"name", [](const Row& row) { return row.first; }},
+          {"calls", [](const Row& row) { return row.second.calls; }},
+          {"failures", [](const Row& row) { return row.second.failures; }},
+          {"total_ns", [](const Row& row) { return row.second.total_ns; }}};
+}
+
+std::vector<FunctionRow> functions_in_order(const TraceListing& trace, const RowChoice& choice) {
+  std::vector<FunctionRow> functions;
+  for (const auto& [number, function] : trace.totals.functions) {
+    functions.emplace_back(function_name(trace.names, number), function);
+  }
   std::stable_sort(functions.begin(), functions.end(),
                    [](const auto& a, const auto& b) { return a.second.calls > b.second.calls; });
+  arrange(functions, function_row_columns(), choice);
   return functions;
 }
 
-std::string function_name(const TraceNames& names, std::uint16_t function) {
-  return function < names.functions.size() ? names.functions[function] : "unknown";
+Columns<std::size_t> trace_site_columns(const Report& report, const NameFrame& name) {
+  using Row = std::size_t;
+  const auto cells = std::make_shared<SiteCells>(report, name);
+  const auto index = [](Row row) { return static_cast<std::int64_t>(row); };
+  Columns<Row> columns;
+  const auto add = [&](const char* title, std::uint64_t SiteTotals::*member) {
+    columns.push_back(
+        {title, [&report, member](Row row) { return report.sites[row].totals.*member; }});
+  };
+  add_site_numbers<Row>(columns, cells, index);
+  add("peak_bytes", &SiteTotals::peak_bytes);
+  add("live_bytes", &SiteTotals::live_bytes);
+  add("live_count", &SiteTotals::live_count);
+  add("total_bytes", &SiteTotals::total_bytes);
+  add("total_count", &SiteTotals::total_count);
+  add("total_ns", &SiteTotals::total_ns);
+  add_stack<Row>(columns, cells, index);
+  return columns;
+}
+
+std::vector<std::size_t> sites_in_order(const Report& report, const NameFrame& name,
+                                        const RowChoice& choice) {
+  std::vector<std::size_t> sites = sites_in_order(report);
+  arrange(sites, trace_site_columns(report, name), choice);
+  return sites;
 }
 
 std::string kind_name(TracePlace where) {
@@ -106,16 +146,15 @@ std::string kinds_text(const TraceTotals& totals, const Page& page) {
   return table.empty() ? "" : table.text(page) + "\n";
 }
 
-std::string functions_text(const TraceListing& trace, const Page& page, std::size_t most) {
+std::string functions_text(const TraceListing& trace, const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   Table table({{"CALLS", right}, {"FAILED", right}, {"TIME", right}, {"FUNCTION", left}});
-  const auto functions = functions_in_order(trace.totals);
-  const std::size_t shown = rows_shown(functions.size(), most);
+  const std::vector<FunctionRow> functions = functions_in_order(trace, choice);
+  const std::size_t shown = rows_shown(functions.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [function, totals] = functions[i];
     table.add({count_text(totals.calls), count_text(totals.failures),
-               duration_text(totals.total_ns),
-               printable(function_name(trace.names, function), page)});
+               duration_text(totals.total_ns), printable(function, page)});
   }
   if (table.empty()) return "";
   std::string result = table.text(page);
@@ -141,9 +180,9 @@ std::string sites_tree(const Report& report, const NameFrame& name, const Page& 
 }
 
 std::string sites_text(const Report& report, const NameFrame& name, const Page& page,
-                       std::size_t most) {
+                       const RowChoice& choice) {
   using enum Table::Align;
-  if (page.stacks == Stacks::as_tree) return sites_tree(report, name, page, most);
+  if (page.stacks == Stacks::as_tree) return sites_tree(report, name, page, choice.most);
   SiteTable table(report, name,
                   {{"AT PEAK", right},
                    {"NOW", right, 2},
@@ -151,8 +190,8 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
                    {"COUNT", right, 1},
                    {"TIME", right, 4},
                    {"WHERE", left}});
-  const std::vector<std::size_t> sites = sites_in_order(report);
-  const std::size_t shown = rows_shown(sites.size(), most);
+  const std::vector<std::size_t> sites = sites_in_order(report, name, choice);
+  const std::size_t shown = rows_shown(sites.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     const SiteTotals& totals = report.sites[sites[i]].totals;
     table.add({bytes_text(totals.peak_bytes), bytes_text(totals.live_bytes),
@@ -169,12 +208,12 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
 }  // namespace
 
 std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
-                       std::size_t most) {
+                       const RowChoice& choice) {
   return head_text(trace, page) + kinds_text(trace.totals, page) +
-         functions_text(trace, page, most) + sites_text(shown_of(trace), name, page, most);
+         functions_text(trace, page, choice) + sites_text(shown_of(trace), name, page, choice);
 }
 
-std::string trace_json(const TraceListing& trace, const NameFrame& name, std::size_t most) {
+std::string trace_json(const TraceListing& trace, const NameFrame& name, const RowChoice& choice) {
   const TraceTotals& totals = trace.totals;
   const TraceProcess& process = trace.names.process;
   JsonText json;
@@ -197,13 +236,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, std::si
     json.field("peak_ns", kind.peak_ns - totals.first_ns).end();
   }
   json.end().key("functions").array();
-  const auto functions = functions_in_order(totals);
-  for (std::size_t i = 0; i < rows_shown(functions.size(), most); ++i) {
-    const auto& [function, of_it] = functions[i];
-    json.object().field("name", function_name(trace.names, function));
-    json.field("calls", of_it.calls).field("failures", of_it.failures);
-    json.field("total_ns", of_it.total_ns).end();
-  }
+  add_objects(json, functions_in_order(trace, choice), function_row_columns(), choice.most);
   json.end().key("threads").array();
   const auto& threads = trace.names.facts.threads;
   for (const auto& [thread, events] : totals.threads) {
@@ -214,20 +247,13 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, std::si
   }
   json.end().key("sites").array();
   const Report report = shown_of(trace);
-  const std::vector<std::size_t> sites = sites_in_order(report);
-  for (std::size_t i = 0; i < rows_shown(sites.size(), most); ++i) {
-    const Site& site = report.sites[sites[i]];
-    const CallSite where = call_site(report, site, name, kFramesInJson);
-    json.object().field("site", sites[i]).field("called", where.entry);
-    json.field("peak_bytes", site.totals.peak_bytes).field("live_bytes", site.totals.live_bytes);
-    json.field("live_count", site.totals.live_count);
-    json.field("total_bytes", site.totals.total_bytes);
-    json.field("total_count", site.totals.total_count).field("total_ns", site.totals.total_ns);
-    json.key("frames").array();
-    for (const Caller& caller : where.callers) json.value(text(caller));
-    json.end().end();
-  }
+  add_objects(json, sites_in_order(report, name, choice), trace_site_columns(report, name),
+              choice.most);
   return json.end().end().text();
+}
+
+std::vector<std::vector<std::string>> trace_columns() {
+  return {names_of(trace_site_columns(Report(), {})), names_of(function_row_columns())};
 }
 
 }  // namespace vramscope

@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/text/cell_value.h"
+#include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/trace_totals.h"
@@ -25,12 +28,15 @@ struct TraceListing {
 
 // Each text ends with a newline. most: rows of sites and functions, 0 for all.
 [[nodiscard]] std::string trace_text(const TraceListing& trace, const NameFrame& name,
-                                     const Page& page, std::size_t most);
+                                     const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string trace_json(const TraceListing& trace, const NameFrame& name,
-                                     std::size_t most);
+                                     const RowChoice& choice);
+
+// Of the rows of sites, by index into trace's, and of functions.
+[[nodiscard]] std::vector<std::vector<std::string>> trace_columns();
 
 // Titles, then a line for each event. Times are nanoseconds since 1970.
-[[nodiscard]] std::string trace_csv_titles();
-void add_trace_csv(std::string& text, const TraceEvent& event, const TraceNames& names);
+[[nodiscard]] std::vector<std::string> trace_csv_titles();
+void add_trace_csv(CsvText& csv, const TraceEvent& event, const TraceNames& names);
 
 }  // namespace vramscope

@@ -73,6 +73,12 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   return true;
 }
 
+int publish_checks(const Listing& listing, const std::vector<Checked>& all) {
+  if (listing.csv) return publish_csv(listing, [&](CsvText& csv) { add_check_csv(csv, all); });
+  return publish(listing, listing.json ? check_json(all, listing.most)
+                                       : check_text(all, page_of(listing), listing.most));
+}
+
 int check(Arguments& given) {
   const CheckLimits limits{.peak = size_limit(given.peak),
                            .leak = size_limit(given.leak),
@@ -87,6 +93,8 @@ int check(Arguments& given) {
   const std::optional<Suppressions> suppressions =
       open_suppressions(given.suppress, given.no_usual);
   if (!suppressions) return kBadInput;
+  settle_rows(given.listing);
+  given.listing.rows().refuse_unless({names_of(check_columns(""))});
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
   if (paths.size() > 1) keep_last_reports(paths);
@@ -95,10 +103,8 @@ int check(Arguments& given) {
   if (!given.baseline.empty() && !check_baseline(given, paths, *suppressions, all)) {
     return kBadInput;
   }
-  const Listing& listing = given.listing;
-  const int status =
-      publish(listing, listing.json ? check_json(all, listing.most)
-                                    : check_text(all, page_of(listing), listing.most));
+  for (Checked& one : all) arrange(one.checks, check_columns(one.file), given.listing.rows());
+  const int status = publish_checks(given.listing, all);
   return status != kFine || all_passed(all) ? status : kThreshold;
 }
 

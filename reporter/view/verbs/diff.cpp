@@ -57,6 +57,15 @@ std::optional<std::uint64_t> limit_of(const std::string& threshold, std::uint64_
   return before / 100 * percent.value + before % 100 * percent.value / 100;
 }
 
+int publish_diff(const Listing& listing, const Differences& found, const DiffOf& of) {
+  if (listing.csv) {
+    return publish_csv(
+        listing, [&](CsvText& csv) { add_rows(csv, found.rows, diff_columns(), listing.most); });
+  }
+  return publish(listing,
+                 listing.json ? diff_json(found, of) : diff_text(found, of, page_of(listing)));
+}
+
 int show_diff(Arguments& given) {
   std::optional<Report> before = open_named(given.before);
   std::optional<Report> after = open_named(given.after);
@@ -70,11 +79,11 @@ int show_diff(Arguments& given) {
             .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};
-  const Differences found = differences(*before, *after, of.by, of.at, names_from_symbols());
+  given.listing.rows().refuse_unless({names_of(diff_columns())});
+  Differences found = differences(*before, *after, of.by, of.at, names_from_symbols());
   of.limit = limit_of(given.threshold, found.before_bytes);
-  const int status =
-      publish(given.listing, given.listing.json ? diff_json(found, of)
-                                                : diff_text(found, of, page_of(given.listing)));
+  arrange(found.rows, diff_columns(), given.listing.rows());
+  const int status = publish_diff(given.listing, found, of);
   if (status != kFine) return status;
   return of.limit && crosses(found, *of.limit) ? kThreshold : kFine;
 }

@@ -26,9 +26,13 @@ Verb add_functions(CommandLine& line) {
       "  vramscope functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
   const auto show = [listing] {
     settle_rows(*listing);
-    const std::string rows = listing->json
-                                 ? functions_json(listing->most)
-                                 : functions_text(page_of(*listing), listing->most) + kNextRun;
+    const RowChoice choice = listing->rows();
+    choice.refuse_unless({function_columns()});
+    if (listing->csv) {
+      return publish_csv(*listing, [&](CsvText& csv) { add_functions_csv(csv, choice); });
+    }
+    const std::string rows = listing->json ? functions_json(choice)
+                                           : functions_text(page_of(*listing), choice) + kNextRun;
     return publish(*listing, rows);
   };
   return {.command = &command, .act = show};

@@ -46,16 +46,24 @@ int show_leaks(Arguments& given) {
     Leaks leaks = leaks_of(report, *suppressions, name);
     if (chooses_sites(given.filter)) leaks.without_site = 0;
     any = any || !leaks.leaks.empty();
+    arrange(leaks.leaks, leak_columns(report, name), given.listing.rows());
     return leaks;
   };
   const auto text = [&](const Report& report, const Page& page) {
-    return leaks_text(report, found_in(report), *suppressions, name, page,
+    Leaks leaks = found_in(report);
+    std::stable_sort(leaks.leaks.begin(), leaks.leaks.end(),  // each class under one heading
+                     [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
+    return leaks_text(report, leaks, *suppressions, name, page,
                       {.most = given.listing.most, .whole_stacks = given.full, .path = given.file});
   };
   const auto json = [&](const Report& report) {
     return leaks_json(report, found_in(report), *suppressions, name, given.listing.most);
   };
-  const int status = show(given, text, json);
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_rows(rows, found_in(report).leaks, leak_columns(report, name), given.listing.most);
+  };
+  given.columns = {names_of(leak_columns(Report(), {}))};
+  const int status = show(given, {text, json, csv});
   if (status != kFine || !any || given.exit_code.empty()) return status;
   return given.exit_code == "true" ? kThreshold : std::stoi(given.exit_code);
 }

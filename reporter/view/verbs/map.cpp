@@ -62,7 +62,8 @@ std::string why_not(const Report& report, const std::string& at) {
   return "holds only what there was when it was written: " + trace_of_it;
 }
 
-std::vector<MapPlace> places_of(const Report& report, const Arguments& given) {
+std::vector<MapPlace> places_of(const Report& report, const NameFrame& name,
+                                const Arguments& given) {
   std::vector<MapPlace> places = memory_map(report);
   std::erase_if(places, [&](const MapPlace& place) {
     const bool is_kind =
@@ -71,6 +72,10 @@ std::vector<MapPlace> places_of(const Report& report, const Arguments& given) {
         !given.device || (has_device(place.kind) && place.device == *given.device);
     return !is_kind || !is_device;
   });
+  for (MapPlace& place : places) {
+    arrange(place.pinners, pinner_columns(report, name), given.listing.rows());
+    arrange(place.segments, segment_columns(), given.listing.rows());
+  }
   return places;
 }
 
@@ -102,6 +107,7 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
 
 int show_map(Arguments& given) {
   MapMoment moment;
+  const NameFrame name = names_from_symbols();
   const auto open = [&](std::string& path) -> std::optional<Report> {
     given.next = is_trace(path) ? "timeline" : "peak --full";
     if (is_trace(path)) return open_trace(path, given, moment);
@@ -115,14 +121,17 @@ int show_map(Arguments& given) {
     return report;
   };
   const auto text = [&](const Report& report, const Page& page) {
-    return map_text(report, places_of(report, given), moment, names_from_symbols(), page,
-                    given.listing.most);
+    return map_text(report, places_of(report, name, given), moment, name, page, given.listing.most);
   };
   const auto json = [&](const Report& report) {
-    return map_json(report, places_of(report, given), moment, names_from_symbols(),
-                    given.listing.most);
+    return map_json(report, places_of(report, name, given), moment, name, given.listing.most);
   };
-  return show(given, text, json, open);
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_map_csv(rows, report, places_of(report, name, given), name, given.listing.rows());
+  };
+  given.columns = {names_of(pinner_columns(Report(), {})), names_of(segment_columns())};
+  if (given.listing.csv) given.columns = {names_of(block_columns(Report(), {}))};
+  return show(given, {text, json, csv}, open);
 }
 
 }  // namespace

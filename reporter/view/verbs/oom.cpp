@@ -43,14 +43,19 @@ std::string others_now(const Report& report, const Page& page) {
 
 int show_oom(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
-    return oom_text(report, names_from_symbols(), page, given.listing.most) +
+    return oom_text(report, names_from_symbols(), page, given.listing.rows()) +
            others_now(report, page);
   };
   const auto json = [&](const Report& report) {
-    return oom_json(report, names_from_symbols(), given.listing.most);
+    return oom_json(report, names_from_symbols(), given.listing.rows());
   };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_oom_csv(rows, report, names_from_symbols(), given.listing.rows());
+  };
+  given.columns = {names_of(oom_share_columns(Report(), {})),
+                   names_of(oom_pin_columns(Report(), {}))};
   given.next = "owners";
-  return show(given, text, json);
+  return show(given, {text, json, csv});
 }
 
 }  // namespace

@@ -16,10 +16,15 @@ struct Arguments {
 int show(Arguments& arguments) {
   settle_rows(arguments.listing);
   const Listing& listing = arguments.listing;
-  if (arguments.markdown) return publish(listing, options_markdown(listing.most));
-  if (listing.json) return publish(listing, options_json(listing.most));
+  const RowChoice choice = listing.rows();
+  choice.refuse_unless({option_columns()});
+  if (listing.csv) {
+    return publish_csv(listing, [&](CsvText& csv) { add_options_csv(csv, choice); });
+  }
+  if (arguments.markdown) return publish(listing, options_markdown(choice));
+  if (listing.json) return publish(listing, options_json(choice));
   const std::string next = "\nNext: vramscope run --help\n";
-  return publish(listing, options_text(page_of(listing), listing.most) + next);
+  return publish(listing, options_text(page_of(listing), choice) + next);
 }
 
 }  // namespace
@@ -30,6 +35,7 @@ Verb add_options(CommandLine& line) {
   add_listing_options(command, arguments->listing);
   command.flag("--markdown", arguments->markdown, "As a table in Markdown");
   command.exclude("--markdown", "--json");
+  command.exclude("--markdown", "--csv");
   command.footer(
       "Each is an option of `vramscope run`, and a variable where the library is preloaded by\n"
       "hand. A bad value of a variable is one line on stderr, and the default stays.\n"

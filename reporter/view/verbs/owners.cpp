@@ -47,15 +47,20 @@ std::string no_axis(const std::string& name) {
 int show_owners(Arguments& given) {
   given.use.axis = given.by.empty() ? Axis::owner : *axis_named(given.by);
   const auto text = [&](const Report& report, const Page& page) {
-    return given.by.empty() ? owners_text(with_others(report), page, given.listing.most)
-                            : axis_text(report, *axis_named(given.by), page, given.listing.most);
+    return given.by.empty() ? owners_text(with_others(report), page, given.listing.rows())
+                            : axis_text(report, *axis_named(given.by), page, given.listing.rows());
   };
   const auto json = [&](const Report& report) {
-    return given.by.empty() ? owners_json(with_others(report), given.listing.most)
-                            : axis_json(report, *axis_named(given.by), given.listing.most);
+    return given.by.empty() ? owners_json(with_others(report), given.listing.rows())
+                            : axis_json(report, *axis_named(given.by), given.listing.rows());
   };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    given.by.empty() ? add_owners_csv(rows, with_others(report), given.listing.rows())
+                     : add_axis_csv(rows, report, *axis_named(given.by), given.listing.rows());
+  };
+  given.columns = {given.by.empty() ? names_of(ledger_columns()) : names_of(axis_columns())};
   given.next = given.by.empty() ? "owners --by size" : "peak";
-  return show(given, text, json);
+  return show(given, {text, json, csv});
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "reporter/report/report.h"
 #include "reporter/view/text/peak_text.h"
+#include "reporter/view/text/site_columns.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -12,15 +14,19 @@ constexpr std::size_t kRows = 10;
 
 int show_peak(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
-    return peak_text(report, names_from_symbols(), page, given.listing.most);
+    return peak_text(report, names_from_symbols(), page, given.listing.rows());
   };
   const auto json = [&](const Report& report) {
-    return peak_json(report, names_from_symbols(), given.listing.most);
+    return peak_json(report, names_from_symbols(), given.listing.rows());
   };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_peak_csv(rows, report, names_from_symbols(), given.listing.rows());
+  };
+  given.columns = {names_of(share_columns(Report(), {}))};
   given.next = given.stacks.shown == Stacks::in_rows   ? "peak --tree"
                : given.stacks.shown == Stacks::as_tree ? "peak --full"
                                                        : "owners";
-  return show(given, text, json);
+  return show(given, {text, json, csv});
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/reports_text.h"
 #include "reporter/view/text/runs_text.h"
+#include "reporter/view/text/site_columns.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -37,9 +39,11 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   Page page = page_of(arguments.listing);
   page.stacks = arguments.stacks.shown;
   const NameFrame name = names_from_symbols();
+  const Listing& listing = arguments.listing;
   JsonText json;
   std::string text;
-  json.array();
+  CsvText csv(text);
+  if (paths.size() > 1) json.array();
   int status = kFine;
   bool any = false;
   for (std::string path : paths) {
@@ -51,17 +55,34 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     any = true;
     if (!filtered(*report, arguments.filter, {})) return kBadInput;
     choose_frames(*report, arguments.stacks);
-    if (arguments.listing.json) {
-      report_json(json, *report, path, name, arguments.listing.most);
+    if (listing.json) {
+      if (paths.size() > 1) which_report(json.object(), *report, path);
+      if (paths.size() > 1) json.key("listing");
+      report_json(json, *report, path, name, listing.rows());
+      if (paths.size() > 1) json.end();
+    } else if (listing.csv) {
+      csv.lead(leading_cells(*report, path));
+      add_report_csv(csv, *report, name, listing.rows());
     } else {
       if (!text.empty()) text += "\n";
       if (!report->processes.empty()) text += processes_text(*report, path, page);
-      text += report_text(*report, path, name, page, arguments.listing.most);
+      text += report_text(*report, path, name, page, listing.rows());
     }
   }
-  json.end();
   if (!any) return kBadInput;
-  return std::max(status, publish(arguments.listing, arguments.listing.json ? json.text() : text));
+  if (paths.size() > 1) json.end();
+  return std::max(status, publish(listing, listing.json ? json.text() : text));
+}
+
+int publish_processes(const Listing& listing, std::vector<ReportOfProcess> reports,
+                      std::size_t left_aside, const RowChoice& choice) {
+  if (listing.csv) {
+    return publish_csv(listing,
+                       [&](CsvText& csv) { add_runs_csv(csv, std::move(reports), choice); });
+  }
+  return publish(
+      listing, listing.json ? runs_json(std::move(reports), left_aside, choice)
+                            : runs_text(std::move(reports), left_aside, page_of(listing), choice));
 }
 
 // All of them as one table of processes. Of each only what is needed for it is kept.
@@ -82,19 +103,19 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
   if (reports.empty()) return kBadInput;
   const std::size_t left_aside = keep_last_of_each(reports);
   const Listing& listing = arguments.listing;
-  const std::size_t most = listing.typed_most || listing.json ? listing.most : kProcesses;
-  return std::max(status,
-                  publish(listing, listing.json ? runs_json(std::move(reports), left_aside, most)
-                                                : runs_text(std::move(reports), left_aside,
-                                                            page_of(listing), most)));
+  const bool has_all = listing.typed_most || listing.json || listing.csv;
+  const RowChoice choice(has_all ? listing.most : kProcesses, listing.sort);
+  return std::max(status, publish_processes(listing, std::move(reports), left_aside, choice));
 }
 
 int show(Arguments& arguments) {
   settle_rows(arguments.listing);
   const std::vector<std::string> paths = report_files(arguments.files, say);
   if (paths.empty()) return kBadInput;
-  return paths.size() == 1 || arguments.each ? show_each(arguments, paths)
-                                             : show_together(arguments, paths);
+  const bool is_each = paths.size() == 1 || arguments.each;
+  arguments.listing.rows().refuse_unless(
+      {is_each ? names_of(share_columns(Report(), {})) : names_of(process_columns())});
+  return is_each ? show_each(arguments, paths) : show_together(arguments, paths);
 }
 
 }  // namespace
@@ -114,7 +135,7 @@ Verb add_report(CommandLine& line) {
       "  vramscope report .                                   all of this folder, a line each,\n"
       "                                                       and what they held together\n"
       "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest sites\n"
-      "  vramscope report --json vramscope.train.4711.json | jq '.[0].peak[0]'");
+      "  vramscope report --json vramscope.train.4711.json | jq '.peak[0]'");
   return {.command = &command, .act = [arguments] { return show(*arguments); }};
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "reporter/report/report.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -26,16 +27,20 @@ int show_sites(Arguments& given) {
                                                  : Measure::total;
   const auto text = [&](const Report& report, const Page& page) {
     const auto rows = given.histograms ? histograms_text : all_sites_text;
-    return rows(report, order, names_from_symbols(), page, given.listing.most);
+    return rows(report, order, names_from_symbols(), page, given.listing.rows());
   };
   const auto json = [&](const Report& report) {
-    return all_sites_json(report, order, names_from_symbols(), given.listing.most);
+    return all_sites_json(report, order, names_from_symbols(), given.listing.rows());
   };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_sites_csv(rows, report, order, names_from_symbols(), given.listing.rows());
+  };
+  given.columns = {names_of(site_columns(Report(), {}))};
   given.next = given.histograms                        ? "sites --full"
                : given.stacks.shown == Stacks::in_rows ? "sites --full"
                : given.by != "growth"                  ? "sites --by growth"
                                                        : "sites --histograms -n 3";
-  return show(given, text, json);
+  return show(given, {text, json, csv});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Arguments : OneReport {
 
 int show_stats(Arguments& given) {
   settle_rows(given.listing);
-  const StatsOf of{.device = given.device, .most = given.listing.most};
+  const StatsOf of{.device = given.device, .most = given.listing.most, .sort = given.listing.sort};
   bool failed = false;
   const auto checked = [&](std::optional<std::string> made) {
     if (made) return std::move(*made);
@@ -30,8 +30,12 @@ int show_stats(Arguments& given) {
     return checked(stats_text(report, of, page));
   };
   const auto json = [&](const Report& report) { return checked(stats_json(report, of)); };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    (void)checked(add_stats_csv(rows, report, of) ? std::optional<std::string>("") : std::nullopt);
+  };
   given.next = "report";
-  const int status = show(given, text, json);
+  given.columns = {names_of(stats_columns())};
+  const int status = show(given, {text, json, csv});
   return failed ? kBadInput : status;
 }
 

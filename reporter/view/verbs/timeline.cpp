@@ -89,12 +89,18 @@ int show_timeline(Arguments& given) {
     drawn.unicode = page.unicode && !given.ascii;
     return timeline_text(timeline, look, drawn);
   };
-  const auto json = [&](const Report&) { return timeline_json(timeline, 0); };
+  const auto json = [&](const Report&) { return timeline_json(timeline, given.listing.most); };
+  const auto csv = [&](const Report&, CsvText& rows) {
+    add_timeline_csv(rows, timeline, given.listing.rows());
+  };
+  given.columns = {given.listing.csv ? names_of(bucket_columns()) : names_of(curve_columns())};
   const auto opens = [&](std::string& path) {
     given.next = is_trace(path) ? "map --at peak" : "peak";
-    return open(path, choice, timeline);
+    std::optional<Report> report = open(path, choice, timeline);
+    arrange(timeline.curves, curve_columns(), given.listing.rows());
+    return report;
   };
-  return show(given, text, json, opens);
+  return show(given, {text, json, csv}, opens);
 }
 
 }  // namespace

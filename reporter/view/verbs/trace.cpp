@@ -17,7 +17,6 @@ constexpr std::size_t kRows = 10;
 struct Arguments {
   std::string file;
   bool partial = false;
-  bool csv = false;
   StackChoice stacks;
   Listing listing{.json = false, .most = kRows, .output = ""};
   Filter filter;
@@ -30,7 +29,10 @@ int refuse(const std::string& file, const std::string& problem) {
 
 int list(const Arguments& arguments, TraceReader& reader) {
   Output lines(arguments.listing.output);
-  lines << trace_csv_titles();
+  CsvText csv(lines.text());
+  csv.titles(trace_csv_titles());
+  std::size_t left = arguments.listing.typed_most.value_or(0);  // rows to come; 0: all
+  const bool has_end = left != 0;
   const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
   const std::uint64_t least_bytes = arguments.filter.least_bytes();
   std::optional<std::uint64_t> begin_ns;
@@ -40,7 +42,9 @@ int list(const Arguments& arguments, TraceReader& reader) {
     const std::uint64_t instant = after(*begin_ns, what.start_ns);
     if (instant < filter.from_ns || instant > filter.to_ns) return;
     if (!filter.passes(what.tag, what.place) || what.bytes < least_bytes) return;
-    add_trace_csv(lines.text(), event, reader.names());
+    if (has_end && left == 0) return;
+    left -= has_end ? 1 : 0;
+    add_trace_csv(csv, event, reader.names());
     lines.flush_if_long();
   });
   const std::string problem = lines.end();
@@ -50,13 +54,19 @@ int list(const Arguments& arguments, TraceReader& reader) {
 
 int show(Arguments& arguments) {
   settle_rows(arguments.listing);
+  if (arguments.listing.csv && !arguments.listing.sort.empty()) {
+    say("trace --csv lists events in the order of their ends: sort what it prints, or leave --sort "
+        "out");
+    return kBadInput;
+  }
+  arguments.listing.rows().refuse_unless(trace_columns());
   using Damage = TraceReader::Damage;
   const TraceInput input(arguments.file);
   const bool whole = input.problem().empty() || (arguments.partial && !input.bytes().empty());
   if (!whole) return refuse(arguments.file, input.problem());
   TraceReader reader(input.bytes(), arguments.partial ? Damage::left_out : Damage::refused);
   if (!reader.problem().empty()) return refuse(arguments.file, reader.problem());
-  if (arguments.csv) return list(arguments, reader);
+  if (arguments.listing.csv) return list(arguments, reader);
   const NameFrame name = names_from_symbols();
   TraceTotals totals(trace_filter(reader.names(), arguments.filter, name));
   const auto add = [&](const TraceEvent& event) { totals.add(event); };
@@ -73,10 +83,10 @@ int show(Arguments& arguments) {
                              .complete = reader.is_complete(),
                              .least_bytes = arguments.filter.least_bytes()};
   const Listing& how = arguments.listing;
-  if (how.json) return publish(how, trace_json(listing, name, how.most));
+  if (how.json) return publish(how, trace_json(listing, name, how.rows()));
   Page page = page_of(how);
   page.stacks = arguments.stacks.shown;
-  return publish(how, trace_text(listing, name, page, how.most) +
+  return publish(how, trace_text(listing, name, page, how.rows()) +
                           next_command("trace --csv", arguments.file, page));
 }
 
@@ -89,7 +99,6 @@ Verb add_trace(CommandLine& line) {
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter);
-  command.flag("--csv", arguments->csv, "Every event as a line, in the order of their ends");
   command.flag("--partial", arguments->partial,
                "Leave out what is damaged or cut off instead of giving up");
   command.footer(

@@ -63,29 +63,43 @@ bool write_all(int descriptor, std::string_view text) {
 // What was made of one report or of several.
 class Several {
  public:
-  Several(bool as_json, bool are_several) : as_json_(as_json), are_several_(are_several) {
+  Several(const Listing& listing, bool are_several)
+      : listing_(listing), are_several_(are_several), csv_(text_) {
     if (are_several_) json_.array();
   }
-  void add(const Report& report, const std::string& path, const std::string& one,
-           const Page& page) {
-    if (are_several_ && as_json_) {
+
+  // Gives what was made of this one, as a person or a program reads it alone.
+  std::string add(const Report& report, const std::string& path, const Makers& make,
+                  const Page& page) {
+    const std::string before = is_empty_ ? "" : "\n";
+    is_empty_ = false;
+    if (listing_.csv) {
+      csv_.lead(leading_cells(report, path));
+      make.csv(report, csv_);
+      return "";
+    }
+    std::string one = listing_.json ? make.json(report) : make.text(report, page);
+    if (are_several_ && listing_.json) {
       json_.object();
       which_report(json_, report, path);
       json_.key("listing").json(one).end();
     } else {
-      if (are_several_) text_ += (is_empty_ ? "" : "\n") + heading_text(report, path, page) + "\n";
+      if (are_several_) text_ += before + heading_text(report, path, page) + "\n";
       text_ += one;
     }
-    is_empty_ = false;
+    return one;
   }
   [[nodiscard]] bool is_empty() const { return is_empty_; }
-  [[nodiscard]] std::string text() { return are_several_ && as_json_ ? json_.end().text() : text_; }
+  [[nodiscard]] std::string text() {
+    return are_several_ && listing_.json ? json_.end().text() : text_;
+  }
 
  private:
-  bool as_json_;
+  const Listing& listing_;
   bool are_several_;
   bool is_empty_ = true;
   std::string text_;
+  CsvText csv_;
   JsonText json_;
 };
 
@@ -114,6 +128,11 @@ void say(std::string_view line) {
 void add_listing_options(Command& command, Listing& listing) {
   command.flag("--json", listing.json, "Exact numbers as JSON instead of text");
   const std::string usual = listing.most == 0 ? "" : "; as text " + std::to_string(listing.most);
+  command.flag("--csv", listing.csv, "The rows as comma-separated values, with a line of titles");
+  command.exclude("--csv", "--json");
+  command.option("--sort", &listing.sort,
+                 "Order by COLUMN, as --csv names it; numbers from the largest down unless +COLUMN",
+                 {.value_name = "COLUMN"});
   command.option("-n", &listing.typed_most, "At most N rows, 0 for all" + usual,
                  {.value_name = "N", .why_not = not_a_count});
   command.option("-o,--output", &listing.output, "Write to FILE instead of standard output",
@@ -124,7 +143,7 @@ void add_listing_options(Command& command, Listing& listing) {
 void settle_rows(Listing& listing) {
   if (listing.typed_most) {
     listing.most = *listing.typed_most;
-  } else if (listing.json) {
+  } else if (listing.json || listing.csv) {
     listing.most = 0;
   }
 }
@@ -151,6 +170,13 @@ int publish(const Listing& listing, std::string_view text) {
   const bool written = write_all(file, text);
   if (::close(file) != 0 || !written) return cannot_write(name);
   return kFine;
+}
+
+int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& make) {
+  std::string text;
+  CsvText csv(text);
+  make(csv);
+  return publish(listing, text);
 }
 
 std::optional<Report> open_report(std::string& path) {
@@ -195,6 +221,7 @@ void add_layout_options(Command& command, StackChoice& choice) {
       "--tree", [&choice] { choice.shown = Stacks::as_tree; },
       "Call stacks as one tree, from the start down");
   command.exclude("--full", "--tree");
+  command.exclude("--tree", "--sort");  // a tree has an order of its own
 }
 
 void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
@@ -238,17 +265,16 @@ std::optional<Suppressions> open_suppressions(const std::vector<std::string>& fi
   return suppressions;
 }
 
-int show(OneReport& arguments, const MakeText& text, const MakeJson& json) {
-  return show(arguments, text, json, open_report);
-}
+int show(OneReport& arguments, const Makers& make) { return show(arguments, make, open_report); }
 
-int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const OpenReport& open) {
-  const std::vector<std::string> paths = report_files(arguments.files, say);
+int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   settle_rows(arguments.listing);
   const Listing& listing = arguments.listing;
+  listing.rows().refuse_unless(arguments.columns);
+  const std::vector<std::string> paths = report_files(arguments.files, say);
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;
-  Several shown(listing.json, paths.size() > 1);
+  Several shown(listing, paths.size() > 1);
   std::string next;
   int status = paths.empty() ? kBadInput : kFine;
   for (const std::string& path : paths) {
@@ -260,17 +286,17 @@ int show(OneReport& arguments, const MakeText& text, const MakeJson& json, const
     }
     if (!filtered(*report, arguments.filter, arguments.use)) return kBadInput;
     choose_frames(*report, arguments.stacks);
-    const std::string one = listing.json ? json(*report) : text(*report, page);
+    const std::string one = shown.add(*report, arguments.file, make, page);
     if (next.empty() && !one.empty()) {
       const bool has_nothing = report->kinds.empty() && report->oom.count == 0;
       const std::string closer = has_nothing ? "stats" : arguments.next;
       next = next_command(paths.size() > 1 ? "report" : closer, arguments.file, page);
     }
-    shown.add(*report, arguments.file, one, page);
   }
   if (shown.is_empty()) return kBadInput;
   const std::string made = shown.text();
-  if (listing.json || made.empty() || arguments.next.empty()) next.clear();
+  const bool is_text = !listing.json && !listing.csv;
+  if (!is_text || made.empty() || arguments.next.empty()) next.clear();
   return std::max(status, publish(listing, made + next));
 }
 

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "reporter/view/text/cell_value.h"
+#include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/stack_view.h"
@@ -71,15 +73,22 @@ void say(std::string_view line);
 // The options of every listing.
 struct Listing {
   bool json = false;
-  std::size_t most = 0;  // rows; 0: all
+  bool csv = false;
+  std::size_t most = 0;   // rows; 0: all
+  std::string sort = {};  // as typed; "": as the listing usually is
   std::optional<unsigned> typed_most = {};
   std::string output;  // file; "": standard output
   bool wide = false;   // nothing is cut
+
+  [[nodiscard]] RowChoice rows() const { return {most, sort}; }
 };
 void add_listing_options(Command& command, Listing& listing);
 
 // Once the words are read: as many rows as -n says; else all as JSON, and as text the usual number.
 void settle_rows(Listing& listing);
+
+// The same rows as CSV; gives the exit code.
+[[nodiscard]] int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& make);
 
 // Where the listing goes. COLUMNS says how wide it is, else the terminal; without both, and with
 // --wide, nothing is cut. Colours only on a terminal.
@@ -119,6 +128,7 @@ struct OneReport {
   StackChoice stacks;
   Listing listing;
   std::string next;  // words of the command that a text ends with: "peak --tree"; "": none
+  std::vector<std::vector<std::string>> columns = {};  // of its tables, for --sort
   Filter filter;
   FilterUse use;
 };
@@ -130,15 +140,20 @@ void add_filters(Command& command, Filter& filter);
 // Leaves in the report what passes; false: it cannot be told, which was said.
 [[nodiscard]] bool filtered(Report& report, const Filter& filter, const FilterUse& use);
 
-// Writes what `text`, or when asked for `json`, makes of each report, of several with a heading, or
-// as an array of {file, pid, rank, executable, listing}; gives the exit code. A report that cannot
-// be read is said, and the others are shown. `open` gives the report of a path, or says why not;
-// without it that is open_report.
+// Writes what is made of each report: text, of several with a heading; JSON, of several an array of
+// {file, pid, rank, executable, listing}; or CSV, whose rows begin with file, pid and rank. Gives
+// the exit code. A report that cannot be read is said, and the others are shown. `open` gives the
+// report of a path, or says why not; without it that is open_report.
 using MakeText = std::function<std::string(const Report&, const Page&)>;
 using MakeJson = std::function<std::string(const Report&)>;
+using MakeCsv = std::function<void(const Report&, CsvText&)>;
+struct Makers {
+  MakeText text;
+  MakeJson json;
+  MakeCsv csv;
+};
 using OpenReport = std::function<std::optional<Report>(std::string& path)>;
-[[nodiscard]] int show(OneReport& arguments, const MakeText& text, const MakeJson& json);
-[[nodiscard]] int show(OneReport& arguments, const MakeText& text, const MakeJson& json,
-                       const OpenReport& open);
+[[nodiscard]] int show(OneReport& arguments, const Makers& make);
+[[nodiscard]] int show(OneReport& arguments, const Makers& make, const OpenReport& open);
 
 }  // namespace vramscope

@@ -1,0 +1,42 @@
+// CsvText writes rows as RFC 4180 has them, but for lines that end in a newline alone.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reporter/view/text/cell_value.h"
+
+namespace vramscope {
+
+// Control characters of names become '?', as in text; nothing else is changed, so a name may begin
+// as a spreadsheet's formula does. Threads: one.
+class CsvText {
+ public:
+  // Columns that every row from now on has first.
+  using Leading = std::vector<std::pair<std::string, CellValue>>;
+
+  explicit CsvText(std::string& text) : text_(text) {}
+  void lead(Leading leading) { leading_ = std::move(leading); }
+  // A line, unless there was one.
+  void titles(const std::vector<std::string>& names);
+  void begin();
+  CsvText& cell(const CellValue& cell);
+  // Of a file: quoted where it has to be.
+  CsvText& word(std::string_view word);
+  // Of ours, which needs no quotes.
+  CsvText& plain(std::string_view word);
+  CsvText& whole(std::uint64_t number) { return plain(std::to_string(number)); }
+  void end() { text_ += '\n'; }
+
+ private:
+  Leading leading_;
+  std::string& text_;
+  bool has_titles_ = false;
+  bool is_first_ = true;
+};
+
+}  // namespace vramscope

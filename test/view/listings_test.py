@@ -1,0 +1,354 @@
+# What verbs write as JSON is as its schema says, which LISTINGS.md shows; CSV and --sort have the
+# same fields.
+# SPDX-License-Identifier: Apache-2.0
+"""listings_test.py BUILD"""
+import copy
+import csv
+import io
+import itertools
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+import hostile_files_test as made  # noqa: E402
+import jsonschema  # noqa: E402
+import listings  # noqa: E402
+
+WRITE_SAMPLE = harness.BUILD / "test/view/view_write_sample"
+SAMPLE = harness.SOURCE / "test/reporter/sample.json"
+# Words, and the definition of the schema that is theirs.
+OF_REPORTS = {
+    "report": "report",
+    "sites": "sites",
+    "peak": "peak",
+    "leaks": "leaks",
+    "owners": "owners",
+    "owners --by thread": "axis",
+    "owners --by size": "axis",
+    "oom": "oom",
+    "stats": "stats",
+    "map": "map",
+    "timeline": "timeline",
+}
+# In which arrays of the JSON the rows of the CSV are.
+ROWS = {"report": ("peak", "live"), "leaks": ("leaks",), "owners": ("ledger",), "timeline": ()}
+EVIL = '=1+1,"a"\n@b;\'c\x1b[31m\u202e'
+EVIL_SHOWN = "=1+1,\"a\"?@b;'c?[31m?"
+
+
+def cell(value):
+    """As CSV has it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return (" < " if value and isinstance(value[0], str) else " ").join(map(str, value))
+    return str(value)
+
+
+class ListingsTest(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.sample = json.loads(SAMPLE.read_text())
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def call(self, *words, status=0):
+        done = self.run_tool(*words, LC_ALL="C")
+        self.assertEqual((status, ""), (done.returncode, done.stderr), words)
+        return done.stdout
+
+    def write(self, name, report):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return self.path(name)
+
+    def rich(self):
+        subprocess.run([WRITE_SAMPLE, self.path("rich.json")], check=True)
+        return self.path("rich.json")
+
+    def empty(self):
+        report = copy.deepcopy(self.sample)
+        for part in ("sites", "frames", "kinds", "ledger", "devices", "axes", "functions"):
+            report[part] = []
+        report["host"]["segments"] = report["host"]["registrations"] = []
+        report["oom"] = {"count": 0, "events": []}
+        return self.write("empty.json", report)
+
+    def two_devices(self):
+        report = copy.deepcopy(self.sample)
+        for part in ("devices", "kinds", "ledger"):
+            more = copy.deepcopy(report[part][0])
+            more["index" if part == "devices" else "device"] = 3
+            report[part].append(more)
+        return self.write("devices.json", report)
+
+    def merged(self):
+        path = self.path("merged.json")
+        done = self.run_tool("merge", "-o", path, SAMPLE, self.rich())
+        self.assertEqual(0, done.returncode, done.stderr)
+        return path
+
+    def trace(self):
+        facts = made.chunk(made.FACTS, made.function(0, b"cuInit") + made.function(1, b"cuMemAlloc_v2"))
+        events = made.chunk(made.EVENTS, made.call(0) + made.call(1), events=2, lane=0)
+        with open(self.path("x.trace"), "wb") as file:
+            file.write(made.trace(facts, events, made.chunk(made.MARK, b"\0\0")))
+        return self.path("x.trace")
+
+
+class Schema(ListingsTest):
+    def assert_fits(self, name, *words, status=0):
+        listing = json.loads(self.call(*words, status=status))
+        self.assertEqual([], listings.problems(name, listing), words)
+        return listing
+
+    def test_it_is_one(self):
+        for definition in listings.SCHEMA["definitions"].values():
+            jsonschema.Draft7Validator.check_schema(definition)
+
+    def test_every_field_is_described_and_sizes_are_called_bytes(self):
+        for name, definition in listings.SCHEMA["definitions"].items():
+            for path, field in listings.fields(definition):
+                self.assertTrue(field.get("description"), (name, path))
+                self.assertNotRegex(path, r"size$|_(us|ms|time)$|bytes\w+$", (name, path))
+
+    def test_the_page_has_its_tables(self):
+        page = listings.PAGE.read_text()
+        wanted = listings.with_tables(page)
+        if os.environ.get("VRAMSCOPE_WRITE_GOLDEN"):
+            listings.PAGE.write_text(wanted)
+            return
+        self.assertEqual(wanted, page, "VRAMSCOPE_WRITE_GOLDEN=1 writes the tables of LISTINGS.md anew")
+        for name in listings.SCHEMA["definitions"]:
+            self.assertIn(f"<!-- fields of {name} -->", page)
+
+    def test_one_report_has_all_that_is_described_and_nothing_else(self):
+        for report in (SAMPLE, self.rich(), self.empty(), self.two_devices(), self.merged()):
+            for words, name in OF_REPORTS.items():
+                for more in ([], ["-n", "1"]):
+                    self.assert_fits(name, *words.split(), "--json", *more, report)
+            self.assert_fits("device_stats", "stats", "--device", "0", "--json", SAMPLE)
+
+    def test_filters_leave_it_so(self):
+        for words in ("report", "sites", "peak", "leaks", "owners", "oom"):
+            for more in ("--kind device", "--device 0", "--device 7", "--site Loader", "--min-bytes 1GiB"):
+                if words == "owners" and more.startswith("--site"):
+                    continue
+                done = self.run_tool(words, "--json", *more.split(), SAMPLE)
+                if done.returncode == 0:
+                    self.assertEqual([], listings.problems(words, json.loads(done.stdout)), (words, more))
+
+    def test_python_lines_stand_for_several_sites(self):
+        self.assert_fits("sites", "sites", "--lines", "--json", self.rich())
+        self.assert_fits("peak", "peak", "--python-only", "--json", SAMPLE)
+
+    def test_several_reports_are_an_array(self):
+        files = SAMPLE, self.rich()
+        for words, name in OF_REPORTS.items():
+            words = words.split() + (["--each"] if words == "report" else [])
+            shown = self.assert_fits("several", *words, "--json", *files)
+            self.assertEqual([str(file) for file in files], [one["file"] for one in shown])
+            for one, file in zip(shown, files):
+                self.assertEqual([], listings.problems(name, one["listing"]), words)
+                self.assertEqual(one["listing"], json.loads(self.call(*words, "--json", file)))
+        self.assert_fits("processes", "report", "--json", *files)
+        self.assert_fits("processes", "report", "--json", "-n", "1", *files)
+
+    def test_other_verbs(self):
+        rich = self.rich()
+        for by, at in itertools.product(("site", "owner", "kind", "function"), ("peak", "end")):
+            self.assert_fits("diff", "diff", "--json", "--by", by, "--at", at, SAMPLE, rich)
+        self.assert_fits("diff", "diff", "--json", "--threshold", "1", SAMPLE, rich, status=1)
+        limits = "--max-peak 1 --max-leak 0 --max-total 1 --max-allocations 1".split()
+        self.assert_fits("check", "check", "--json", *limits, SAMPLE, rich, status=1)
+        self.assert_fits("check", "check", "--json", "--against", SAMPLE, rich, status=1)
+        self.assert_fits("functions", "functions", "--json")
+        self.assert_fits("options", "options", "--json")
+        self.assert_fits("trace", "trace", "--json", self.trace())
+        self.assert_fits("timeline", "timeline", "--json", self.trace())
+        self.assert_fits("map", "map", "--json", self.trace())
+
+    def test_a_field_more_is_noticed(self):
+        shown = json.loads(self.call("sites", "--json", SAMPLE))
+        shown[0]["more"] = 1
+        self.assertEqual(1, len(listings.problems("sites", shown)))
+
+    def test_names_of_kinds_are_those_of_reports(self):
+        report = (harness.SOURCE / "reporter/report/report.schema.json").read_text()
+        kinds = next(field["enum"] for path, field in listings.fields(listings.SCHEMA["definitions"]["peak"]) if path == "kind")
+        self.assertIn(json.dumps(kinds).replace(" ", ""), report.replace(" ", "").replace("\n", ""))
+
+
+class Rows(ListingsTest):
+    def rows(self, *words, status=0):
+        return list(csv.DictReader(io.StringIO(self.call(*words, "--csv", status=status), newline="")))
+
+    def json_rows(self, words, listing):
+        if words == "peak":
+            return [row for kind in listing for row in kind["live"]]
+        if words == "stats":
+            every = [*listing["devices"].items(), (None, listing["host"])]
+            return [{"device": device, "name": name, "value": value} for device, all in every for name, value in all.items()]
+        if words == "map":
+            return [block for place in listing["places"] for segment in place["segments"] for block in segment["blocks"]]
+        if words == "oom":
+            return [row for event in listing["events"] for row in event["shares"] + event["pins"]]
+        if words == "timeline":
+            return [{"highest_bytes": high, "last_bytes": last}
+                    for curve in listing["series"] for high, last in zip(curve["highest_bytes"], curve["last_bytes"])]  # fmt: skip
+        if words in ROWS:
+            return [row for part in ROWS[words] for row in listing[part]]
+        return listing
+
+    def test_csv_has_the_rows_of_json(self):
+        for report in (SAMPLE, self.rich(), self.empty()):
+            for words in OF_REPORTS:
+                found = self.rows(*words.split(), report)
+                wanted = self.json_rows(words, json.loads(self.call(*words.split(), "--json", report)))
+                self.assertEqual(len(wanted), len(found), words)
+                for one, other in zip(wanted, found):
+                    shown = {name: cell(one[name]) for name in other if name in one and (name, words) != ("device", "stats")}
+                    self.assertEqual(shown, {name: other[name] for name in shown}, words)
+                    left_out = set(one) - set(other)
+                    self.assertEqual(set(), left_out, words)
+                    self.assertEqual(str(report), other["file"])
+
+    def test_several_reports_are_one_table(self):
+        for words in OF_REPORTS:
+            each = ["--each"] if words == "report" else []
+            both = self.rows(*words.split(), *each, SAMPLE, self.rich())
+            self.assertEqual(self.rows(*words.split(), SAMPLE) + self.rows(*words.split(), self.rich()), both, words)
+        self.assertEqual(["4711"] * 2, [row["pid"] for row in self.rows("report", SAMPLE, self.two_devices())])
+
+    def test_other_verbs(self):
+        rich = self.rich()
+        for words, part in (["diff", SAMPLE, rich], "rows"), (["functions"], None), (["options"], None):
+            wanted = json.loads(self.call(*words, "--json"))
+            found = self.rows(*words)
+            self.assertEqual(len(wanted[part] if part else wanted), len(found), words)
+            self.assertEqual(3, len(self.rows(*words, "-n", "3")))
+        checks = ["check", "--max-peak", "1", "--max-leak", "0", SAMPLE, rich]
+        self.assertEqual(["false"] * 4, [row["passed"] for row in self.rows(*checks, status=1)])
+        self.assertEqual(2, len(self.rows("trace", self.trace())))
+        self.assertEqual(1, len(self.rows("trace", "-n", "1", self.trace())))
+
+    def hostile(self):
+        report = copy.deepcopy(self.sample)
+        for entry in report["ledger"]:
+            entry["owner"] = EVIL
+        for entry in report["axes"]:
+            entry["value"] = EVIL
+        return self.write("=hostile,\"name\".json", report)
+
+    def test_names_cannot_make_cells_or_lines(self):
+        path = self.hostile()
+        owners = self.rows("owners", path)
+        self.assertEqual(len(self.sample["ledger"]), len(owners))
+        self.assertEqual({(path, EVIL_SHOWN)}, {(row["file"], row["owner"]) for row in owners})
+        self.assertEqual({EVIL_SHOWN}, {row["value"] for row in self.rows("owners", "--by", "thread", path)})
+
+    def test_sqlite_reads_it(self):
+        path = self.hostile()
+        for words in ("owners", "sites", "map", "oom", "stats"):
+            rows = self.rows(words, path)
+            with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+                file.write(self.call(words, "--csv", path))
+            database = self.path(words + ".db")
+            if shutil.which("sqlite3"):
+                orders = [".import --csv rows.csv rows", ".save " + os.path.basename(database)]
+                subprocess.run(["sqlite3", ":memory:", *orders], cwd=self.folder, check=True, stdin=subprocess.DEVNULL)
+            else:
+                with sqlite3.connect(database) as made_here:
+                    made_here.execute("create table rows (" + ", ".join(f'"{name}"' for name in rows[0]) + ")")
+                    places = ", ".join("?" * len(rows[0]))
+                    made_here.executemany(f"insert into rows values ({places})", [tuple(row.values()) for row in rows])
+            found = sqlite3.connect(database).execute("select * from rows").fetchall()
+            self.assertEqual([tuple(row.values()) for row in rows], found, words)
+
+
+class Sort(ListingsTest):
+    def columns(self, *words):
+        return next(csv.reader([self.call(*words, "--csv").splitlines()[0]]))
+
+    def sorted_rows(self, column, *words):
+        return [row[column] for row in csv.DictReader(io.StringIO(self.call(*words, f"--sort={column}", "--csv"), newline=""))]
+
+    def assert_ordered(self, cells, descending, words):
+        known = [value for value in cells if value]
+        self.assertEqual(known, [value for value in cells[: len(known)]], words)  # unknown ones are last
+        if all(value.lstrip("-").isdigit() for value in known):
+            known = [int(value) for value in known]
+        self.assertEqual(sorted(known, reverse=descending), known, words)
+
+    def test_every_column_orders_its_table(self):
+        rich = self.rich()
+        leading = ["file", "pid", "rank"]
+        flat = {"sites": rich, "leaks": SAMPLE, "owners": SAMPLE, "owners --by size": SAMPLE, "map": SAMPLE, "timeline": SAMPLE}
+        for words, report in flat.items():
+            words = words.split() + [report]
+            numbers = ("sites", "lifetimes", "sizes", "live_by_age", "live_past", "frames", "estimated", "by_initialiser")
+            for column in self.columns(*words):
+                if column in leading or column in numbers:
+                    continue
+                cells = self.sorted_rows(column, *words)
+                is_number = any(value.lstrip("-").isdigit() for value in cells)
+                self.assert_ordered(cells, is_number and column != "value", (words, column))
+
+    def test_signs_and_rows(self):
+        words = "sites", self.rich()
+        down = self.sorted_rows("total_bytes", *words)
+        up = [row["total_bytes"] for row in csv.DictReader(io.StringIO(self.call(*words, "--sort", "+total_bytes", "--csv")))]
+        self.assertEqual(sorted(map(int, up)), list(map(int, up)))
+        self.assertEqual(sorted(map(int, down), reverse=True), list(map(int, down)))
+        self.assertEqual(up[:2], [str(row["total_bytes"]) for row in
+                                  json.loads(self.call(*words, "--sort", "+total_bytes", "-n", "2", "--json"))])  # fmt: skip
+        self.assertEqual(down, [str(row["total_bytes"]) for row in json.loads(self.call(*words, "--sort=-total_bytes", "--json"))])
+
+    def test_text_json_and_csv_have_one_order(self):
+        for words, column, part in (("functions", "symbol", None), ("options", "default", None), ("owners", "owner", "ledger")):
+            report = [] if words in ("functions", "options") else [SAMPLE]
+            listing = json.loads(self.call(words, "--sort", column, "--json", *report))
+            of_json = [row[column] for row in (listing[part] if part else listing)]
+            self.assertEqual(of_json, self.sorted_rows(column, words, *report))
+            self.assertEqual(of_json, sorted(of_json))
+        text = self.call("functions", "--sort=-symbol").splitlines()[1:4]
+        listed = json.loads(self.call("functions", "--json", "--sort=-symbol", "-n", "3"))
+        self.assertEqual([row["symbol"] for row in listed], [line.split()[0] for line in text])
+        rich = self.rich()
+        listed = json.loads(self.call("sites", "--json", "--sort", "frames", rich))
+        text = [line for line in self.call("sites", "--sort", "frames", "--wide", rich).splitlines()[1:] if " < " in line or "(" in line]
+        wanted = [row["frames"][0] for row in listed if row["frames"]]
+        places = [min((at for at, line in enumerate(text) if frame in line), default=-1) for frame in dict.fromkeys(wanted)]
+        self.assertEqual(sorted(places), places)
+        for words in ("peak", "report", "leaks", "oom", "map", "timeline", "stats"):
+            column = {"map": "free_bytes", "timeline": "peak_bytes", "stats": "value", "oom": "live_bytes"}.get(words, "bytes")
+            self.assertNotEqual("", self.call(words, "--sort", "+" + column, SAMPLE))
+
+    def test_a_column_that_is_not_there_is_a_line_that_names_those_that_are(self):
+        rich = self.rich()
+        verbs = [["check", "--max-peak", "1", SAMPLE], ["diff", SAMPLE, rich], ["report", SAMPLE, rich], ["functions"], ["options"],
+                 ["trace", self.trace()], *([*words.split(), report] for words in OF_REPORTS for report in (rich, self.empty()))]  # fmt: skip
+        for words in verbs:
+            done = self.run_tool(*words, "--sort", "colour")
+            self.assertEqual((2, ""), (done.returncode, done.stdout), words)
+            self.assertRegex(done.stderr, "^vramscope: --sort: no column is called 'colour'; there are [a-z_, ]+\n$")
+
+    def test_what_has_no_such_order_says_so(self):
+        for words, part in ((["sites", "--tree"], "--sort excludes --tree"), (["trace", "--csv"], "in the order of their ends")):
+            file = self.trace() if words[0] == "trace" else self.rich()
+            done = self.run_tool(*words, "--sort", "site", file)
+            self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
+            self.assertIn(part, done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
