@@ -141,6 +141,10 @@ class Contexts {
   [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 
   [[nodiscard]] Generation generation_of(CUcontext context) noexcept;
+  // Whether that generation lives and has this handle, which is not null.
+  [[nodiscard]] bool is(Generation generation, CUcontext context) const noexcept {
+    return entries_[generation].context.load(std::memory_order_acquire) == context;
+  }
   // That generation ended: calls end(place) for the place that it was. Its handle means something
   // new from now on, and may mean it already.
   template <class F>

@@ -104,11 +104,7 @@ void CudaBackend::release_addresses(Place, Address address, std::uint64_t bytes)
 
 // A capture may have begun since the allocator asked: whoever begins one does not wait for us, but
 // nothing starts here from then on.
-CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
-  const Contexts::Use use(contexts_, one);
-  if (use.context() == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  const ContextScope scope(use.context());
-  if (scope.code() != CUDA_SUCCESS) return scope.code();
+CUresult CudaBackend::wait_here() noexcept {
   if (captures_.any()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   CUresult of_one_stream = CUDA_ERROR_NOT_READY;
   while (fault(Fault::reuse_after_one_stream) && of_one_stream == CUDA_ERROR_NOT_READY) {
@@ -116,6 +112,22 @@ CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
   }
   if (fault(Fault::reuse_after_one_stream)) return of_one_stream;
   return real().cuCtxSynchronize();
+}
+
+CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
+  const Contexts::Use use(contexts_, one);
+  if (use.context() == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const ContextScope scope(use.context());
+  return scope.code() == CUDA_SUCCESS ? wait_here() : scope.code();
+}
+
+// In the context in which the program made its call, its handle is not used: who ends that context
+// meanwhile would end it amid the driver's own function, too.
+CUresult CudaBackend::wait_in_own(Contexts::Generation own) noexcept {
+  CUcontext current = nullptr;
+  const CUresult code = real().cuCtxGetCurrent(&current);
+  const bool is_current = code == CUDA_SUCCESS && current != nullptr && contexts_.is(own, current);
+  return is_current ? wait_here() : wait_in(own);
 }
 
 // What ran in another context is over once that answers, whatever it answers: one with a sticky
@@ -139,7 +151,7 @@ Reply CudaBackend::wait_first(Place where) noexcept { return wait_from(call_time
 
 Reply CudaBackend::wait_from(std::uint64_t start, Place where) noexcept {
   if (captures_.any()) return {{Result::forbidden, 0}};
-  CUresult code = wait_in(context_of(where));
+  CUresult code = wait_in_own(context_of(where));
   if (code == CUDA_SUCCESS) code = wait_in_others(context_of(where), where);
   if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   if (fault(Fault::swallowed_error)) code = CUDA_SUCCESS;

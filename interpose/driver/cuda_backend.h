@@ -74,7 +74,9 @@ class CudaBackend final : public Backend {
 
  private:
   [[nodiscard]] Reply wait_from(std::uint64_t start, Place where) noexcept;
+  [[nodiscard]] CUresult wait_here() noexcept;
   [[nodiscard]] CUresult wait_in(Contexts::Generation one) noexcept;
+  [[nodiscard]] CUresult wait_in_own(Contexts::Generation own) noexcept;
   [[nodiscard]] CUresult wait_in_others(Contexts::Generation own, Place where) noexcept;
   void keep_sample(std::uint16_t device, std::size_t free_bytes, std::size_t total_bytes) noexcept;
   void sample_free_memory(std::uint16_t device, Grant& grant) noexcept;
