@@ -89,16 +89,19 @@ void CounterSet::record(const Event& event, std::uint64_t generation) {
   TimingCounters* const times =
       counts || (known && event.sync_ns != 0) ? &timing(slot_of(event.place), generation) : nullptr;
 
-  function.time.add(event.total_ns);
+  const std::size_t bucket = histogram_bucket(event.total_ns);
+  function.time.add(event.total_ns, bucket);
   if (event.failed) function.failures.add(1);
   if (times == nullptr) return;
   if (event.sync_ns != 0) times->sync.add(event.sync_ns);
   if (event.failed || !counts) return;
   const bool hit = event.served == Served::hit;
+  const std::uint64_t ns = duration_of(event);
+  const std::size_t at = ns == event.total_ns ? bucket : histogram_bucket(ns);
   if (is_allocating(event.effect)) {
-    (hit ? times->alloc_hit : times->alloc_driver).add(duration_of(event));
+    (hit ? times->alloc_hit : times->alloc_driver).add(ns, at);
   } else {
-    (hit ? times->free_hit : times->free_driver).add(duration_of(event));
+    (hit ? times->free_hit : times->free_driver).add(ns, at);
   }
 }
 

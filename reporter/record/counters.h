@@ -35,8 +35,10 @@ class DurationCounters {
  public:
   DurationCounters() noexcept { min_.set(kUnset); }
 
-  void add(std::uint64_t ns) noexcept {
-    Counter& bucket = histogram_[histogram_bucket(ns)];
+  void add(std::uint64_t ns) noexcept { add(ns, histogram_bucket(ns)); }
+  // `at`: histogram_bucket(ns), for who adds the same to several.
+  void add(std::uint64_t ns, std::size_t at) noexcept {
+    Counter& bucket = histogram_[at];
     if (ns < min_.get()) min_.set(ns);
     if (ns > max_.get()) max_.set(ns);
     total_.add(ns);

@@ -262,6 +262,10 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
 [[gnu::flatten]] KnownTag Recorder::known(const Origin& origin, const void* frame) noexcept {
   if (++lookups % kLookupsBetweenChecks == 0) [[unlikely]]
     own_stack::run([this] { state_->check_objects(); });
+  if (origin.is_plain() && !captures_frames()) {  // as intern() will, whoever calls
+    const Tag tag = state_->plain_tag(origin.place).load(std::memory_order_acquire);
+    if (tag != 0) return {.tag = tag, .is_by_caller = true};
+  }
   return known_tags::find(state_.get(), state_->modules.epoch(), origin, frame);
 }
 
@@ -276,9 +280,6 @@ void Recorder::know(const Origin& origin, std::uintptr_t caller, Tag tag) noexce
 [[gnu::flatten]] void Recorder::record(const Event& event) noexcept {
   try {
     state_->counters.record(event);
-    if (event.tag != 0 && is_allocating(event.effect)) {
-      state_->counters.add_time(event.tag, event.total_ns);
-    }
     if (callback_.function != nullptr) state_->count_temporary(event);
     if (state_->trace) state_->trace_event(what_of(event), event);
   } catch (...) {

@@ -97,18 +97,13 @@ CounterSet* ThreadCounters::take_set() {
 
 void ThreadCounters::record(const Event& event) {
   const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
-  if (CounterSet* const set = own_set()) {
-    set->record(event, generation);
-    return;
-  }
+  const auto count = [&](CounterSet& set) {
+    set.record(event, generation);
+    if (event.tag != 0 && is_allocating(event.effect)) set.add_time(event.tag, event.total_ns);
+  };
+  if (CounterSet* const set = own_set()) return count(*set);
   const SystemLock guard(pool_->late_lock);
-  pool_->late->set->record(event, generation);
-}
-
-void ThreadCounters::add_time(Tag tag, std::uint64_t ns) {
-  if (CounterSet* const set = own_set()) return set->add_time(tag, ns);
-  const SystemLock guard(pool_->late_lock);
-  pool_->late->set->add_time(tag, ns);
+  count(*pool_->late->set);
 }
 
 void ThreadCounters::enter() { static_cast<void>(own_set()); }

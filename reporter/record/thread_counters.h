@@ -22,9 +22,8 @@ class ThreadCounters {
   // live: null, or where sets are made. `all` outlives this. May throw bad_alloc.
   ThreadCounters(std::size_t function_count, LiveMemory* live, CounterSets& all);
 
-  void enter();                              // takes the thread's set; may throw bad_alloc
-  void record(const Event& event);           // may throw bad_alloc
-  void add_time(Tag tag, std::uint64_t ns);  // may throw bad_alloc
+  void enter();                     // takes the thread's set; may throw bad_alloc
+  void record(const Event& event);  // may throw bad_alloc
   // To the calling thread's own lane. May throw bad_alloc.
   void add_to(Trace& trace, const TraceEvent& event);
 
