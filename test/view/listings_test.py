@@ -241,6 +241,41 @@ class Rows(ListingsTest):
         self.assertEqual(2, len(self.rows("trace", self.trace())))
         self.assertEqual(1, len(self.rows("trace", "-n", "1", self.trace())))
 
+    def test_rows_are_written_as_they_are_made(self):
+        report = copy.deepcopy(self.sample)
+        report["modules"].append({**report["modules"][0], "path": "/" + "m" * 200})
+        report["frames"].append({**report["frames"][0], "module": len(report["modules"]) - 1, "offset": 16})
+        report["sites"][0]["frames"] = [len(report["frames"]) - 1] * 128
+        segment = next(segment for segment in report["devices"][0]["segments"] if segment["blocks"][0]["site"] == 0)
+        block = segment["blocks"][0]
+        size = 512
+        segment["total_size"] = 4000 * size
+        segment["blocks"] = [{**block, "address": block["address"] + i * size, "size": size, "requested_size": size} for i in range(4000)]
+        path = self.write("large.json", report)
+        with subprocess.Popen([harness.TOOL, "map", "--csv", path], stdout=subprocess.PIPE) as process:
+            length = 0
+            while part := process.stdout.read(1 << 20):
+                length += len(part)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(0, process.returncode)
+        self.assertGreater(length, 90 << 20)
+        self.assertLess(used.ru_maxrss, 80 << 10)  # KiB
+
+    def test_output_that_cannot_be_written_is_one_line(self):
+        for words in (["sites", SAMPLE], ["report", SAMPLE, self.two_devices()], ["functions"]):
+            done = self.run_tool(*words, "--csv", "-o", "/dev/full")
+            self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), words)
+            self.assertIn("cannot write '/dev/full': No space left on device", done.stderr)
+
+    def test_a_file_is_left_alone_where_no_report_can_be_read(self):
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("kept")
+        done = self.run_tool("sites", "--csv", "-o", self.path("rows.csv"), self.path("none.json"))
+        self.assertEqual(2, done.returncode)
+        with open(self.path("rows.csv"), encoding="utf-8") as file:
+            self.assertEqual("kept", file.read())
+
     def hostile(self):
         report = copy.deepcopy(self.sample)
         for entry in report["ledger"]:

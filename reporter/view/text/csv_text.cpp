@@ -42,6 +42,11 @@ void CsvText::titles(const std::vector<std::string>& names) {
   end();
 }
 
+void CsvText::end() {
+  text_ += '\n';
+  if (after_row_) after_row_();
+}
+
 void CsvText::begin() {
   is_first_ = true;
   for (const auto& [name, value] : leading_) cell(value);

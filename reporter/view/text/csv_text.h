@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,9 @@ class CsvText {
   // Columns that every row from now on has first.
   using Leading = std::vector<std::pair<std::string, CellValue>>;
 
-  explicit CsvText(std::string& text) : text_(text) {}
+  // after_row may take what is in the text away.
+  explicit CsvText(std::string& text, std::function<void()> after_row = {})
+      : text_(text), after_row_(std::move(after_row)) {}
   void lead(Leading leading) { leading_ = std::move(leading); }
   // A line, unless there was one.
   void titles(const std::vector<std::string>& names);
@@ -30,11 +33,12 @@ class CsvText {
   // Of ours, which needs no quotes.
   CsvText& plain(std::string_view word);
   CsvText& whole(std::uint64_t number) { return plain(std::to_string(number)); }
-  void end() { text_ += '\n'; }
+  void end();
 
  private:
   Leading leading_;
   std::string& text_;
+  std::function<void()> after_row_;
   bool has_titles_ = false;
   bool is_first_ = true;
 };

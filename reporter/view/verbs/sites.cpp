@@ -63,6 +63,8 @@ Verb add_sites(CommandLine& line) {
       "Examples:\n"
       "  vramscope sites vramscope.train.4711.json\n"
       "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   what to allocate once\n"
+      "  vramscope sites --sort total_count --csv *.json                 every row, for other "
+      "tools\n"
       "  vramscope sites --tree --by total vramscope.train.4711.json     who asked for most, in "
       "all");
   return {.command = &command, .act = [arguments] { return show_sites(*arguments); }};

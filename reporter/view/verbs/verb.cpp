@@ -18,6 +18,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/outside/output.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/verbs/inputs.h"
@@ -60,11 +61,27 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
+// Rows are written as they are made: there may be more than memory has room for.
+class CsvOutput {
+ public:
+  explicit CsvOutput(const std::string& path)
+      : output_(path), csv_(output_.text(), [this] { output_.flush_if_long(); }) {}
+  CsvText& csv() { return csv_; }
+  int end() {
+    const std::string problem = output_.end();
+    if (!problem.empty()) say(problem);
+    return problem.empty() ? kFine : kBadInput;
+  }
+
+ private:
+  Output output_;
+  CsvText csv_;
+};
+
 // What was made of one report or of several.
 class Several {
  public:
-  Several(const Listing& listing, bool are_several)
-      : listing_(listing), are_several_(are_several), csv_(text_) {
+  Several(const Listing& listing, bool are_several) : listing_(listing), are_several_(are_several) {
     if (are_several_) json_.array();
   }
 
@@ -74,8 +91,9 @@ class Several {
     const std::string before = is_empty_ ? "" : "\n";
     is_empty_ = false;
     if (listing_.csv) {
-      csv_.lead(leading_cells(report, path));
-      make.csv(report, csv_);
+      if (!csv_) csv_.emplace(listing_.output);  // not before there is a report
+      csv_->csv().lead(leading_cells(report, path));
+      make.csv(report, csv_->csv());
       return "";
     }
     std::string one = listing_.json ? make.json(report) : make.text(report, page);
@@ -90,6 +108,8 @@ class Several {
     return one;
   }
   [[nodiscard]] bool is_empty() const { return is_empty_; }
+  // Of CSV: gives the exit code.
+  int end_csv() { return csv_ ? csv_->end() : kBadInput; }
   [[nodiscard]] std::string text() {
     return are_several_ && listing_.json ? json_.end().text() : text_;
   }
@@ -99,7 +119,7 @@ class Several {
   bool are_several_;
   bool is_empty_ = true;
   std::string text_;
-  CsvText csv_;
+  std::optional<CsvOutput> csv_;
   JsonText json_;
 };
 
@@ -173,10 +193,9 @@ int publish(const Listing& listing, std::string_view text) {
 }
 
 int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& make) {
-  std::string text;
-  CsvText csv(text);
-  make(csv);
-  return publish(listing, text);
+  CsvOutput output(listing.output);
+  make(output.csv());
+  return output.end();
 }
 
 std::optional<Report> open_report(std::string& path) {
@@ -294,9 +313,9 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     }
   }
   if (shown.is_empty()) return kBadInput;
+  if (listing.csv) return std::max(status, shown.end_csv());
   const std::string made = shown.text();
-  const bool is_text = !listing.json && !listing.csv;
-  if (!is_text || made.empty() || arguments.next.empty()) next.clear();
+  if (listing.json || made.empty() || arguments.next.empty()) next.clear();
   return std::max(status, publish(listing, made + next));
 }
 
