@@ -71,6 +71,35 @@ TEST_P(PythonStack, TellsCodeFromOtherCodeAtItsAddress) {
   EXPECT_EQ(of_other_file.words()[0], made.capture().words()[0]);
 }
 
+// Beyond a period in which pages count as proven, too.
+TEST_P(PythonStack, KnowsCodeAgainAsItWasReadAtFirst) {
+  for (const char* const name :
+       {"", "f", "made_00", "made_000", "made_0000", "a name of some words"}) {
+    made.run(made.frame(made.code(made.text(name), 1), 0, 0, true));
+    const auto first = made.capture().words()[0];
+    std::uint32_t others = 0;
+    for (std::uint32_t i = 0; i < 2 * proven::kWalksBetweenChecks; ++i) {
+      if (made.capture().words()[0] != first) ++others;
+    }
+    EXPECT_EQ(others, 0U) << name;
+  }
+}
+
+TEST_P(PythonStack, TellsKnownCodeWhoseNameChangesAtEitherEnd) {
+  const std::string text = "a name of some words";
+  const Address name = made.text(text);
+  made.run(made.frame(made.code(name, 1), 0, 0, true));
+  const auto first = made.capture().words()[0];
+  EXPECT_EQ(made.capture().words()[0], first);
+
+  made.put(name + made.layout.ascii_data, 'A');
+  EXPECT_NE(made.capture().words()[0], first);
+  made.put(name + made.layout.ascii_data, 'a');
+  EXPECT_EQ(made.capture().words()[0], first);
+  made.put(name + made.layout.ascii_data + text.size() - 1, 'S');
+  EXPECT_NE(made.capture().words()[0], first);
+}
+
 TEST_P(PythonStack, StopsWhereAPointerIsWild) {
   const Address end = made.frame(made.code(made.text("end"), 1), 0, 0, true);
   for (const Address wild : {kHole, Address{1}, Address{8}, ~Address{0}, ~Address{0} << 47,

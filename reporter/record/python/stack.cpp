@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 
+#include "allocator/ground/thread_room.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/proven_memory.h"
@@ -23,62 +24,164 @@ using proven::read;
 
 constinit std::atomic<const PythonInterpreter*> found{nullptr};
 
-// The first and the last 8 bytes of some memory, all of it where there are fewer; mixed.
-[[gnu::always_inline]] inline bool mix_ends(Address data, std::uint64_t bytes,
-                                            std::uint64_t& mixed) {
-  constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+// The first and the last 8 bytes of some memory; of less than 8 all of it, and 0.
+struct Ends {
   std::uint64_t first = 0;
-  if (bytes >= kWord) {
-    // Behind a wild length too there must be memory.
-    if (!covers(data, kWord) || !covers(data + bytes - kWord, kWord)) return false;
-    mixed = mix(mixed, at<std::uint64_t>(data), at<std::uint64_t>(data + bytes - kWord));
-    return true;
-  }
-  if (bytes != 0 && !covers(data, bytes)) return false;
-  for (std::uint64_t i = 0; i < bytes; ++i) {
-    first |= std::uint64_t{at<std::uint8_t>(data + i)} << (8 * i);
-  }
-  mixed = mix(mixed, first);
+  std::uint64_t last = 0;
+  friend bool operator==(const Ends&, const Ends&) = default;
+};
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+
+// What a code object refers to: bytes or a text.
+struct Part {
+  Address object = 0;
+  Address data = 0;
+  std::uint64_t length = 0;
+  Ends ends;
+};
+
+// Short memory is read as the end of a word, of which the object has the beginning too.
+[[gnu::always_inline]] inline Ends ends_of(const Part& part) {
+  const Address last = part.data + part.length - kWord;
+  if (part.length >= kWord) return {at<std::uint64_t>(part.data), at<std::uint64_t>(last)};
+  if (part.length == 0) return {};
+  return {at<std::uint64_t>(last) >> (8 * (kWord - part.length)), 0};
+}
+
+// Behind a wild length too there must be memory.
+[[gnu::always_inline]] inline bool covers_ends(const Part& part) {
+  if (part.length == 0) return true;
+  if (part.length >= kWord && !covers(part.data, kWord)) return false;
+  return covers(part.data + part.length - kWord, kWord);
+}
+
+// Without its ends, of an object that can be read.
+[[gnu::always_inline]] inline Part bytes_at(const PythonLayout& layout, Address object) {
+  return {.object = object,
+          .data = object + layout.bytes_data,
+          .length = at<std::uint64_t>(object + layout.bytes_size),
+          .ends = {}};
+}
+
+// Of wider characters only the first half or quarter counts.
+[[gnu::always_inline]] inline Part text_at(const PythonLayout& layout, Address object) {
+  const bool is_ascii = text_state(at<std::uint32_t>(object + layout.text_state)).is_ascii;
+  return {.object = object,
+          .data = object + (is_ascii ? layout.ascii_data : layout.compact_data),
+          .length = at<std::uint64_t>(object + layout.text_length),
+          .ends = {}};
+}
+
+// All that a code object is told by. The pages of one that was read in this period of
+// proven::walks are proven; of the period before they are to be proven again.
+struct Code {
+  Address code = 0;
+  std::uint32_t period = 0;
+  std::uint32_t first_line = 0;
+  std::uint64_t identity = 0;
+  Part lines, name, file;
+};
+
+std::uint32_t period_now() { return proven::walks / proven::kWalksBetweenChecks; }
+
+[[gnu::always_inline]] inline bool read_ends(Part& part) {
+  if (!covers_ends(part)) return false;
+  part.ends = ends_of(part);
   return true;
 }
 
-[[gnu::always_inline]] inline bool mix_bytes(const PythonLayout& layout, Address object,
-                                             std::uint64_t& mixed) {
-  if (!covers(object, layout.bytes_data)) return false;
-  const auto bytes = at<std::uint64_t>(object + layout.bytes_size);
-  mixed ^= object ^ bytes;
-  return mix_ends(object + layout.bytes_data, bytes, mixed);
-}
-
-[[gnu::always_inline]] inline bool mix_text(const PythonLayout& layout, Address object,
-                                            std::uint64_t& mixed) {
-  if (!covers(object, layout.ascii_data)) return false;
-  const auto length = at<std::uint64_t>(object + layout.text_length);
-  const bool is_ascii = text_state(at<std::uint32_t>(object + layout.text_state)).is_ascii;
-  mixed ^= object ^ length;
-  // Of wider characters only the first half or quarter counts.
-  return mix_ends(object + (is_ascii ? layout.ascii_data : layout.compact_data), length, mixed);
-}
-
-// Tells a code object from any that had, or will have, its address: by where its parts are, by its
-// name and by its lines. False when it is none. The parts are mixed side by side: one after the
-// other their multiplications would take half of the time of a frame.
-[[gnu::always_inline]] inline bool identify(const PythonInterpreter& python, Address code,
-                                            std::uint64_t& identity) {
+// False when it is none.
+bool read_code(const PythonInterpreter& python, Address code, Code& found) {
   const PythonLayout& layout = python.layout;
   if (!covers(code, python.code_bytes)) return false;
   if (at<Address>(code + layout.object_type) != python.code_type) return false;
-  const auto first_line = at<std::uint32_t>(code + layout.code_first_line);
-  std::uint64_t lines = kHashSeed;
-  std::uint64_t name = ~kHashSeed;
-  std::uint64_t file = kHashSeed >> 1;
-  if (!mix_bytes(layout, at<Address>(code + layout.code_lines), lines) ||
-      !mix_text(layout, at<Address>(code + layout.code_name), name) ||
-      !mix_text(layout, at<Address>(code + layout.code_file), file)) {
+  const auto lines = at<Address>(code + layout.code_lines);
+  const auto name = at<Address>(code + layout.code_name);
+  const auto file = at<Address>(code + layout.code_file);
+  if (!covers(lines, layout.bytes_data) || !covers(name, layout.ascii_data) ||
+      !covers(file, layout.ascii_data)) {
     return false;
   }
-  identity = mix(mix(file, code, first_line), lines, name);
+  found.code = code;
+  found.period = period_now();
+  found.first_line = at<std::uint32_t>(code + layout.code_first_line);
+  found.lines = bytes_at(layout, lines);
+  found.name = text_at(layout, name);
+  found.file = text_at(layout, file);
+  return read_ends(found.lines) && read_ends(found.name) && read_ends(found.file);
+}
+
+[[gnu::always_inline]] inline bool is_same(const Part& now, const Part& then) {
+  return now.data == then.data && now.length == then.length && ends_of(now) == then.ends;
+}
+
+// Whether reading it again would find the same. Nothing is read that was not then.
+[[gnu::always_inline]] inline bool still_holds(const PythonInterpreter& python, const Code& then) {
+  const PythonLayout& layout = python.layout;
+  const Address code = then.code;
+  return at<Address>(code + layout.object_type) == python.code_type &&
+         at<std::uint32_t>(code + layout.code_first_line) == then.first_line &&
+         at<Address>(code + layout.code_lines) == then.lines.object &&
+         at<Address>(code + layout.code_name) == then.name.object &&
+         at<Address>(code + layout.code_file) == then.file.object &&
+         is_same(bytes_at(layout, then.lines.object), then.lines) &&
+         is_same(text_at(layout, then.name.object), then.name) &&
+         is_same(text_at(layout, then.file.object), then.file);
+}
+
+[[gnu::always_inline]] inline std::uint64_t mix_part(std::uint64_t seed, const Part& part) {
+  return mix(seed ^ part.object ^ part.length, part.ends.first, part.ends.last);
+}
+
+// Tells a code object from any that had, or will have, its address: by where its parts are, by its
+// name and by its lines.
+std::uint64_t identity_of(const Code& code) {
+  const std::uint64_t lines = mix_part(kHashSeed, code.lines);
+  const std::uint64_t name = mix_part(~kHashSeed, code.name);
+  const std::uint64_t file = mix_part(kHashSeed >> 1, code.file);
+  return mix(mix(file, code.code, code.first_line), lines, name);
+}
+
+// Those that a thread has met last: to compare them takes less than half of the time of reading
+// them. Threads: each has its own, used by nobody who interrupts it.
+struct KnownCodes {
+  static constexpr int kBits = 7;
+  std::array<Code, std::size_t{1} << kBits> codes;
+
+  [[nodiscard]] Code& place_of(Address code) { return codes[code * kHashSeed >> (64 - kBits)]; }
+  [[nodiscard]] static KnownCodes* of_thread() {
+    return thread_room::part_of<KnownCodes>(thread_room::get(), &thread_room::Parts::python_codes);
+  }
+};
+
+// False when it is none. `known`: null where the thread has no room.
+[[gnu::noinline]] bool learn(const PythonInterpreter& python, Address code, KnownCodes* known,
+                             std::uint64_t& identity) {
+  Code found;
+  if (!read_code(python, code, found)) return false;
+  identity = found.identity = identity_of(found);
+  if (known == nullptr) return true;
+  Code& place = known->place_of(code);
+  place.code = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // a handler that leaves by longjmp
+  found.code = 0;
+  place = found;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  place.code = code;
   return true;
+}
+
+[[gnu::always_inline]] inline bool identify(const PythonInterpreter& python, Address code,
+                                            KnownCodes* known, std::uint64_t& identity) {
+  if (known != nullptr) {
+    const Code& then = known->place_of(code);
+    if (then.code == code && then.period == period_now() && code != 0 &&
+        still_holds(python, then)) {
+      identity = then.identity;
+      return true;
+    }
+  }
+  return learn(python, code, known, identity);
 }
 
 // The innermost frame of a thread's state; 0: none.
@@ -90,11 +193,9 @@ Address innermost(const PythonLayout& layout, Address state) {
 }
 
 // While one thread ends the interpreter it takes the states of the others away, and what their
-// frames run: looked at before each frame.
+// frames run: looked at before each frame. Of a runtime that can be read.
 [[gnu::always_inline]] inline bool is_ending(const PythonInterpreter& python, Address state) {
-  const Address where = python.runtime + python.layout.runtime_finalizing;
-  if (!covers(where, sizeof(Address))) return true;
-  const auto ender = at<Address>(where);
+  const auto ender = at<Address>(python.runtime + python.layout.runtime_finalizing);
   return ender != 0 && ender != state;
 }
 
@@ -135,7 +236,7 @@ class PythonWalk {
     added.code = code;
     added.offset = 0;
     added.ends_loop = false;
-    if (!identify(python_, code, added.identity)) return false;
+    if (!identify(python_, code, known_, added.identity)) return false;
     // Before the first instruction a frame points in front of it.
     const Address first = code + layout_.code_instructions;
     constexpr Address kMostBytes = std::uint32_t{1} << 31;
@@ -160,6 +261,7 @@ class PythonWalk {
   const Address state_;
   Stack& stack_;
   const std::size_t max_depth_;
+  KnownCodes* const known_ = KnownCodes::of_thread();
 };
 
 // The states that this thread has in the interpreters of a process with several, those with the
@@ -237,8 +339,10 @@ void capture_python(Stack& stack, std::size_t max_depth) noexcept {
   const PythonInterpreter* const interpreter = python();
   if (interpreter == nullptr) return;
   const auto state = reinterpret_cast<Address>(interpreter->this_thread());
-  if (state == 0 || is_ending(*interpreter, state)) return;
+  if (state == 0) return;
   proven::begin_walk();
+  const Address finalizing = interpreter->runtime + interpreter->layout.runtime_finalizing;
+  if (!covers(finalizing, sizeof(Address)) || is_ending(*interpreter, state)) return;
   PythonWalk walk(*interpreter, state, stack, std::min(max_depth, kMaxFrames));
   if (const Address first = first_of_several(*interpreter); first != 0) [[unlikely]] {
     const States states = all_states(*interpreter, first, state);
