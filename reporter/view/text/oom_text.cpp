@@ -9,6 +9,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/report_text.h"
 #include "reporter/view/text/site_table.h"
 
 namespace vramscope {
@@ -158,7 +159,9 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += fitted(who, page) + "\n";
   result += paragraph("by " + where_text(report, event.site, name, page), page);
-  if (!event.has_details) result += "  not looked at closer: memory ran out too often\n";
+  if (!event.has_details && report.trigger != kImported) {
+    result += "  not looked at closer: memory ran out too often\n";
+  }
   for (const std::string& table :
        {device_table(event, page), estimate_line(event), owners_line(event, page),
         shares_table(report, event, name, page, choice),

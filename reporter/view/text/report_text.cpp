@@ -47,6 +47,8 @@ std::string trigger_text(const Report& report) {
     const std::string& signal = report.process.ended_by;
     return "recovered; " + (signal.empty() ? "" : signal + " ended it; ") + "last call";
   }
+  if (report.trigger == kImported)
+    return report.process.report_time_ns == 0 ? "imported" : "imported; its last event";
   if (report.trigger == "moving") return "copied while it went on";
   if (report.trigger == "merged") return "the last one written";
   return "written for the reason '" + report.trigger + "'";  // of a newer version
@@ -60,7 +62,11 @@ std::string what_ran(const Report& report, const Page& page) {
                                       (merged == 1 ? " process" : " processes") + " merged";
   if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
-  who += ", mode " + printable(process.mode, page);
+  if (report.trigger == kImported) {
+    who = printable(process.mode, page);  // nothing is known of the process
+  } else {
+    who += ", mode " + printable(process.mode, page);
+  }
   if (process.mode == "cache") {  // the only one that the policy is of; older versions had none
     for (const auto& [name, value] : process.options) {
       if (name == "policy") who += ", policy " + printable(value, page);

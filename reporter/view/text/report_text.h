@@ -12,6 +12,9 @@
 
 namespace vramscope {
 
+// The trigger of a report that was made of another tool's file; its mode says of what.
+inline constexpr const char* kImported = "imported";
+
 struct Report;
 
 // What made the peak is shown for this many sites unless told otherwise; for what is still

@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/export/formats.h"
+#include "reporter/view/import/imports.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
@@ -110,7 +111,8 @@ int export_one(const Arguments& arguments, const ExportFormat& format, const std
                const std::string& output) {
   using enum ExportFormat::Needs;
   const std::string name(format.name);
-  if (is_trace(file)) {
+  const bool is_log = is_import(file) && format.needs != report;
+  if (is_trace(file) || is_log) {
     if (format.needs == report) return refuse(name + " is made of a report, not of a trace");
     return export_trace(arguments, format, file, output);
   }

@@ -4,9 +4,11 @@
 #include <memory>
 
 #include "reporter/report/report.h"
+#include "reporter/view/import/imports.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/map_text.h"
+#include "reporter/view/text/report_text.h"
 #include "reporter/view/text/trace_map.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
@@ -31,6 +33,7 @@ std::string no_moment(const std::string& given) {
 std::string moment_of(const Report& report) {
   if (report.trigger == "oom") return "when memory ran out";
   if (report.trigger == "exit") return "at the end";
+  if (report.trigger == kImported) return "when the snapshot was taken";
   return "at report " + std::to_string(report.sequence) + " (" + harmless(report.trigger) + ")";
 }
 
@@ -110,7 +113,10 @@ int show_map(Arguments& given) {
   const NameFrame name = names_from_symbols();
   const auto open = [&](std::string& path) -> std::optional<Report> {
     given.next = is_trace(path) ? "timeline" : "peak --full";
-    if (is_trace(path)) return open_trace(path, given, moment);
+    const bool has_segments = given.at == "end" && is_memory_snapshot(path);
+    if (is_trace(path) || (is_import(path) && !has_segments)) {
+      return open_trace(path, given, moment);
+    }
     std::optional<Report> report = open_report(path);
     if (!report) return report;
     if (const std::string reason = why_not(*report, given.at); !reason.empty()) {

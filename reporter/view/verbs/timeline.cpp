@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "reporter/report/report.h"
+#include "reporter/view/import/imports.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/timeline_text.h"
@@ -68,7 +69,7 @@ std::optional<Report> open_trace(const std::string& path, const TimelineChoice& 
 
 // The report, or one that names the process of a trace.
 std::optional<Report> open(std::string& path, const TimelineChoice& choice, RunTimeline& timeline) {
-  if (is_trace(path)) return open_trace(path, choice, timeline);
+  if (is_trace(path) || is_import(path)) return open_trace(path, choice, timeline);
   std::optional<Report> report = open_report(path);
   if (report) timeline = run_timeline(*report, choice);
   return report;

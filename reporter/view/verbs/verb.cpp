@@ -18,6 +18,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/import/imports.h"
 #include "reporter/view/outside/output.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
@@ -123,6 +124,34 @@ class Several {
   JsonText json_;
 };
 
+// What another tool's file says; says why it cannot be read.
+std::optional<ImportedRun> open_imported(const std::string& path) {
+  auto read = read_import(path);
+  if (const FileError* error = std::get_if<FileError>(&read)) {
+    say(error->message);
+    return std::nullopt;
+  }
+  return std::move(std::get<ImportedRun>(read));
+}
+
+std::optional<Report> open_import(const std::string& path) {
+  std::optional<ImportedRun> run = open_imported(path);
+  if (!run) return std::nullopt;
+  return report_of_import(std::move(*run));
+}
+
+// As read_trace(), of the trace that the file becomes.
+bool read_imported_trace(const std::string& path,
+                         const std::function<std::string(TraceReader&)>& use) {
+  const std::optional<ImportedRun> run = open_imported(path);
+  if (!run) return false;
+  const std::string bytes = trace_of_import(*run);
+  TraceReader reader(std::as_bytes(std::span(bytes)), TraceReader::Damage::refused);
+  const std::string problem = reader.problem().empty() ? use(reader) : reader.problem();
+  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
+  return problem.empty();
+}
+
 int cannot_write(const std::string& name) {
   const std::string reason = std::strerror(errno);
   say("cannot write " + name + ": " + reason);
@@ -208,6 +237,7 @@ std::optional<Report> open_report(std::string& path) {
     path = found.report;
     say("report in " + path);
   }
+  if (is_import(path)) return open_import(path);
   std::variant<Report, FileError> result = read_report(path);
   if (const FileError* error = std::get_if<FileError>(&result)) {
     say(error->message);
@@ -261,6 +291,7 @@ bool filtered(Report& report, const Filter& filter, const FilterUse& use) {
 }
 
 bool read_trace(const std::string& path, const std::function<std::string(TraceReader&)>& use) {
+  if (is_import(path)) return read_imported_trace(path, use);
   const TraceInput input(path);
   std::string problem = input.problem();
   if (problem.empty()) {

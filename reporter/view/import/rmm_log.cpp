@@ -1,0 +1,162 @@
+// RMM's log of allocations: comma separated values, one call a line.
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <charconv>
+#include <optional>
+#include <unordered_map>
+
+#include "reporter/view/import/imports.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kDayNs = 86'400ULL * 1'000'000'000;
+
+// Of "0x7f12", "4711"; "(nil)" is nothing, too.
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  if (text == "(nil)" || text.empty()) return 0;
+  const bool is_hex = text.starts_with("0x");
+  if (is_hex) text.remove_prefix(2);
+  std::uint64_t number = 0;
+  const auto end =
+      std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// Of "13:45:59:123456" in nanoseconds; some versions have other characters between the numbers.
+std::optional<std::uint64_t> time_of(std::string_view text) {
+  std::array<std::uint64_t, 4> parts{};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto end = std::from_chars(text.data() + at, text.data() + text.size(), parts[i]);
+    if (end.ec != std::errc() || parts[i] > 999'999) return std::nullopt;
+    at = static_cast<std::size_t>(end.ptr - text.data());
+    const bool is_last = i + 1 == parts.size();
+    if (is_last ? at != text.size() : at++ >= text.size()) return std::nullopt;
+  }
+  return ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * 1'000'000'000 + parts[3] * 1000;
+}
+
+class Log {
+ public:
+  Log(std::string_view bytes, ImportedRun& run)
+      : rest_(bytes), run_(run), names_(run.names, "RMM") {}
+
+  std::string read() {
+    std::string_view line;
+    if (!next(line) || !read_titles(line)) return "line 1: expected Action, Pointer and Size";
+    while (next(line)) {
+      if (line.empty()) continue;
+      const std::string expected = add(line);
+      if (!expected.empty()) return "line " + std::to_string(number_) + ": expected " + expected;
+    }
+    run_.has_history = true;
+    run_.has_dates = false;
+    run_.source = "a log of RMM";
+    run_.names.warnings.emplace_back(
+        "RMM's log has neither call stacks nor devices nor dates: all is of GPU 0, and at least "
+        "what "
+        "was requested is shown as allocated and reserved");
+    return "";
+  }
+
+ private:
+  enum Column : std::size_t { thread, time, action, pointer, size, stream, kColumns };
+
+  bool next(std::string_view& line) {
+    if (rest_.empty()) return false;
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    line = rest_.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    ++number_;
+    return true;
+  }
+
+  template <class Take>
+  static void each_cell(std::string_view line, Take take) {
+    for (std::size_t i = 0;; ++i) {
+      const std::size_t comma = line.find(',');
+      take(i, line.substr(0, comma));
+      if (comma == line.npos) return;
+      line.remove_prefix(comma + 1);
+    }
+  }
+
+  bool read_titles(std::string_view line) {
+    constexpr std::array<std::string_view, kColumns> kTitles{"Thread",  "Time", "Action",
+                                                             "Pointer", "Size", "Stream"};
+    each_cell(line, [&](std::size_t cell, std::string_view title) {
+      for (std::size_t i = 0; i < kColumns; ++i) {
+        if (title == kTitles[i]) cells_[i] = cell;
+      }
+    });
+    return cells_[action] != kNone && cells_[pointer] != kNone && cells_[size] != kNone;
+  }
+
+  std::string add(std::string_view line) {
+    std::array<std::string_view, kColumns> row{};
+    each_cell(line, [&](std::size_t cell, std::string_view text) {
+      for (std::size_t i = 0; i < kColumns; ++i) {
+        if (cells_[i] == cell) row[i] = text;
+      }
+    });
+    const auto address = number_of(row[pointer]);
+    const auto bytes = number_of(row[size]);
+    const auto who = number_of(row[thread]);
+    const auto where = number_of(row[stream]);
+    const auto when = cells_[time] == kNone ? 0 : time_of(row[time]);
+    if (!address || !bytes || !who || !where) return "numbers for pointer, size, thread and stream";
+    if (!when) return "a time such as 13:45:59:123456";
+    ImportedEvent event{.time_ns = monotonic(*when), .address = *address, .bytes = *bytes};
+    event.thread = *who == 0 ? 0 : names_.thread(static_cast<std::int64_t>(*who));
+    return take(row[action], event, names_.stream(*where));
+  }
+
+  std::string take(std::string_view what, ImportedEvent& event, std::uint32_t on) {
+    using enum ImportedEvent::What;
+    event.tag =
+        names_.tag({.place = {}, .thread = event.thread, .stream = on, .bytes = event.bytes});
+    if (what == "allocate") {
+      live_[event.address] = event.tag;
+    } else if (what == "free") {
+      event.what = went;
+      const auto found = live_.find(event.address);
+      if (found == live_.end()) return "";  // allocated before the log began
+      event.tag = found->second;
+      live_.erase(found);
+    } else if (what == "allocate failure") {
+      event.what = refused;
+    } else {
+      return "allocate, free or allocate failure";
+    }
+    run_.events.push_back(event);
+    return "";
+  }
+
+  // Of a log that goes on after midnight.
+  std::uint64_t monotonic(std::uint64_t of_day) {
+    if (of_day + days_ + kDayNs / 2 < last_) days_ += kDayNs;
+    last_ = std::max(last_, of_day + days_);
+    return last_;
+  }
+
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  std::string_view rest_;
+  ImportedRun& run_;
+  ImportedNames names_;
+  std::array<std::size_t, kColumns> cells_{kNone, kNone, kNone, kNone, kNone, kNone};
+  std::uint64_t number_ = 0;
+  std::uint64_t days_ = 0;
+  std::uint64_t last_ = 0;
+  std::unordered_map<Address, Tag> live_;
+};
+
+}  // namespace
+
+std::string read_rmm_log(std::string_view bytes, ImportedRun& run) {
+  return Log(bytes, run).read();
+}
+
+}  // namespace vramscope

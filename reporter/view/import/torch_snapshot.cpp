@@ -1,0 +1,310 @@
+// PyTorch's memory snapshot, as torch.cuda.memory._dump_snapshot() writes it: segments, blocks and,
+// where it was recorded, the history of each device.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_map>
+
+#include "reporter/view/import/imports.h"
+#include "reporter/view/import/pickle.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+using Value = Pickle::Value;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // of a block: a PiB
+
+class TorchSnapshot {
+ public:
+  TorchSnapshot(std::string_view bytes, ImportedRun& run)
+      : pickle_(bytes), budget_(bytes.size()), run_(run), names_(run.names, "PyTorch") {}
+
+  std::string read() {
+    if (!pickle_.problem().empty()) return pickle_.problem();
+    const Value segments = pickle_.at(pickle_.root(), "segments");
+    const Value traces = pickle_.at(pickle_.root(), "device_traces");
+    if (segments.type != Pickle::Type::list) return "expected a dictionary with a list 'segments'";
+    run_.has_segments = true;
+    run_.source = "a memory snapshot of PyTorch";
+    gather(traces);
+    note_annotations();
+    for (const Entry& entry : entries_) add(entry);
+    add_segments(segments);
+    put_earlier_first();
+    say_what_is_not_known();
+    return problem_;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t time_us = 0;
+    std::uint16_t device = 0;
+    Value value;
+  };
+  struct Live {
+    Tag tag = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  void fail(const std::string& problem) {
+    if (problem_.empty()) problem_ = problem;
+  }
+  // What is read costs as many bytes of the file: one that names the same again and again is none
+  // of PyTorch's.
+  bool spend() {
+    if (budget_ == 0) fail("expected each event and block once");
+    return budget_ != 0 && budget_-- != 0;
+  }
+
+  [[nodiscard]] std::uint64_t number(Value of, std::string_view key) const {
+    return pickle_.number(pickle_.at(of, key));
+  }
+  std::uint64_t bytes_of(Value of, std::string_view key) {
+    const std::uint64_t bytes = number(of, key);
+    if (bytes > kMostBytes) fail("expected sizes below 1 PiB");
+    return std::min(bytes, kMostBytes);
+  }
+  std::uint16_t device_of(std::uint64_t number) {
+    if (number >= kMaxDevices) fail("expected devices below " + std::to_string(kMaxDevices));
+    return static_cast<std::uint16_t>(std::min<std::uint64_t>(number, kMaxDevices - 1));
+  }
+
+  void gather(Value traces) {
+    const auto& devices = pickle_.items(traces);
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      for (const Value& value : pickle_.items(devices[device])) {
+        if (!spend()) return;
+        entries_.push_back({number(value, "time_us"), device_of(device), value});
+      }
+    }
+    run_.has_history = !entries_.empty();
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.time_us < b.time_us; });
+    first_us_ = entries_.empty() ? 0 : entries_.front().time_us;
+  }
+
+  void note_annotations() {
+    for (const Value& value : pickle_.items(pickle_.at(pickle_.root(), "external_annotations"))) {
+      if (!spend()) return;
+      marks_.push_back({number(value, "time_us"), device_of(number(value, "device")), value});
+    }
+    std::stable_sort(marks_.begin(), marks_.end(),
+                     [](const Entry& a, const Entry& b) { return a.time_us < b.time_us; });
+  }
+
+  // The innermost annotation of the device at that time, 0: none.
+  std::uint32_t range_at(const Entry& entry) {
+    for (; mark_ < marks_.size() && marks_[mark_].time_us <= entry.time_us; ++mark_) {
+      const Entry& mark = marks_[mark_];
+      std::vector<std::uint32_t>& open = open_[mark.device];
+      const std::string_view name = pickle_.text(pickle_.at(mark.value, "name"));
+      if (pickle_.text(pickle_.at(mark.value, "stage")) == "START") {
+        constexpr std::size_t kDeepest = 64;
+        if (open.size() < kDeepest)
+          open.push_back(names_.range(open.empty() ? 0 : open.back(), name));
+        continue;
+      }
+      const auto is_it = [&](std::uint32_t range) { return run_.names.ranges[range].name == name; };
+      const auto last = std::find_if(open.rbegin(), open.rend(), is_it);
+      if (last != open.rend()) open.erase(std::next(last).base(), open.end());
+    }
+    const std::vector<std::uint32_t>& open = open_[entry.device];
+    return open.empty() ? 0 : open.back();
+  }
+
+  std::uint32_t site_of(Value of) {
+    const Value frames = pickle_.at(of, "frames");
+    if (frames.type != Pickle::Type::list) return kUnknownSite;
+    const auto [found, is_new] = sites_.try_emplace(frames.content, kUnknownSite);
+    if (!is_new) return found->second;
+    std::vector<std::uint32_t> numbers;
+    for (const Value& frame : pickle_.items(frames)) {
+      constexpr std::size_t kDeepest = 1024;
+      if (numbers.size() == kDeepest || !spend()) break;
+      numbers.push_back(names_.frame(pickle_.text(pickle_.at(frame, "name")),
+                                     pickle_.text(pickle_.at(frame, "filename")),
+                                     number(frame, "line")));
+    }
+    return found->second = names_.site(numbers);
+  }
+
+  Tag tag_of(std::uint32_t site, std::uint16_t device, std::uint64_t bytes, std::uint64_t stream,
+             std::uint32_t range) {
+    return names_.tag({.site = site,
+                       .place = {.kind = Kind::device, .device = device},
+                       .stream = names_.stream(stream),
+                       .range = range,
+                       .bytes = bytes});
+  }
+
+  void add(const Entry& entry) {
+    const std::string_view action = pickle_.text(pickle_.at(entry.value, "action"));
+    const std::uint64_t bytes = bytes_of(entry.value, "size");
+    const bool grows = action == "segment_alloc" || action == "segment_map";
+    if (grows || action == "segment_free" || action == "segment_unmap") {
+      const auto change = static_cast<std::int64_t>(bytes);
+      run_.reservations.push_back({entry.time_us * 1000, entry.device, grows ? change : -change});
+      return;
+    }
+    ImportedEvent event{.time_ns = entry.time_us * 1000,
+                        .place = {.kind = Kind::device, .device = entry.device},
+                        .address = number(entry.value, "addr"),
+                        .bytes = bytes};
+    if (action == "alloc") return come(entry, event);
+    if (action == "free_completed") return go(event);
+    if (action != "oom") return;  // "free_requested", "snapshot", and what later versions may have
+    event.what = ImportedEvent::What::refused;
+    event.address = 0;
+    event.free_bytes = number(entry.value, "device_free");
+    event.tag = tag_of(site_of(entry.value), entry.device, bytes, number(entry.value, "stream"),
+                       range_at(entry));
+    run_.events.push_back(event);
+  }
+
+  void come(const Entry& entry, ImportedEvent& event) {
+    if (live_.contains(event.address)) return fail("expected no two live blocks at one address");
+    event.tag = tag_of(site_of(entry.value), entry.device, event.bytes,
+                       number(entry.value, "stream"), range_at(entry));
+    live_[event.address] = {event.tag, event.bytes};
+    run_.events.push_back(event);
+  }
+
+  // Until a free is completed its block is live, as it is in our own reports.
+  void go(ImportedEvent& event) {
+    const auto found = live_.find(event.address);
+    if (found == live_.end()) {
+      const Tag tag = tag_of(kUnknownSite, event.place.device, event.bytes, 0, 0);
+      event.tag = tag;
+      come_earlier(event.address, event.bytes, event.place, tag);
+    } else {
+      event.tag = found->second.tag;
+      event.bytes = found->second.bytes;
+      live_.erase(found);
+    }
+    event.what = ImportedEvent::What::went;
+    run_.events.push_back(event);
+  }
+
+  // Of a block that was there before the history begins.
+  void come_earlier(Address address, std::uint64_t bytes, Place place, Tag tag) {
+    earlier_.push_back({.time_ns = first_us_ * 1000,
+                        .place = place,
+                        .tag = tag,
+                        .address = address,
+                        .bytes = bytes});
+    earlier_bytes_ += bytes;
+  }
+
+  void add_segments(Value list) {
+    std::vector<Value> segments;
+    for (const Value& segment : pickle_.items(list)) {
+      if (!spend()) return;
+      segments.push_back(segment);
+    }
+    std::stable_sort(segments.begin(), segments.end(), [this](const Value& a, const Value& b) {
+      return std::pair(number(a, "device"), number(a, "address")) <
+             std::pair(number(b, "device"), number(b, "address"));
+    });
+    Address end = 0;
+    for (const Value& segment : segments) {
+      if (!problem_.empty()) return;
+      SegmentSnapshot facts{
+          .place = {.kind = Kind::device, .device = device_of(number(segment, "device"))},
+          .address = number(segment, "address"),
+          .total_size = bytes_of(segment, "total_size"),
+          .is_small = pickle_.text(pickle_.at(segment, "segment_type")) == "small",
+          .is_expandable = number(segment, "is_expandable") != 0,
+          .first_block = static_cast<std::uint32_t>(run_.blocks.size())};
+      const bool is_same =
+          !run_.segments.empty() && run_.segments.back().place.device == facts.place.device;
+      if (is_same && facts.address < end) return fail("expected segments that do not overlap");
+      end = facts.address + facts.total_size;
+      add_blocks(segment, facts);
+      run_.segments.push_back(facts);
+    }
+  }
+
+  void add_blocks(Value segment, SegmentSnapshot& facts) {
+    Address at = facts.address;
+    for (const Value& block : pickle_.items(pickle_.at(segment, "blocks"))) {
+      if (!spend()) return;
+      BlockSnapshot one{.address = at,
+                        .size = bytes_of(block, "size"),
+                        .requested_size = bytes_of(block, "requested_size")};
+      const std::string_view state = pickle_.text(pickle_.at(block, "state"));
+      if (state == "active_allocated") {
+        one.state = BlockState::active_allocated;
+      } else if (state != "inactive") {
+        one.state = BlockState::active_pending_free;  // older versions: "active_awaiting_free"
+      }
+      if (one.state != BlockState::inactive) count(segment, block, one, facts);
+      at += one.size;
+      ++facts.block_count;
+      run_.blocks.push_back(one);
+    }
+    if (at != facts.address + facts.total_size) {
+      fail("expected blocks that add up to their segment, at " + std::to_string(facts.address));
+    }
+  }
+
+  void count(Value segment, Value block, BlockSnapshot& one, SegmentSnapshot& facts) {
+    facts.active_size += one.size;
+    facts.requested_size += one.requested_size;
+    const auto found = live_.find(one.address);
+    one.tag = found != live_.end() ? found->second.tag
+                                   : tag_of(site_of(block), facts.place.device, one.requested_size,
+                                            number(segment, "stream"), 0);
+    if (one.state == BlockState::active_allocated) facts.allocated_size += one.size;
+    if (found == live_.end()) {
+      come_earlier(one.address, one.requested_size, facts.place, one.tag);
+      live_[one.address] = {one.tag, one.requested_size};
+    }
+  }
+
+  void put_earlier_first() {
+    run_.events.insert(run_.events.begin(), earlier_.begin(), earlier_.end());
+  }
+
+  void say_what_is_not_known() {
+    std::vector<std::string>& notes = run_.names.warnings;
+    notes.emplace_back(
+        "a snapshot of PyTorch tells what its allocator gave to tensors, not who ran it, on which "
+        "device, or what else was on it; CUDA calls and their times are not known");
+    if (!run_.has_history) {
+      notes.emplace_back(
+          "the snapshot has no history (torch.cuda.memory._record_memory_history()): peaks and "
+          "totals are of what was live when it was taken");
+    } else if (!earlier_.empty()) {
+      notes.push_back("the history begins with " + counted(earlier_.size(), "allocation") + " of " +
+                      bytes_text(earlier_bytes_) + " that were made before it");
+    }
+    for (const char* key : {"host_segments", "host_traces"}) {
+      if (pickle_.items(pickle_.at(pickle_.root(), key)).empty()) continue;
+      notes.emplace_back("pinned memory in the snapshot is not read");
+      break;
+    }
+  }
+
+  const Pickle pickle_;
+  std::uint64_t budget_;
+  ImportedRun& run_;
+  ImportedNames names_;
+  std::string problem_;
+  std::vector<Entry> entries_;
+  std::vector<Entry> marks_;  // beginnings and ends of annotations
+  std::size_t mark_ = 0;
+  std::unordered_map<std::uint16_t, std::vector<std::uint32_t>> open_;
+  std::unordered_map<std::uint64_t, std::uint32_t> sites_;  // by the list of frames
+  std::unordered_map<Address, Live> live_;
+  std::vector<ImportedEvent> earlier_;
+  std::uint64_t earlier_bytes_ = 0;
+  std::uint64_t first_us_ = 0;
+};
+
+}  // namespace
+
+std::string read_torch_snapshot(std::string_view bytes, ImportedRun& run) {
+  return TorchSnapshot(bytes, run).read();
+}
+
+}  // namespace vramscope

@@ -1,0 +1,249 @@
+"""What other tools wrote of a run is read as our own files are, and adds up; hostile files are refused."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+import harness  # noqa: E402
+
+from export_test import run_once  # noqa: E402
+
+START_US = 1_700_000_000_000_000
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def frames(*names):
+    return [{"filename": f"/src/{name}.py", "line": 10 + i, "name": name} for i, name in enumerate(names)]
+
+
+def snapshot(history=True):
+    """As torch.cuda.memory._snapshot() gives it: three blocks live, one waiting, one of them older."""
+    load, forward, old = frames("load", "main"), frames("forward", "main"), frames("old", "main")
+    base, small = 0x7F0000000000, 0x7F4000000000
+
+    def block(address, size, requested, state, stack):
+        return {"address": address, "size": size, "requested_size": requested, "state": state, "frames": stack}
+
+    blocks = [
+        block(base, 4 * MIB, 4 * MIB - 100, "active_allocated", load),
+        block(base + 4 * MIB, 8 * MIB, 8 * MIB, "active_allocated", forward),
+        block(base + 12 * MIB, 8 * MIB, 0, "inactive", []),
+    ]
+    little = [
+        block(small, 512, 300, "active_allocated", old),
+        block(small + 512, 1024, 1000, "active_pending_free", load),
+        block(small + 1536, 2 * MIB - 1536, 0, "inactive", []),
+    ]
+
+    def segment(address, kind, parts):
+        return {
+            "device": 0, "address": address, "total_size": sum(part["size"] for part in parts),
+            "allocated_size": sum(p["size"] for p in parts if p["state"] == "active_allocated"),
+            "active_size": sum(p["size"] for p in parts if p["state"] != "inactive"),
+            "requested_size": sum(p["requested_size"] for p in parts), "stream": 0, "segment_type": kind,
+            "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": parts,
+        }  # fmt: skip
+
+    def event(action, at_us, address, size, stack, stream=0):
+        where = {"device_free" if action == "oom" else "addr": address}
+        return {"action": action, **where, "size": size, "stream": stream, "time_us": START_US + at_us,
+                "frames": stack, "compile_context": "N/A"}  # fmt: skip
+
+    events = [
+        event("segment_alloc", 0, base, 20 * MIB, load),
+        event("alloc", 10, base, 4 * MIB - 100, load),
+        event("alloc", 20, base + 12 * MIB, 6 * MIB, forward),
+        event("alloc", 30, small + 512, 1000, load, 0x55AA),
+        event("free_requested", 40, base + 12 * MIB, 6 * MIB, []),
+        event("free_completed", 41, base + 12 * MIB, 6 * MIB, []),
+        event("oom", 50, 3 * MIB, 1 << 40, forward),
+        event("alloc", 60, base + 4 * MIB, 8 * MIB, forward),
+        event("free_requested", 70, small + 512, 1000, []),
+        event("snapshot", 80, 0, 0, []),
+    ]
+    marks = [{"stage": stage, "name": "step", "device": 0, "time_us": START_US + at}
+             for stage, at in (("START", 15), ("END", 35))]  # fmt: skip
+    return {
+        "segments": [segment(small, "small", little), segment(base, "large", blocks)],
+        "device_traces": [events if history else []],
+        "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1,
+                               "garbage_collection_threshold": 0.0, "roundup_power2_divisions": {"1": 0}},
+        "external_annotations": marks,
+    }  # fmt: skip
+
+
+RMM = """Thread,Time,Action,Pointer,Size,Stream
+11,23:59:59:000001,allocate,0x7f00,1000,0x0
+12,23:59:59:000011,allocate,0x8f00,500,0x5
+11,00:00:00:000001,free,0x7f00,1000,0x0
+11,00:00:00:000002,allocate failure,(nil),4096,0x0
+11,00:00:00:000003,free,0x1234,16,0x0
+"""
+
+
+class Import(harness.Case):
+    def file(self, content, name="snapshot.pickle"):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def tool(self, *words, status=0):
+        done = subprocess.run([harness.TOOL, *words], capture_output=True, env=harness.environment(),
+                              timeout=harness.DEADLINE_S)  # fmt: skip
+        self.assertEqual(status, done.returncode, (words, done.stderr))
+        return done.stdout.decode("utf-8")
+
+    def json(self, *words):
+        return json.loads(self.tool(*words, "--json"))
+
+    def of_snapshot(self, **how):
+        return self.file(pickle.dumps(snapshot(**how)))
+
+
+class TorchSnapshots(Import):
+    def test_report_has_what_was_live_at_the_peak(self):
+        for protocol in (2, 3, 4, 5):
+            path = self.file(pickle.dumps(snapshot(), protocol=protocol))
+            report = self.json("report", path)
+            self.assertEqual("imported", report["trigger"])
+            self.assertEqual(22 * MIB, report["devices"][0]["reserved_peak_bytes"])
+            self.assertEqual(1, report["devices"][0]["num_ooms"])
+            rows = {row["frames"][0].split()[0]: row["bytes"] for row in report["peak"]}
+            self.assertEqual({"forward": 8 * MIB, "load": 4 * MIB - 100 + 1000, "old": 300}, rows)
+            self.assertTrue(any("1 allocation of 300 B" in line for line in report["warnings"]), report["warnings"])
+
+    def test_live_blocks_are_what_was_never_freed(self):
+        text = self.tool("leaks", self.of_snapshot())
+        for name in ("forward", "load", "old"):
+            self.assertIn(name, text)
+
+    def test_without_history_all_that_is_live_is_the_peak(self):
+        report = self.json("report", self.of_snapshot(history=False))
+        self.assertEqual(12 * MIB - 100 + 300 + 1000, sum(row["bytes"] for row in report["peak"]))
+        self.assertTrue(any("no history" in line for line in report["warnings"]), report["warnings"])
+
+    def test_map_has_its_segments_and_any_instant(self):
+        path = self.of_snapshot()
+        (place,) = self.json("map", path)["places"]
+        self.assertEqual(22 * MIB, place["total_bytes"])
+        self.assertEqual(12 * MIB + 512, place["allocated_bytes"])
+        self.assertEqual(3, place["live_count"])
+        (place,) = self.json("map", "--at", "peak", path)["places"]
+        self.assertEqual(12 * MIB - 100 + 300 + 1000, place["requested_bytes"])
+
+    def test_annotations_and_streams_are_told_apart(self):
+        path = self.of_snapshot()
+        by_range = {row["value"]: row for row in self.json("owners", "--by", "range", path)}
+        self.assertEqual(6 * MIB + 1000, by_range["step"]["total_bytes"])
+
+    def test_traces_formats_are_made_of_the_history(self):
+        path = self.of_snapshot()
+        log = self.tool("export", "--format", "rmm", path)
+        self.assertEqual(4 + 1, log.count(",allocate,"))
+        self.assertEqual(1, log.count(",free,"))
+        self.tool("timeline", path)
+        self.tool("oom", path)
+
+    def test_snapshot_of_our_report_has_our_totals(self):
+        home = run_once()
+        for form, source in (("report", home + "/r.json"), ("trace", home + "/t.trace")):
+            with self.subTest(form):
+                path = os.path.join(self.folder, form + ".pickle")
+                self.tool("export", "--format", "memory_viz", "-o", path, source)
+                with open(home + "/r.json", encoding="utf-8") as file:
+                    ours = next(kind for kind in json.load(file)["kinds"] if kind["kind"] == "device")
+                changed = self.json("diff", "--at", "end", "--kind", "device", home + "/r.json", path)
+                self.assertEqual(ours["current_bytes"], changed["after_bytes"])
+                self.assertEqual(changed["before_bytes"], changed["after_bytes"])
+                report = self.json("report", path)
+                peak = ours["peak_bytes"] if form == "trace" else ours["current_bytes"]
+                self.assertEqual(peak, sum(row["bytes"] for row in report["peak"]))
+
+
+class RmmLogs(Import):
+    def test_log_is_read_as_a_run(self):
+        path = self.file(RMM.encode(), "rmm.csv")
+        report = self.json("report", path)
+        self.assertEqual(1500, sum(row["bytes"] for row in report["peak"]))
+        self.assertEqual(500, sum(row["bytes"] for row in report["live"]))
+        (place,) = self.json("map", path)["places"]
+        self.assertEqual(500, place["requested_bytes"])
+
+    def test_log_of_our_trace_has_its_totals(self):
+        home = run_once()
+        path = os.path.join(self.folder, "log.csv")
+        self.tool("export", "--format", "rmm", "-o", path, home + "/t.trace")
+        report = self.json("report", path)
+        with open(home + "/r.json", encoding="utf-8") as file:
+            ours = next(kind for kind in json.load(file)["kinds"] if kind["kind"] == "device")
+        self.assertEqual(ours["peak_bytes"], sum(row["bytes"] for row in report["peak"]))
+
+    def test_lines_that_are_none_are_named(self):
+        for line, expected in (("1,2,allocate", "time"), ("x,00:00:00:0,allocate,0x1,5,0", "numbers"),
+                               ("1,00:00:00:0,steal,0x1,5,0", "allocate, free")):  # fmt: skip
+            path = self.file((RMM + line + "\n").encode(), "rmm.csv")
+            self.assertRefused(path, "line 7", expected)
+
+    def assertRefused(self, path, *words):  # noqa: N802
+        refused(self, path, *words)
+
+
+def refused(case, path, *words):
+    done = subprocess.run([harness.TOOL, "report", path], capture_output=True, env=harness.environment(),
+                          timeout=harness.DEADLINE_S)  # fmt: skip
+    case.assertEqual((2, b""), (done.returncode, done.stdout), done.stderr)
+    text = done.stderr.decode("utf-8", "replace")
+    case.assertEqual(1, text.count("\n"), text)
+    for word in (path, *words):
+        case.assertIn(word, text)
+
+
+class Executes:
+    """What a pickle can make its reader do."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+class HostileFiles(Import):
+    def test_nothing_in_a_pickle_is_executed(self):
+        made = os.path.join(self.folder, "made")
+        for protocol in (2, 4):
+            path = self.file(pickle.dumps({"segments": Executes(made)}, protocol=protocol))
+            refused(self, path, "byte ", "instruction")
+        self.assertFalse(os.path.exists(made))
+
+    def test_other_pickles_are_refused(self):
+        shared = [[{}] * 1000] * 60
+        for value, words in (({}, "segments"), ({"segments": 5}, "segments"),
+                             ({"segments": [], "device_traces": shared}, "once"),
+                             ({"segments": [{"total_size": 5, "blocks": []}]}, "add up"),
+                             ({"segments": [{"device": 4000, "total_size": 0}]}, "devices below")):  # fmt: skip
+            refused(self, self.file(pickle.dumps(value)), words)
+
+    def test_cut_and_changed_files_are_refused_or_read(self):
+        chance = random.Random(4711)
+        whole = pickle.dumps(snapshot(), protocol=4)
+        for turn in range(60):
+            content = bytearray(whole)
+            if turn % 3 == 0:
+                content = content[: chance.randrange(16, len(content))]
+            for _ in range(turn % 3):
+                content[chance.randrange(12, len(content))] = chance.randrange(256)
+            path = self.file(bytes(content))
+            done = subprocess.run([harness.TOOL, "report", "--json", path], capture_output=True,
+                                  env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
+            self.assertIn(done.returncode, (0, 2), (turn, done.stderr))
+            self.assertEqual(done.returncode == 2, done.stdout == b"", turn)
+
+
+if __name__ == "__main__":
+    harness.main()
