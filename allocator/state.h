@@ -18,6 +18,7 @@
 #include "allocator/dedicated/dedicated_blocks.h"
 #include "allocator/direct_blocks.h"
 #include "allocator/ground/fault.h"
+#include "allocator/ground/fork_locks.h"
 #include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
 #include "allocator/live_books.h"
@@ -225,6 +226,7 @@ struct CachingAllocator::State {
   const ReuseTime reuse_time;
   const Policy policy;
   mutable Mutex mutex;
+  const ForkLock over_fork{MutexOverFork::kWays, &mutex};
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
   std::array<Unrecorded, kMaxDevices> unrecorded VRAMSCOPE_GUARDED_BY(mutex);

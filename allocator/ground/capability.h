@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 
+#include "allocator/ground/fork_locks.h"
 #include "allocator/ground/lost_locks.h"
 
 #if defined(__clang__)
@@ -31,10 +34,15 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) SystemMutex {
   void lock() VRAMSCOPE_ACQUIRE() {
     system_locks_held = system_locks_held + 1;
     if (GivesUpLostLocks::on()) return lock_or_give_up();
+    locking_ = this;
     mutex_.lock();
+    note_locked();
   }
   void unlock() VRAMSCOPE_RELEASE() {
+    locking_ = this;
+    holder_.store(0, std::memory_order_relaxed);
     mutex_.unlock();
+    locking_ = nullptr;
     system_locks_held = system_locks_held - 1;
   }
 
@@ -42,7 +50,21 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) SystemMutex {
   // Throws LockLost when the thread that ends the process seems to hold it.
   void lock_or_give_up() VRAMSCOPE_NO_ANALYSIS;
 
+  void note_locked() noexcept {
+    holder_.store(this_holder(), std::memory_order_relaxed);
+    locking_ = nullptr;
+  }
+  static const ForkLock::Ways kOverFork;
+  [[nodiscard]] static ForkLock::Owner owner_of(const void* lock) noexcept;
+
+  // What the thread takes or waits for.
+  __attribute__((tls_model(
+      "initial-exec"))) static inline constinit thread_local const SystemMutex* volatile locking_ =
+      nullptr;
+
   std::mutex mutex_;
+  std::atomic<std::uint32_t> holder_{0};  // as this_holder() numbers threads; 0: nobody
+  const ForkLock over_fork_{kOverFork, this};
 };
 
 // Holds a lock of either kind for a scope.

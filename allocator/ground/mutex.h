@@ -3,6 +3,7 @@
 #pragma once
 
 #include "allocator/ground/capability.h"
+#include "allocator/ground/fork_locks.h"
 
 // The thread sanitizer cannot see what membarrier orders.
 #if defined(VRAMSCOPE_NO_BIAS) || defined(__SANITIZE_THREAD__)
@@ -23,5 +24,20 @@ inline void prepare_biases() noexcept { BiasedMutex::prepare(); }
 #endif
 
 using MutexLock = ScopedLock<Mutex>;
+
+// How a fork amid a call of ours takes a Mutex.
+struct MutexOverFork {
+  static bool try_lock(void* lock) noexcept VRAMSCOPE_NO_ANALYSIS {
+    return static_cast<Mutex*>(lock)->try_lock();
+  }
+  static void unlock(void* lock) noexcept VRAMSCOPE_NO_ANALYSIS {
+    static_cast<Mutex*>(lock)->unlock();
+  }
+  static ForkLock::Owner owner(const void* lock) noexcept {
+    const bool is_own = static_cast<const Mutex*>(lock)->holder() == this_holder();
+    return is_own ? ForkLock::Owner::self : ForkLock::Owner::other;
+  }
+  static constexpr ForkLock::Ways kWays{.try_lock = try_lock, .unlock = unlock, .owner = owner};
+};
 
 }  // namespace vramscope

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/call/call.h"
 
+#include <atomic>
+
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/own_stack.h"
@@ -14,13 +16,17 @@
 
 namespace vramscope {
 
+// The mark comes first: a child that a signal handler forks from here on is prepared for a call.
 Call::Call(Function function, const void* frame) noexcept
-    : profiler_(is_guarded(this) ? nullptr : Profiler::active()),
-      frame_(frame),
-      errno_place_(&errno),
-      errno_(*errno_place_) {
-  if (profiler_ == nullptr) return;
+    : profiler_(nullptr), frame_(frame), errno_place_(&errno), errno_(*errno_place_) {
+  if (is_guarded(this)) return;
   guard_mark = stack_address(this);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  profiler_ = Profiler::active();
+  if (profiler_ == nullptr) {
+    guard_mark = 0;
+    return;
+  }
   event_.function = static_cast<std::uint16_t>(function);
   event_.effect = row(function).effect;
   event_.place.kind = row(function).kind;

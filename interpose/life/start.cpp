@@ -16,6 +16,7 @@
 #include "interpose/driver/profiler.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/message.h"
+#include "interpose/life/forks.h"
 #include "interpose/life/live_file.h"
 #include "interpose/life/reports.h"
 #include "interpose/life/signals.h"
@@ -104,24 +105,6 @@ void open_stacks_of(const Options& options, Recorder& recorder) noexcept {
   if (options.python) recorder.want_python(real_dlsym);
 }
 
-// CUDA cannot be used in a child of a process that used it: every call goes to the driver, which
-// says so; nothing is recorded. Our locks may be held by threads that the child does not have, so
-// nothing of ours is touched again. Children that run no fork handlers lose the mark all the same.
-void after_fork_in_child() noexcept {
-  Profiler::deactivate();
-  abandon_ranges();
-  cupti::abandon();
-  return_signal();
-}
-
-void handle_forks(Profiler& profiler) noexcept {
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  if (fault(Fault::lock_over_fork)) {
-    static Profiler* const own = &profiler;
-    pthread_atfork(nullptr, nullptr, [] { static_cast<void>(own->allocator().idle_bytes(0)); });
-  }
-}
-
 void start() noexcept {
   const Uncancelled uncancelled;
   if (!driver_is_complete()) {
@@ -146,7 +129,7 @@ void start() noexcept {
   parts->reports.begin();
   parts->profiler.activate();
   show_ranges();
-  handle_forks(parts->profiler);
+  handle_forks(parts->profiler, parts->live_file.memory());
   if (settings.options.cupti) cupti::start(recorder, parts->profiler.allocator(), driver_version);
   parts->reports.listen();
 }

@@ -110,6 +110,17 @@ class Life(harness.Case):
             recount.check(self, report)
             self.assertEqual(("exit", 0), (report["trigger"], recount.live_bytes(report)), way)
 
+    def test_a_child_that_a_handler_forks_amid_a_call_goes_on_from_there(self):
+        # Of 100 there were 95 that died by SIGSEGV: a child does not have the pages of the live file.
+        modes = (("cache", ""), ("cache at-reuse", "t.%p.trace"), ("dedicated", ""), ("observe", ""))
+        for mode, trace in modes:
+            outcome = self.run_program([harness.program("forks_amid")], mode, VRAMSCOPE_TRACE=trace)
+            self.assertEqual("children that went on well: 100 of 100\n", outcome.stdout, mode)
+            self.assertEqual((0, ""), (outcome.status, outcome.stderr), mode)
+            report = self.only_report(outcome)  # the parent's, and right
+            recount.check(self, report)
+            self.assertEqual(("exit", 0), (report["trigger"], recount.live_bytes(report)), mode)
+
     def test_every_program_of_a_chain_of_executions_is_recorded(self):
         linked = harness.program("linked")
         script = f"'{linked}'; env A=1 sh -c \"exec env B=2 '{linked}'\""

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/life/forks.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <ctime>
+
+#include "allocator/ground/fault.h"
+#include "allocator/ground/fork_locks.h"
+#include "allocator/ground/kept_errno.h"
+#include "allocator/ground/live_copy.h"
+#include "interpose/ground/guard.h"
+#include "interpose/life/signals.h"
+#include "interpose/tools/cupti_session.h"
+#include "interpose/tools/nvtx.h"
+
+namespace vramscope {
+namespace {
+
+constinit const LiveMemory* live_memory = nullptr;
+constinit LiveCopy live_copy;
+
+// Of the thread that has `live_copy` while it forks: several may fork at once.
+constinit std::atomic_flag is_taken = ATOMIC_FLAG_INIT;
+__attribute__((tls_model("initial-exec"))) constinit thread_local bool has_copy = false;
+
+constexpr int kTries = 5000;  // a second in all
+constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 200'000};
+
+bool take_turn() noexcept {
+  const KeptErrno kept;
+  for (int i = 0; i < kTries; ++i) {
+    if (!is_taken.test_and_set(std::memory_order_acquire)) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return false;
+}
+
+void end_turn() noexcept {
+  ForkLock::release_all();
+  has_copy = false;
+  is_taken.clear(std::memory_order_release);
+}
+
+// A signal handler that interrupted a call of ours forks, and its child may return to that call,
+// with pages that it does not have and locks that nobody unlocks. Elsewhere a fork costs nothing.
+void before_fork() noexcept {
+  if (guard_mark == 0 || Profiler::active() == nullptr) return;
+  has_copy = take_turn();
+  if (!has_copy) return;
+  ForkLock::hold_all();
+  live_copy.take(*live_memory);
+}
+
+void after_fork_in_parent() noexcept {
+  if (!has_copy) return;
+  live_copy.drop();
+  end_turn();
+}
+
+// Our locks may be held by threads that the child does not have, so nothing of ours is touched
+// again but by a call that is under way. Children that run no fork handlers lose the mark all the
+// same.
+void after_fork_in_child() noexcept {
+  if (has_copy) {
+    live_copy.put(*live_memory);
+    end_turn();
+  }
+  Profiler::deactivate();
+  abandon_ranges();
+  cupti::abandon();
+  return_signal();
+}
+
+}  // namespace
+
+void handle_forks(Profiler& profiler, const LiveMemory& live) noexcept {
+  live_memory = &live;
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  if (fault(Fault::lock_over_fork)) {
+    static Profiler* const own = &profiler;
+    pthread_atfork(nullptr, nullptr, [] { static_cast<void>(own->allocator().idle_bytes(0)); });
+  }
+}
+
+}  // namespace vramscope
