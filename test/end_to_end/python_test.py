@@ -327,7 +327,7 @@ class Python(harness.Case):
                 self.assertIn(f"{name}={value}\n", run.stdout)
                 self.assertIn(f"{name}={value}", run.stderr)
                 refused = self.run_tool("run", "--sim", "--preset", preset, "env", **{name: "other"})
-                self.assertEqual((2, "", 1), (refused.returncode, refused.stdout, refused.stderr.count("\n")))
+                self.assertEqual((125, "", 1), (refused.returncode, refused.stdout, refused.stderr.count("\n")))
                 same = self.run_tool("run", "--sim", "--preset", preset, "true", **variables)
                 self.assertEqual(0, same.returncode)
                 self.assertNotIn("sets", same.stderr)

@@ -9,7 +9,9 @@ import json
 import mmap
 import os
 import pathlib
+import pty
 import random
+import re
 import shutil
 import signal
 import socket
@@ -278,7 +280,30 @@ class Recover(Case):
         self.assertEqual(1, len(self.recovered(path)))
         self.assertTrue(os.path.exists(os.path.join(self.folder, "r.json")))
 
+    def test_a_person_sees_a_table_and_the_next_command(self):
+        pids = []
+        for _ in range(2):
+            process = self.start_victim("killed", "wait")
+            self.kill(process)
+            pids.append(process.pid)
+        master, slave = pty.openpty()
+        command = [harness.TOOL, "recover", self.live]
+        done = subprocess.run(command, stdout=slave, stderr=subprocess.PIPE, text=True, cwd=self.folder, check=True)
+        os.close(slave)
+        shown = b""
+        try:
+            while part := os.read(master, 65536):
+                shown += part
+        except OSError:  # the other end is closed
+            os.close(master)
+        self.assertEqual("", done.stderr)
+        lines = re.sub(r"\x1b\[\d*m", "", shown.decode()).splitlines()
+        self.assertEqual(["PROGRAM", "PID", "REPORT"], lines[0].split())
+        self.assertEqual(sorted(["killed", str(pid)] for pid in pids), sorted(line.split()[:2] for line in lines[1:3]))
+        self.assertRegex(lines[-1], r"^Next: vramscope report \S+\.json \S+\.json$")
+
     def test_nothing_to_recover_is_one_line(self):
+        self.assert_refused(["recover", "4194305"], "process 4194305 does not run")  # beyond pid_max
         self.assert_refused(["recover", self.live], "nothing to recover", self.live)
         self.assert_refused(["recover", "/no/such.live"], "/no/such.live", "No such file")
 

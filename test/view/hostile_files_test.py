@@ -93,8 +93,7 @@ class HostileFiles(harness.Case):
         path = self.path("x.trace", trace(facts))
         self.assertLess(os.path.getsize(path), 98)
         self.assert_refused(["trace", path], "byte 25: expected facts that can be read")
-        done = self.call_tool("trace", "--partial", path)
-        self.assertEqual(0, done.returncode, done.stderr)
+        self.assert_refused(["trace", "--partial", path], "none of its ")
 
     def test_a_compressed_trace_has_a_largest_size(self):
         begin = trace(chunk(FACTS, b""))
@@ -139,9 +138,7 @@ class HostileFiles(harness.Case):
             for at in range(1, (8 << 20) // 32)
         )
         path = self.path("x.trace", trace(heads))
-        done = self.call_tool("trace", "--partial", path)
-        self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn(b"left out", done.stdout)
+        self.assert_refused(["trace", "--partial", path], "none of its ")
 
     def test_a_lane_costs_memory_so_their_number_has_a_limit(self):
         lanes = b"".join(chunk(EVENTS, call(0), events=1, lane=lane) for lane in range(40_000))

@@ -88,6 +88,25 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
 }
 
+TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
+  Report report = refused();
+  report.oom.events.pop_back();
+  OomEvent& event = report.oom.events.back();
+  event.by_limit = true;
+  event.free_bytes = std::uint64_t{15} << 30;
+  event.reserved_bytes = 800 << 20;
+  event.direct_bytes = 24 << 20;
+  report.process.options = {{"device_memory_limit", "1GiB"}};
+
+  const std::string text = text_of(report);
+
+  EXPECT_TRUE(has(text, "THE LIMIT OF 1.00 GiB THEN\n   200 MiB  19.5 %  free under the limit\n"))
+      << text;
+  EXPECT_TRUE(has(text, "the GPU itself has 15.0 GiB free, which the limit withholds\n"));
+  EXPECT_FALSE(has(text, "says the driver"));
+  EXPECT_TRUE(has(oom_line(report, sample_names()), ", 200 MiB free under the limit"));
+}
+
 TEST(Oom, ShowsTheFirstAndTheLastInFullAndOthersAsRows) {
   Report report = refused();
   OomEvent between = report.oom.events[0];

@@ -539,7 +539,7 @@ class Run(ToolTest):
                                   ("/dev/full", "to '/dev/full': Operation not supported"),
                                   ("pipe", "to 'pipe': Operation not supported"),
                                   ("taken", "to 'taken': Is a directory")):  # fmt: skip
-                self.assert_refused(["run", option, pattern, "echo", "started"], 2,
+                self.assert_refused(["run", option, pattern, "echo", "started"], 125,
                                     f"cannot write a {noun} {part}")
         self.assertEqual(["pipe", "taken"], sorted(os.listdir(self.folder)))
         self.assertFalse(os.path.exists("/dev/full~1"))

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/report_text.h"
@@ -34,13 +35,37 @@ std::string ordinal_text(std::uint64_t number) {
   return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
 }
 
-// What of the device was used by what; only what is known.
-std::string device_table(const OomEvent& event, const Page& page) {
+std::string_view option_of(const Report& report, std::string_view option) {
+  for (const auto& [name, value] : report.process.options) {
+    if (name == option) return value;
+  }
+  return {};
+}
+
+// Of --device-memory-limit, where that refused it; 0: the driver did.
+std::uint64_t limit_of(const Report& report, const OomEvent& event) {
+  CapacityOption limits;
+  if (!event.by_limit || event.device >= limits.bytes.size()) return 0;
+  return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
+}
+
+// The limit counts what the program has, and nothing of others or of the driver's.
+std::uint64_t free_under(std::uint64_t limit, const OomEvent& event) {
+  return limit - std::min(limit, event.reserved_bytes + event.direct_bytes);
+}
+
+// What of the device, or of the limit, was used by what; only what is known.
+std::string device_table(const Report& report, const OomEvent& event, const Page& page) {
   using enum Table::Align;
-  Table table({{"BYTES", right}, {"SHARE", right}, {"THE DEVICE THEN", left}});
+  const std::uint64_t limit = limit_of(report, event);
+  Table table({{"BYTES", right},
+               {"SHARE", right},
+               {limit == 0 ? "THE DEVICE THEN" : "THE LIMIT OF " + amount(limit) + " THEN", left}});
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
-    if (bytes != 0) table.add({amount(bytes), percent_text(bytes, event.total_bytes), what});
+    const std::uint64_t whole = limit == 0 ? event.total_bytes : limit;
+    if (bytes != 0) table.add({amount(bytes), percent_text(bytes, whole), what});
   };
+  if (limit != 0) add(free_under(limit, event), "free under the limit");
   add(event.allocated_bytes, "in " + counted(event.allocation_count, "block") + " (requested " +
                                  amount(event.requested_bytes) + ")");
   add(event.pending_bytes, "freed, but perhaps in use yet");
@@ -48,6 +73,10 @@ std::string device_table(const OomEvent& event, const Page& page) {
       "free in pieces beside blocks in use, the largest of " + amount(event.largest_free_bytes));
   add(event.idle_bytes, "in idle segments");
   add(event.direct_bytes, "from the driver itself: arrays, managed memory and the like");
+  if (limit != 0) {
+    return (table.empty() ? "" : table.text(page)) + "  the GPU itself has " +
+           amount(event.free_bytes) + " free, which the limit withholds\n";
+  }
   add(event.context_bytes, "contexts of this process");
   add(event.module_bytes, "code of this process");
   const std::uint64_t own = std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
@@ -106,13 +135,6 @@ std::string owners_line(const OomEvent& event, const Page& page) {
   return line.empty() ? "" : fitted(line, page) + "\n";
 }
 
-std::string_view option_of(const Report& report, std::string_view option) {
-  for (const auto& [name, value] : report.process.options) {
-    if (name == option) return value;
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string hint_for(const Report& report, const OomEvent& event) {
@@ -140,7 +162,7 @@ std::string hint_for(const Report& report, const OomEvent& event) {
 namespace {
 
 std::string estimate_line(const OomEvent& event) {
-  if (!event.has_details || event.total_bytes == 0) return "";
+  if (!event.has_details || event.total_bytes == 0 || event.by_limit) return "";
   return "  without a cache about " + amount(event.native_free_bytes) +
          " would have been free (an estimate)\n";
 }
@@ -163,7 +185,7 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
     result += "  not looked at closer: memory ran out too often\n";
   }
   for (const std::string& table :
-       {device_table(event, page), estimate_line(event), owners_line(event, page),
+       {device_table(report, event, page), estimate_line(event), owners_line(event, page),
         shares_table(report, event, name, page, choice),
         pins_table(report, event, name, page, choice)}) {
     result += table;
@@ -216,6 +238,9 @@ std::string oom_line(const Report& report, const NameFrame& name) {
   const OomEvent& last = report.oom.events.back();
   std::string line = asked_text(last) + " of " + memory_text(last.kind, last.device) +
                      " refused to " + where_text(report, last.site, name, Page{.unicode = true});
+  if (const std::uint64_t limit = limit_of(report, last); limit != 0) {
+    return line + ", " + amount(free_under(limit, last)) + " free under the limit";
+  }
   if (last.total_bytes != 0) line += ", " + amount(last.free_bytes) + " free";
   return line;
 }

@@ -1,9 +1,11 @@
 // vramscope recover: makes the reports that processes could not write because they were killed.
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +13,7 @@
 
 #include "reporter/report/live/live_folder.h"
 #include "reporter/view/outside/question.h"
+#include "reporter/view/text/format.h"
 #include "reporter/view/verbs/live_report.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -26,7 +29,7 @@ struct Arguments {
 
 // What was done.
 struct Tally {
-  std::string reports;  // paths, a line each
+  std::vector<Recovery> reports;
   std::size_t found = 0;
   std::size_t alive = 0;
   bool failed = false;
@@ -41,7 +44,7 @@ void add(Tally& tally, const Recovery& one) {
   if (one.result == Recovery::Result::empty) return;
   ++tally.found;
   if (!one.problem.empty()) return complain(tally, one.problem);
-  tally.reports += one.report + "\n";
+  tally.reports.push_back(one);
 }
 
 std::vector<std::string> live_files_in(const std::string& folder) {
@@ -79,6 +82,12 @@ void recover_usual_folders(Tally& tally) {
   for (const std::string& folder : usual_folders()) recover_folder(tally, folder);
 }
 
+std::string quoted(const std::vector<std::string>& places) {
+  std::string text;
+  for (const std::string& place : places) text += (text.empty() ? "'" : ", '") + place + "'";
+  return text.empty() ? "any folder" : text;
+}
+
 // A process that runs without a live file can be asked all the same.
 void recover_process_of(Tally& tally, pid_t pid, const AskFirst& how) {
   const std::size_t before = tally.found;
@@ -90,10 +99,16 @@ void recover_process_of(Tally& tally, pid_t pid, const AskFirst& how) {
   }
   if (tally.found != before) return;
   const std::string none = "no live file of process " + std::to_string(pid);
+  if (kill(pid, 0) != 0 && errno == ESRCH) {
+    return complain(tally, "nothing to recover: process " + std::to_string(pid) +
+                               " does not run, and no live file of it is in " +
+                               quoted(usual_folders()));
+  }
   if (how.wait_seconds == 0) return complain(tally, none + " is in the usual folders");
   const Reply reply = ask_for_report({.pid = pid, .wait_seconds = how.wait_seconds}, say);
   if (reply.report.empty()) return complain(tally, none + "; " + reply.problem);
-  tally.reports += reply.report + "\n";
+  tally.reports.push_back(
+      {.result = Recovery::Result::recovered, .pid = pid, .report = reply.report});
   ++tally.found;
 }
 
@@ -110,10 +125,41 @@ void recover_word(Tally& tally, const std::string& word, const AskFirst& how) {
 }
 
 std::string searched(const std::vector<std::string>& words) {
-  std::string text;
   const std::vector<std::string>& places = words.empty() ? usual_folders() : words;
-  for (const std::string& place : places) text += (text.empty() ? "'" : ", '") + place + "'";
-  return text.empty() ? "there is no folder of live files" : "no dead process left one in " + text;
+  return places.empty() ? "there is no folder of live files"
+                        : "no dead process left one in " + quoted(places);
+}
+
+// What `report` is to be given: a few files, else the folder where all of them are, else the last.
+std::string next_words(const std::vector<std::string>& paths) {
+  constexpr std::size_t kFew = 3;
+  const auto folder_of = [](const std::string& path) {
+    return path.substr(0, path.rfind('/') + 1);
+  };
+  const std::string folder = folder_of(paths.front());
+  const bool is_one = std::all_of(paths.begin(), paths.end(), [&](const std::string& path) {
+    return folder_of(path) == folder;
+  });
+  if (paths.size() > kFew) return shell_word(is_one && !folder.empty() ? folder : paths.back());
+  std::string words;
+  for (const std::string& path : paths) words += (words.empty() ? "" : " ") + shell_word(path);
+  return words;
+}
+
+// For a person a table and the next command; for programs the paths, a line each.
+std::string list_of(const std::vector<Recovery>& reports) {
+  std::string lines;
+  std::vector<std::string> paths;
+  const Page page = page_of({});
+  Table table({{"PROGRAM"}, {"PID", Table::Align::right}, {"REPORT"}});
+  for (const Recovery& one : reports) {
+    lines += one.report + "\n";
+    paths.push_back(one.report);
+    table.add({printable(one.program, page), one.pid == 0 ? "" : std::to_string(one.pid),
+               printable(one.report, page)});
+  }
+  if (isatty(STDOUT_FILENO) == 0) return lines;
+  return table.text(page) + "\nNext: vramscope report " + next_words(paths) + "\n";
 }
 
 int recover(const Arguments& arguments) {
@@ -125,7 +171,7 @@ int recover(const Arguments& arguments) {
         tally.alive == 0 ? "" : "; " + counted(tally.alive, "live file") + " of running processes";
     complain(tally, "nothing to recover: " + searched(arguments.words) + alive);
   }
-  const int status = tally.reports.empty() ? kFine : publish({}, tally.reports);
+  const int status = tally.reports.empty() ? kFine : publish({}, list_of(tally.reports));
   return tally.failed ? kBadInput : status;
 }
 
@@ -140,7 +186,10 @@ Verb add_recover(CommandLine& line) {
                  "How long to wait for a running process's answer; 0: copy its tables at once",
                  {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
   command.footer(
-      "Prints the paths of the reports, and removes the live files that they were made from.\n"
+      "Each report has the name that its program was to give it (--output), in the folder in "
+      "which\n"
+      "the program was started; in the current one when that has gone. Its live file is removed.\n"
+      "Prints a table and the next command on a terminal, elsewhere the paths of the reports.\n"
       "Examples:\n"
       "  vramscope recover                        all that was left of killed programs\n"
       "  vramscope report \"$(vramscope recover 4711)\"");

@@ -155,7 +155,8 @@ constexpr const char* kFooter =
     "  vramscope run --preset pytorch python3 train.py\n"
     "  vramscope run --sim ./train                 on a machine without a GPU\n"
     "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
-    "126 when it cannot be executed, 125 when vramscope itself failed.";
+    "126 when it cannot be executed, 125 when vramscope did not start it (a wrong option, no "
+    "output).";
 
 // The loader looks where it would look for the program.
 bool has_driver() {
@@ -262,7 +263,7 @@ int run(const Arguments& arguments) {
   const PresetResult preset = apply_preset(arguments.preset);
   if (!preset.conflict.empty()) {
     say(preset.conflict);
-    return kBadInput;
+    return kOwnFailure;
   }
   for (const std::string& line : preset.notes) {
     if (!arguments.quiet) say(line);
@@ -276,7 +277,7 @@ int run(const Arguments& arguments) {
   }
   if (const std::string problem = why_no_output(arguments.program[0]); !problem.empty()) {
     say(problem);
-    return kBadInput;
+    return kOwnFailure;
   }
   const Ending ending = launch(arguments.program);
   if (ending.error != 0) return start_failure(ending, arguments.program[0]);

@@ -66,6 +66,11 @@ int show(Arguments& arguments) {
   if (!whole) return refuse(arguments.file, input.problem());
   TraceReader reader(input.bytes(), arguments.partial ? Damage::left_out : Damage::refused);
   if (!reader.problem().empty()) return refuse(arguments.file, reader.problem());
+  if (!reader.is_complete() && reader.names().process.pid == 0 && reader.events() == 0) {
+    return refuse(arguments.file, "none of its " +
+                                      bytes_text(static_cast<std::int64_t>(input.bytes().size())) +
+                                      " can be read");
+  }
   if (arguments.listing.csv) return list(arguments, reader);
   const NameFrame name = names_from_symbols();
   TraceTotals totals(trace_filter(reader.names(), arguments.filter, name));
