@@ -31,17 +31,38 @@ bool is_initialiser(std::string_view function) {
                      [&](std::string_view name) { return function.starts_with(name); });
 }
 
-bool is_below_initialiser(const Report& report, const Site& site, const NameFrame& name) {
-  if (!name) return false;
-  for (const std::uint32_t frame : site.frames) {
-    if (frame >= report.frames.size()) continue;
-    for (const SourceFrame& named : name(report, report.frames[frame])) {
-      if (named.function == "main") return false;
-      if (is_initialiser(named.function)) return true;
+// Which sites allocated below an initialiser. Frames are named once: sites share most of theirs.
+class Initialisers {
+ public:
+  Initialisers(const Report& report, const NameFrame& name)
+      : report_(report), name_(name), known_(report.frames.size()) {}
+
+  bool are_above(const Site& site) {
+    if (!name_) return false;
+    for (const std::uint32_t frame : site.frames) {
+      if (frame >= known_.size()) continue;
+      std::optional<Found>& found = known_[frame];
+      if (!found) found = look_at(report_.frames[frame]);
+      if (*found != Found::neither) return *found == Found::initialiser;
     }
+    return false;
   }
-  return false;
-}
+
+ private:
+  enum class Found : std::uint8_t { neither, main, initialiser };
+
+  [[nodiscard]] Found look_at(const FrameFact& frame) const {
+    for (const SourceFrame& named : name_(report_, frame)) {
+      if (named.function == "main") return Found::main;
+      if (is_initialiser(named.function)) return Found::initialiser;
+    }
+    return Found::neither;
+  }
+
+  const Report& report_;
+  const NameFrame& name_;
+  std::vector<std::optional<Found>> known_;  // of each frame
+};
 
 bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
   if (by_age.size() != kTenths || by_age[tenth] == 0) return false;
@@ -111,6 +132,7 @@ std::string_view describe(LeakClass leak) {
 Leaks leaks_of(const Report& report, const Suppressions& suppressions, const NameFrame& name) {
   Leaks result;
   SuppressedSites suppressed(report, suppressions, name);
+  Initialisers initialisers(report, name);
   for (const Share& share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
     if (const std::optional<std::size_t> row = suppressed.of(site)) {
@@ -121,7 +143,7 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
     Leak leak{.share = share,
               .looks = LeakClass::left,
               .tenths = tenths_of_growth(site),
-              .by_initialiser = is_below_initialiser(report, site, name)};
+              .by_initialiser = initialisers.are_above(site)};
     leak.looks = class_of(site, leak);
     result.leaks.push_back(leak);
     count(result.memory, LeakedMemory{.kind = share.kind, .device = share.device}, share,
