@@ -4,6 +4,7 @@
 
 #include "reporter/report/elf_input.h"
 #include "reporter/report/report.h"
+#include "reporter/report/symbol_cache.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -122,16 +123,24 @@ std::string_view describe(SymbolState state) {
   return "unresolved";
 }
 
-// One file, laid out where its own addresses say: offset in a report = address here.
+// One file, laid out where its own addresses say: offset in a report = address here. It is opened
+// for the first frame that nobody asked for in an earlier run.
 class Symbols::Module {
  public:
-  explicit Module(const ModuleFact& fact) : state_(open(fact)) {}
+  Module(const ModuleFact& fact, const SymbolCache& cache)
+      : fact_(fact), identity_(cache.identity_of(fact)), answers_(cache.read(fact, identity_)) {}
 
   const ResolvedFrame& resolve(std::uint64_t offset) {
+    const auto known = answers_.find(offset);
+    if (known != answers_.end()) return known->second;
+    if (!is_opened_) state_ = open(fact_);
+    is_opened_ = true;
     if (answers_.size() >= kMaxAnswers) answers_.clear();
-    const auto [answer, is_new] = answers_.try_emplace(offset);
-    if (is_new) answer->second = look_up(offset);
-    return answer->second;
+    return answers_[offset] = look_up(offset);
+  }
+  [[nodiscard]] bool is_opened() const { return is_opened_; }
+  void keep(const SymbolCache& cache) const {
+    if (is_opened_ && state_ == SymbolState::resolved) cache.write(fact_, identity_, answers_);
   }
 
  private:
@@ -263,23 +272,39 @@ class Symbols::Module {
 
   std::unique_ptr<Dwfl, CloseDwfl> dwfl_;
   Dwfl_Module* module_ = nullptr;
-  SymbolState state_;
+  ModuleFact fact_;
+  std::string identity_;
+  SymbolState state_ = SymbolState::no_file;
+  bool is_opened_ = false;
   std::size_t units_asked_ = 0;  // since one had the address
-  std::unordered_map<std::uint64_t, ResolvedFrame> answers_;
+  SymbolCache::Answers answers_;
 };
 
 struct Symbols::State {
+  SymbolCache cache;
   std::unordered_map<std::string, Module> modules;  // by path and build id
   ResolvedFrame no_module{.state = SymbolState::no_module, .functions = {}};
 };
 
-Symbols::Symbols() : state_(std::make_unique<State>()) {}
-Symbols::~Symbols() = default;
+Symbols::Symbols(const std::string& cache_folder)
+    : state_(std::make_unique<State>(State{.cache = SymbolCache(cache_folder), .modules = {}})) {}
+
+Symbols::~Symbols() try {
+  for (const auto& [key, module] : state_->modules) module.keep(state_->cache);
+} catch (const std::bad_alloc&) {  // then they are looked up again
+  return;
+}
+
+std::size_t Symbols::opened() const {
+  const auto& modules = state_->modules;
+  return static_cast<std::size_t>(std::count_if(
+      modules.begin(), modules.end(), [](const auto& one) { return one.second.is_opened(); }));
+}
 
 const ResolvedFrame& Symbols::resolve(const ModuleFact& module, std::uint64_t offset) {
   std::string key(may_be_path(module.path));
   key.append(1, '\0').append(module.build_id);
-  return state_->modules.try_emplace(key, module).first->second.resolve(offset);
+  return state_->modules.try_emplace(key, module, state_->cache).first->second.resolve(offset);
 }
 
 const ResolvedFrame& Symbols::resolve(const Report& report, const FrameFact& frame) {

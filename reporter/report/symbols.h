@@ -3,43 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "reporter/record/facts.h"
+#include "reporter/report/resolved_frame.h"
 
 namespace vramscope {
 
 struct Report;
-
-struct SourceFrame {
-  std::string function;     // demangled; "" when unknown
-  std::string file;         // as the compiler wrote it; "" when unknown
-  std::int32_t line = 0;    // 0 when unknown
-  bool is_inlined = false;  // into the next one
-  bool is_python = false;
-  std::string text = {};  // of the line, where it is at hand
-};
-
-// Why a frame has no name.
-enum class SymbolState : std::uint8_t {
-  resolved,
-  no_symbols,  // the file has none for this address
-  no_file,     // it cannot be opened here, or is no ELF file
-  too_large,   // what is compressed in it would take far more memory than the file
-  replaced,    // the file is there, but it is not the one that ran: another build id
-  no_module,   // the address belonged to no file: generated code
-};
-[[nodiscard]] std::string_view describe(SymbolState state);
-
-struct ResolvedFrame {
-  SymbolState state = SymbolState::no_symbols;
-  // Innermost first: inlined functions, then the one whose code this is. Empty unless resolved.
-  std::vector<SourceFrame> functions;
-};
 
 // Opens each file once, on first use, and keeps its last answers. Separate debug files are found
 // as elfutils finds them: by build id, by .gnu_debuglink, and from DEBUGINFOD_URLS if that is set.
@@ -47,7 +22,8 @@ struct ResolvedFrame {
 // way. Threads: one. Never throws but bad_alloc.
 class Symbols {
  public:
-  Symbols();
+  // cache_folder: where answers are kept from run to run (symbol_cache.h); "": nowhere.
+  explicit Symbols(const std::string& cache_folder = "");
   ~Symbols();
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
@@ -57,6 +33,9 @@ class Symbols {
   const ResolvedFrame& resolve(const ModuleFact& module, std::uint64_t offset);
   // The same for a frame of a report. `frame` is one of report.frames.
   const ResolvedFrame& resolve(const Report& report, const FrameFact& frame);
+
+  // How many modules had to be opened or searched for.
+  [[nodiscard]] std::size_t opened() const;
 
  private:
   class Module;

@@ -5,9 +5,13 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <system_error>
+#include <vector>
 
 #include "reporter/record/stack/module_table.h"
 #include "reporter/report/report.h"
@@ -128,6 +132,121 @@ TEST_F(Victim, MayBeCutAnywhere) {
     static_cast<void>(symbols.resolve(elsewhere(path), offset_));
   }
   std::filesystem::remove(path);
+}
+
+// A folder of the victim's answers, removed at the end.
+class Cached : public Victim {
+ protected:
+  void SetUp() override {
+    Victim::SetUp();
+    std::string name = (std::filesystem::temp_directory_path() / "symbols_test.XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string cache() const { return folder_ + "/a/symbols"; }
+  // The only file of the cache.
+  [[nodiscard]] std::filesystem::path file() const {
+    std::filesystem::directory_iterator files(cache());
+    const std::filesystem::path path = files->path();
+    EXPECT_EQ(++files, std::filesystem::directory_iterator());
+    return path;
+  }
+  // How many modules a run opens that finds the names that there are.
+  [[nodiscard]] std::size_t opened(const ModuleFact& module) const {
+    Symbols symbols(cache());
+    const ResolvedFrame& frame = symbols.resolve(module, offset_);
+    EXPECT_EQ(frame.state, SymbolState::resolved);
+    EXPECT_EQ(frame.functions.size(), 2U);
+    if (frame.functions.size() == 2) {
+      EXPECT_EQ(shorten(frame.functions[0].function), "victim::inner<...>");
+      EXPECT_EQ(frame.functions[0].line, kInnerLine);
+      EXPECT_TRUE(frame.functions[0].is_inlined);
+      EXPECT_EQ(frame.functions[1].line, kOuterLine);
+      EXPECT_FALSE(frame.functions[1].is_inlined);
+    }
+    return symbols.opened();
+  }
+
+  std::string folder_;
+};
+
+TEST_F(Cached, IsNotOpenedASecondTime) {
+  EXPECT_EQ(opened(module_), 1U);
+  EXPECT_EQ(opened(module_), 0U);
+
+  const auto mode = [](const std::filesystem::path& path) {
+    return std::filesystem::status(path).permissions();
+  };
+  EXPECT_EQ(mode(file()), std::filesystem::perms(0600));
+  EXPECT_EQ(mode(cache()), std::filesystem::perms(0700));
+}
+
+TEST_F(Cached, IsOpenedAgainWhenItsFileIsAnotherOne) {
+  const std::string copy = folder_ + "/victim.so";
+  std::filesystem::copy_file(VICTIM, copy);
+  EXPECT_EQ(opened(elsewhere(copy)), 1U);
+  EXPECT_EQ(opened(elsewhere(copy)), 0U);
+
+  std::filesystem::remove(copy);
+  std::filesystem::copy_file(VICTIM, copy);
+  EXPECT_EQ(opened(elsewhere(copy)), 1U);
+}
+
+TEST_F(Cached, IsOpenedWhenWhatWasKeptIsDamagedOrCut) {
+  static_cast<void>(opened(module_));
+  const std::string path = file();
+  std::ifstream in(path, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  for (std::size_t at = 0; at < whole.size(); at += 7) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    for (const std::string& text : {damaged, whole.substr(0, at)}) {
+      std::ofstream(path, std::ios::binary) << text;
+      ASSERT_EQ(opened(module_), 1U) << at;
+    }
+  }
+  EXPECT_EQ(opened(module_), 0U);
+}
+
+TEST_F(Cached, IsOpenedWhenOthersMayWriteWhatWasKept) {
+  static_cast<void>(opened(module_));
+  chmod(file().c_str(), 0622);
+  EXPECT_EQ(opened(module_), 1U);
+  chmod(cache().c_str(), 0777);
+  EXPECT_EQ(opened(module_), 1U);
+}
+
+TEST_F(Cached, IsReadAndWrittenBySeveralAtATime) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int turn = 0; turn < 10; ++turn) {
+        static_cast<void>(opened(module_));
+        std::error_code error;
+        if (turn < 9) std::filesystem::remove_all(cache(), error);
+      }
+      _exit(HasFailure() ? 1 : 0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  static_cast<void>(opened(module_));  // another one may have removed the last file
+  EXPECT_EQ(opened(module_), 0U);
+  // And no other file is there: see file().
+  EXPECT_TRUE(file().filename().string().starts_with(module_.build_id));
+}
+
+TEST_F(Cached, IsNothingWithoutAFolder) {
+  std::ofstream(folder_ + "/a") << "";
+  EXPECT_EQ(opened(module_), 1U);
+  EXPECT_EQ(opened(module_), 1U);
 }
 
 TEST(Symbols, SayThatGeneratedCodeHasNone) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "reporter/report/report.h"
+#include "reporter/report/symbol_cache.h"
 #include "reporter/view/outside/perf_map.h"
 #include "reporter/view/outside/source_lines.h"
 #include "reporter/view/text/format.h"
@@ -148,7 +149,7 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
 }  // namespace
 
 NameFrame names_from_symbols() {
-  auto symbols = std::make_shared<Symbols>();
+  auto symbols = std::make_shared<Symbols>(symbol_cache_folder());
   auto generated = std::make_shared<std::optional<PerfMap>>();
   auto lines = std::make_shared<SourceLines>();
   return [symbols, generated, lines](const Report& report,
