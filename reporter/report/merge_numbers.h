@@ -90,9 +90,6 @@ inline void add_numbers(DeviceFacts& sum, const DeviceFacts& more) {
   keep_common(sum.uuid, more.uuid);
   keep_common(sum.pci_bus_id, more.pci_bus_id);
   keep_common(sum.compute_capability, more.compute_capability);
-  sum.total_bytes += more.total_bytes;
-  sum.free_bytes += more.free_bytes;
-  sum.free_bytes_age_ns = std::max(sum.free_bytes_age_ns, more.free_bytes_age_ns);
   const bool both_limited = sum.limit_bytes != 0 && more.limit_bytes != 0;
   sum.limit_bytes = both_limited ? sum.limit_bytes + more.limit_bytes : 0;
   sum.limit_refusals += more.limit_refusals;

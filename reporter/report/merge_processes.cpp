@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reporter/report/merge_numbers.h"
+#include "reporter/report/merged_process.h"
 
 namespace vramscope {
 namespace {
@@ -134,6 +135,24 @@ void set_kinds(Report& report) {
   for (auto& [memory, kind] : all) report.kinds.push_back(std::move(kind));
 }
 
+// A device that several processes had counts once.
+void set_sizes(Report& report) {
+  for (DeviceReport& device : report.devices) {
+    std::map<DeviceIdentity, std::uint64_t> sizes;
+    for (const MergedProcess& one : report.processes) {
+      for (const ProcessDevice& had : one.devices) {
+        if (had.index != device.facts.index) continue;
+        std::uint64_t& size = sizes[identity_of(one, had)];
+        size = std::max(size, had.total_bytes);
+      }
+    }
+    device.facts.total_bytes = 0;
+    for (const auto& [identity, size] : sizes) device.facts.total_bytes += size;
+    device.facts.free_bytes = 0;
+    device.facts.free_bytes_age_ns = 0;
+  }
+}
+
 void set_trace(Report& report) {
   TraceReport& sum = report.trace;
   sum = report.processes.front().trace;
@@ -199,6 +218,7 @@ void set_by_processes(Report& report) {
   set_times(report);
   set_series(report);
   set_kinds(report);
+  set_sizes(report);
   set_trace(report);
   set_oom(report);
 }

@@ -13,8 +13,8 @@ struct Report;
 // The order in which they are listed.
 [[nodiscard]] bool comes_before(const MergedProcess& a, const MergedProcess& b);
 
-// Sets process, kinds, timeline, trace and oom of the report by its processes, which are in order.
-// May throw bad_alloc.
+// Sets process, kinds, timeline, trace, oom and the sizes of devices by the report's processes,
+// which are in order. May throw bad_alloc.
 void set_by_processes(Report& report);
 
 }  // namespace vramscope

@@ -1,15 +1,26 @@
-// merged_processes() tells the processes of a report apart, also of one that was merged.
+// merged_processes() tells the processes of a report apart, also of one that was merged;
+// identity_of() their devices.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <tuple>
 #include <vector>
 
 namespace vramscope {
 
 struct MergedProcess;
+struct ProcessDevice;
 struct Report;
 
 // Those that were merged into the report, or the one whose it is.
 [[nodiscard]] std::vector<MergedProcess> merged_processes(const Report& report);
+
+// What tells a device of the process from others', of this process and of all: the same for two
+// processes if its UUID is; where none is known, or the device is simulated, on one host by its bus
+// or ordinal.
+using DeviceIdentity = std::tuple<std::string, std::string, std::uint16_t>;
+[[nodiscard]] DeviceIdentity identity_of(const MergedProcess& process, const ProcessDevice& device);
 
 }  // namespace vramscope

@@ -54,6 +54,32 @@ std::uint64_t held_at(const Changes& changes, std::uint64_t at) {
   return next == changes.begin() ? 0 : std::prev(next)->second;
 }
 
+TEST(DeviceSum, PeaksOfKindsThatWereApartAreNotAdded) {
+  MergedProcess process = process_with({{3 * kMs, 70}, {9 * kMs, 10}}, 1000, 40 * kMs);
+  const MergedProcess other = process_with({{20 * kMs, 50}, {30 * kMs, 0}}, 1000, 40 * kMs);
+  process.kinds.push_back(other.kinds.front());
+  process.kinds.back().kind = Kind::managed;
+  process.timeline.series.push_back(other.timeline.series.front());
+  process.timeline.series.back().kind = Kind::managed;
+
+  const PeakBounds peak = peak_bounds(process);
+
+  EXPECT_EQ(peak.lower, 70u);
+  EXPECT_EQ(peak.upper, 70u);
+  EXPECT_EQ(peak_of(process), 70u);
+  EXPECT_EQ(device_sums({process}).front().upper, 70u);
+}
+
+TEST(DeviceSum, WithoutATimelineThePeaksOfKindsMayHaveComeTogether) {
+  MergedProcess process = process_with({{3 * kMs, 70}}, 1000, 40 * kMs);
+  process.kinds.push_back(process.kinds.front());
+  process.kinds.back().kind = Kind::managed;
+  process.timeline.series.clear();
+
+  EXPECT_EQ(peak_bounds(process).lower, 70u);
+  EXPECT_EQ(peak_bounds(process).upper, 140u);
+}
+
 TEST(DeviceSum, OfOneProcessIsItsPeak) {
   const auto sums = device_sums({process_with({{3 * kMs, 70}, {9 * kMs, 0}}, 1000, 20 * kMs)});
 

@@ -139,9 +139,68 @@ class Merge(unittest.TestCase):
                 added += value != 0
             elif path == ".processes":
                 self.assertEqual(now, 2 * value)
+            elif rule == "once":
+                self.assertEqual(now, value, path)
             elif path != ".oom.events":
                 self.assertEqual(now, value, f"{path}: {rule}")
         self.assertGreater(added, 150)
+
+    def test_a_rule_is_what_becomes_of_two_that_differ(self):
+        """Numbers that add, or of which the larger or smaller stays, changed one by one in the second report."""
+        other = copy.deepcopy(self.sample)
+        other["process"]["pid"] += 1
+        changed = {}
+        for path, rule, value in list(fields(self.sample, SCHEMA, None)):
+            is_number = isinstance(value, int) and not isinstance(value, bool)
+            if rule not in ("adds", "larger", "smaller") or not is_number or "memory_stats" in path:
+                continue
+            place, names = other, re.findall(r"\w+", path)
+            names = [int(name) if name.isdigit() else name for name in names]
+            if names[0] in ("oom", "timeline", "kinds", "trace") or names[-1] == "limit_bytes":
+                continue  # made of the lists of processes
+            if rule == "smaller" and value == 0:
+                continue  # of no call
+            for name in names[:-1]:
+                place = place[name]
+            place[names[-1]] += 5
+            changed[path] = {"adds": 2 * value + 5, "larger": value + 5, "smaller": value}[rule]
+        self.assertGreater(len(changed), 200)
+        alone = json.loads(self.merge(self.write(self.sample)).read_text())
+        both = json.loads(self.merge(self.write(self.sample), self.write(other)).read_text())
+        now = {path: value for path, _, value in fields(both, SCHEMA, None)}
+        for path, rule, _ in fields(alone, SCHEMA, None):
+            if path not in changed or path.startswith((".sites", ".modules", ".frames", ".axes", ".ledger", ".functions")):
+                continue  # elements have another order there: below
+            self.assertEqual(now[path], changed[path], f"{path}: {rule}")
+        def by_key(report, name, key):
+            return {tuple(row[k] for k in key): row for row in report[name]}
+        for name, key in (("axes", ("axis", "value", "device", "kind")), ("ledger", ("device", "kind", "owner")),
+                          ("functions", ("name",))):
+            mine, theirs, sums = (by_key(r, name, key) for r in (self.sample, other, both))
+            for row, sum_of in sums.items():
+                for field, value in sum_of.items():
+                    if isinstance(value, int) and field not in key and not field.endswith(("min_ns", "max_ns")):
+                        self.assertEqual(value, mine[row][field] + theirs[row][field], (row, field))
+        self.assertEqual(len(both["sites"]), len(self.sample["sites"]))
+        for field in ("live_bytes", "peak_bytes", "total_bytes", "total_count", "temporary_count", "refused_bytes"):
+            self.assertEqual(sum(s[field] for s in both["sites"]) - sum(s[field] for s in alone["sites"]),
+                             sum(s[field] for s in json.loads(self.merge(self.write(other)).read_text())["sites"]), field)
+
+    def test_a_device_that_several_processes_had_counts_once(self):
+        reports = list(self.some_reports(4))
+        for number, path in enumerate(reports):
+            report = json.loads(path.read_text())
+            report["process"].update(simulated=False)
+            report["devices"][0].update(uuid=f"GPU-{number // 3}", total_bytes=100 + number)
+            path.write_text(json.dumps(report))
+        merged = json.loads(self.merge(*reports).read_text())
+        self.assertEqual(merged["devices"][0]["total_bytes"], 102 + 103)
+        self.assertEqual(merged["devices"][0]["free_bytes"], 0)
+        shown = self.call("report", self.merge(*reports)).stdout
+        self.assertIn("each peak is the sum of the processes' own peaks, which need not have", shown)
+        self.assertIn("sum of peaks ", shown)
+        [following] = re.findall(r"^Next: vramscope (\w+)", shown, re.MULTILINE)
+        self.assertNotEqual(following, "report")
 
     def test_keeps_the_peak_of_each_process(self):
         reports = list(self.some_reports(5))

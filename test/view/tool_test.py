@@ -286,14 +286,21 @@ class Listings(ToolTest):
             with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:
                 report = json.load(file)
             report["kinds"][0]["peak_bytes"] = peak << 20
+            report["sites"][0]["parts"][0]["peak_bytes"] += peak << 20
             with open(self.path(f"{rank}.json"), "w", encoding="utf-8") as file:
                 json.dump(report, file)
         shown = self.call("report", self.folder).stdout
         self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  rank 0 \(100\)  rank 3 \(103\)\n")
         self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
+        self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB, the median \d+ MiB\)\n")
         together = json.loads(self.call("report", "--json", self.folder).stdout)
         self.assertEqual([p["rank"] for p in together["processes"]], [3, 0, 1, 2])
         self.assertEqual(together["figures"][0]["max_pid"], 103)
+        [above] = together["differences"]
+        self.assertEqual((above["pid"], above["value"], above["median"]), (103, 300 << 20, 100 << 20))
+        [site] = above["sites"]
+        self.assertEqual(site["bytes"] - site["median_bytes"], 200 << 20)
+        self.assertTrue(site["frames"])
 
     def test_of_one_process_the_last_report_counts(self):
         files = [self.sample("a.json"), self.sample("b.json")]

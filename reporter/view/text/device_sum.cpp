@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -98,16 +99,6 @@ const TimelineSeries* series_of(const MergedProcess& process, const KindFacts& k
   return nullptr;
 }
 
-// What tells devices apart. Simulated ones of two machines have one UUID.
-using Identity = std::tuple<std::string, std::string, std::uint16_t>;
-Identity identity_of(const MergedProcess& process, const ProcessDevice& device) {
-  const bool everywhere = !device.uuid.empty() && !process.process.simulated;
-  if (everywhere) return {"", device.uuid, 0};
-  if (!device.uuid.empty()) return {process.process.hostname, device.uuid, 0};
-  if (!device.pci_bus_id.empty()) return {process.process.hostname, device.pci_bus_id, 0};
-  return {process.process.hostname, "", device.index};
-}
-
 bool is_on(const KindFacts& kind, const ProcessDevice& device) {
   return takes_device_memory(kind.kind) && kind.device == device.index && kind.peak_bytes != 0;
 }
@@ -119,20 +110,33 @@ struct Parts {
   std::uint64_t highest_peak = 0;
 };
 
+void add(Parts& parts, const MergedProcess& process, const KindFacts& kind) {
+  parts.sum.sum_of_peaks += kind.peak_bytes;
+  parts.highest_peak = std::max(parts.highest_peak, kind.peak_bytes);
+  const TimelineSeries* const series = series_of(process, kind);
+  if (series == nullptr) {
+    parts.without_timeline += kind.peak_bytes;
+  } else {
+    parts.known.push_back(known_of(process, *series, kind));
+  }
+}
+
+PeakBounds bounds_of(const Parts& parts) {
+  PeakBounds bounds;
+  bounds.upper =
+      std::min(parts.sum.sum_of_peaks, upper_bound(parts.known) + parts.without_timeline);
+  bounds.lower = std::max(parts.highest_peak, lower_bound(parts.known));
+  bounds.lower = std::min(bounds.lower, bounds.upper);
+  return bounds;
+}
+
 void add(Parts& parts, const MergedProcess& process, std::size_t number,
          const ProcessDevice& device) {
   bool holds = false;
   for (const KindFacts& kind : process.kinds) {
     if (!is_on(kind, device)) continue;
     holds = true;
-    parts.sum.sum_of_peaks += kind.peak_bytes;
-    parts.highest_peak = std::max(parts.highest_peak, kind.peak_bytes);
-    const TimelineSeries* const series = series_of(process, kind);
-    if (series == nullptr) {
-      parts.without_timeline += kind.peak_bytes;
-    } else {
-      parts.known.push_back(known_of(process, *series, kind));
-    }
+    add(parts, process, kind);
   }
   if (!holds) return;
   if (parts.sum.processes.empty()) {
@@ -157,7 +161,7 @@ std::uint64_t total(const MergedProcess& process, std::uint64_t KindFacts::*numb
 }  // namespace
 
 std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes) {
-  std::map<Identity, Parts> devices;
+  std::map<DeviceIdentity, Parts> devices;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     for (const ProcessDevice& device : processes[i].devices) {
       add(devices[identity_of(processes[i], device)], processes[i], i, device);
@@ -166,10 +170,9 @@ std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes) 
   std::vector<DeviceSum> sums;
   for (auto& [identity, parts] : devices) {
     if (parts.sum.processes.empty()) continue;
-    parts.sum.upper =
-        std::min(parts.sum.sum_of_peaks, upper_bound(parts.known) + parts.without_timeline);
-    parts.sum.lower = std::max(parts.highest_peak, lower_bound(parts.known));
-    parts.sum.lower = std::min(parts.sum.lower, parts.sum.upper);
+    const PeakBounds bounds = bounds_of(parts);
+    parts.sum.lower = bounds.lower;
+    parts.sum.upper = bounds.upper;
     sums.push_back(std::move(parts.sum));
   }
   std::stable_sort(sums.begin(), sums.end(), [](const DeviceSum& a, const DeviceSum& b) {
@@ -178,9 +181,14 @@ std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes) 
   return sums;
 }
 
-std::uint64_t peak_of(const MergedProcess& process) {
-  return total(process, &KindFacts::peak_bytes, /*of_all=*/false);
+PeakBounds peak_bounds(const MergedProcess& process) {
+  Parts parts;
+  for (const KindFacts& kind : process.kinds) {
+    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) add(parts, process, kind);
+  }
+  return bounds_of(parts);
 }
+std::uint64_t peak_of(const MergedProcess& process) { return peak_bounds(process).upper; }
 std::uint64_t current_of(const MergedProcess& process) {
   return total(process, &KindFacts::current_bytes, /*of_all=*/false);
 }

@@ -30,8 +30,14 @@ struct DeviceSum {
 // or the device is simulated, on one host by its bus or ordinal.
 [[nodiscard]] std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes);
 
-// What a process held at most, if on one device its kinds' peaks came together.
-[[nodiscard]] std::uint64_t peak_of(const MergedProcess& process);
+// The most of device memory that a process held at one time, all kinds and devices together, is
+// not below `lower` and not above `upper`. They are equal where it used one kind on one device.
+struct PeakBounds {
+  std::uint64_t lower = 0;
+  std::uint64_t upper = 0;
+};
+[[nodiscard]] PeakBounds peak_bounds(const MergedProcess& process);
+[[nodiscard]] std::uint64_t peak_of(const MergedProcess& process);  // the upper one
 [[nodiscard]] std::uint64_t current_of(const MergedProcess& process);
 [[nodiscard]] std::uint64_t allocations_of(const MergedProcess& process);
 

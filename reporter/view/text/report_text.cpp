@@ -88,7 +88,11 @@ std::string what_ran(const Report& report, const Page& page) {
     when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
   }
   return coloured(fitted(command_line(report, page), page), Colour::bold, page) + "\n" +
-         line(who, page) + line(when, page);
+         line(who, page) + line(when, page) +
+         (merged > 1 ? line("each peak is the sum of the processes' own peaks, which need not have "
+                            "come together",
+                            page)
+                     : "");
 }
 
 // "GPU 0, 183 MiB", above the rows that are shares of it.

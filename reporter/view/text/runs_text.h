@@ -7,16 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "reporter/report/report.h"
 #include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
-
-struct ReportOfProcess {
-  std::string file;
-  MergedProcess process;
-};
 
 // Of several reports of one process the last one, by sequence; gives how many were left aside.
 [[nodiscard]] std::size_t keep_last_of_each(std::vector<ReportOfProcess>& reports);
@@ -25,12 +20,10 @@ struct ReportOfProcess {
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string runs_text(std::vector<ReportOfProcess> reports, std::size_t left_aside,
-                                    const Page& page, const RowChoice& choice);
-[[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports, std::size_t left_aside,
+                                    const RunsNaming& naming, const Page& page,
                                     const RowChoice& choice);
+[[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports, std::size_t left_aside,
+                                    const RunsNaming& naming, const RowChoice& choice);
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice);
-
-// "rank 3 (4711)", "4711".
-[[nodiscard]] std::string process_text(const ProcessFacts& process);
 
 }  // namespace vramscope

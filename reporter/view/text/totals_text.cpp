@@ -36,9 +36,10 @@ std::string time_of(const Report& report, std::uint64_t ns) {
 }
 
 std::string peaks_of(const Report& report) {
+  const char* const first = report.processes.size() > 1 ? "sum of peaks " : "peak ";
   std::string text;
   for (const KindFacts& kind : kinds_by_peak(report)) {
-    text += (text.empty() ? "peak " : ", ") + memory_text(kind.kind, kind.device) + " " +
+    text += (text.empty() ? first : ", ") + memory_text(kind.kind, kind.device) + " " +
             bytes_text(static_cast<std::int64_t>(kind.peak_bytes));
   }
   return text;

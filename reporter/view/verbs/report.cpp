@@ -31,7 +31,7 @@ struct Arguments {
 std::string processes_text(const Report& report, const std::string& path, const Page& page) {
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) all.push_back({path, process});
-  return runs_text(std::move(all), /*left_aside=*/0, page, kProcesses) + "\n";
+  return runs_text(std::move(all), /*left_aside=*/0, {}, page, kProcesses) + "\n";
 }
 
 // Every report as a screen of its own.
@@ -75,14 +75,14 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
 }
 
 int publish_processes(const Listing& listing, std::vector<ReportOfProcess> reports,
-                      std::size_t left_aside, const RowChoice& choice) {
+                      std::size_t left_aside, const RunsNaming& naming, const RowChoice& choice) {
   if (listing.csv) {
     return publish_csv(listing,
                        [&](CsvText& csv) { add_runs_csv(csv, std::move(reports), choice); });
   }
-  return publish(
-      listing, listing.json ? runs_json(std::move(reports), left_aside, choice)
-                            : runs_text(std::move(reports), left_aside, page_of(listing), choice));
+  return publish(listing, listing.json ? runs_json(std::move(reports), left_aside, naming, choice)
+                                       : runs_text(std::move(reports), left_aside, naming,
+                                                   page_of(listing), choice));
 }
 
 // All of them as one table of processes. Of each only what is needed for it is kept.
@@ -105,7 +105,19 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
   const Listing& listing = arguments.listing;
   const bool has_all = listing.typed_most || listing.json || listing.csv;
   const RowChoice choice(has_all ? listing.most : kProcesses, listing.sort);
-  return std::max(status, publish_processes(listing, std::move(reports), left_aside, choice));
+  const RunsNaming naming{.read_again =
+                              [&](const std::string& file) {
+                                std::string path = file;
+                                std::optional<Report> report = open_report(path);
+                                if (report && !filtered(*report, arguments.filter, {})) {
+                                  report.reset();
+                                }
+                                if (report) choose_frames(*report, arguments.stacks);
+                                return report;
+                              },
+                          .name = names_from_symbols()};
+  return std::max(status,
+                  publish_processes(listing, std::move(reports), left_aside, naming, choice));
 }
 
 int show(Arguments& arguments) {

@@ -1,0 +1,226 @@
+// Figures of the processes as rows, what differs below, and by which call sites.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/ranks_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "allocator/ground/place.h"
+#include "reporter/view/text/device_sum.h"
+#include "reporter/view/text/diff.h"
+
+namespace vramscope {
+namespace {
+
+using enum Table::Align;
+using Reports = std::vector<ReportOfProcess>;
+
+std::string signed_bytes(std::uint64_t bytes) {
+  return bytes_text(static_cast<std::int64_t>(bytes));
+}
+
+std::uint64_t reserved_peak(const MergedProcess& process) {
+  std::uint64_t sum = 0;
+  for (const ProcessDevice& device : process.devices) {
+    sum += static_cast<std::uint64_t>(std::max<std::int64_t>(device.reserved_peak_bytes, 0));
+  }
+  return sum;
+}
+
+// A figure of each process, in order, and whose is the highest.
+struct Figure {
+  const char* name;
+  const char* field;  // of a process's row that it is taken from
+  std::uint64_t (*of)(const MergedProcess& process);
+  bool is_bytes;
+};
+constexpr Figure kFigures[] = {{"peak", "peak_bytes", peak_of, true},
+                               {"reserved", "reserved_peak_bytes", reserved_peak, true},
+                               {"at the end", "current_bytes", current_of, true},
+                               {"allocations", "allocations", allocations_of, false}};
+
+struct Spread {
+  std::uint64_t least = 0;
+  std::uint64_t median = 0;  // the lower one of two
+  std::uint64_t most = 0;
+  std::size_t least_in = 0;  // index into the reports
+  std::size_t median_in = 0;
+  std::size_t most_in = 0;
+};
+
+Spread spread_of(const Reports& reports, const Figure& figure) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> all;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    all.emplace_back(figure.of(reports[i].process), i);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto same_as_last = std::find_if(
+      all.begin(), all.end(), [&](const auto& one) { return one.first == all.back().first; });
+  return {.least = all.front().first,
+          .median = all[(all.size() - 1) / 2].first,
+          .most = all.back().first,
+          .least_in = all.front().second,
+          .median_in = all[(all.size() - 1) / 2].second,
+          .most_in = same_as_last->second};
+}
+
+std::string number_text(const Figure& figure, std::uint64_t number) {
+  return figure.is_bytes ? signed_bytes(number) : count_text(static_cast<std::int64_t>(number));
+}
+
+// Whose figure is worth a line.
+struct Outlier {
+  std::size_t which = 0;
+  std::uint64_t number = 0;
+  bool is_above = false;
+};
+
+// More than a tenth from the median is, from 1 MiB or 10 allocations on.
+std::vector<Outlier> outliers(const Figure& figure, const Spread& spread) {
+  const std::uint64_t least_difference = figure.is_bytes ? std::uint64_t{1} << 20 : 10;
+  const auto differs = [&](std::uint64_t low, std::uint64_t high) {
+    return high - low >= least_difference && high - low > spread.median / 10;
+  };
+  std::vector<Outlier> found;
+  if (differs(spread.median, spread.most)) found.push_back({spread.most_in, spread.most, true});
+  if (differs(spread.least, spread.median)) found.push_back({spread.least_in, spread.least, false});
+  return found;
+}
+
+// What the outlier held more, or less, at its peak than the process of the median at its own, the
+// largest difference first. Nothing where the reports of both cannot be had.
+std::vector<Difference> sites_behind(const Reports& reports, const Spread& spread,
+                                     const Outlier& outlier, const RunsNaming& naming) {
+  const ReportOfProcess& one = reports[outlier.which];
+  const ReportOfProcess& median = reports[spread.median_in];
+  if (!naming.read_again || one.file == median.file) return {};
+  const std::optional<Report> before = naming.read_again(median.file);
+  const std::optional<Report> after = naming.read_again(one.file);
+  if (!before || !after || !before->processes.empty() || !after->processes.empty()) return {};
+  std::vector<Difference> rows =
+      differences(*before, *after, DiffBy::site, DiffAt::peak, naming.name).rows;
+  std::erase_if(rows, [&](const Difference& row) {
+    return !takes_device_memory(row.kind) || (row.change() > 0) != outlier.is_above;
+  });
+  constexpr std::size_t kRows = 3;
+  if (rows.size() > kRows) rows.resize(kRows);
+  return rows;
+}
+
+std::string site_text(const Difference& row, const Page& page) {
+  constexpr std::size_t kFrames = 3;
+  const std::vector<std::string>& frames =
+      row.after.frames.empty() ? row.before.frames : row.after.frames;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kFrames, frames.size()); ++i) {
+    text += (i == 0 ? "" : " < ") + printable(frames[i], page);
+  }
+  if (text.empty()) text = "unknown";
+  return "    " + std::string(row.change() > 0 ? "+" : "-") +
+         bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " + text + "  (" +
+         signed_bytes(row.after.bytes) + ", the median " + signed_bytes(row.before.bytes) + ")\n";
+}
+
+std::string difference_text(const Reports& reports, const Figure& figure, const Spread& spread,
+                            const RunsNaming& naming, const Page& page) {
+  std::string text;
+  for (const Outlier& one : outliers(figure, spread)) {
+    const std::uint64_t apart =
+        one.is_above ? one.number - spread.median : spread.median - one.number;
+    text += "  " + process_text(reports[one.which].process.process) + ": " + figure.name + " " +
+            number_text(figure, one.number) + ", " + number_text(figure, apart) +
+            (one.is_above ? " above" : " below") + " the median of " +
+            number_text(figure, spread.median) + "\n";
+    if (figure.of != peak_of) continue;
+    for (const Difference& row : sites_behind(reports, spread, one, naming)) {
+      text += site_text(row, page);
+    }
+  }
+  return text;
+}
+
+bool one_program(const Reports& reports) {
+  return std::all_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
+    return one.process.process.executable == reports.front().process.process.executable;
+  });
+}
+
+}  // namespace
+
+std::string process_text(const ProcessFacts& process) {
+  const std::string pid = std::to_string(process.pid);
+  return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
+}
+
+std::uint64_t reserved_peak_of(const MergedProcess& process) { return reserved_peak(process); }
+
+std::string ranks_text(const Reports& reports, const RunsNaming& naming, const Page& page) {
+  if (reports.size() < 2 || !one_program(reports)) return "";
+  Table table({{"", left},
+               {"MIN", right},
+               {"MEDIAN", right},
+               {"MAX", right},
+               {"MIN IN", left},
+               {"MAX IN", left}});
+  std::string differences;
+  for (const Figure& figure : kFigures) {
+    const Spread spread = spread_of(reports, figure);
+    const bool equal = spread.least == spread.most;
+    const auto who = [&](std::size_t which) {
+      return equal ? std::string("-") : process_text(reports[which].process.process);
+    };
+    table.add({figure.name, number_text(figure, spread.least), number_text(figure, spread.median),
+               number_text(figure, spread.most), who(spread.least_in), who(spread.most_in)});
+    differences += difference_text(reports, figure, spread, naming, page);
+  }
+  std::string text = "\n" + coloured("Among the processes", Colour::bold, page) + "\n";
+  text += table.text(page);
+  if (!differences.empty()) text += "\n" + coloured("Differences", Colour::bold, page) + "\n";
+  return text + differences;
+}
+
+void add_figures(Columns<ReportOfProcess>& columns) {
+  for (const Figure& figure : kFigures) {
+    columns.push_back({figure.field, [figure](const ReportOfProcess& row) {
+                         return CellValue(figure.of(row.process));
+                       }});
+  }
+}
+
+void figures_json(JsonText& json, const Reports& reports) {
+  for (const Figure& figure : kFigures) {
+    const Spread spread = spread_of(reports, figure);
+    json.object().field("figure", figure.field).field("min", spread.least);
+    json.field("median", spread.median).field("max", spread.most);
+    json.field("min_pid", reports[spread.least_in].process.process.pid);
+    json.field("max_pid", reports[spread.most_in].process.process.pid).end();
+  }
+}
+
+// Of the peak alone: what made others differ is not known by site.
+void differences_json(JsonText& json, const Reports& reports, const RunsNaming& naming) {
+  if (reports.size() < 2 || !one_program(reports)) return;
+  const Spread spread = spread_of(reports, kFigures[0]);
+  for (const Outlier& one : outliers(kFigures[0], spread)) {
+    json.object().field("figure", kFigures[0].field);
+    json.field("pid", reports[one.which].process.process.pid).field("value", one.number);
+    json.field("median_pid", reports[spread.median_in].process.process.pid);
+    json.field("median", spread.median).key("sites").array();
+    for (const Difference& row : sites_behind(reports, spread, one, naming)) {
+      json.object()
+          .field("kind", kKindNames[static_cast<std::size_t>(row.kind)])
+          .field("device", row.device);
+      json.field("bytes", row.after.bytes).field("median_bytes", row.before.bytes).key("frames");
+      json.array();
+      for (const std::string& frame :
+           row.after.frames.empty() ? row.before.frames : row.after.frames) {
+        json.value(frame);
+      }
+      json.end().end();
+    }
+    json.end().end();
+  }
+}
+
+}  // namespace vramscope

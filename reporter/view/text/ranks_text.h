@@ -1,0 +1,47 @@
+// ranks_text() tells how the processes of one run differ: least, median and most of some figures,
+// and the call sites by which the peak of one is far from the median.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/columns.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/json_text.h"
+
+namespace vramscope {
+
+struct ReportOfProcess {
+  std::string file;
+  MergedProcess process;
+};
+
+// By what processes are told apart by site: their reports once more, and names of their frames.
+// Without read_again they are not.
+struct RunsNaming {
+  std::function<std::optional<Report>(const std::string& file)> read_again = {};
+  NameFrame name = {};
+};
+
+// "" where the processes are of several programs, or one. All of these may throw bad_alloc.
+[[nodiscard]] std::string ranks_text(const std::vector<ReportOfProcess>& reports,
+                                     const RunsNaming& naming, const Page& page);
+void add_figures(Columns<ReportOfProcess>& columns);
+// The elements of lists that are open.
+void figures_json(JsonText& json, const std::vector<ReportOfProcess>& reports);
+void differences_json(JsonText& json, const std::vector<ReportOfProcess>& reports,
+                      const RunsNaming& naming);
+
+// Of all devices.
+[[nodiscard]] std::uint64_t reserved_peak_of(const MergedProcess& process);
+
+// "rank 3 (4711)", "4711".
+[[nodiscard]] std::string process_text(const ProcessFacts& process);
+
+}  // namespace vramscope
