@@ -1,0 +1,110 @@
+"""What `meson install` puts somewhere works from there, and from wherever it is moved."""
+# SPDX-License-Identifier: Apache-2.0
+import atexit
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+import harness
+
+def meson(*words):
+    command = [harness.installed("meson"), *words]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=harness.BUILD).stdout
+
+
+class Staged(NamedTuple):
+    """One installation: staged as packages are made, and copied to another place."""
+
+    staged: pathlib.Path
+    files: list  # all of it
+    prefix: pathlib.Path  # where it was moved
+
+
+@functools.cache
+def installation():
+    place = pathlib.Path(tempfile.mkdtemp(prefix="vramscope-install."))
+    atexit.register(shutil.rmtree, place)
+    options = json.loads(meson("introspect", "--buildoptions", str(harness.BUILD)))
+    prefix = next(option["value"] for option in options if option["name"] == "prefix")
+    staged = place / "staged"
+    meson("install", "--no-rebuild", "--quiet", "--destdir", str(staged))
+    files = [path for path in staged.rglob("*") if path.is_symlink() or not path.is_dir()]
+    shutil.copytree(staged / prefix.lstrip("/"), place / "moved", symlinks=True)
+    meson("--internal", "uninstall")  # by the list that the installation left
+    return Staged(staged, files, place / "moved")
+
+
+class Install(harness.Case):
+    @property
+    def prefix(self):
+        return installation().prefix
+
+    def call(self, *words, **variables):
+        environment = {"PATH": os.environ["PATH"], "HOME": "/", "LANG": "C.UTF-8", **variables}
+        return subprocess.run([str(word) for word in words], cwd=self.folder, env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.DEADLINE_S)  # fmt: skip
+
+    def installed(self, pattern):
+        (path,) = self.prefix.rglob(pattern)
+        return path
+
+    def test_a_program_runs_under_what_is_installed_and_its_report_is_read(self):
+        tool = self.prefix / "bin/vramscope"
+        done = self.call(tool, "run", "--sim", "-o", "r.json", harness.program("linked"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        report = json.loads(pathlib.Path(self.folder, "r.json").read_text())
+        ours = {module["path"] for module in report["modules"] if "vramscope" in module["path"] or "libcuda" in module["path"]}
+        self.assertEqual([], [path for path in ours if not path.startswith(f"{self.prefix}/") and "/programs/" not in path])
+        shown = self.call(tool, "report", "r.json")
+        self.assertEqual(0, shown.returncode, shown.stderr)
+        self.assertIn("What made the peak", shown.stdout)
+        self.assertEqual("", done.stderr.split("vramscope: GPU 0")[0])  # the loader found all it was told to
+
+    def test_a_tool_that_a_link_leads_to_finds_its_parts(self):
+        link = pathlib.Path(self.folder, "vs")
+        link.symlink_to(self.prefix / "bin/vramscope")
+        done = self.call(link, "run", "-q", "--sim", "-o", "r.json", harness.program("linked"))
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertTrue(pathlib.Path(self.folder, "r.json").exists())
+
+    def test_programs_find_header_and_module(self):
+        harness.installed("pkg-config")
+        folder = self.installed("vramscope.pc").parent
+        flags = self.call("pkg-config", "--cflags", "vramscope", PKG_CONFIG_PATH=str(folder))
+        self.assertEqual(0, flags.returncode, flags.stderr)
+        include = flags.stdout.replace("\\", "").strip().removeprefix("-I")
+        self.assertTrue(os.path.samefile(self.prefix / "include", include), include)
+        self.assertTrue((self.prefix / "include/vramscope.h").is_file())
+        module = self.installed("vramscope.py").parent
+        done = self.call(sys.executable, "-c", "import vramscope; print(vramscope.is_active())", PYTHONPATH=str(module))
+        self.assertEqual(("False\n", ""), (done.stdout, done.stderr))
+
+    def test_cmake_finds_the_package(self):
+        harness.installed("cmake")
+        pathlib.Path(self.folder, "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.16)\nproject(p NONE)\nfind_package(vramscope 0.1 REQUIRED)\n"
+            "get_target_property(where vramscope::vramscope INTERFACE_INCLUDE_DIRECTORIES)\nmessage(STATUS \"found ${where}\")\n")
+        done = self.call("cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(f"found {self.prefix}/include\n", done.stdout)
+
+    def test_nothing_names_where_it_was_built_or_staged(self):
+        for path in self.prefix.rglob("*"):
+            if path.suffix in (".pc", ".cmake", ".json", ".h", ".py"):
+                text = path.read_text()
+                for place in (str(harness.BUILD), str(installation().staged)):
+                    self.assertNotIn(place, text, path)
+
+    def test_uninstalling_leaves_no_file(self):
+        self.assertLess(10, len(installation().files))
+        self.assertEqual([], [str(path) for path in installation().files if os.path.lexists(path)])
+
+
+if __name__ == "__main__":
+    harness.main()
