@@ -65,6 +65,16 @@ TEST(Run, TheSummaryNamesTheNextCommand) {
                           "next: vramscope report 'my report.json'"}));
 }
 
+TEST(Run, OfSeveralProcessesItIsSaidWhoseTheNumbersAre) {
+  WrittenReport written{"r.json", sample_report()};
+  written.next = ".";
+  written.are_several = true;
+
+  EXPECT_EQ(summary(written, 2),
+            (Words{"train (4711): GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB)",
+                   "report in r.json and 2 more", "next: vramscope report ."}));
+}
+
 TEST(Run, TheSummarySaysThatMemoryRanOut) {
   Report report = sample_report();
   report.devices[0].statistics.num_ooms = 2;

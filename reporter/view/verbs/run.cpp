@@ -146,8 +146,6 @@ std::optional<WrittenReport> choose(const std::vector<std::string>& paths, pid_t
   return last;
 }
 
-constexpr std::size_t kHelpWidth = 70;  // of what stands beside an option
-
 constexpr const char* kFooter =
     "Examples:\n"
     "  vramscope run ./train --epochs 3\n"
@@ -204,15 +202,6 @@ LeftBehind recover_left(const Notes& notes, const Ending& ending) {
   return {};
 }
 
-// "": the files are not all in one.
-std::string common_folder(const std::vector<std::string>& paths, const std::string& seen) {
-  const std::string first = paths.front().substr(0, paths.front().rfind('/'));
-  for (const std::string& path : paths) {
-    if (path.substr(0, path.rfind('/')) != first) return "";
-  }
-  return first == seen ? "." : seen_from(seen, first);
-}
-
 void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note) {
   const Notes notes = notes_in(note.path());
   const LeftBehind left = recover_left(notes, ending);
@@ -240,7 +229,8 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   written->report.trace.path = seen_from(folder, written->report.trace.path);
   written->place = place_text(left, ending);
   written->others = others_text(left);
-  if (!left.others.empty()) written->next = common_folder(paths, folder);
+  written->are_several = !left.others.empty() || has_other_processes(paths, written->report);
+  if (written->are_several) written->next = common_folder(paths, folder);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
 }
 
@@ -300,7 +290,7 @@ void add_settings(Command& command, Arguments& arguments) {
     const std::string flags = row.name == "output" ? "-o," + row.flag : row.flag;
     const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
     const std::string values = "Takes " + row.accepted + "; default " + usual + ".";
-    const std::string help = wrapped(row.sentence, kHelpWidth) + "\n" + values;
+    const std::string help = row.sentence + "\n" + values;
     // What is off needs no word to be on: --cupti, --cupti=off.
     const bool is_flag = row.default_value == "off";
     const auto why_not = [variable = row.variable, accepted = row.accepted](auto& given) {
@@ -341,30 +331,6 @@ std::vector<std::string> take_program(const Command& command, std::vector<std::s
   std::vector<std::string> program(end_of_options + (mark ? 1 : 0), arguments.end());
   arguments.erase(end_of_options, arguments.end());
   return program;
-}
-
-std::string seen_from(const std::string& folder, const std::string& path) {
-  return path.starts_with(folder + "/") ? path.substr(folder.size() + 1) : path;
-}
-
-std::vector<std::string> summary(const WrittenReport& written, std::size_t others) {
-  std::string recorded = devices_line(written.report);
-  if (recorded.empty()) recorded = "no device memory was allocated";
-  if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
-    recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
-  }
-  const std::string refused = oom_line(written.report, names_from_symbols());
-  if (!refused.empty()) recorded += "; " + refused;
-  std::string more = taken_name(written.path);
-  if (others != 0) more += " and " + std::to_string(others) + " more";
-  if (const TraceReport& trace = written.report.trace; !trace.path.empty()) {
-    more += ", " + counted(trace.events, "event") + " in " + trace.path + taken_name(trace.path);
-    if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
-  }
-  const std::string verb = refused.empty() || !written.next.empty() ? "report " : "oom ";
-  return {
-      recorded, written.place + written.path + more + written.others,
-      "next: vramscope " + verb + shell_word(written.next.empty() ? written.path : written.next)};
 }
 
 Verb add_run(CommandLine& line) {

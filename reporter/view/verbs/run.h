@@ -26,7 +26,15 @@ struct WrittenReport {
   std::string place = "report in ";  // what goes before its path
   std::string others = {};           // what is to be said of those of descendants
   std::string next = {};             // a folder, of which a table is shown next; "": the report is
+  bool are_several = false;          // processes: then it is said whose the numbers are
 };
+
+// Whether one of the reports in the files is of another process than `report`. Reads their heads.
+[[nodiscard]] bool has_other_processes(const std::vector<std::string>& paths, const Report& report);
+
+// The folder of the files as seen from `seen`; "": they are not all in one.
+[[nodiscard]] std::string common_folder(const std::vector<std::string>& paths,
+                                        const std::string& seen);
 
 // At most three lines: what was recorded, where it is, the next command. `others` reports were
 // written beside this one.
