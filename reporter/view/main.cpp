@@ -23,7 +23,8 @@ int main_of_tool(std::vector<std::string> words) {
   CommandLine line({.name = "vramscope",
                     .description = "Vramscope: where the CUDA memory of a program goes",
                     .version = "vramscope " VRAMSCOPE_VERSION,
-                    .footer = kFooter});
+                    .footer = kFooter,
+                    .width = help_width()});
   const Verb verbs[] = {add_run(line),   add_recover(line), add_snapshot(line),  add_report(line),
                         add_stats(line), add_sites(line),   add_peak(line),      add_leaks(line),
                         add_oom(line),   add_owners(line),  add_map(line),       add_timeline(line),

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <cstdlib>
 #include <limits>
 
@@ -12,6 +13,16 @@ namespace {
 
 constexpr Page kPlain{.width = 40};
 constexpr Page kRich{.width = 40, .unicode = true, .colour = true};
+
+TEST(Format, WideLettersTakeTwoColumnsAndMarksNone) {
+  if (setlocale(LC_CTYPE, "C.UTF-8") == nullptr) GTEST_SKIP() << "no locale C.UTF-8";
+
+  EXPECT_EQ(columns("\u8a13\u7df4"), 4U);
+  EXPECT_EQ(columns("e\u0301"), 1U);
+  EXPECT_EQ(columns("\u00e4\u2502"), 2U);
+  EXPECT_EQ(fitted("\u8a13\u7df4\u8a13", 5), "\u8a13..");
+  EXPECT_EQ(wrapped("\u8a13\u7df4 \u8a13\u7df4", 6), "\u8a13\u7df4\n\u8a13\u7df4");
+}
 
 TEST(Format, NamesAreListedWithCommas) {
   constexpr std::string_view kNames[] = {"peak", "live", "total"};
@@ -106,6 +117,9 @@ TEST(Format, LongTextIsCutAtCodePoints) {
   EXPECT_EQ(fitted("abcdefg", 6), "abcd..");
   EXPECT_EQ(fitted("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4..");
   EXPECT_EQ(fitted("abc", 1), ".");
+  EXPECT_EQ(fitted_stack("make (a.cpp:1) < build (b.cpp:2) < main (c.cpp:3)", 40),
+            "make (a.cpp:1) < build (b.cpp:2) < ..");
+  EXPECT_EQ(fitted_stack("make (a.cpp:1) < build (b.cpp:2)", 10), "make (a...");
 }
 
 TEST(Format, ShellWordsAreQuotedWhenNeeded) {

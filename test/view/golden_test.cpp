@@ -8,23 +8,132 @@
 #include <functional>
 #include <sstream>
 
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/check_text.h"
+#include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/leaks_text.h"
+#include "reporter/view/text/map_text.h"
+#include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/runs_text.h"
 #include "reporter/view/text/sites_text.h"
+#include "reporter/view/text/stats_text.h"
+#include "reporter/view/text/timeline_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
 namespace {
 
 constexpr std::size_t kInAPipe = 0;
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kSegment = 20 * kMiB;
+constexpr Address kFirstSegment = 0x7f0000000000;
 
 struct Listing {
   const char* name;
   std::function<std::string(const Page&)> text;
   Stacks stacks = Stacks::in_rows;
 };
+
+std::string leaks_of_golden(const Report& report, const NameFrame& name, const Page& page,
+                            bool whole_stacks) {
+  const Suppressions none;
+  return leaks_text(report, leaks_of(report, none, name), none, name, page,
+                    {.whole_stacks = whole_stacks, .path = "r.json"});
+}
+
+// Three segments of 20 MiB, each with a hole that a small block pins, and one without.
+std::string map_of_golden(const Page& page) {
+  Report report = golden_report();
+  report.timeline.duration_ns = 9'000'000'000;
+  for (const std::uint64_t used : {12 * kMiB, 2 * kMiB, 7 * kMiB, 16 * kMiB}) {
+    const Address at = kFirstSegment + report.devices[0].segments.size() * kSegment;
+    report.devices[0].segments.push_back(
+        {.address = at,
+         .total_size = kSegment,
+         .allocated_size = used,
+         .active_size = used,
+         .requested_size = used,
+         .blocks = {{.address = at, .size = 4 * kMiB},
+                    {.address = at + 4 * kMiB,
+                     .size = used,
+                     .requested_size = used,
+                     .state = BlockState::active_allocated,
+                     .site = 3,
+                     .born_ns = 1'000'000'000},
+                    {.address = at + 4 * kMiB + used, .size = kSegment - 4 * kMiB - used}}});
+    if (used == 16 * kMiB) report.devices[0].segments.back().blocks.pop_back();
+  }
+  const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
+  return map_text(report, memory_map(report), moment, golden_names(), page, 5);
+}
+
+std::string oom_of_golden(const Page& page) {
+  Report report = golden_report();
+  report.oom = sample_refusals();
+  return oom_text(report, golden_names(), page, 10);
+}
+
+// Batches that come and go in five seconds, and a loader that keeps what it has.
+std::string timeline_of_golden(const Page& page) {
+  Report report = golden_report();
+  report.timeline = {.duration_ns = 5'000'000'000, .series = {}};
+  for (const Kind kind : {Kind::device, Kind::pinned}) {
+    TimelineSeries series{.kind = kind, .bucket_ns = 50'000'000};
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const std::uint64_t bytes = (kind == Kind::pinned ? 64 : i % 20 * 38 + 38) * kMiB;
+      series.highest.push_back(bytes);
+      series.last.push_back(bytes);
+    }
+    report.timeline.series.push_back(std::move(series));
+  }
+  return timeline_text(run_timeline(report, {}), {}, page);
+}
+
+// The same run with more batches, and without the loader's pinned memory.
+Report later_report() {
+  Report report = golden_report();
+  report.sites[1].parts[0].totals.peak_bytes += 64 * kMiB;
+  report.sites[1].totals.peak_bytes += 64 * kMiB;
+  report.sites.pop_back();
+  report.kinds[0].peak_bytes += 64 * kMiB;
+  report.kinds.pop_back();
+  return report;
+}
+
+std::string diff_of_golden(const Page& page) {
+  const DiffOf of{.before = "before.json", .after = "after.json", .limit = kMiB};
+  return diff_text(
+      differences(golden_report(), later_report(), DiffBy::site, DiffAt::peak, golden_names()), of,
+      page);
+}
+
+std::string check_of_golden(const Page& page) {
+  const Suppressions none;
+  return check_text({checks_of(golden_report(), "vram/train.4711.json",
+                               {.peak = 512 * kMiB, .leak = 0}, none, golden_names()),
+                     checks_against(later_report(), golden_report(), "vram/train.4711.json", 2,
+                                    none, golden_names())},
+                    page, 3);
+}
+
+// Ranks of one program, one of which was killed.
+std::string folder_of_golden(const Page& page) {
+  std::vector<ReportOfProcess> reports;
+  for (int rank = 0; rank < 4; ++rank) {
+    Report report = rank == 2 ? later_report() : golden_report();
+    report.process.pid = 4711 + rank;
+    report.process.rank = rank;
+    if (rank == 3) report.process.ended_by = "SIGKILL";
+    if (rank == 1) report.oom = {};
+    reports.push_back({"vram/node-17.train.rank" + std::to_string(rank) + ".4711.json",
+                       merged_processes(report).front()});
+  }
+  return runs_text(std::move(reports), 1, {}, page, 0);
+}
 
 std::vector<Listing> listings() {
   static const Report report = golden_report();
@@ -36,18 +145,28 @@ std::vector<Listing> listings() {
     return all_sites_text(report, SiteOrder::peak, name, page, 20);
   };
   const auto peak = [](const Page& page) { return peak_text(report, name, page, 10); };
-  return {{"report", screen},
-          {"report_full", screen, Stacks::in_full},
-          {"report_tree", screen, Stacks::as_tree},
-          {"sites", sites},
-          {"sites_full", sites, Stacks::in_full},
-          {"sites_tree", sites, Stacks::as_tree},
-          {"peak", peak},
-          {"peak_full", peak, Stacks::in_full},
-          {"peak_tree", peak, Stacks::as_tree},
-          {"owners", [](const Page& page) { return owners_text(report, page, 20); }},
-          {"owners_by_owner",
-           [](const Page& page) { return axis_text(report, Axis::owner, page, 20); }}};
+  return {
+      {"report", screen},
+      {"report_full", screen, Stacks::in_full},
+      {"report_tree", screen, Stacks::as_tree},
+      {"sites", sites},
+      {"sites_full", sites, Stacks::in_full},
+      {"sites_tree", sites, Stacks::as_tree},
+      {"peak", peak},
+      {"peak_full", peak, Stacks::in_full},
+      {"peak_tree", peak, Stacks::as_tree},
+      {"owners", [](const Page& page) { return owners_text(report, page, 20); }},
+      {"owners_by_owner",
+       [](const Page& page) { return axis_text(report, Axis::owner, page, 20); }},
+      {"leaks", [](const Page& page) { return leaks_of_golden(report, name, page, false); }},
+      {"leaks_full", [](const Page& page) { return leaks_of_golden(report, name, page, true); }},
+      {"oom", oom_of_golden},
+      {"stats", [](const Page& page) { return stats_text(report, {}, page).value_or(""); }},
+      {"map", map_of_golden},
+      {"timeline", timeline_of_golden},
+      {"diff", diff_of_golden},
+      {"check", check_of_golden},
+      {"report_folder", folder_of_golden}};
 }
 
 Page page_of(std::size_t width, Stacks stacks) {
@@ -83,10 +202,12 @@ TEST(Golden, TextsAreThoseThatAreKept) {
   }
 }
 
-// Paths of files are never broken: people copy them.
+// Paths of files and commands are never broken: people copy them.
 bool may_be_longer(const std::string& line) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
-  return line.compare(first, 3, "at ") == 0 || line.compare(first, 3, "in ") == 0;
+  const std::string_view rest = std::string_view(line).substr(first);
+  return rest.starts_with("at ") || rest.starts_with("in ") ||
+         rest.starts_with("Next: vramscope ") || rest.starts_with("vramscope oom ");
 }
 
 TEST(Golden, NoLineIsLongerThanItsPage) {

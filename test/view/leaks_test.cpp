@@ -127,7 +127,9 @@ TEST(Leaks, TheTextHasStacks) {
             "Next: vramscope leaks --full r.json\n");
   const std::string full =
       leaks_text(report, leaks, {}, sample_names(), Page{}, {.whole_stacks = true});
-  EXPECT_NE(full.find("#2 make_weights(int, float) /src/train.cpp:42 (/app/train)\n"), full.npos)
+  EXPECT_NE(
+      full.find("      make_weights(int, float)\n        at /src/train.cpp:42 in /app/train\n"),
+      full.npos)
       << full;
 }
 

@@ -169,38 +169,41 @@ TEST(Map, IsReadAtSixtyColumns) {
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
   29.9 MiB  36.4 %  stranded: free, and cannot go back
   20.0 MiB  24.4 %  idle: 1 segment without a live block
-  largest free hole 20.0 MiB of 49.9 MiB free; external
-    fragmentation 59.9 % (1 - largest / free)
+  largest free hole 20.0 MiB of 49.9 MiB free;
+    external fragmentation 59.9 % (1 - largest / free)
   served without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
-  STRANDED  GIVES BACK  OLDEST  PINNED BY
-  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42..
-  1.88 MiB         0 B  10.0 s  libnet.so+0x40 < main (tra..
+  STRANDED  GIVES BACK  PINNED BY
+  28.0 MiB    20.0 MiB  make_weights (train.cpp:42) < ..
+  1.88 MiB         0 B  libnet.so+0x40 < main (train.cpp:99)
+  No room for SEGMENTS, BLOCKS, OLDEST: --wide shows all.
 
   large pool: 4 segments, 80.0 MiB; a character is 512 KiB
-  # a block in use, = its neighbour, . free, @ pins its
-    segment
-  20.0 MiB at 0x7f0000000000: 18.0 MiB free, largest hole
-    12.0 MiB
+  # a block in use, = its neighbour, . free,
+    @ pins its segment
+  20.0 MiB at 0x7f0000000000: 18.0 MiB free,
+    largest hole 12.0 MiB
     |........................@@@@............|
-    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back
-      to the driver: make_weights (train.cpp:42) < main
+    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to
+      the driver: make_weights (train.cpp:42) < main
       (train.cpp:99)
-  20.0 MiB at 0x20000000: 10.0 MiB free, largest hole 10.0
-    MiB
+  20.0 MiB at 0x20000000: 10.0 MiB free,
+    largest hole 10.0 MiB
     |################@@@@....................|
     @ 2.00 MiB, 10.0 s old; its free gives a hole of 12.0
-      MiB (1 of 2 blocks): make_weights (train.cpp:42) < main
-      (train.cpp:99)
+      MiB (1 of 2 blocks): make_weights (train.cpp:42) <
+      main (train.cpp:99)
     |........................................|
     |########################================|
 
-  small pool (1 MiB and less): 1 segment, 2.00 MiB; a char..
+  small pool (1 MiB and less): 1 segment, 2.00 MiB;
+    a character is 64.0 KiB
   # a block in use, . free, @ pins its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |#@..............................|
     @ 64.0 KiB, 10.0 s old; its free gives a hole of 1.94
-      MiB (1 of 2 blocks): libnet.so+0x40 < main (train.cpp:99)
+      MiB (1 of 2 blocks): libnet.so+0x40 < main
+      (train.cpp:99)
 )");
 }
 
@@ -212,12 +215,13 @@ TEST(Map, IsReadAtEightyColumns) {
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
   29.9 MiB  36.4 %  stranded: free, and cannot go back
   20.0 MiB  24.4 %  idle: 1 segment without a live block
-  largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 %
-    (1 - largest / free)
-  served without a new segment: requests up to 1.00 MiB, larger ones up to
-    20.0 MiB
+  largest free hole 20.0 MiB of 49.9 MiB free;
+    external fragmentation 59.9 % (1 - largest / free)
+  served without a new segment: requests up to 1.00 MiB,
+    larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  OLDEST  PINNED BY
-  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main (train.cpp:..
+  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < ..
+  No room for SEGMENTS, BLOCKS: --wide shows all.
   and 1 more site
 
   large pool: 4 segments, 80.0 MiB; a character is 512 KiB

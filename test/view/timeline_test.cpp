@@ -148,7 +148,8 @@ TEST(Timeline, AsJsonHasBucketsAndMarks) {
 
   EXPECT_EQ(shown["duration_ns"], 6 * kMs);
   EXPECT_EQ(shown["series"][0]["kind"], "device");
-  EXPECT_EQ(shown["series"][0]["highest_bytes"], (std::vector<std::uint64_t>{0, 760 * kMiB, 760 * kMiB}));
+  EXPECT_EQ(shown["series"][0]["highest_bytes"],
+            (std::vector<std::uint64_t>{0, 760 * kMiB, 760 * kMiB}));
   EXPECT_EQ(shown["marks"][1]["what"], "peak");
   EXPECT_EQ(shown["marks"][1]["at_ns"], 1'200'000);
 }

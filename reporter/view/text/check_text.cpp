@@ -14,6 +14,7 @@
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/site_table.h"
 
 namespace vramscope {
 namespace {
@@ -154,13 +155,9 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
   const std::size_t shown = rows_shown(check.sites.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const CheckedSite& site = check.sites[i];
-    std::string where;
-    for (std::size_t f = 0; f < std::min(kFramesShown, site.frames.size()); ++f) {
-      where += (f == 0 ? "" : " < ") + site.frames[f];
-    }
     table.add({check.baseline ? change_text(site.amount)
                               : number_text(check, static_cast<std::uint64_t>(site.amount)),
-               where.empty() ? "unknown" : printable(where, page)});
+               printable(frames_text(site.frames), page)});
   }
   if (table.empty()) return "";
   std::string text = table.text(page);
@@ -171,7 +168,7 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
 }
 
 // "peak of GPU 0 183 MiB of 10.0 GiB, ...".
-std::string passed_text(const std::vector<Checked>& all) {
+std::string passed_text(const std::vector<Checked>& all, const Page& page) {
   std::vector<std::string> parts;
   for (const Checked& one : all) {
     for (const Check& check : one.checks) {
@@ -185,7 +182,7 @@ std::string passed_text(const std::vector<Checked>& all) {
   for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i) {
     text += (i == 0 ? "" : ", ") + parts[i];
   }
-  return text + (parts.size() > kNamed ? ", ..." : "") + "\n";
+  return sentence(text + (parts.size() > kNamed ? ", ..." : ""), page);
 }
 
 }  // namespace
@@ -231,7 +228,7 @@ bool all_passed(const std::vector<Checked>& all) {
 }
 
 std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most) {
-  if (all_passed(all)) return passed_text(all);
+  if (all_passed(all)) return passed_text(all, page);
   std::string text;
   std::string next;
   for (const Checked& one : all) {
@@ -239,7 +236,7 @@ std::string check_text(const std::vector<Checked>& all, const Page& page, std::s
     text += coloured("failed: " + printable(one.file, page), Colour::bold, page) + "\n";
     for (const Check& check : one.checks) {
       if (check.passed()) continue;
-      text += "\n" + failure_text(check) + "\n" + sites_text(check, page, most);
+      text += "\n" + sentence(failure_text(check), page) + sites_text(check, page, most);
     }
     text += "\n";
     if (next.empty()) next = one.next;

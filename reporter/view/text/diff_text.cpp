@@ -7,11 +7,14 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
+#include "reporter/view/text/site_table.h"
 
 namespace vramscope {
 namespace {
 
 using enum Table::Align;
+
+constexpr std::size_t kLeastName = 30;  // columns of a row's place, else it stands below
 
 std::string size_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
 
@@ -28,13 +31,7 @@ const std::vector<std::string>& frames_of(const Difference& row) {
 }
 
 std::string where_text(const Difference& row, DiffBy by) {
-  if (by != DiffBy::site) return row.name;
-  std::string text;
-  const std::vector<std::string>& frames = frames_of(row);
-  for (std::size_t i = 0; i < std::min(kFramesShown, frames.size()); ++i) {
-    text += (i == 0 ? "" : " < ") + frames[i];
-  }
-  return text.empty() ? "unknown" : text;
+  return by == DiffBy::site ? frames_text(frames_of(row)) : row.name;
 }
 
 // ", +13.1 %".
@@ -91,23 +88,27 @@ void row_json(JsonText& json, const Difference& row, DiffBy by) {
 }
 
 // The frames say so of a module that has another build id than it had in the run.
-std::string nameless_text(const Differences& found) {
+std::string nameless_text(const Differences& found, const Page& page) {
   const bool any = std::any_of(found.rows.begin(), found.rows.end(), [](const Difference& row) {
     const std::vector<std::string>& frames = frames_of(row);
     return std::any_of(frames.begin(), frames.end(),
                        [](const std::string& frame) { return frame.ends_with(" (replaced)"); });
   });
   if (!any) return "";
-  return "  Replaced: the file is not that of the run any more, so its functions have no names "
-         "and\n"
-         "  match only those of the same build.\n";
+  return paragraph(
+      "Replaced: the file is not that of the run any more, so its functions have no names and "
+      "match "
+      "only those of the same build.",
+      page);
 }
 
-std::string limit_text(const Differences& found, const DiffOf& of) {
+std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
   if (!of.limit) return "";
-  return crosses(found, *of.limit)
-             ? "\nGrew by more than " + size_of(*of.limit) + ", the threshold.\n"
-             : "\nNothing grew by more than " + size_of(*of.limit) + ", the threshold.\n";
+  const std::string limit = size_of(*of.limit) + ", the threshold.";
+  return "\n" + sentence((crosses(found, *of.limit) ? "Grew by more than "
+                                                    : "Nothing grew by more than ") +
+                             limit,
+                         page);
 }
 
 }  // namespace
@@ -131,37 +132,41 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
       "\n  from " + printable(of.before, page) + "\n  to   " + printable(of.after, page) + "\n\n";
   if (found.memory.size() != 1) {
-    text += whole_text("  together  ", found.before_bytes, found.after_bytes) + "\n";
+    text += paragraph(whole_text("together  ", found.before_bytes, found.after_bytes), page);
   }
   for (const Difference& memory : found.memory) {
-    text += whole_text("  " + memory_text(memory.kind, memory.device) + "  ", memory.before.bytes,
-                       memory.after.bytes) +
-            "\n";
+    text += paragraph(whole_text(memory_text(memory.kind, memory.device) + "  ",
+                                 memory.before.bytes, memory.after.bytes),
+                      page);
   }
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = next_command("peak", of.after, page);
   if (found.rows.empty())
-    return text + "\nNo " + of_what + " changed.\n" + limit_text(found, of) + next;
+    return text + "\nNo " + of_what + " changed.\n" + limit_text(found, of, page) + next;
   Table table({{"CHANGE", right},
                {"BEFORE", right},
                {"AFTER", right},
-               {"WHAT", left},
+               {"WHAT", left, 1},
                {"MEMORY", left},
-               {of.by == DiffBy::site ? "WHERE" : "", left}});
+               {of.by == DiffBy::site ? "WHERE" : "NAME", left}});
+  table.place_last(Table::Last::below);
+  std::size_t widest = 0;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Difference& row = found.rows[i];
+    const std::string where = printable(where_text(row, of.by), page);
+    widest = std::max(widest, columns(where));
     table.add({change_text(row.change()), side_text(row.before), side_text(row.after),
-               word(row.what()), memory_text(row.kind, row.device),
-               printable(where_text(row, of.by), page)});
+               word(row.what()), memory_text(row.kind, row.device), where});
   }
-  text += "\n" + table.text(page);
+  table.keep_room(std::min(kLeastName, widest));
+  text += "\n" + table.text(page) + table.left_out(page);
   if (shown < found.rows.size()) {
     text += "  and " + counted(found.rows.size() - shown, "more row") + "\n";
   }
-  text += nameless_text(found);
+  text += nameless_text(found, page);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
-  return text + limit_text(found, of) + next;
+  return text + limit_text(found, of, page) + next;
 }
 
 std::string diff_json(const Differences& found, const DiffOf& of) {

@@ -11,8 +11,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::string_view kEllipsis = "..";
-
 template <class... Values>
 std::string print(const char* format, Values... values) {
   std::array<char, 64> buffer{};
@@ -46,6 +44,9 @@ std::string padded(std::string text, std::size_t width, Table::Align align) {
   const std::string fill(width > has ? width - has : 0, ' ');
   return align == Table::Align::left ? text + fill : fill + text;
 }
+
+constexpr std::size_t kGap = 2;    // between columns, and before the first
+constexpr std::size_t kBelow = 4;  // columns before a last cell that stands below its row
 
 void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
@@ -130,124 +131,6 @@ std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t cells, cons
   return result;
 }
 
-char32_t take_code_point(std::string_view& text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  char32_t value = length == 1 ? first : first & (0x7fu >> length);
-  bool valid = length != 0 && length <= text.size();
-  for (std::size_t i = 1; valid && i < length; ++i) {
-    valid = (byte(i) & 0xc0u) == 0x80u;
-    value = (value << 6) | (byte(i) & 0x3fu);
-  }
-  // Too long a form, a surrogate, or beyond the last code point.
-  if (valid && length == 3) valid = value >= 0x800 && (value < 0xd800 || value > 0xdfff);
-  if (valid && length == 4) valid = value >= 0x10000 && value <= 0x10ffff;
-  text.remove_prefix(valid ? length : 1);
-  return valid ? value : kNoCodePoint;
-}
-
-bool misleads(char32_t c) {
-  const bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-  // Invisible characters that turn the direction of text around, so that a name reads as another.
-  const bool turns_text = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-  return is_control || turns_text || c == kNoCodePoint;
-}
-
-std::string harmless(std::string_view text) {
-  return printable(text, {.width = 0, .unicode = true, .colour = false});
-}
-
-std::string printable(std::string_view text, const Page& page) {
-  std::string result;
-  while (!text.empty()) {
-    std::string_view rest = text;
-    const char32_t c = take_code_point(rest);
-    if (!misleads(c) && (c < 0x80 || page.unicode)) {
-      result += text.substr(0, text.size() - rest.size());
-    } else {
-      result += '?';
-    }
-    text = rest;
-  }
-  return result;
-}
-
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;
-  }));
-}
-
-std::string fitted(std::string_view text, std::size_t width) {
-  if (columns(text) <= width) return std::string(text);
-  const std::size_t keep = width > kEllipsis.size() ? width - kEllipsis.size() : 0;
-  std::string_view rest = text;
-  for (std::size_t i = 0; i < keep; ++i) (void)take_code_point(rest);
-  const std::string kept(text.substr(0, text.size() - rest.size()));
-  return kept + std::string(kEllipsis.substr(0, width - keep));
-}
-
-std::string fitted(std::string_view text, const Page& page) {
-  return page.cuts ? fitted(text, page.width) : std::string(text);
-}
-
-std::string shortened(std::string_view text, std::size_t width) {
-  const std::size_t has = columns(text);
-  if (has <= width) return std::string(text);
-  const std::size_t kept = width - std::min(width, kEllipsis.size());
-  std::string_view end = text;
-  for (std::size_t i = 0; i < has - kept / 2; ++i) (void)take_code_point(end);
-  return fitted(text, width - kept / 2) + std::string(end);
-}
-
-std::string wrapped(std::string_view text, std::size_t width) {
-  std::string result;
-  while (columns(text) > width) {
-    std::size_t space = text.rfind(' ', width);
-    if (space == std::string_view::npos) space = text.find(' ');
-    if (space == std::string_view::npos) break;
-    (result += text.substr(0, space)) += '\n';
-    text.remove_prefix(space + 1);
-  }
-  return result += text;
-}
-
-namespace {
-
-// Where a line of at most `width` columns ends: behind a part of the sentence, else behind a word.
-std::size_t end_of_line(std::string_view text, std::size_t width) {
-  if (columns(text) <= width) return text.size();
-  std::string_view rest = text;
-  for (std::size_t i = 0; i < width; ++i) (void)take_code_point(rest);
-  const std::size_t most = text.size() - rest.size();
-  const std::size_t space = text.rfind(' ', most);
-  for (std::size_t at = space; at != std::string_view::npos && at > most / 2;
-       at = text.rfind(' ', at - 1)) {
-    if (text[at - 1] == ',' || text[at - 1] == ';') return at;
-  }
-  return space == std::string_view::npos || space == 0 ? std::min(text.find(' '), text.size())
-                                                       : space;
-}
-
-}  // namespace
-
-std::string paragraph(std::string_view text, const Page& page) {
-  if (!page.cuts) return "  " + std::string(text) + "\n";
-  std::string result;
-  for (std::string_view margin = "  "; !text.empty() || result.empty(); margin = "    ") {
-    const std::size_t length = end_of_line(text, page.width - std::min(page.width, margin.size()));
-    result += fitted(std::string(margin).append(text.substr(0, length)), page) + "\n";
-    text.remove_prefix(std::min(text.size(), length + 1));
-  }
-  return result;
-}
-
 std::string listed(std::span<const std::string_view> names) {
   std::string text;
   for (const std::string_view name : names) text.append(text.empty() ? "" : ", ").append(name);
@@ -306,34 +189,58 @@ std::vector<std::size_t> Table::widths() const {
   return result;
 }
 
+// Leaves columns out until they and `wanted` columns for the last one fit; gives what they take.
+std::size_t Table::make_room(const std::vector<std::size_t>& wide, std::size_t width,
+                             std::size_t wanted, std::vector<bool>& shown) const {
+  std::size_t used = kGap;
+  for (std::size_t i = 0; i + 1 < wide.size(); ++i) used += wide[i] + kGap;
+  while (width < used - 1 + wanted) {  // the indentation may give one
+    std::size_t first = columns_.size();
+    for (std::size_t i = 0; i + 1 < columns_.size(); ++i) {
+      const unsigned least = first == columns_.size() ? 0 : columns_[first].yields;
+      if (shown[i] && columns_[i].yields > least) first = i;
+    }
+    if (first == columns_.size()) break;
+    shown[first] = false;
+    used -= wide[first] + kGap;
+  }
+  return used;
+}
+
 Table::Layout Table::layout(const Page& page) const {
-  Layout result{.shown = std::vector<bool>(columns_.size(), true)};
+  const std::vector<bool> all(columns_.size(), true);
+  Layout result{.shown = all};
   if (!page.cuts) {
     result.room = kUncut;
     return result;
   }
   const std::vector<std::size_t> wide = widths();
-  const std::size_t wanted = kept_room_.value_or(std::min(kLeastRoom, wide.back()));
-  constexpr std::size_t kGap = 2;
-  std::size_t used = kGap;
-  for (std::size_t i = 0; i + 1 < wide.size(); ++i) used += wide[i] + kGap;
-  while (page.width < used - 1 + wanted) {  // the indentation may give one
-    std::size_t first = columns_.size();
-    for (std::size_t i = 0; i + 1 < columns_.size(); ++i) {
-      const unsigned least = first == columns_.size() ? 0 : columns_[first].yields;
-      if (result.shown[i] && columns_[i].yields > least) first = i;
-    }
-    if (first == columns_.size()) break;
-    result.shown[first] = false;
-    used -= wide[first] + kGap;
-  }
+  const std::size_t usual = kept_room_.value_or(std::min(kLeastRoom, wide.back()));
+  const std::size_t wanted = last_ == Last::whole ? wide.back() : usual;
+  std::size_t used = make_room(wide, page.width, wanted, result.shown);
   if (page.width + 1 == used + wanted) result.indent = 1;
   used -= kGap - result.indent;
   result.room = page.width > used ? page.width - used : 1;
+  const bool may_be_below = last_ == Last::below || last_ == Last::whole;
+  if (may_be_below && result.room < wanted) {
+    result = {.shown = all, .room = page.width - std::min(page.width, kBelow), .below = true};
+    (void)make_room(wide, page.width, 0, result.shown);
+  }
+  if (last_ == Last::whole) result.room = kUncut;
   return result;
 }
 
 std::size_t Table::room(const Page& page) const { return layout(page).room; }
+
+std::string Table::last_cell(std::string_view cell, std::size_t room, std::size_t margin) const {
+  if (last_ != Last::wrapped) return fitted_stack(cell, room);
+  std::string result;
+  for (const char c : wrapped(cell, room)) {
+    result += c;
+    if (c == '\n') result.append(margin, ' ');
+  }
+  return result;
+}
 
 std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& wide,
                         const Layout& layout) const {
@@ -342,8 +249,12 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
     if (!layout.shown[i]) continue;
     const std::string_view cell = i < cells.size() ? std::string_view(cells[i]) : "";
     const bool last = i + 1 == columns_.size() && columns_[i].align == Align::left;
-    result +=
-        last ? fitted(cell, layout.room) : padded(std::string(cell), wide[i], columns_[i].align);
+    if (last && layout.below) {
+      trim_right(result);
+      result += (result.empty() ? "" : "\n") + std::string(kBelow, ' ');
+    }
+    result += last ? last_cell(cell, layout.room, columns(result))
+                   : padded(std::string(cell), wide[i], columns_[i].align);
     result += "  ";
   }
   trim_right(result);

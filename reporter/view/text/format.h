@@ -68,7 +68,8 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 inline constexpr char32_t kNoCodePoint = 0xffffffff;
 [[nodiscard]] char32_t take_code_point(std::string_view& text);
 
-// Columns that printable text takes: its code points.
+// Columns of a terminal that printable text takes: two for a wide letter, none for a mark that
+// combines with the one before.
 [[nodiscard]] std::size_t columns(std::string_view text);
 
 // At most `width` columns; a longer text ends in "..".
@@ -83,9 +84,13 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // Broken at spaces into lines of at most `width` columns where words allow.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
 
-// The text indented by two, over as many lines as it needs where the page cuts; those after the
-// first are indented by four. Ends with a newline.
-[[nodiscard]] std::string paragraph(std::string_view text, const Page& page);
+// The text indented, over as many lines as it needs where the page cuts; those after the first are
+// indented by two more. Ends with a newline.
+[[nodiscard]] std::string paragraph(std::string_view text, const Page& page,
+                                    std::size_t indent = 2);
+
+// The same with nothing before its first line; those after it are indented by two.
+[[nodiscard]] std::string sentence(std::string_view text, const Page& page);
 
 // "peak, live, total".
 [[nodiscard]] std::string listed(std::span<const std::string_view> names);
@@ -104,6 +109,10 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 [[nodiscard]] constexpr std::size_t rows_shown(std::size_t size, std::size_t most) {
   return most == 0 || size < most ? size : most;
 }
+
+// "make (a.cpp:1) < build (b.cpp:2) < main (b.cpp:9)" in at most `width` columns: as many whole
+// parts as fit, and then " < ..".
+[[nodiscard]] std::string fitted_stack(std::string_view text, std::size_t width);
 
 // A listing. Columns are as wide as their widest cell; the last one has what the others leave, is
 // cut at the page's edge, and other columns make room for kLeastRoom of it.
@@ -127,6 +136,11 @@ class Table {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   // The last column is to have this room, not what its own cells take, at most kLeastRoom.
   void keep_room(std::size_t least) { kept_room_ = std::min(least, kLeastRoom); }
+  // What becomes of the last column where the others leave it less than it is to have: it is cut
+  // beside them, or stands on a line of its own below each row. `whole`: so wherever a cell would
+  // be cut, and it never is. `wrapped`: it goes on over several lines.
+  enum class Last : std::uint8_t { beside, below, whole, wrapped };
+  void place_last(Last last) { last_ = last; }
   // Columns of the page that the last one has; kUncut where nothing is cut.
   static constexpr std::size_t kUncut = std::size_t{1} << 20;
   [[nodiscard]] std::size_t room(const Page& page) const;
@@ -140,14 +154,20 @@ class Table {
     std::vector<bool> shown;
     std::size_t indent = 2;
     std::size_t room = 0;  // of the last column
+    bool below = false;    // where that stands
   };
   [[nodiscard]] std::vector<std::size_t> widths() const;
+  [[nodiscard]] std::size_t make_room(const std::vector<std::size_t>& wide, std::size_t width,
+                                      std::size_t wanted, std::vector<bool>& shown) const;
   [[nodiscard]] Layout layout(const Page& page) const;
+  [[nodiscard]] std::string last_cell(std::string_view cell, std::size_t room,
+                                      std::size_t margin) const;
   [[nodiscard]] std::string line(const std::vector<std::string>& cells,
                                  const std::vector<std::size_t>& wide, const Layout& layout) const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
   std::optional<std::size_t> kept_room_;
+  Last last_ = Last::beside;
 };
 
 }  // namespace vramscope

@@ -10,7 +10,8 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kBarCells = 32;
+constexpr std::size_t kMostBarCells = 32;
+constexpr std::size_t kBarBegins = 28;
 
 constexpr std::array<const char*, kLifetimes> kDecades{"< 1 us",  "< 10 us",  "< 100 us", "< 1 ms",
                                                        "< 10 ms", "< 100 ms", "< 1 s",    "< 10 s",
@@ -28,14 +29,18 @@ std::string bars(const char* title, const std::vector<std::uint64_t>& counts, co
                  Name name) {
   std::uint64_t most = 0;
   for (const std::uint64_t count : counts) most = std::max(most, count);
+  const std::size_t digits = count_text(static_cast<std::int64_t>(most)).size();
+  const std::size_t others = kBarBegins + 4 + digits;
+  const std::size_t room = page.width > others ? page.width - others : 1;
+  const std::size_t cells = page.cuts ? std::min(kMostBarCells, room) : kMostBarCells;
   std::string result;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     std::string line = "    " + std::string(result.empty() ? title : "");
     line.resize(12, ' ');
     line += name(i);
-    line.resize(28, ' ');
-    result += line + "[" + bar(counts[i], most, kBarCells, page) + "]  " +
+    line.resize(kBarBegins, ' ');
+    result += line + "[" + bar(counts[i], most, cells, page) + "]  " +
               count_text(static_cast<std::int64_t>(counts[i])) + "\n";
   }
   return result;
@@ -53,7 +58,8 @@ std::string histograms_text(const Report& report, SiteOrder order, const NameFra
   for (const std::size_t index : sites_in_order(report, order, name, choice)) {
     const Site& site = report.sites[index];
     const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
-    result += (result.empty() ? "" : "\n") + fitted("  " + where, page) + "\n";
+    result += (result.empty() ? "" : "\n");
+    result += "  " + fitted_stack(where, page.cuts ? page.width - 2 : Table::kUncut) + "\n";
     result += bars("sizes", site.sizes, page, size_text);
     result += bars("lives", site.lifetimes, page, lifetime_name);
   }

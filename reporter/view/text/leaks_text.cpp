@@ -3,14 +3,13 @@
 #include "reporter/view/text/leaks_text.h"
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 
 #include "allocator/ground/place.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
+#include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/site_table.h"
 
 namespace vramscope {
 namespace {
@@ -31,7 +30,9 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
   what += ": " + bytes_text(static_cast<std::int64_t>(bytes)) + " in " +
           counted(count, "allocation") + " of " + counted(leaks.leaks.size(), "place");
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
-  return coloured(what, Colour::bold, page) + "\n";
+  std::string text = sentence(what, page);
+  text.pop_back();
+  return coloured(text, Colour::bold, page) + "\n";
 }
 
 std::string memory_table(const Leaks& leaks, const Page& page) {
@@ -54,48 +55,14 @@ std::string when_text(const Leak& leak) {
   return ", in " + std::to_string(leak.tenths) + " of the run's 10 tenths";
 }
 
-std::string module_of(const Report& report, const FrameFact& frame) {
-  return frame.module < report.modules.size() ? report.modules[frame.module].path : "";
-}
-
-// Every function of the stack with its types, file and object, as debuggers print them.
-std::string whole_stack(const Report& report, const Site& site, const NameFrame& name,
-                        const Page& page) {
-  std::string result;
-  std::size_t number = 0;
-  const auto add = [&](const std::string& what) {
-    result += std::string(kIndent, ' ') + "#" + std::to_string(number++) + " " +
-              printable(what, page) + "\n";
-  };
-  for (const std::uint32_t index : site.frames) {
-    const FrameFact& frame = report.frames[index];
-    const std::vector<SourceFrame> functions =
-        name ? name(report, frame) : std::vector<SourceFrame>{};
-    const std::string module = module_of(report, frame);
-    if (functions.empty()) {
-      std::array<char, 32> offset{};
-      std::snprintf(offset.data(), offset.size(), "+0x%" PRIx64, frame.offset);
-      add((module.empty() ? "unknown" : module) + offset.data());
-    }
-    for (const SourceFrame& function : functions) {
-      std::string line = function.function;
-      if (!function.file.empty()) line += " " + function.file;
-      if (!function.file.empty() && function.line > 0) line += ":" + std::to_string(function.line);
-      add(module.empty() || function.is_python ? line : line + " (" + module + ")");
-    }
-  }
-  return result;
-}
-
 // The program's own callers, short.
 std::string short_stack(const CallSite& site, const Page& page) {
   std::string result;
   for (const Caller& caller : site.callers) {
-    result += fitted(std::string(kIndent, ' ') + printable(text(caller), page), page.width) + "\n";
+    result += fitted(std::string(kIndent, ' ') + printable(text(caller), page), page) + "\n";
     const bool is_first = &caller == &site.callers.front();
     if (!is_first || caller.line.empty()) continue;
-    result +=
-        fitted(std::string(kIndent, ' ') + "| " + printable(caller.line, page), page.width) + "\n";
+    result += fitted(std::string(kIndent, ' ') + "| " + printable(caller.line, page), page) + "\n";
   }
   return result.empty() ? std::string(kIndent, ' ') + "unknown\n" : result;
 }
@@ -104,25 +71,26 @@ std::string one_leak(const Report& report, const Leak& leak, const NameFrame& na
                      const Page& page, const LeaksChoice& choice) {
   const Site& site = report.sites[leak.share.site];
   const CallSite where = call_site(report, site, name, kAllFrames);
-  std::string line = "  " + bytes_text(static_cast<std::int64_t>(leak.share.bytes)) + " in " +
+  std::string line = bytes_text(static_cast<std::int64_t>(leak.share.bytes)) + " in " +
                      counted(leak.share.count, "allocation") + ", " +
                      memory_text(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
-  line += when_text(leak) + "\n";
-  return line +
-         (choice.whole_stacks ? whole_stack(report, site, name, page) : short_stack(where, page));
+  line += when_text(leak);
+  return paragraph(line, page) +
+         (choice.whole_stacks ? whole_stack_text(where, page, kIndent) : short_stack(where, page));
 }
 
 std::string rows(const Report& report, const std::vector<Leak>& leaks, const NameFrame& name,
                  const Page& page) {
   if (leaks.empty()) return "";
   using enum Table::Align;
-  Table table({{"BYTES", right}, {"COUNT", right}, {"MEMORY", left}, {"WHERE", left}});
+  SiteTable table(report, name,
+                  {{"BYTES", right}, {"COUNT", right, 1}, {"MEMORY", left}, {"WHERE", left}});
   for (const Leak& leak : leaks) {
-    const CallSite where = call_site(report, report.sites[leak.share.site], name, kFramesShown);
     table.add({bytes_text(static_cast<std::int64_t>(leak.share.bytes)),
                count_text(static_cast<std::int64_t>(leak.share.count)),
-               memory_text(leak.share.kind, leak.share.device), printable(text(where), page)});
+               memory_text(leak.share.kind, leak.share.device)},
+              static_cast<std::int64_t>(leak.share.site));
   }
   return table.text(page);
 }
@@ -188,8 +156,9 @@ std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressi
   std::string result = heading(report, leaks, page) + memory_table(leaks, page) +
                        classes_text(report, leaks, name, page, choice);
   if (leaks.without_site != 0) {
-    result += "\n  " + bytes_text(static_cast<std::int64_t>(leaks.without_site)) +
-              " more came from call stacks that nobody knows.\n";
+    result += "\n" + paragraph(bytes_text(static_cast<std::int64_t>(leaks.without_site)) +
+                                   " more came from call stacks that nobody knows.",
+                               page);
   }
   return result + suppressed_text(leaks, suppressions, page) + next_text(leaks, page, choice);
 }

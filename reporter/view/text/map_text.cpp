@@ -9,6 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/map_cells.h"
+#include "reporter/view/text/site_table.h"
 
 namespace vramscope {
 namespace {
@@ -19,22 +20,12 @@ constexpr std::uint64_t kTenth = 10;     // of what is reserved: from there on i
 
 std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
 
-// Over as many lines as it needs where the page cuts, those after the first indented by two more.
-std::string line(const std::string& text, const Page& page, std::size_t indent = 2) {
-  const std::string margin(indent, ' ');
-  if (!page.cuts) return margin + text + "\n";
-  std::string result = wrapped(margin + text, page.width - 2);
-  for (std::size_t at = 0; (at = result.find('\n', at)) != result.npos; at += indent + 3) {
-    result.insert(at + 1, margin + "  ");
-  }
-  return result + "\n";
-}
-
 std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
                        const Page& page) {
   if (site < 0) return "unknown";
   const Site& found = report.sites[static_cast<std::size_t>(site)];
-  return printable(text(call_site(report, found, name, kFramesShown)), page);
+  const CallSite where = call_site(report, found, name, kFramesInRow + 1);
+  return printable(stack_text(where, Table::kUncut), page);
 }
 
 std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
@@ -100,6 +91,7 @@ std::string requests_text(const MapPlace& place) {
 std::string figures(const MapPlace& place, const MapMoment& moment, const Page& page) {
   using enum Table::Align;
   Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
+  table.place_last(Table::Last::wrapped);
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
     if (bytes != 0) table.add({amount(bytes), percent_text(bytes, place.total_bytes), what});
   };
@@ -113,17 +105,17 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
                 : "idle: " + counted(place.idle_segments, "segment") + " without a live block");
   std::string result = table.empty() ? "" : table.text(page);
   if (place.free_bytes != 0) {
-    result += line("largest free hole " + amount(place.largest_free_bytes) + " of " +
-                       amount(place.free_bytes) + " free; external fragmentation " +
-                       permille_text(external_fragmentation(place)) + " (1 - largest / free)",
-                   page);
+    result += paragraph("largest free hole " + amount(place.largest_free_bytes) + " of " +
+                            amount(place.free_bytes) + " free; external fragmentation " +
+                            permille_text(external_fragmentation(place)) + " (1 - largest / free)",
+                        page);
   }
   if (!place.is_direct()) {
-    result += line("served without a new segment: " + requests_text(place), page);
+    result += paragraph("served without a new segment: " + requests_text(place), page);
   }
   if (moment.is_of_trace && !place.is_direct()) {
-    result +=
-        line("from a trace: segments as far as blocks were seen in them, idle ones left out", page);
+    result += paragraph(
+        "from a trace: segments as far as blocks were seen in them, idle ones left out", page);
   }
   return result;
 }
@@ -139,25 +131,27 @@ std::string refused_text(const Report& report, const MapPlace& place, const Page
   if (event.bytes > event.free_bytes && event.bytes <= together) {
     text += "; with the stranded " + amount(place.stranded_bytes) + " it would have had enough";
   }
-  return line(text, page);
+  return paragraph(text, page);
 }
 
 std::string pinners_table(const Report& report, const MapPlace& place, const MapMoment& moment,
                           const NameFrame& name, const Page& page, std::size_t most) {
   using enum Table::Align;
-  Table table({{"STRANDED", right},
-               {"SEGMENTS", right, 1},
-               {"GIVES BACK", right},
-               {"BLOCKS", right, 2},
-               {"OLDEST", right},
-               {"PINNED BY", left}});
+  SiteTable table(report, name,
+                  {{"STRANDED", right},
+                   {"SEGMENTS", right, 2},
+                   {"GIVES BACK", right},
+                   {"BLOCKS", right, 3},
+                   {"OLDEST", right, 1},
+                   {"PINNED BY", left}});
   const std::size_t shown = rows_shown(place.pinners.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const MapPinner& pinner = place.pinners[i];
     table.add(
         {amount(pinner.stranded_bytes), count_text(static_cast<std::int64_t>(pinner.segments)),
          amount(pinner.gives_back_bytes), count_text(static_cast<std::int64_t>(pinner.blocks)),
-         age_text(pinner.oldest_ns, moment), where_text(report, pinner.site, name, page)});
+         age_text(pinner.oldest_ns, moment)},
+        pinner.site);
   }
   if (table.empty()) return "";
   std::string result = table.text(page);
@@ -218,11 +212,13 @@ class Drawing {
   std::string head(const std::vector<const MapSegment*>& segments) const {
     std::uint64_t total = 0;
     for (const MapSegment* one : segments) total += one->facts->total_size;
-    const std::string title = std::string("  ") + name_of(segments.front()->pool) + ": " +
-                              counted(segments.size(), "segment") + ", " + amount(total) +
-                              "; a character is " + amount(unit_);
-    return "\n" + coloured(fitted(title, page_), Colour::bold, page_) + "\n" +
-           line(legend(seen_, page_), page_);
+    std::string title = std::string(name_of(segments.front()->pool)) + ": " +
+                        counted(segments.size(), "segment") + ", " + amount(total) +
+                        "; a character is " + amount(unit_);
+    title = paragraph(title, page_);
+    title.pop_back();
+    return "\n" + coloured(title, Colour::bold, page_) + "\n" +
+           paragraph(legend(seen_, page_), page_);
   }
 
   std::vector<Cell> cells(const MapSegment& segment) {
@@ -235,10 +231,10 @@ class Drawing {
     std::array<char, 32> address{};
     std::snprintf(address.data(), address.size(), "0x%llx",
                   static_cast<unsigned long long>(segment.facts->address));
-    std::string result = line(amount(segment.facts->total_size) + " at " + address.data() + ": " +
-                                  amount(segment.free_bytes) + " free, largest hole " +
-                                  amount(segment.largest_free_bytes),
-                              page_);
+    std::string result = paragraph(amount(segment.facts->total_size) + " at " + address.data() +
+                                       ": " + amount(segment.free_bytes) + " free, largest hole " +
+                                       amount(segment.largest_free_bytes),
+                                   page_);
     const std::vector<Cell> all = cells(segment);
     for (std::size_t at = 0; at < all.size(); at += columns_) {
       result += "    |" + drawn(all, at, columns_, page_) + "|\n";
@@ -256,7 +252,7 @@ class Drawing {
     const std::string age = age_text(block.born_ns, moment_);
     if (!age.empty()) text += ", " + age + " old";
     text += "; its free gives " + gives + ": ";
-    return line(text + where_text(report_, block.site, name_, page_), page_, 4);
+    return paragraph(text + where_text(report_, block.site, name_, page_), page_, 4);
   }
 
   // Those without stranded bytes, one after the other on as few rows as they need.
@@ -325,8 +321,11 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
   std::string result;
   for (const MapPlace& place : places) {
     if (!result.empty()) result += "\n";
-    result += coloured(fitted(title_of(place, moment), page), Colour::bold, page) + "\n";
-    result += line(verdict(place), page);
+    std::string title = sentence(title_of(place, moment), page);
+    title.pop_back();
+    result += coloured(title, Colour::bold, page) + "\n";
+    if (!moment.remark.empty()) result += paragraph(moment.remark, page);
+    result += paragraph(verdict(place), page);
     result += figures(place, moment, page) + refused_text(report, place, page);
     result += pinners_table(report, place, moment, name, page, most);
     result += drawings(report, place, moment, name, page, most);

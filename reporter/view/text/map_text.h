@@ -22,6 +22,7 @@ struct MapMoment {
   std::string text;          // "at the end", "at the peak"
   std::uint64_t at_ns = 0;   // after the timeline's start
   bool is_of_trace = false;  // idle segments are not known then
+  std::string remark = {};   // a line that is said of it; "": none
 };
 
 // Each text and JSON ends with a newline. most: segments drawn of each pool, and sites; 0 for all.

@@ -23,10 +23,11 @@ std::string asked_text(const OomEvent& event) {
 }
 
 std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
-                       const Page& page) {
+                       const Page& page, std::size_t most = kFramesInRow) {
   if (site < 0) return "unknown";
   const Site& found = report.sites[static_cast<std::size_t>(site)];
-  return printable(text(call_site(report, found, name, kFramesShown)), page);
+  const CallSite where = call_site(report, found, name, most + 1);
+  return printable(stack_text(where, Table::kUncut, most), page);
 }
 
 std::string ordinal_text(std::uint64_t number) {
@@ -61,6 +62,7 @@ std::string device_table(const Report& report, const OomEvent& event, const Page
   Table table({{"BYTES", right},
                {"SHARE", right},
                {limit == 0 ? "THE DEVICE THEN" : "THE LIMIT OF " + amount(limit) + " THEN", left}});
+  table.place_last(Table::Last::wrapped);
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
     const std::uint64_t whole = limit == 0 ? event.total_bytes : limit;
     if (bytes != 0) table.add({amount(bytes), percent_text(bytes, whole), what});
@@ -128,11 +130,11 @@ std::string owners_line(const OomEvent& event, const Page& page) {
   std::string line;
   for (const OomOwner& owner : event.owners) {
     if (owner.live_bytes == 0) continue;
-    line += (line.empty() ? "  owners: " : ", ") + printable(owner.owner, page) + " " +
+    line += (line.empty() ? "owners: " : ", ") + printable(owner.owner, page) + " " +
             amount(owner.live_bytes);
     if (owner.kind != Kind::device) line += " " + kind_text(owner.kind);
   }
-  return line.empty() ? "" : fitted(line, page) + "\n";
+  return line.empty() ? "" : paragraph(line, page);
 }
 
 }  // namespace
@@ -161,10 +163,11 @@ std::string hint_for(const Report& report, const OomEvent& event) {
 
 namespace {
 
-std::string estimate_line(const OomEvent& event) {
+std::string estimate_line(const OomEvent& event, const Page& page) {
   if (!event.has_details || event.total_bytes == 0 || event.by_limit) return "";
-  return "  without a cache about " + amount(event.native_free_bytes) +
-         " would have been free (an estimate)\n";
+  return paragraph("without a cache about " + amount(event.native_free_bytes) +
+                       " would have been free (an estimate)",
+                   page);
 }
 
 std::string event_text(const Report& report, const OomEvent& event, const NameFrame& name,
@@ -173,25 +176,25 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
                             " refused, the " + ordinal_text(event.number) + " of " +
                             std::to_string(report.oom.count);
   std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
-  std::string who = "  after " + duration_text(event.time_ns);
+  std::string who = "after " + duration_text(event.time_ns);
   if (!event.function.empty()) who += " in " + printable(event.function, page);
   if (event.thread != "unknown" && !event.thread.empty()) {
     who += " by thread " + printable(event.thread, page);
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
-  result += fitted(who, page) + "\n";
+  result += paragraph(who, page);
   result += paragraph("by " + where_text(report, event.site, name, page), page);
   if (!event.has_details && report.trigger != kImported) {
     result += "  not looked at closer: memory ran out too often\n";
   }
   for (const std::string& table :
-       {device_table(report, event, page), estimate_line(event), owners_line(event, page),
+       {device_table(report, event, page), estimate_line(event, page), owners_line(event, page),
         shares_table(report, event, name, page, choice),
         pins_table(report, event, name, page, choice)}) {
     result += table;
   }
   const std::string hint = hint_for(report, event);
-  return hint.empty() ? result : result + wrapped("  hint: " + hint, page.width) + "\n";
+  return hint.empty() ? result : result + paragraph("hint: " + hint, page);
 }
 
 // Call stacks of which no allocation succeeded ever.
@@ -237,7 +240,8 @@ std::string oom_line(const Report& report, const NameFrame& name) {
   if (report.oom.events.empty()) return "";
   const OomEvent& last = report.oom.events.back();
   std::string line = asked_text(last) + " of " + memory_text(last.kind, last.device) +
-                     " refused to " + where_text(report, last.site, name, Page{.unicode = true});
+                     " refused to " +
+                     where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
   if (const std::uint64_t limit = limit_of(report, last); limit != 0) {
     return line + ", " + amount(free_under(limit, last)) + " free under the limit";
   }

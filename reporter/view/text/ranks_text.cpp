@@ -117,9 +117,11 @@ std::string site_text(const Difference& row, const Page& page) {
     text += (i == 0 ? "" : " < ") + printable(frames[i], page);
   }
   if (text.empty()) text = "unknown";
-  return "    " + std::string(row.change() > 0 ? "+" : "-") +
-         bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " + text + "  (" +
-         signed_bytes(row.after.bytes) + ", the median " + signed_bytes(row.before.bytes) + ")\n";
+  const std::string line = std::string(row.change() > 0 ? "+" : "-") +
+                           bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
+                           text + "  (" + signed_bytes(row.after.bytes) + ", the median " +
+                           signed_bytes(row.before.bytes) + ")";
+  return paragraph(line, page, 4);
 }
 
 std::string difference_text(const Reports& reports, const Figure& figure, const Spread& spread,
@@ -128,10 +130,11 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
   for (const Outlier& one : outliers(figure, spread)) {
     const std::uint64_t apart =
         one.is_above ? one.number - spread.median : spread.median - one.number;
-    text += "  " + process_text(reports[one.which].process.process) + ": " + figure.name + " " +
-            number_text(figure, one.number) + ", " + number_text(figure, apart) +
-            (one.is_above ? " above" : " below") + " the median of " +
-            number_text(figure, spread.median) + "\n";
+    text += paragraph(process_text(reports[one.which].process.process) + ": " + figure.name + " " +
+                          number_text(figure, one.number) + ", " + number_text(figure, apart) +
+                          (one.is_above ? " above" : " below") + " the median of " +
+                          number_text(figure, spread.median),
+                      page);
     if (figure.of != peak_of) continue;
     for (const Difference& row : sites_behind(reports, spread, one, naming)) {
       text += site_text(row, page);
@@ -161,7 +164,7 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
                {"MIN", right},
                {"MEDIAN", right},
                {"MAX", right},
-               {"MIN IN", left},
+               {"MIN IN", left, 1},
                {"MAX IN", left}});
   std::string differences;
   for (const Figure& figure : kFigures) {
@@ -175,7 +178,7 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
     differences += difference_text(reports, figure, spread, naming, page);
   }
   std::string text = "\n" + coloured("Among the processes", Colour::bold, page) + "\n";
-  text += table.text(page);
+  text += table.text(page) + table.left_out(page);
   if (!differences.empty()) text += "\n" + coloured("Differences", Colour::bold, page) + "\n";
   return text + differences;
 }

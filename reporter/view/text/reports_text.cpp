@@ -18,8 +18,11 @@ std::string heading_text(const Report& report, std::string_view path, const Page
   const ProcessFacts& process = report.process;
   std::string text = program_name(report);
   if (process.rank >= 0) text += ", rank " + std::to_string(process.rank);
-  text += " (" + std::to_string(process.pid) + "): ";
-  return coloured(printable(text.append(path), page), Colour::bold, page);
+  text = printable(text + " (" + std::to_string(process.pid) + "):", page);
+  const std::string file = printable(path, page);  // is never cut
+  const bool fits = !page.cuts || columns(text) + 1 + columns(file) <= page.width;
+  text = page.cuts ? fitted(text, page.width) : text;
+  return coloured(text + (fits ? " " : "\n  ") + file, Colour::bold, page);
 }
 
 void which_report(JsonText& json, const Report& report, std::string_view path) {

@@ -67,11 +67,14 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
   if (has_ranks) columns.push_back({"RANK", right});
   columns.insert(columns.end(), {{"PID", right}, {"PROGRAM", left}});
   if (has_hosts) columns.push_back({"HOST", left});
-  columns.insert(
-      columns.end(),
-      {{"ENDED", left}, {"PEAK", right}, {"NOW", right}, {"ALLOCATIONS", right}, {"FILE", left}});
+  columns.insert(columns.end(), {{"ENDED", left},
+                                 {"PEAK", right},
+                                 {"NOW", right},
+                                 {"ALLOCATIONS", right, 1},
+                                 {"FILE", left}});
   Table table(std::move(columns));
   bool has_bounds = false;
+  table.place_last(Table::Last::whole);
   for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) {
     const MergedProcess& one = reports[i].process;
     has_bounds = has_bounds || peak_text(one).starts_with('<');
@@ -86,14 +89,15 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
                 printable(reports[i].file, page)});
     table.add(std::move(row));
   }
-  std::string text = table.text(page);
+  std::string text = table.text(page) + table.left_out(page);
   if (const std::size_t shown = rows_shown(reports.size(), most); shown < reports.size()) {
     const std::size_t hidden = reports.size() - shown;
     text += "  and " + count_text(static_cast<std::int64_t>(hidden)) + " more process" +
             (hidden == 1 ? "" : "es") + "\n";
   }
   if (has_bounds) {
-    text += "  <=: at most; kinds of memory peaked at different times, between two buckets\n";
+    text += paragraph("<=: at most; kinds of memory peaked at different times, between two buckets",
+                      page);
   }
   return text;
 }
@@ -112,9 +116,10 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Page& page) {
   for (const DeviceSum& sum : sums) {
     std::string name = "GPU " + std::to_string(sum.index);
     if (hosts.size() > 1 && !sum.host.empty()) name = sum.host + " " + name;
-    text += "  " + printable(name, page) + "  " +
-            count_text(static_cast<std::int64_t>(sum.processes.size())) +
-            (sum.processes.size() == 1 ? " process, " : " processes, ") + sum_text(sum) + "\n";
+    text += paragraph(
+        printable(name, page) + "  " + count_text(static_cast<std::int64_t>(sum.processes.size())) +
+            (sum.processes.size() == 1 ? " process, " : " processes, ") + sum_text(sum),
+        page);
     has_bounds = has_bounds || sum.lower != sum.upper;
     has_clocks = has_clocks || sum.host.empty();
   }
@@ -137,13 +142,16 @@ std::string events_text(const Reports& reports, const Page& page) {
   for (const ReportOfProcess& one : reports) {
     const ProcessFacts& process = one.process.process;
     if (!process.ended_by.empty()) {
-      text += "  " + process_text(process) + " was ended by " + printable(process.ended_by, page) +
-              "\n";
+      text += paragraph(
+          process_text(process) + " was ended by " + printable(process.ended_by, page), page);
     }
     if (one.process.oom.count != 0) {
-      text += "  " + process_text(process) + " ran out of memory in " +
-              counted(one.process.oom.count, "call") + ": vramscope oom " +
-              printable(shell_word(one.file), page) + "\n";
+      const std::string what = process_text(process) + " ran out of memory in " +
+                               counted(one.process.oom.count, "call") + ":";
+      const std::string command = "vramscope oom " + shell_path(one.file, page);  // is never cut
+      const bool fits = !page.cuts || 3 + columns(what) + columns(command) <= page.width;
+      text += fits ? "  " + what + " " + command + "\n"
+                   : paragraph(what, page) + "      " + command + "\n";
     }
   }
   return text.empty() ? text : "\n" + text;

@@ -25,6 +25,10 @@ inline constexpr std::size_t kFramesInRow = 8;
 [[nodiscard]] std::string stack_text(const CallSite& site, std::size_t room,
                                      std::size_t most = kFramesInRow);
 
+// The same of frames that have their texts already, innermost first.
+[[nodiscard]] std::string frames_text(const std::vector<std::string>& frames,
+                                      std::size_t most = kFramesInRow);
+
 // One text for each stack, at most `room` columns. Stacks that read alike are told apart by the
 // first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
 // one.

@@ -188,13 +188,26 @@ class Telling {
   std::vector<std::string>& texts_;
 };
 
+// As much of the text as `room` columns hold.
+std::string_view beginning(std::string_view text, std::size_t room) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view behind = rest;
+    (void)take_code_point(behind);
+    if (columns(text.substr(0, text.size() - behind.size())) > room) break;
+    rest = behind;
+  }
+  return text.substr(0, text.size() - rest.size());
+}
+
 // Behind which byte of the name a line of `room` columns may end; 0: nowhere.
 std::size_t end_of_part(std::string_view name, std::size_t room) {
-  const std::string_view line = name.substr(0, room);
+  const std::string_view line = beginning(name, room);
   const std::size_t argument = line.find_last_of(" <(");
   if (argument != std::string_view::npos && argument > room / 3) return argument + 1;
   const std::size_t scope = line.rfind("::");
-  return scope == std::string_view::npos || scope == 0 ? 0 : scope + 2;
+  const bool has_scope = scope != std::string_view::npos && scope != 0;
+  return has_scope && scope + 2 < line.size() ? scope + 2 : line.size();
 }
 
 // A name over several lines, broken where its parts meet.
@@ -234,6 +247,15 @@ std::string stack_text(const CallSite& site, std::size_t room, std::size_t most)
     if (columns(text) <= room) return text;
   }
   return as_many_as_fit(site, most, room);
+}
+
+std::string frames_text(const std::vector<std::string>& frames, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, frames.size()); ++i) {
+    text.append(i == 0 ? "" : kBefore).append(frames[i]);
+  }
+  if (text.empty()) return "unknown";
+  return frames.size() > most ? text.append(kMore) : text;
 }
 
 std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::size_t room,

@@ -43,7 +43,7 @@ void dictionary(JsonText& json, const FlatStats& stats) {
   json.end();
 }
 
-// Values end in one column; bytes also as a person reads them.
+// Values end in one column; bytes also as a person reads them, where the page has room for that.
 std::string lines(const std::string& title, const FlatStats& stats, const Page& page) {
   std::size_t key_width = 0;
   std::size_t value_width = 0;
@@ -53,11 +53,17 @@ std::string lines(const std::string& title, const FlatStats& stats, const Page& 
   }
   std::string result = coloured(title, Colour::bold, page) + "\n";
   if (stats.empty()) return result + "  never used\n";
+  constexpr std::size_t kReadable = 10;  // columns of "  1.00 TiB"
+  std::size_t end = 2 + key_width + 2 + value_width;
+  const bool has_room = !page.cuts || end + kReadable <= page.width;
+  if (page.cuts) end = std::min(end, page.width);
   for (const auto& [key, value] : stats) {
     const std::string number = std::to_string(value);
-    result += "  " + key + std::string(key_width - key.size() + 2, ' ');
-    result += std::string(value_width - number.size(), ' ') + number;
-    if (key.find("_bytes") != std::string::npos && value >= 1024) {
+    result += "  " + key;
+    const std::size_t used = 2 + key.size() + number.size();
+    result += used < end ? std::string(end - used, ' ') + number
+                         : "\n" + std::string(end - std::min(end, number.size()), ' ') + number;
+    if (has_room && key.find("_bytes") != std::string::npos && value >= 1024) {
       result += "  " + coloured(bytes_text(value), Colour::dim, page);
     }
     result += "\n";

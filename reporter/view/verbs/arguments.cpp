@@ -4,19 +4,81 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "interpose/settings/options.h"
+#include "reporter/view/text/format.h"
 
 namespace vramscope {
 namespace {
 
+constexpr std::size_t kLeft = 30;  // columns of the names, before what they mean
+
+// Help in the words of the parser, on a page of `width` columns.
 class Formatter : public CLI::Formatter {
  public:
-  explicit Formatter(std::string usage) : usage_(std::move(usage)) {}
-  std::string make_usage(const CLI::App*, std::string) const override { return usage_; }
+  explicit Formatter(std::size_t width, std::string usage = "")
+      : width_(width), usage_(std::move(usage)) {}
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    return usage_.empty() ? CLI::Formatter::make_usage(app, std::move(name)) : usage_;
+  }
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return row(make_option_name(option, is_positional) + make_option_opts(option),
+               make_option_desc(option));
+  }
+  // FILE says what it is: only that there may be more of them is worth a word.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (!option->get_positional()) return CLI::Formatter::make_option_opts(option);
+    return option->get_expected_max() > 1 ? " ..." : "";
+  }
+  std::string make_subcommand(const CLI::App* verb) const override {
+    return row(verb->get_name(), verb->get_description());
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped(app->get_description(), width_) + "\n";
+  }
+  // Commands are never cut; what is said of one stands below it where both are too long.
+  std::string make_footer(const CLI::App* app) const override {
+    std::istringstream lines(app->get_footer());
+    std::string result;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t end = std::min(line.find("  ", 2), line.size());
+      const bool is_command = line.starts_with("  ");
+      if (columns(line) <= width_) {
+        result += line + "\n";
+      } else if (!is_command) {
+        result += wrapped(line, width_) + "\n";
+      } else {
+        result += line.substr(0, end) + "\n";
+        const std::size_t remark = line.find_first_not_of(' ', end);
+        if (remark != std::string::npos) result += behind(line.substr(remark), 6);
+      }
+    }
+    return result;
+  }
 
  private:
+  // The lines of a text, each behind `margin` columns.
+  [[nodiscard]] std::string behind(const std::string& text, std::size_t margin) const {
+    std::istringstream lines(wrapped(text, width_ - margin));
+    std::string result;
+    for (std::string line; std::getline(lines, line);) {
+      result.append(margin, ' ').append(line).append("\n");
+    }
+    return result;
+  }
+  [[nodiscard]] std::string row(const std::string& names, const std::string& meaning) const {
+    const std::string left = "  " + names;
+    std::string right;
+    std::istringstream paragraphs(meaning);
+    for (std::string text; std::getline(paragraphs, text);) right += behind(text, kLeft);
+    if (left.size() >= kLeft || right.empty()) return left + "\n" + right;
+    return left + right.substr(left.size());
+  }
+
+  std::size_t width_;
   std::string usage_;
 };
 
@@ -101,7 +163,7 @@ void Command::exclude(const std::string& option, const std::string& other) {
 
 void Command::footer(const std::string& text) { app_.footer(text); }
 void Command::usage(const std::string& text) {
-  app_.formatter(std::make_shared<Formatter>("Usage: " + text + "\n\n"));
+  app_.formatter(std::make_shared<Formatter>(width_, "Usage: " + text + "\n\n"));
 }
 
 const std::string& Command::name() const { return app_.get_name(); }
@@ -114,16 +176,18 @@ bool Command::takes_value(const std::string& option) const {
 bool Command::was_typed() const { return app_.parsed(); }
 
 CommandLine::CommandLine(const Texts& texts)
-    : app_(std::make_unique<CLI::App>(texts.description, texts.name)) {
+    : app_(std::make_unique<CLI::App>(texts.description, texts.name)), width_(texts.width) {
   app_->set_version_flag("--version", texts.version, "Show the version");
   app_->require_subcommand(1);
   app_->footer(texts.footer);
+  app_->formatter(std::make_shared<Formatter>(width_));
 }
 
 CommandLine::~CommandLine() = default;
 
 Command& CommandLine::add_verb(const std::string& name, const std::string& help) {
-  return *commands_.emplace_back(std::make_unique<Command>(*app_->add_subcommand(name, help)));
+  return *commands_.emplace_back(
+      std::make_unique<Command>(*app_->add_subcommand(name, help), width_));
 }
 
 CommandLine::Reading CommandLine::read(const std::vector<std::string>& words) {

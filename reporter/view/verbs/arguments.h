@@ -36,7 +36,8 @@ struct OptionTraits {
 // One verb's arguments. What is described has to live until the words are read. Threads: one.
 class Command {
  public:
-  explicit Command(CLI::App& app) : app_(app) {}
+  // width: columns that its help may take.
+  Command(CLI::App& app, std::size_t width) : app_(app), width_(width) {}
 
   // Names: "--json", "-o,--output".
   void flag(const std::string& names, bool& given, const std::string& help);
@@ -66,6 +67,7 @@ class Command {
 
  private:
   CLI::App& app_;
+  std::size_t width_;
 };
 
 // "; nearest is NAME" of the names, or "" when the word is like none of them.
@@ -79,6 +81,7 @@ class CommandLine {
     std::string description;
     std::string version;
     std::string footer;
+    std::size_t width = 100;  // columns that help may take
   };
   explicit CommandLine(const Texts& texts);
   ~CommandLine();
@@ -96,6 +99,7 @@ class CommandLine {
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::size_t width_;
   std::vector<std::unique_ptr<Command>> commands_;
 };
 

@@ -29,6 +29,25 @@ std::string no_moment(const std::string& given) {
   return good ? "" : "'" + given + "' is none of end, peak, oom, or a time such as 1.5s or 200ms";
 }
 
+// What a report that was written because of a peak missed: --report-at-peak looks ten times a
+// second. "" where nothing.
+std::string after_the_peak(const Report& report) {
+  const KindFacts* highest = nullptr;
+  for (const KindFacts& kind : report.kinds) {
+    const bool is_higher = highest == nullptr || kind.peak_bytes > highest->peak_bytes;
+    if (takes_device_memory(kind.kind) && is_higher) highest = &kind;
+  }
+  if (highest == nullptr || highest->current_bytes == highest->peak_bytes) return "";
+  const std::uint64_t written = report.timeline.duration_ns;
+  const auto amount = [](std::uint64_t bytes) {
+    return bytes_text(static_cast<std::int64_t>(bytes));
+  };
+  return "written " + duration_text(written - std::min(written, highest->peak_ns)) +
+         " after the peak, with " + amount(highest->current_bytes) + " of its " +
+         amount(highest->peak_bytes) + " of " + memory_text(highest->kind, highest->device) +
+         " live (requested)";
+}
+
 // Of a report: when it was written.
 std::string moment_of(const Report& report) {
   if (report.trigger == "oom") return "when memory ran out";
@@ -124,6 +143,7 @@ int show_map(Arguments& given) {
       return std::nullopt;
     }
     moment = {.text = moment_of(*report), .at_ns = report->timeline.duration_ns};
+    if (report->trigger == "peak") moment.remark = after_the_peak(*report);
     return report;
   };
   const auto text = [&](const Report& report, const Page& page) {

@@ -36,9 +36,7 @@ std::string others_now(const Report& report, const Page& page) {
             bytes_text(static_cast<std::int64_t>(other.bytes));
   }
   if (line.empty()) return "";
-  return "\n" +
-         wrapped("Others on GPU " + std::to_string(last.device) + " now: " + line, page.width) +
-         "\n";
+  return "\n" + sentence("Others on GPU " + std::to_string(last.device) + " now: " + line, page);
 }
 
 int show_oom(OneReport& given) {

@@ -209,6 +209,11 @@ Page page_of(const Listing& listing) {
   return page;
 }
 
+std::size_t help_width() {
+  constexpr std::size_t kMostForHelp = 100;
+  return std::min(page_of({}).width, kMostForHelp);
+}
+
 int publish(const Listing& listing, std::string_view text) {
   if (listing.output.empty()) {
     return write_all(STDOUT_FILENO, text) ? kFine : cannot_write("to standard output");
@@ -338,7 +343,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     choose_frames(*report, arguments.stacks);
     const std::string one = shown.add(*report, arguments.file, make, page);
     if (next.empty() && !one.empty()) {
-      const bool has_nothing = report->kinds.empty() && report->oom.count == 0;
+      const bool has_nothing = !is_trace(path) && report->kinds.empty() && report->oom.count == 0;
       const std::string closer = has_nothing ? "stats" : arguments.next;
       next = next_command(paths.size() > 1 ? "report" : closer, arguments.file, page);
     }

@@ -94,6 +94,9 @@ void settle_rows(Listing& listing);
 // --wide, nothing is cut. Colours only on a terminal.
 [[nodiscard]] Page page_of(const Listing& listing);
 
+// Columns that help may take: those of a listing, but not more than are easily read.
+[[nodiscard]] std::size_t help_width();
+
 // Writes the text to where the listing goes; gives the exit code.
 [[nodiscard]] int publish(const Listing& listing, std::string_view text);
 
