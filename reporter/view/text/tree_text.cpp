@@ -3,7 +3,9 @@
 #include "reporter/view/text/tree_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "reporter/report/report.h"
@@ -23,10 +25,11 @@ struct Amount {
   }
 };
 
-// A function, called by the functions above it.
+// A function, called by the function above it.
 struct Node {
   Caller caller;
-  bool has_one_place = true;  // all of it passes through the same line
+  std::set<std::size_t> called_at;  // lines of the function above; 0: not known
+  bool has_one_place = true;        // all of it passes through the same line
   Amount amount;
   std::map<std::string, std::size_t> below;                    // by function and file
   std::map<std::pair<std::string, std::string>, Amount> ends;  // allocations: by place and call
@@ -34,13 +37,24 @@ struct Node {
 
 std::string file_of(const std::string& place) { return place.substr(0, place.rfind(':')); }
 
+// Of "train.cpp:99"; 0: there is none.
+std::size_t line_of(const std::string& place) {
+  const std::size_t colon = place.rfind(':');
+  const std::string digits = colon == place.npos ? "" : place.substr(colon + 1);
+  const bool is_number = !digits.empty() && digits.size() < 10 &&
+                         digits.find_first_not_of("0123456789") == digits.npos;
+  return is_number ? std::stoul(digits) : 0;
+}
+
 class Tree {
  public:
   void add(const CallSite& site, const Share& share) {
     std::size_t at = 0;
     nodes_[at].amount += share;
     for (auto caller = site.callers.rbegin(); caller != site.callers.rend(); ++caller) {
+      const bool is_first = caller == site.callers.rbegin();
       at = below(at, *caller);
+      if (!is_first) nodes_[at].called_at.insert(line_of(std::prev(caller)->place));
       nodes_[at].amount += share;
     }
     const std::string place = site.callers.empty() ? "" : site.callers.front().place;
@@ -87,6 +101,17 @@ class Tree {
     return call.empty() ? text : text + " by " + call;
   }
 
+  // Where a function with calls at several lines makes this one: " from line 99".
+  static std::string call_lines(const Node& above, const Node& node) {
+    if (above.has_one_place) return "";
+    std::string lines;
+    for (const std::size_t line : node.called_at) {
+      if (line != 0) lines += (lines.empty() ? "" : ", ") + std::to_string(line);
+    }
+    if (lines.empty()) return "";
+    return (lines.find(',') == lines.npos ? " from line " : " from lines ") + lines;
+  }
+
   // A function with one allocation and nothing else needs no row for that.
   static bool ends_here(const Node& node) { return node.below.empty() && node.ends.size() == 1; }
 
@@ -98,7 +123,8 @@ class Tree {
   [[nodiscard]] std::vector<Branch> branches(const Node& node) const {
     std::vector<Branch> result;
     for (const auto& [key, below] : node.below) {
-      result.push_back({nodes_[below].amount, below, label(nodes_[below])});
+      const std::string text = label(nodes_[below]) + call_lines(node, nodes_[below]);
+      result.push_back({nodes_[below].amount, below, text});
     }
     if (!ends_here(node)) {
       for (const auto& [end, amount] : node.ends) {
