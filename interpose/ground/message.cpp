@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/message.h"
 
+#include <poll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "allocator/ground/kept_errno.h"
@@ -13,6 +15,20 @@
 #include "reporter/report/files/write_signals.h"
 
 namespace vramscope {
+namespace {
+
+constexpr int kPatienceMs = 100;
+
+// A full pipe that nobody reads, or a terminal that is stopped, takes nothing for any time.
+bool takes_a_line() noexcept {
+  pollfd errors{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  int ready = -1;
+  do ready = poll(&errors, 1, kPatienceMs);
+  while (ready < 0 && errno == EINTR);
+  return ready > 0 && (errors.revents & POLLOUT) != 0;
+}
+
+}  // namespace
 
 void say(const char* text) noexcept {
   static constexpr char kPrefix[] = "vramscope: ";
@@ -25,6 +41,7 @@ void say(const char* text) noexcept {
   {
     const Uncancelled uncancelled;
     const HeldWriteSignals held;  // nobody may be reading
+    if (!takes_a_line()) return;
     [[maybe_unused]] const ssize_t written = writev(STDERR_FILENO, parts.data(), parts.size());
   }
 }

@@ -6,7 +6,8 @@
 
 namespace vramscope {
 
-// One line "vramscope: <text>". Never fails, keeps errno, does not allocate. Threads: any.
+// One line "vramscope: <text>", left out where stderr takes none for a tenth of a second: the
+// program is not to wait for us. Never fails, keeps errno, does not allocate. Threads: any.
 void say(const char* text) noexcept;
 
 // Lines that are said at most once in a process.

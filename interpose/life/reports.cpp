@@ -297,6 +297,7 @@ bool Reports::is_within_quota(const char* trigger) noexcept {
 }
 
 void Reports::note_written(std::string_view trigger) noexcept {
+  has_complained_.store(false, std::memory_order_relaxed);
   const bool is_last = trigger == "exit" || trigger == "exec";
   if (is_last) {
     // At once: who is killed from now on has had his last report.
@@ -304,6 +305,15 @@ void Reports::note_written(std::string_view trigger) noexcept {
     has_failed_.store(false, std::memory_order_release);
   }
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
+}
+
+// Signals may ask for reports for ever: after one that failed, others say so only once one was
+// written in between.
+void Reports::complain(const char* trigger, const char* line) noexcept {
+  if (Schedule::asks(trigger)) return say_once(Once::scheduled_report, line);
+  const bool is_asked_again = std::string_view(trigger) == "signal" &&
+                              has_complained_.exchange(true, std::memory_order_relaxed);
+  if (!is_asked_again) say(line);
 }
 
 void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
@@ -325,7 +335,7 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     const auto written = write_report(assemble(std::move(parts)), path);
     if (const auto* error = std::get_if<FileError>(&written)) {
       const char* const line = error->message.empty() ? kNoMemory : error->message.c_str();
-      Schedule::asks(trigger) ? say_once(Once::scheduled_report, line) : say(line);
+      complain(trigger, line);
       note(kReportFailed);
     } else {
       sequence_.fetch_add(1, std::memory_order_relaxed);
@@ -334,7 +344,7 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
       if (Schedule::asks(trigger)) kept_.add(std::get<std::string>(written));
     }
   } catch (const std::exception&) {
-    say(kNoMemory);
+    complain(trigger, kNoMemory);
   }
   writing.store(false, std::memory_order_release);
   if (std::string_view(trigger) == "exit") last_written_.raise();

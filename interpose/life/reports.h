@@ -49,6 +49,7 @@ class Reports {
   void await_last() noexcept;
   void end_files(const char* trigger) noexcept;
   void note_written(std::string_view trigger) noexcept;
+  void complain(const char* trigger, const char* line) noexcept;
   void note_refusal(const Refusal& refusal) noexcept;
   void write(const char* trigger, std::atomic<bool>& writing) noexcept;
   // False: its numbers were taken, and none is to be written.
@@ -91,8 +92,9 @@ class Reports {
   Counter last_written_;          // raised when the last report is complete ...
   Counter last_left_;             // ... and when that thread goes on
   std::atomic<bool> executes_{false};
-  std::atomic<bool> has_failed_{false};  // the last report: it could not be written
-  CUcontext last_context_ = nullptr;     // of the main thread when it left by pthread_exit
+  std::atomic<bool> has_failed_{false};      // the last report: it could not be written
+  std::atomic<bool> has_complained_{false};  // that one could not be written, and none was since
+  CUcontext last_context_ = nullptr;         // of the main thread when it left by pthread_exit
 };
 
 }  // namespace vramscope

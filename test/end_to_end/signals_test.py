@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 
@@ -77,6 +78,33 @@ class Signals(harness.Case):
         triggers = [report["trigger"] for report in harness.read_reports(self.folder)]
         self.assertEqual(1, triggers.count("exit"))
         self.assertGreaterEqual(triggers.count("signal"), 10)
+
+    def test_signals_whose_reports_fail_have_one_line(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_OUTPUT="/nonexistent/r.json",
+                                     VRAMSCOPE_REPORT_AT_EXIT="off")  # fmt: skip
+        process.stdout.readline()
+        process.send_signal(signal.SIGUSR1)
+        self.assertIn(os.strerror(2), process.stderr.readline())
+        for _ in range(5):
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.02)  # too little only hides a failure
+        _, said = process.communicate("", harness.DEADLINE_S)
+        self.assertEqual((0, ""), (process.returncode, said))
+
+    def test_a_full_stderr_holds_nobody_up(self):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        try:
+            while True:
+                os.write(writer, bytes(4096))
+        except BlockingIOError:
+            os.set_blocking(writer, True)
+        with os.fdopen(reader), os.fdopen(writer) as full:
+            variables = harness.environment("cache", VRAMSCOPE_OUTPUT="/nonexistent/r.json")
+            done = subprocess.run([harness.program("free_kinds")], env=variables, stderr=full, cwd=self.folder,
+                                  stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                  timeout=harness.DEADLINE_S)  # fmt: skip
+        self.assertEqual(0, done.returncode)
 
     def test_a_note_that_is_a_pipe_delays_nothing(self):
         note = os.path.join(self.folder, "note")
