@@ -102,7 +102,7 @@ class CommandLine(harness.Case):
     def test_run_starts_no_program_whose_output_cannot_be_written(self):
         for option in ("--output", "--trace"):
             finished = self.launch(option, "/nonexistent/%p.x", "--", harness.program("linked"))
-            self.assertEqual((2, ""), (finished.returncode, finished.stdout))
+            self.assertEqual((125, ""), (finished.returncode, finished.stdout))
             self.assertIn("in '/nonexistent/': No such file or directory", finished.stderr)
 
     def test_a_truncated_report_is_refused_wherever_it_is_cut(self):
