@@ -26,7 +26,9 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
   }
   std::string what = is_final(report) ? "Never freed" : "Not freed when the report was written";
   if (leaks.leaks.empty())
-    return what + ": nothing" + (leaks.suppressed.empty() ? "" : " that is not suppressed") + ".\n";
+    return sentence(
+        what + ": nothing" + (leaks.suppressed.empty() ? "" : " that is not suppressed") + ".",
+        page);
   what += ": " + bytes_text(static_cast<std::int64_t>(bytes)) + " in " +
           counted(count, "allocation") + " of " + counted(leaks.leaks.size(), "place");
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
@@ -103,7 +105,9 @@ std::string classes_text(const Report& report, const Leaks& leaks, const NameFra
   std::size_t next = 0;
   while (next < shown) {
     const LeakClass looks = leaks.leaks[next].looks;
-    result += "\n" + coloured(describe(looks), Colour::bold, page) + "\n";
+    std::string title = sentence(describe(looks), page);
+    title.pop_back();
+    result += "\n" + coloured(title, Colour::bold, page) + "\n";
     std::vector<Leak> others;
     for (; next < shown && leaks.leaks[next].looks == looks; ++next) {
       if (choice.whole_stacks || next < kStacksShown) {

@@ -51,7 +51,7 @@ std::string lines(const std::string& title, const FlatStats& stats, const Page& 
     key_width = std::max(key_width, key.size());
     value_width = std::max(value_width, std::to_string(value).size());
   }
-  std::string result = coloured(title, Colour::bold, page) + "\n";
+  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
   if (stats.empty()) return result + "  never used\n";
   constexpr std::size_t kReadable = 10;  // columns of "  1.00 TiB"
   std::size_t end = 2 + key_width + 2 + value_width;

@@ -111,18 +111,21 @@ std::string head_text(const TraceListing& trace, const Page& page) {
   const TraceTotals& totals = trace.totals;
   const std::uint64_t span = totals.last_ns - totals.first_ns;
   std::string result = coloured(printable(process.executable, page), Colour::bold, page) + "\n";
-  result += "  pid " + std::to_string(process.pid) + ", mode " + printable(process.mode, page) +
-            ", " + counted(totals.events, "event") + " in " + duration_text(span) + ", " +
-            counted(totals.threads.size(), "thread") + "\n";
-  result += "  " + bytes_text(trace.bytes) + ", " + tenths(trace.bytes, totals.events) +
-            " bytes an event";
-  if (trace.bytes != trace.file_bytes) result += ", compressed to " + bytes_text(trace.file_bytes);
-  result += "\n";
+  result +=
+      paragraph("pid " + std::to_string(process.pid) + ", mode " + printable(process.mode, page) +
+                    ", " + counted(totals.events, "event") + " in " + duration_text(span) + ", " +
+                    counted(totals.threads.size(), "thread"),
+                page);
+  std::string size =
+      bytes_text(trace.bytes) + ", " + tenths(trace.bytes, totals.events) + " bytes an event";
+  if (trace.bytes != trace.file_bytes) size += ", compressed to " + bytes_text(trace.file_bytes);
+  result += paragraph(size, page);
   if (trace.lost != 0)
-    result += "  " + counted(trace.lost, "event") + " not in the file: it could not be written\n";
+    result +=
+        paragraph(counted(trace.lost, "event") + " not in the file: it could not be written", page);
   if (trace.damaged != 0) result += "  " + counted(trace.damaged, "damaged chunk") + " left out\n";
   if (!trace.complete) {
-    result += "  it ends without a mark: the program was killed, or still runs\n";
+    result += paragraph("it ends without a mark: the program was killed, or still runs", page);
   }
   return result + "\n";
 }
