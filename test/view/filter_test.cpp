@@ -41,6 +41,18 @@ TEST(Filter, OfAKindLeavesItsSitesAndSums) {
   EXPECT_EQ(report.oom.events[0].site, 0) << "where site 2 is now";
 }
 
+TEST(Filter, KindsAreKnownByWhatPeopleSay) {
+  for (const char* const word : {"stream_ordered", "async", "stream-ordered", "Async"}) {
+    EXPECT_EQ(kind_of(word), Kind::stream_ordered) << word;
+    EXPECT_TRUE((Filter{.kind = word}).passes(Kind::stream_ordered, 0)) << word;
+    EXPECT_FALSE((Filter{.kind = word}).passes(Kind::device, 0)) << word;
+  }
+  EXPECT_EQ(kind_of("gpu"), Kind::device);
+  EXPECT_EQ(kind_of("page-locked"), Kind::pinned);
+  EXPECT_EQ(memory_text(Kind::stream_ordered, 1), "stream_ordered 1");
+  EXPECT_NE(not_a_kind("disk").find("'disk' is none of device, pinned"), std::string::npos);
+}
+
 TEST(Filter, OfADeviceLeavesNothingOfTheHost) {
   EXPECT_EQ(numbers(filtered({.device = 0})), (Numbers{0, 1}));
   EXPECT_TRUE(filtered({.device = 1}).sites.empty());

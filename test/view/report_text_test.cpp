@@ -133,7 +133,7 @@ TEST(ReportText, ReservedAddressesAreNotCalledReserved) {
                           .allocations = 1});
 
   EXPECT_TRUE(has(screen(report),
-                  "\n  addresses   peak 1.00 TiB, now 0 B, 1 call: address space, not memory\n"));
+                  "\n  address_range  peak 1.00 TiB, now 0 B, 1 call: address space, not memory\n"));
 }
 
 TEST(ReportText, CutsSitesAndSaysWhatIsLeftOut) {
@@ -204,8 +204,9 @@ TEST(ReportText, CountsMemoryThatComesPastTheCacheToItsGpu) {
 
   EXPECT_TRUE(has(text, R"(
 GPU 0  NVIDIA H200
-  async      peak  2.00 GiB  [#.......................]  1.6 % of 128 GiB, now 32.0 MiB, 5 calls
-  physical   peak  1.00 GiB  [#.......................]  0.8 % of 128 GiB, now 0 B, 1 call
+  stream_ordered  peak  2.00 GiB  [#.......................]  1.6 % of 128 GiB, now 32.0 MiB,
+    5 calls
+  physical        peak  1.00 GiB  [#.......................]  0.8 % of 128 GiB, now 0 B, 1 call
 )")) << text;
   EXPECT_FALSE(has(text, "No device memory"));
   EXPECT_FALSE(has(text, "reserved "));
@@ -214,18 +215,19 @@ GPU 0  NVIDIA H200
 TEST(ReportText, CountsItWhereThereArePlainAllocationsToo) {
   Report report = of_other_kinds();
   report.devices[0].used = true;
-  EXPECT_TRUE(has(screen(report), "\n  physical   peak  1.00 GiB  ["));
+  EXPECT_TRUE(has(screen(report), "\n  physical        peak  1.00 GiB  ["));
 
   report.devices[1] = report.devices[0];
   report.devices[1].facts.index = 1;
-  EXPECT_TRUE(has(screen(report), "\n  GPU 0  physical   peak  1.00 GiB  ["));
+  EXPECT_TRUE(has(screen(report), "\n  GPU 0  physical        peak  1.00 GiB  ["));
 }
 
 TEST(ReportText, CountsItOnAGpuOfWhichNothingElseIsKnown) {
   Report report = of_other_kinds();
   report.devices.clear();
 
-  EXPECT_TRUE(has(screen(report), "\nGPU 0\n  async      peak  2.00 GiB, now 32.0 MiB, 5 calls\n"));
+  EXPECT_TRUE(
+      has(screen(report), "\nGPU 0\n  stream_ordered  peak  2.00 GiB, now 32.0 MiB, 5 calls\n"));
 }
 
 TEST(ReportText, TellsWhatCachedPinnedMemorySaved) {

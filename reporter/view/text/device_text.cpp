@@ -12,7 +12,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kBarCells = 24;
-constexpr std::size_t kBesideBar = 67;     // columns of a level without its bar
+constexpr std::size_t kBesideBar = 58;     // columns of a level without its bar and its name
 constexpr std::size_t kNameCells = 9;      // of a level's name: "allocated"
 constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
 
@@ -85,19 +85,29 @@ std::string saved_time_text(const DeviceReport& device, const Page& page) {
 }
 
 // "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
-std::string level_text(std::string name, std::uint64_t peak, std::int64_t now, std::uint64_t whole,
-                       const Page& page) {
-  name.resize(std::max(name.size(), kNameCells), ' ');
+std::string level_text(std::string name, std::size_t name_cells, std::uint64_t peak,
+                       std::int64_t now, std::uint64_t whole, const Page& page) {
+  name.resize(name_cells, ' ');
   std::string bytes = bytes_text(static_cast<std::int64_t>(peak));
   bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
   std::string result = name + "  peak " + bytes;
   if (whole != 0) {
-    const std::size_t cells = std::min(kBarCells, page.width - std::min(page.width, kBesideBar));
+    const std::size_t cells =
+        std::min(kBarCells, page.width - std::min(page.width, kBesideBar + name_cells));
     if (cells != 0) result += "  [" + bar(peak, whole, cells, page) + "]";
     result +=
         "  " + percent_text(peak, whole) + " of " + bytes_text(static_cast<std::int64_t>(whole));
   }
   return result + ", now " + bytes_text(now);
+}
+
+// Columns of the names of a GPU's levels.
+std::size_t name_cells_of(const UsedDevice& device) {
+  std::size_t cells = kNameCells;
+  for (const KindFacts& kind : device.others) {
+    cells = std::max(cells, kind_text(kind.kind).size());
+  }
+  return cells;
 }
 
 // As the program saw it; 0: unknown.
@@ -112,7 +122,7 @@ std::string other_kinds(const UsedDevice& device, const Page& page) {
   std::string result;
   for (const KindFacts& kind : device.others) {
     result +=
-        line(level_text(kind_text(kind.kind), kind.peak_bytes,
+        line(level_text(kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
                         static_cast<std::int64_t>(kind.current_bytes), capacity(device), page) +
                  ", " + counted(kind.allocations, "call"),
              page);
@@ -120,11 +130,13 @@ std::string other_kinds(const UsedDevice& device, const Page& page) {
   return result;
 }
 
-std::string plain_memory(const DeviceReport& device, bool has_cache, std::uint64_t size,
-                         const Page& page) {
+std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& page) {
+  const DeviceReport& device = *used.report;
+  const std::uint64_t size = capacity(used);
+  const std::size_t cells = name_cells_of(used);
   const DeviceStatistics& stats = device.statistics;
   const auto level = [&](const char* name, const Stat& stat) {
-    return line(level_text(name, positive(stat.peak), stat.current, size, page), page);
+    return line(level_text(name, cells, positive(stat.peak), stat.current, size, page), page);
   };
   std::string result = level("reserved", stats.reserved_bytes.all);
   result += level("allocated", stats.allocated_bytes.all);
@@ -171,7 +183,7 @@ std::string device_in_full(const UsedDevice& device, bool has_cache, const Page&
   if (report != nullptr) heading += "  " + printable(report->facts.name, page);
   std::string result = title(heading, page);
   if (report != nullptr && report->used) {
-    result += plain_memory(*report, has_cache, capacity(device), page);
+    result += plain_memory(device, has_cache, page);
     result += pages_text(report->facts.pages, page);
   }
   result += other_kinds(device, page);
@@ -190,11 +202,13 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, const Page&
                {"FROM CACHE", right, 1},
                {"OOM", right}});
   std::string others;
+  std::size_t cells = 0;
+  for (const UsedDevice& device : devices) cells = std::max(cells, name_cells_of(device));
   for (const UsedDevice& device : devices) {
     for (const KindFacts& kind : device.others) {
       others += line(
           "GPU " + std::to_string(device.index) + "  " +
-              level_text(kind_text(kind.kind), kind.peak_bytes,
+              level_text(kind_text(kind.kind), cells, kind.peak_bytes,
                          static_cast<std::int64_t>(kind.current_bytes), capacity(device), page),
           page);
     }

@@ -3,6 +3,7 @@
 #include "reporter/view/text/digest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <tuple>
 
@@ -11,6 +12,19 @@
 
 namespace vramscope {
 namespace {
+
+// What people say for kinds of memory, without regard to case, and with - for _.
+struct KindWord {
+  std::string_view word;
+  Kind kind;
+};
+constexpr KindWord kSynonyms[] = {{"gpu", Kind::device},
+                                  {"async", Kind::stream_ordered},
+                                  {"pool", Kind::stream_ordered},
+                                  {"page_locked", Kind::pinned},
+                                  {"unified", Kind::managed},
+                                  {"uvm", Kind::managed},
+                                  {"addresses", Kind::address_range}};
 
 void set_whole_of_each_memory(std::vector<Share>& shares) {
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> whole;
@@ -125,7 +139,15 @@ std::vector<KindFacts> kinds_by_peak(const Report& report) {
 }
 
 std::optional<Kind> kind_of(std::string_view name) {
-  const auto found = std::find(kKindNames.begin(), kKindNames.end(), name);
+  std::string word(name);
+  for (char& letter : word) {
+    letter =
+        letter == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  for (const KindWord& synonym : kSynonyms) {
+    if (synonym.word == word) return synonym.kind;
+  }
+  const auto found = std::find(kKindNames.begin(), kKindNames.end(), word);
   if (found == kKindNames.end()) return std::nullopt;
   return static_cast<Kind>(found - kKindNames.begin());
 }
@@ -140,16 +162,7 @@ std::string memory_text(Kind kind, std::uint16_t device) {
 }
 
 std::string kind_text(Kind kind) {
-  switch (kind) {
-    case Kind::device:
-      return "GPU";
-    case Kind::stream_ordered:
-      return "async";
-    case Kind::address_range:
-      return "addresses";
-    default:
-      return std::string(kKindNames[static_cast<std::size_t>(kind)]);
-  }
+  return kind == Kind::device ? "GPU" : std::string(kKindNames[static_cast<std::size_t>(kind)]);
 }
 
 Savings savings(const Timing& timing) {

@@ -43,11 +43,12 @@ struct Share {
 // Kinds that hold memory, the highest peak first.
 [[nodiscard]] std::vector<KindFacts> kinds_by_peak(const Report& report);
 
-// The kind of this name, if it is one; and, as a check of an argument, "" or why it is none.
+// The kind of this name, or of what people say for it ("gpu", "async"), if it is one; and, as a
+// check of an argument, "" or why it is none.
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view name);
 [[nodiscard]] std::string not_a_kind(const std::string& given);
 
-// "GPU 0", "managed 0", "async 0" (stream-ordered), "pinned", "addresses" (an address range).
+// "GPU 0" of plain device memory; of other kinds their name in reports: "managed 0", "pinned".
 [[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);
 [[nodiscard]] std::string kind_text(Kind kind);
 

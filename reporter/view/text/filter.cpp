@@ -139,7 +139,7 @@ void filter_sites(Report& report, const Filter& filter, const FilterUse& use,
 }
 
 bool passes(const Filter& filter, const LedgerEntry& entry) {
-  if (!filter.kind.empty() && entry.kind != filter.kind) return false;
+  if (!filter.has_kind(entry.kind)) return false;
   if (!filter.owner.empty() && entry.owner != filter.owner) return false;
   const bool of_host = entry.kind == "pinned" || entry.kind == "registered" || entry.kind == "host";
   if (filter.device && (of_host || entry.device != *filter.device)) return false;
@@ -178,8 +178,14 @@ std::uint64_t Filter::least_bytes() const {
   return read(min_bytes, bytes) ? bytes.value : 0;
 }
 
+bool Filter::has_kind(std::string_view name) const {
+  if (kind.empty() || name == kind) return true;
+  const std::optional<Kind> meant = kind_of(kind);
+  return meant && kKindNames[static_cast<std::size_t>(*meant)] == name;
+}
+
 bool Filter::passes(Kind one, std::uint16_t of_device) const {
-  if (!kind.empty() && kKindNames[static_cast<std::size_t>(one)] != kind) return false;
+  if (!has_kind(kKindNames[static_cast<std::size_t>(one)])) return false;
   return !device || (has_device(one) && of_device == *device);
 }
 

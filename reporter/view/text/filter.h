@@ -51,7 +51,7 @@ class PlaceSearch {
 // As typed; "" and nothing: whatever it is.
 struct Filter {
   std::optional<unsigned> device = {};
-  std::string kind = {};
+  std::string kind = {};  // its name, or what people say for it
   std::string owner = {};
   std::string thread = {};  // its name, its number, or both as reports have them
   std::string stream = {};  // "3" or "stream 3"
@@ -63,6 +63,8 @@ struct Filter {
 
   [[nodiscard]] bool is_empty() const;
   [[nodiscard]] std::uint64_t least_bytes() const;
+  // Whether memory of the kind with this name in reports passes.
+  [[nodiscard]] bool has_kind(std::string_view name) const;
   // Whether memory of that kind and device passes; memory of no device passes no --device.
   [[nodiscard]] bool passes(Kind kind, std::uint16_t device) const;
   // Whether a value of the axis, as reports have it, passes.

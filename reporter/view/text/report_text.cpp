@@ -223,11 +223,10 @@ std::string late_line(const Report& report, const Page& page) {
   return late == 0 ? "" : line(bytes_text(late) + " came in the last tenth of the run", page);
 }
 
-std::string kind_line(const Report& report, Kind kind, const Page& page) {
+std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, const Page& page) {
   const KindBytes bytes = bytes_of(report, kind);
-  if (bytes.calls == 0) return "";
   std::string name = kind_text(kind);
-  name.resize(std::max<std::size_t>(name.size(), 10), ' ');
+  name.resize(name_cells, ' ');
   const std::string no_memory = kind == Kind::address_range ? ": address space, not memory" : "";
   return line(name + "  peak " + bytes_text(bytes.peak) + ", now " + bytes_text(bytes.current) +
                   ", " + counted(bytes.calls, "call") + no_memory,
@@ -241,11 +240,17 @@ std::string time_of_calls(const std::string& name, const Duration& time) {
 }
 
 std::string other_memory(const Report& report, const Page& page) {
-  std::string result;
-  for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    if (takes_device_memory(static_cast<Kind>(kind))) continue;  // with its device
-    result += kind_line(report, static_cast<Kind>(kind), page);
+  std::vector<Kind> kinds;
+  std::size_t name_cells = kKindNames[static_cast<std::size_t>(Kind::registered)].size();
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    const Kind kind = static_cast<Kind>(i);
+    if (takes_device_memory(kind) || bytes_of(report, kind).calls == 0)
+      continue;  // with its device
+    kinds.push_back(kind);
+    name_cells = std::max(name_cells, kind_text(kind).size());
   }
+  std::string result;
+  for (const Kind kind : kinds) result += kind_line(report, kind, name_cells, page);
   if (result.empty()) return "";
   const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);

@@ -38,7 +38,7 @@ TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const Na
   result.to_ns = read_instant(filter.to).value_or(UINT64_MAX);
   result.device = filter.device;
   for (const std::string_view kind : kKindNames) {
-    result.kinds.push_back(filter.kind.empty() || kind == filter.kind);
+    result.kinds.push_back(filter.has_kind(kind));
   }
   ReportParts parts;
   parts.recorder = names.facts;

@@ -1,17 +1,13 @@
 // The options by which every listing leaves out what it is not to be about.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/settings/options.h"
+#include "reporter/view/text/digest.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
 namespace {
-
-std::string no_kind(const std::string& given) {
-  const auto found = std::find(kKindNames.begin(), kKindNames.end(), given);
-  return found != kKindNames.end() ? "" : "'" + given + "' is none of " + listed(kKindNames);
-}
 
 std::string no_bytes(const std::string& given) {
   Bytes bytes;
@@ -31,7 +27,7 @@ void add_filters(Command& command, Filter& filter) {
   };
   add("--device", &filter.device, "Only the device with this number", "N", not_a_count);
   add("--kind", &filter.kind, "Only this kind of memory: device, pinned, managed, ...", "KIND",
-      no_kind);
+      not_a_kind);
   add("--owner", &filter.owner, "Only what this owner asked for, as owners names it", "OWNER");
   add("--thread", &filter.thread, "Only of the thread with this name or number", "THREAD");
   add("--stream", &filter.stream, "Only of this stream, as owners --by stream names it", "STREAM");
