@@ -149,6 +149,9 @@ struct Site {
   // Not written. Of a report that a view changed: the numbers in the file of the sites that this
   // one stands for; empty: its index.
   std::vector<std::uint32_t> numbers = {};
+  // Not written. A view left some of its kinds of memory out: what stands between `parts` and
+  // `numbers` is not known of the rest, and empty.
+  bool is_part = false;
 };
 
 // What one value of an axis holds of one kind on one device. totals.peak_bytes: at the peak of
@@ -185,6 +188,17 @@ struct MergedProcess {
   OomReport oom = {};
 };
 
+// That a view left parts of a report out. Not written.
+struct Chosen {
+  // Call stacks or values of an axis were chosen, not only kinds and devices. Then Report::kinds
+  // are sums of what is left of these: bytes at the instant at which all of the kind was at its
+  // peak, bytes now, allocations, frees.
+  bool by_rows = false;
+  std::optional<Axis> axis = {};      // its values were chosen, not call stacks
+  std::optional<Kind> kind = {};      // this alone is left
+  std::vector<KindFacts> kinds = {};  // that are left, with all their rows
+};
+
 // One report. Reading a written report gives an equal value.
 struct Report {
   std::string tool_version;
@@ -215,6 +229,7 @@ struct Report {
   // Of a report that was read: fields and words of it that this version does not know, as
   // "devices[].later" and "kinds[].kind 'later'". Not written.
   std::vector<std::string> unknown = {};
+  std::optional<Chosen> chosen = {};  // not written; nothing: this is all of the report
 };
 
 }  // namespace vramscope

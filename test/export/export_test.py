@@ -412,7 +412,7 @@ class Words(Export):
         self.assertIn("is no format; nearest is folded", self.refused("--format", "foldde", self.path))
         self.assertIn("--format is required", self.refused(self.path))
         self.assertIn("is none of peak,", self.refused("--format", "folded", "--cost", "x", self.path))
-        self.assertIn("is no kind of memory", self.refused("--format", "folded", "--kind", "x", self.path))
+        self.assertIn("'x' is none of device, pinned", self.refused("--format", "folded", "--kind", "x", self.path))
         self.assertIn("-o FOLDER", self.refused("--format", "folded", self.path, self.trace))
         self.assertIn("nowhere", self.refused("--format", "folded", "nowhere"))
         self.assertIn("cannot write", self.refused("--format", "folded", "-o", "/proc/x", self.path))

@@ -7,6 +7,8 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/stack_view.h"
+#include "reporter/view/text/trace_filter.h"
+#include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_totals.h"
 #include "test/view/sample_report.h"
 
@@ -28,6 +30,17 @@ std::vector<std::int64_t> numbers(const Report& report) {
 }
 
 using Numbers = std::vector<std::int64_t>;
+
+// Threads 1 and 2 of a program have tags 1 and 2.
+TraceNames two_threads() {
+  TraceNames names;
+  names.facts.threads = {{}, {.id = 10, .name = "main"}, {.id = 11, .name = "loader"}};
+  names.facts.tags.resize(3);
+  for (const std::uint32_t tag : {1U, 2U}) {
+    names.facts.tags[tag].values[static_cast<std::size_t>(Axis::thread)] = tag;
+  }
+  return names;
+}
 
 TEST(Filter, OfAKindLeavesItsSitesAndSums) {
   const Report report = filtered({.kind = "pinned"});
@@ -63,6 +76,8 @@ TEST(Filter, OfASiteLooksAtFunctionsFilesAndObjects) {
   EXPECT_EQ(numbers(filtered({.site = "^make_w"})), Numbers{0});
   EXPECT_EQ(numbers(filtered({.site = "libnet"})), Numbers{1});
   EXPECT_EQ(numbers(filtered({.site = "train\\.cpp$"})), (Numbers{0, 1, 2}));
+  EXPECT_EQ(numbers(filtered({.site = "train\\.cpp:42"})), Numbers{0}) << "as rows have it";
+  EXPECT_EQ(numbers(filtered({.site = "main.*:99"})), (Numbers{0, 1, 2}));
   EXPECT_TRUE(filtered({.site = "nowhere"}).sites.empty());
 }
 
@@ -123,6 +138,71 @@ TEST(Filter, WhatAReportCannotAnswerNamesWhatWould) {
   EXPECT_NE(cannot_filter({.owner = "x"}, {.axis = Axis::thread}), "");
 }
 
+TEST(Filter, WhatTheReportDoesNotHaveIsSaidWithWhatItHas) {
+  const Report report = sample_report();
+  EXPECT_EQ(missing_from(report, {.device = 7}), "has no device 7; devices: 0, 1");
+  EXPECT_EQ(missing_from(report, {.device = 1}), "");
+  EXPECT_EQ(missing_from(report, {.owner = "libnet"}),
+            "has no owner 'libnet'; owners: libnet.so, program");
+  EXPECT_EQ(missing_from(report, {.thread = "main"}), "has no thread 'main'; threads: none");
+  EXPECT_EQ(missing_from(report, {.kind = "managed"}), "") << "it is a kind, of which nothing is";
+  EXPECT_EQ(missing_from(two_threads(), {.thread = "mian"}),
+            "has no thread 'mian'; threads: main 10, loader 11");
+}
+
+TEST(Filter, EachListingHasItsOwnThatItCanAnswer) {
+  const auto answer = [](const Filter& filter, Subject subject) {
+    return cannot_filter(filter, {.subject = subject});
+  };
+  EXPECT_EQ(answer({.from = "1s"}, Subject::refusals), "");
+  EXPECT_EQ(answer({.thread = "x", .range = "y"}, Subject::refusals), "");
+  EXPECT_NE(answer({.stream = "x"}, Subject::refusals), "");
+  EXPECT_EQ(answer({.site = "x", .from = "1s"}, Subject::segments), "");
+  EXPECT_NE(answer({.thread = "x"}, Subject::segments).find("map --thread"), std::string::npos);
+  EXPECT_EQ(answer({.min_bytes = "1", .from = "1s"}, Subject::curves), "");
+  EXPECT_NE(answer({.site = "x"}, Subject::curves).find("timeline --site"), std::string::npos);
+  EXPECT_EQ(answer({.device = 0}, Subject::counters), "");
+  EXPECT_NE(answer({.kind = "pinned"}, Subject::counters).find("--device"), std::string::npos);
+}
+
+TEST(Filter, OfRefusalsLeavesThoseAndAllThatWasLiveThen) {
+  FilterUse use{.subject = Subject::refusals};
+  const Report report = filtered({.site = "libnet"}, use);
+
+  ASSERT_EQ(report.oom.events.size(), 1U);
+  EXPECT_EQ(report.oom.events[0].bytes, std::uint64_t{300} << 20);
+  EXPECT_EQ(report.oom.events[0].shares[0].site, 0) << "others' call stacks keep their names";
+  EXPECT_EQ(report.sites.size(), 3U);
+  EXPECT_EQ(filtered({.range = "forward"}, use).oom.events.size(), 1U);
+  EXPECT_EQ(filtered({.from = "5.5s"}, use).oom.events.size(), 1U);
+  EXPECT_EQ(filtered({.min_bytes = "100MiB"}, use).oom.events.size(), 1U);
+}
+
+TEST(Filter, OfSegmentsLeavesThoseWithABlockThatPasses) {
+  Report report = sample_report();
+  const auto block = [](std::int64_t site, std::int64_t born_ns) {
+    return BlockFacts{.size = 4,
+                      .requested_size = 4,
+                      .state = BlockState::active_allocated,
+                      .site = site,
+                      .born_ns = born_ns};
+  };
+  report.devices[0].segments = {
+      {.address = 1, .total_size = 8, .blocks = {block(0, 5), block(1, 6)}},
+      {.address = 2, .total_size = 4, .blocks = {block(0, 7)}}};
+  const auto left = [&](const Filter& filter) {
+    Report copy = report;
+    filter_report(copy, filter, {.subject = Subject::segments}, sample_names());
+    return copy.devices[0].segments;
+  };
+
+  ASSERT_EQ(left({.site = "libnet"}).size(), 1U);
+  EXPECT_EQ(left({.site = "libnet"})[0].blocks[0].site, 0) << "the others keep their call stacks";
+  EXPECT_EQ(left({.site = "make_weights"}).size(), 2U);
+  EXPECT_EQ(left({.from = "7ns"}).size(), 1U);
+  EXPECT_EQ(left({.min_bytes = "5"}).size(), 0U);
+}
+
 TEST(Pattern, ABadOneIsNamed) {
   EXPECT_NE(Pattern("a(").problem().find("'a(' is no regular expression"), std::string::npos);
   EXPECT_EQ(Pattern("a+b|c$").problem(), "");
@@ -162,17 +242,6 @@ TraceEvent trace_event(trace::What what, Tag tag, std::uint64_t start_ns, Addres
   return one;
 }
 
-// Threads 1 and 2 of a program have tags 1 and 2.
-TraceNames two_threads() {
-  TraceNames names;
-  names.facts.threads = {{}, {.id = 10, .name = "main"}, {.id = 11, .name = "loader"}};
-  names.facts.tags.resize(3);
-  for (const std::uint32_t tag : {1U, 2U}) {
-    names.facts.tags[tag].values[static_cast<std::size_t>(Axis::thread)] = tag;
-  }
-  return names;
-}
-
 void add_all(TraceTotals& totals) {
   using enum trace::What;
   totals.add(trace_event(came, 1, 1000, 0x1000));
@@ -204,6 +273,31 @@ TEST(TraceFilter, OfATimeCountsWhatCameInIt) {
   EXPECT_EQ(held.allocations, 2U);
   EXPECT_EQ(held.live_bytes, 200U) << "the free at 400 ns is later";
   EXPECT_EQ(held.frees, 0U) << "what was freed at 200 ns came before";
+}
+
+TEST(TraceFilter, TimesAreThoseOfTheWholeTrace) {
+  TraceTotals totals(trace_filter(two_threads(), {.thread = "loader"}, {}));
+
+  add_all(totals);
+
+  EXPECT_EQ(totals.begin_ns, 1000U);
+  EXPECT_EQ(totals.first_ns, 1100U);
+  const Report report = report_of_trace(two_threads(), totals);
+  EXPECT_EQ(report.kinds[0].peak_ns, 100U) << "after the trace's first event, which is not its own";
+  EXPECT_EQ(report.timeline.duration_ns, 400U);
+}
+
+TEST(TraceFilter, OfBytesIsAboutSingleAllocations) {
+  TraceTotals totals(trace_filter(two_threads(), {.min_bytes = "101"}, {}));
+  add_all(totals);
+  EXPECT_EQ(totals.events, 0U);
+  EXPECT_TRUE(totals.kinds.empty());
+}
+
+TEST(TraceFilter, OfADeviceThatTheTraceDoesNotHaveIsSaid) {
+  TraceTotals totals(trace_filter(two_threads(), {.device = 1}, {}));
+  add_all(totals);
+  EXPECT_EQ(totals.missing(), "has no device 1; devices: 0");
 }
 
 TEST(TraceFilter, OfNothingLetsAllPass) {

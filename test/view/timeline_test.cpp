@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/timeline_text.h"
 #include "test/view/sample_report.h"
 
@@ -120,10 +121,11 @@ TEST(Timeline, ChoosesALogScaleWhereASpikeHidesThePhases) {
 }
 
 TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
-  const TimelineChoice choice{.from_ns = 2 * kMs, .to_ns = 4 * kMs, .kind = Kind::device};
+  const TimelineChoice choice{.from_ns = 2 * kMs, .to_ns = 4 * kMs};
   Report report = two_curves();
   report.oom = sample_refusals();
   report.oom.events[0].time_ns = 3 * kMs;
+  filter_report(report, {.kind = "device"}, {.subject = Subject::curves}, {});
 
   const RunTimeline window = run_timeline(report, choice);
   const std::string text = timeline_text(window, {}, {.width = 60});
@@ -138,7 +140,9 @@ TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
 }
 
 TEST(Timeline, LeavesOutOtherDevicesAndCurvesThatAreTooMany) {
-  EXPECT_TRUE(run_timeline(two_curves(), {.device = 1}).curves.empty());
+  Report others = two_curves();
+  filter_report(others, {.device = 1}, {.subject = Subject::curves}, {});
+  EXPECT_TRUE(run_timeline(others, {}).curves.empty());
   EXPECT_TRUE(has(text_of(two_curves(), {.width = 60}, {.most = 1}), "and 1 more curve: -n 0"));
   EXPECT_TRUE(has(text_of(Report{}), "Nothing was allocated.\n"));
 }

@@ -349,11 +349,46 @@ class Listings(ToolTest):
             self.assertEqual((pinned.returncode, pinned.stderr), (0, ""), verb)
             if verb != "oom":  # the sample has none
                 self.assertNotEqual(whole, pinned.stdout, verb)
-            self.assert_refused([verb, "--from", "1s", file], 2, "vramscope trace --from")
+            if verb != "oom":  # each has its time
+                self.assert_refused([verb, "--from", "1s", file], 2, "vramscope trace --from")
         self.assert_refused(["sites", "--thread", "x", file], 2, "owners --by thread")
         self.assert_refused(["sites", "--site", "a(", file], 2, "'a(' is no regular expression")
         self.assert_refused(["sites", "--kind", "vram", file], 2, "'vram' is none of device, pinned")
         self.assert_refused(["sites", "--min-bytes", "lots", file], 2, "64KiB")
+
+    def test_what_a_filter_names_and_no_report_has_is_said(self):
+        file = self.sample()
+        for verb in ("report", "sites", "peak", "leaks", "owners", "oom", "map", "timeline", "stats"):
+            self.assert_refused([verb, "--device", "7", file], 2, "r.json' has no device 7; devices: 0, 1")
+        self.assert_refused(["check", "--device", "7", "--max-peak", "1", file], 2, "has no device 7")
+        self.assert_refused(["export", "--format", "folded", "--device", "7", file], 2, "has no device 7")
+        self.assert_refused(["diff", "--device", "7", file, file], 2, "has no device 7")
+        self.assert_refused(["leaks", "--owner", "prgram", file], 2, "no owner 'prgram'; owners: program")
+        self.assert_refused(["owners", "--by", "thread", "--thread", "x", file], 2, "has no thread 'x'")
+        other = self.sample("s.json")
+        self.assertEqual(self.call("peak", "--owner", "program", file, other).returncode, 0)
+
+    def test_each_verb_says_which_filters_it_can_answer(self):
+        file = self.sample()
+        self.assert_refused(["timeline", "--site", "x", file], 2, "vramscope timeline --site can")
+        self.assert_refused(["map", "--thread", "x", file], 2, "vramscope map --thread can")
+        self.assert_refused(["stats", "--kind", "pinned", file], 2, "stats takes --device")
+        self.assert_refused(["oom", "--stream", "3", file], 2, "is not known")
+        self.assert_refused(["report", "--site", "x", file, self.sample("s.json")], 2, "--each")
+        shown = self.call("sites", "--kind", "gpu", "--site", "nowhere", file)
+        self.assertEqual(shown.stdout, "Only --kind gpu --site nowhere\nNothing that passes was allocated.\n"
+                         f"\nNext: vramscope sites --full {file}\n")
+
+    def test_limits_can_be_those_of_a_part(self):
+        file = self.sample()
+        for words, status in ((["--kind", "pinned", "--max-peak", "64MiB"], 0),
+                              (["--kind", "pinned", "--max-peak", "63MiB"], 1),
+                              (["--device", "0", "--max-peak", "1MiB"], 1),
+                              (["--kind", "managed", "--max-peak", "0"], 0),
+                              (["--owner", "libnet.so", "--max-leak", "0"], 1),
+                              (["--owner", "program", "--max-leak", "0"], 0)):
+            result = self.call("check", *words, file)
+            self.assertEqual((result.returncode, result.stderr), (status, ""), (words, result.stdout))
 
     def test_json_has_all_rows_unless_told(self):
         file = self.sample()

@@ -54,7 +54,6 @@ class Events {
 // Of a report: the most in each part of its timeline.
 void add_timeline(const Exported& exported, Events& events) {
   for (const TimelineSeries& series : exported.report().timeline.series) {
-    if (!exported.wants(series.kind, series.device)) continue;
     const std::string name = memory_name(series.kind, series.device) + " (most)";
     for (std::size_t i = 0; i < series.highest.size(); ++i) {
       events.counter(i * series.bucket_ns, name, series.highest[i]);

@@ -47,14 +47,18 @@ std::optional<Cost> cost_named(std::string_view name) {
 
 std::string_view name_of(Cost cost) { return kCosts[static_cast<std::size_t>(cost)]; }
 
-Exported::Exported(Report report, ExportChoice choice, const StackChoice& stacks, NameFrame name)
-    : report_(std::move(report)), choice_(choice), name_(std::move(name)) {
+Exported::Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name)
+    : report_(std::move(report)), cost_(cost), name_(std::move(name)) {
   choose_frames(report_, stacks);
 }
 
-Exported::Exported(Report report, TraceReader& reader, ExportChoice choice,
+Exported::Exported(Report report, TraceReader& reader, TraceFilter filter, Cost cost,
                    const StackChoice& stacks, NameFrame name)
-    : report_(std::move(report)), reader_(&reader), choice_(choice), name_(std::move(name)) {
+    : report_(std::move(report)),
+      reader_(&reader),
+      filter_(std::move(filter)),
+      cost_(cost),
+      name_(std::move(name)) {
   report_.host.registrations = {block_of_each_site(report_)};
   choose_frames(report_, stacks);
   for (const BlockFacts& block : report_.host.registrations.front().blocks) {
@@ -63,16 +67,10 @@ Exported::Exported(Report report, TraceReader& reader, ExportChoice choice,
   report_.host.registrations.clear();
 }
 
-bool Exported::wants(Kind kind, std::uint16_t device) const {
-  if (choice_.kind && *choice_.kind != kind) return false;
-  return !choice_.device || !has_device(kind) || *choice_.device == device;
-}
-
 std::vector<Share> Exported::shares() const {
   std::vector<Share> result;
   for (std::size_t i = 0; i < report_.sites.size(); ++i) {
     for (const SitePart& part : report_.sites[i].parts) {
-      if (!wants(part.kind, part.device)) continue;
       result.push_back(
           {.site = i, .kind = part.kind, .device = part.device, .totals = part.totals});
     }
@@ -83,8 +81,7 @@ std::vector<Share> Exported::shares() const {
 const KindFacts* Exported::highest() const {
   const KindFacts* result = nullptr;
   for (const KindFacts& kind : report_.kinds) {
-    const bool is_one = wants(kind.kind, kind.device) && holds_memory(kind.kind);
-    if (!is_one || kind.peak_bytes == 0) continue;
+    if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
     if (result == nullptr || kind.peak_bytes > result->peak_bytes) result = &kind;
   }
   return result;
@@ -100,7 +97,18 @@ std::size_t Exported::site_of(Tag tag) const {
 }
 
 std::string Exported::read(const std::function<void(const TraceEvent&)>& visit) const {
-  return reader_->read(TraceReader::Order::by_change, visit) ? "" : reader_->problem();
+  std::optional<std::uint64_t> begin_ns;
+  const auto passing = [&](const TraceEvent& one) {
+    const Event& event = one.event;
+    if (!begin_ns) begin_ns = event.start_ns;
+    const std::uint64_t instant = after(*begin_ns, event.start_ns);
+    const bool is_then = instant >= filter_.from_ns && instant <= filter_.to_ns;
+    const bool ends_all = one.what == trace::What::place_ended;
+    if (is_then && (ends_all || filter_.passes(event.tag, event.place, event.bytes))) visit(one);
+  };
+  const auto order = TraceReader::Order::by_change;
+  const bool good = filter_.is_empty ? reader_->read(order, visit) : reader_->read(order, passing);
+  return good ? "" : reader_->problem();
 }
 
 std::string memory_name(Kind kind, std::uint16_t device) {

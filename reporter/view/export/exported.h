@@ -14,6 +14,7 @@
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/stack_view.h"
+#include "reporter/view/text/trace_filter.h"
 
 namespace vramscope {
 
@@ -22,12 +23,6 @@ enum class Cost : std::uint8_t { peak, leaked, total, count };
 [[nodiscard]] std::uint64_t value_of(const SiteTotals& totals, Cost cost);
 [[nodiscard]] std::optional<Cost> cost_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(Cost cost);
-
-struct ExportChoice {
-  Cost cost = Cost::peak;
-  std::optional<Kind> kind = {};  // this alone
-  std::optional<std::uint16_t> device = {};
-};
 
 // What a site allocated of one kind on one device.
 struct Share {
@@ -40,32 +35,32 @@ struct Share {
 class Exported {
  public:
   // Stacks are shown as `stacks` says. May throw bad_alloc, as all members.
-  Exported(Report report, ExportChoice choice, const StackChoice& stacks, NameFrame name);
-  // Of a trace, of which `report` is report_of_trace(); `reader` outlives this.
-  Exported(Report report, TraceReader& reader, ExportChoice choice, const StackChoice& stacks,
-           NameFrame name);
+  Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name);
+  // Of the allocations of a trace that pass, of which `report` is report_of_trace(); `reader`
+  // outlives this.
+  Exported(Report report, TraceReader& reader, TraceFilter filter, Cost cost,
+           const StackChoice& stacks, NameFrame name);
 
   [[nodiscard]] const Report& report() const { return report_; }
   [[nodiscard]] const NameFrame& name() const { return name_; }
-  [[nodiscard]] Cost cost() const { return choice_.cost; }
-  [[nodiscard]] bool wants(Kind kind, std::uint16_t device) const;
-  [[nodiscard]] bool wants(Place place) const { return wants(place.kind, place.device); }
-  // Those wanted, by site.
+  [[nodiscard]] Cost cost() const { return cost_; }
+  // By site.
   [[nodiscard]] std::vector<Share> shares() const;
-  // The wanted kind that held the most at its peak; null: there is none.
+  // The kind that held the most at its peak; null: there is none.
   [[nodiscard]] const KindFacts* highest() const;
 
   // Of a trace, else null.
   [[nodiscard]] const TraceNames* names() const;
   // The report's site of a tag of the trace.
   [[nodiscard]] std::size_t site_of(Tag tag) const;
-  // Visits the events of the trace in the order by_change; "", or what is wrong with it.
+  // Visits the events that pass in the order by_change; "", or what is wrong with the trace.
   [[nodiscard]] std::string read(const std::function<void(const TraceEvent&)>& visit) const;
 
  private:
   Report report_;
   TraceReader* reader_ = nullptr;
-  ExportChoice choice_;
+  TraceFilter filter_;
+  Cost cost_ = Cost::peak;
   NameFrame name_;
   std::vector<std::size_t> sites_;  // the report's site by that of the trace
 };

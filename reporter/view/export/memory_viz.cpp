@@ -27,9 +27,8 @@ class MemorySnapshot {
 
  private:
   // In the viewer an address is one of a device.
-  [[nodiscard]] bool shows(Kind kind, std::uint16_t device) const {
-    return holds_memory(kind) && has_device(kind) && space_of(kind) == Space::memory &&
-           exported_.wants(kind, device);
+  [[nodiscard]] static bool shows(Kind kind) {
+    return holds_memory(kind) && has_device(kind) && space_of(kind) == Space::memory;
   }
 
   std::string of_report() {
@@ -38,7 +37,7 @@ class MemorySnapshot {
     tree_.begin_list();
     for (const DeviceReport& device : report.devices) {
       for (const SegmentFacts& segment : device.segments) {
-        if (shows(segment.kind, segment.device)) write_segment(segment);
+        if (shows(segment.kind)) write_segment(segment);
       }
     }
     tree_.end();
@@ -112,8 +111,7 @@ class MemorySnapshot {
   std::string of_trace() {
     std::uint16_t devices = 0;
     for (const KindFacts& kind : exported_.report().kinds) {
-      if (shows(kind.kind, kind.device))
-        devices = std::max<std::uint16_t>(devices, kind.device + 1);
+      if (shows(kind.kind)) devices = std::max<std::uint16_t>(devices, kind.device + 1);
     }
     tree_.key("device_traces");
     tree_.begin_list();
@@ -135,7 +133,7 @@ class MemorySnapshot {
   std::string write_events(std::uint16_t device, std::vector<WalkedBlock>& live) {
     TraceWalk* walk = nullptr;
     const auto is_here = [&](const WalkedBlock& block) {
-      return block.place.device == device && shows(block.place.kind, device);
+      return block.place.device == device && shows(block.place.kind);
     };
     const auto change = [&](const WalkedBlock& block, bool came) {
       if (!is_here(block)) return;

@@ -61,7 +61,6 @@ class Metrics {
 void add_kinds(const Exported& exported, Metrics& metrics) {
   const auto add = [&](const std::function<std::uint64_t(const KindFacts&)>& value) {
     for (const KindFacts& kind : exported.report().kinds) {
-      if (!exported.wants(kind.kind, kind.device)) continue;
       const std::string name(kKindNames[static_cast<std::size_t>(kind.kind)]);
       metrics.sample({{"kind", name}, {"device", std::to_string(kind.device)}}, value(kind));
     }

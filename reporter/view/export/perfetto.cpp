@@ -84,7 +84,6 @@ class Packets {
 
 void add_timeline(const Exported& exported, Packets& packets) {
   for (const TimelineSeries& series : exported.report().timeline.series) {
-    if (!exported.wants(series.kind, series.device)) continue;
     const std::uint64_t track =
         packets.add_counter(memory_name(series.kind, series.device) + " (most)");
     for (std::size_t i = 0; i < series.highest.size(); ++i) {

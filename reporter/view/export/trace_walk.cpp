@@ -18,9 +18,7 @@ std::string TraceWalk::run() {
   });
 }
 
-bool TraceWalk::wants(const TraceBlock& block) const {
-  return holds_memory(block.place.kind) && exported_.wants(block.place);
-}
+bool TraceWalk::wants(const TraceBlock& block) { return holds_memory(block.place.kind); }
 
 void TraceWalk::came(const TraceBlock& block, const Event& event) {
   if (!wants(block)) return;

@@ -19,7 +19,7 @@ struct WalkedBlock {
   std::uint64_t number = 0;   // of this allocation among all, from 1 on
 };
 
-// Blocks of memory that is wanted and that the process holds: no views and reservations. Memory of
+// Blocks of memory that passes and that the process holds: no views and reservations. Memory of
 // TraceWalk follows from what lives at a time. Threads: one. May throw bad_alloc.
 class TraceWalk : private TraceMemory::Changes {
  public:
@@ -43,7 +43,7 @@ class TraceWalk : private TraceMemory::Changes {
  private:
   void came(const TraceBlock& block, const Event& event) override;
   void went(const TraceBlock& block, TraceMemory::End how) override;
-  [[nodiscard]] bool wants(const TraceBlock& block) const;
+  [[nodiscard]] static bool wants(const TraceBlock& block);
 
   const Exported& exported_;
   Visitor visitor_;

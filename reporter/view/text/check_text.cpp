@@ -3,6 +3,7 @@
 #include "reporter/view/text/check_text.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -43,13 +44,49 @@ std::vector<CheckedSite> sites_of(const Report& report, const std::vector<Share>
   return sites;
 }
 
+// What a part of the rows held of each device when all was at its peak.
+std::vector<DeviceSum> sums_of_choice(const Report& report) {
+  std::map<std::uint16_t, std::uint64_t> sums;
+  for (const KindFacts& kind : report.kinds) {
+    if (takes_device_memory(kind.kind)) sums[kind.device] += kind.peak_bytes;
+  }
+  std::vector<DeviceSum> result;
+  for (const auto& [device, bytes] : sums) {
+    DeviceSum sum;
+    sum.index = device;
+    sum.upper = bytes;
+    result.push_back(std::move(sum));
+  }
+  return result;
+}
+
+// Of the host, a kind that the filter asks for.
+void add_peak_of_host(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
+                      const NameFrame& name) {
+  if (!report.chosen || !report.chosen->kind) return;
+  const Kind wanted = *report.chosen->kind;
+  if (takes_device_memory(wanted) || !holds_memory(wanted)) return;
+  Check check{.what = "peak of " + kind_text(wanted),
+              .value = bytes_of(report, wanted).peak,
+              .limit = limit};
+  if (!check.passed()) {
+    check.sites = sites_of(report, shares_of_peak(report), name,
+                           [&](const Share& share) { return share.kind == wanted; });
+  }
+  checks.push_back(std::move(check));
+}
+
 // Names are looked up only where somebody will read them.
 void add_peaks(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
                const NameFrame& name) {
-  const std::vector<MergedProcess> processes = merged_processes(report);
-  for (const DeviceSum& sum : device_sums(processes)) {
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  add_peak_of_host(checks, report, limit, name);
+  for (const DeviceSum& sum :
+       is_choice ? sums_of_choice(report) : device_sums(merged_processes(report))) {
     Check check{
-        .what = "peak of GPU " + std::to_string(sum.index), .value = sum.upper, .limit = limit};
+        .what = (is_choice ? "at the peak of GPU " : "peak of GPU ") + std::to_string(sum.index),
+        .value = sum.upper,
+        .limit = limit};
     if (!check.passed()) {
       check.sites = sites_of(report, shares_of_peak(report), name, [&](const Share& share) {
         return takes_device_memory(share.kind) && share.device == sum.index;

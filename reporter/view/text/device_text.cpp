@@ -45,7 +45,8 @@ std::vector<UsedDevice> used_devices(const Report& report) {
   for (const DeviceReport& device : report.devices) {
     device_of(result, device.facts.index).report = &device;
   }
-  for (const KindFacts& kind : report.kinds) {
+  const bool is_choice = report.chosen && report.chosen->by_rows;  // the screen is of all then
+  for (const KindFacts& kind : is_choice ? report.chosen->kinds : report.kinds) {
     const bool counts = takes_device_memory(kind.kind) && kind.kind != Kind::device &&
                         (kind.allocations != 0 || kind.peak_bytes != 0);
     if (counts) device_of(result, kind.device).others.push_back(kind);
@@ -177,10 +178,12 @@ std::string pages_text(const PageTimes& pages, const Page& page) {
   return line(result, page);
 }
 
-std::string device_in_full(const UsedDevice& device, bool has_cache, const Page& page) {
+std::string device_in_full(const UsedDevice& device, bool has_cache, std::string_view note,
+                           const Page& page) {
   const DeviceReport* const report = device.report;
   std::string heading = "GPU " + std::to_string(device.index);
   if (report != nullptr) heading += "  " + printable(report->facts.name, page);
+  heading += note;
   std::string result = title(heading, page);
   if (report != nullptr && report->used) {
     result += plain_memory(device, has_cache, page);
@@ -191,7 +194,8 @@ std::string device_in_full(const UsedDevice& device, bool has_cache, const Page&
   return result;
 }
 
-std::string devices_in_brief(const std::vector<UsedDevice>& devices, const Page& page) {
+std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string_view note,
+                             const Page& page) {
   using enum Table::Align;
   Table table({{"GPU", right},
                {"RESERVED PEAK", right},
@@ -221,7 +225,7 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, const Page&
                bytes_text(stats.allocated_bytes.all.peak), count_text(saved.allocations),
                percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
   }
-  std::string result = title(std::to_string(devices.size()) + " GPUs", page);
+  std::string result = title(std::to_string(devices.size()) + " GPUs" + std::string(note), page);
   return result + (table.empty() ? "" : table.text(page)) + others;
 }
 
@@ -240,11 +244,13 @@ std::string plain_line(const DeviceReport& device) {
 
 std::string devices_text(const Report& report, const Page& page) {
   const std::vector<UsedDevice> used = used_devices(report);
-  if (used.empty()) return "\n  No device memory was allocated.\n";
-  if (used.size() > kDevicesInFull) return devices_in_brief(used, page);
+  if (used.empty()) return report.chosen ? "" : "\n  No device memory was allocated.\n";
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  const std::string_view note = is_choice ? ", all of it, whatever passes" : "";
+  if (used.size() > kDevicesInFull) return devices_in_brief(used, note, page);
   std::string result;
   const bool has_cache = report.process.mode != "observe";
-  for (const UsedDevice& device : used) result += device_in_full(device, has_cache, page);
+  for (const UsedDevice& device : used) result += device_in_full(device, has_cache, note, page);
   return result;
 }
 

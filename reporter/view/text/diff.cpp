@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
@@ -105,7 +106,21 @@ std::pair<std::uint64_t, std::uint64_t> numbers_at(const SiteTotals& totals, Dif
   return {totals.total_bytes, totals.total_count};
 }
 
+// Where call stacks were chosen, by these.
+Sides by_owner_of_stacks(const Report& report, DiffAt at) {
+  Sides sides;
+  for (const Share& share : shares_at(report, at)) {
+    add(sides,
+        {.name = owner_of_site(report, report.sites[share.site]),
+         .kind = share.kind,
+         .device = share.device},
+        share.bytes, share.count, -1);
+  }
+  return sides;
+}
+
 Sides by_owner(const Report& report, DiffAt at) {
+  if (report.chosen && report.chosen->by_rows) return by_owner_of_stacks(report, at);
   Sides sides;
   for (const AxisEntry& entry : report.axes) {
     if (entry.axis != Axis::owner || !holds_memory(entry.kind)) continue;

@@ -200,6 +200,19 @@ Savings pinned_savings(const Report& report) {
   return savings(timing);
 }
 
+std::string of_all_text(const Report& report, Kind kind, std::uint16_t device) {
+  if (!report.chosen || !report.chosen->by_rows) return "";
+  for (const KindFacts& all : report.chosen->kinds) {
+    if (all.kind != kind || all.device != device) continue;
+    return " of all " + bytes_text(static_cast<std::int64_t>(all.peak_bytes));
+  }
+  return "";
+}
+
+std::string nothing_text(const Report& report) {
+  return report.chosen ? "Nothing that passes was allocated.\n" : "Nothing was allocated.\n";
+}
+
 KindBytes bytes_of(const Report& report, Kind kind) {
   KindBytes result;
   for (const KindFacts& facts : report.kinds) {

@@ -70,6 +70,16 @@ struct Savings {
 // The driver's time for pinned allocations, as used there.
 [[nodiscard]] Duration pinned_driver_time(const Report& report);
 
+// " of all 183 MiB", behind what a part of the rows held at the peak of a kind on a device; ""
+// where all rows are there.
+[[nodiscard]] std::string of_all_text(const Report& report, Kind kind, std::uint16_t device);
+[[nodiscard]] inline std::string of_all_text(const Report& report, const KindFacts& kind) {
+  return of_all_text(report, kind.kind, kind.device);
+}
+
+// "Nothing was allocated.", or that nothing which a filter lets pass was.
+[[nodiscard]] std::string nothing_text(const Report& report);
+
 // Bytes of one kind, all owners and devices.
 struct KindBytes {
   std::uint64_t current = 0;

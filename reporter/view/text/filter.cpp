@@ -1,4 +1,4 @@
-// Leaves out of a report what a listing is not about.
+// What passes a filter, and which of them a listing can answer.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/filter.h"
 
@@ -6,14 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
 #include "interpose/settings/options.h"
-#include "reporter/record/stack/owners.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/format.h"
 #include "reporter/view/text/suppressions.h"
 
 namespace vramscope {
@@ -45,6 +45,16 @@ bool Pattern::is_in(const std::string& text) const {
   return compiled_->is_good && regexec(&compiled_->expression, looked_at, 0, nullptr, 0) == 0;
 }
 
+// As rows have them: "main (train.cu:94)".
+static void add_texts_of_rows(std::vector<std::string>& texts,
+                              const std::vector<SourceFrame>& frames) {
+  for (const SourceFrame& frame : frames) {
+    if (frame.file.empty()) continue;
+    const std::string file = frame.file.substr(frame.file.rfind('/') + 1);
+    texts.push_back(frame.function + " (" + file + ":" + std::to_string(frame.line) + ")");
+  }
+}
+
 PlaceSearch::PlaceSearch(const Report& report, const std::string& expression, NameFrame name)
     : report_(report), pattern_(expression), name_(std::move(name)) {
   known_.resize(report.frames.size());
@@ -54,7 +64,9 @@ bool PlaceSearch::is_in(const std::vector<std::uint32_t>& frames) {
   return std::any_of(frames.begin(), frames.end(), [this](std::uint32_t frame) {
     if (frame >= known_.size()) return false;
     if (!known_[frame]) {
-      const std::vector<std::string> texts = texts_of_frame(report_, report_.frames[frame], name_);
+      std::vector<std::string> texts = texts_of_frame(report_, report_.frames[frame], name_);
+      add_texts_of_rows(texts,
+                        name_ ? name_(report_, report_.frames[frame]) : std::vector<SourceFrame>());
       known_[frame] = std::any_of(texts.begin(), texts.end(),
                                   [this](const std::string& text) { return pattern_.is_in(text); });
     }
@@ -82,95 +94,16 @@ bool thread_passes(std::string_view value, std::string_view given) {
   return value.substr(0, space) == given || value.substr(space + 1) == given;
 }
 
-bool has_kind_of(const Filter& filter, const SitePart& part) {
-  return filter.passes(part.kind, part.device);
-}
-
-std::uint64_t measured(const SiteTotals& totals, Measure measure) {
-  switch (measure) {
-    case Measure::peak:
-      return totals.peak_bytes;
-    case Measure::live:
-      return totals.live_bytes;
-    case Measure::total:
-      return totals.total_bytes;
-    case Measure::any:
-      return std::max(totals.peak_bytes, totals.live_bytes);
-  }
-  return 0;
-}
-
-// Only the parts that pass, and totals of these.
-void filter_parts(Site& site, const Filter& filter) {
-  const std::size_t before = site.parts.size();
-  std::erase_if(site.parts, [&](const SitePart& part) { return !has_kind_of(filter, part); });
-  if (site.parts.size() == before) return;
-  site.totals = {};
-  const bool estimates = site.estimate.has_value();
-  site.estimate.reset();
-  if (estimates) site.estimate.emplace();
-  for (const SitePart& part : site.parts) {
-    site.totals += part.totals;
-    if (site.estimate) *site.estimate += numbers_of(part);
-  }
-}
-
-void filter_sites(Report& report, const Filter& filter, const FilterUse& use,
-                  const NameFrame& name) {
-  const bool by_memory = filter.device || !filter.kind.empty();
-  PlaceSearch places(report, filter.site, name);
-  const auto passes = [&](Site& site) {
-    if (by_memory) filter_parts(site, filter);
-    if (by_memory && site.parts.empty()) return false;
-    if (!filter.owner.empty() && owner_of_site(report, site) != filter.owner) return false;
-    if (measured(numbers_of(site), use.measure) < filter.least_bytes()) return false;
-    return filter.site.empty() || places.is_in(site.frames);
-  };
-  keep_site_numbers(report);
-  std::vector<std::int64_t> now(report.sites.size(), -1);
-  std::vector<Site> left;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    if (!passes(report.sites[i])) continue;
-    now[i] = static_cast<std::int64_t>(left.size());
-    left.push_back(std::move(report.sites[i]));
-  }
-  report.sites = std::move(left);
-  renumber_sites(report, now);
-}
-
-bool passes(const Filter& filter, const LedgerEntry& entry) {
-  if (!filter.has_kind(entry.kind)) return false;
-  if (!filter.owner.empty() && entry.owner != filter.owner) return false;
-  const bool of_host = entry.kind == "pinned" || entry.kind == "registered" || entry.kind == "host";
-  if (filter.device && (of_host || entry.device != *filter.device)) return false;
-  return std::max(entry.current_bytes, entry.peak_bytes) >= filter.least_bytes();
-}
-
-void filter_segments(std::vector<SegmentFacts>& segments, const Filter& filter) {
-  std::erase_if(segments, [&](const SegmentFacts& segment) {
-    return !filter.passes(segment.kind, segment.device);
-  });
-}
-
-void filter_memory(Report& report, const Filter& filter) {
-  const auto fails = [&](const auto& row) { return !filter.passes(row.kind, row.device); };
-  std::erase_if(report.kinds, fails);
-  std::erase_if(report.timeline.series, fails);
-  std::erase_if(report.oom.events, fails);
-  if (filter.device) {
-    std::erase_if(report.devices,
-                  [&](const DeviceReport& one) { return one.facts.index != *filter.device; });
-  }
-  for (DeviceReport& device : report.devices) filter_segments(device.segments, filter);
-  filter_segments(report.host.segments, filter);
-  filter_segments(report.host.registrations, filter);
-}
-
 }  // namespace
 
 bool Filter::is_empty() const {
   return !device && kind.empty() && owner.empty() && thread.empty() && stream.empty() &&
          range.empty() && site.empty() && min_bytes.empty() && from.empty() && to.empty();
+}
+
+bool Filter::chooses_rows() const {
+  return !owner.empty() || !thread.empty() || !stream.empty() || !range.empty() || !site.empty() ||
+         !min_bytes.empty();
 }
 
 std::uint64_t Filter::least_bytes() const {
@@ -204,13 +137,67 @@ bool Filter::passes(Axis axis, std::string_view value) const {
   }
 }
 
-std::string cannot_filter(const Filter& filter, const FilterUse& use) {
-  if (!filter.from.empty() || !filter.to.empty()) {
-    const std::string option = filter.from.empty() ? "--to" : "--from";
-    return option +
+namespace {
+
+struct Typed {
+  const char* option;
+  const std::string& given;
+};
+
+// The first of the options that was typed; "": none.
+std::string first_typed(std::initializer_list<Typed> options) {
+  for (const Typed& typed : options) {
+    if (!typed.given.empty()) return typed.option;
+  }
+  return {};
+}
+
+// A trace tells what a report does not.
+std::string of_a_trace(const std::string& option, const char* verb) {
+  return "with a trace (run --trace FILE) vramscope " + std::string(verb) + " " + option + " can";
+}
+
+std::string cannot_filter_curves(const Filter& filter) {
+  const std::string option = first_typed({{"--owner", filter.owner},
+                                          {"--thread", filter.thread},
+                                          {"--stream", filter.stream},
+                                          {"--range", filter.range},
+                                          {"--site", filter.site}});
+  if (option.empty()) return {};
+  return option + ": a report has its timeline by kind and device alone; " +
+         of_a_trace(option, "timeline");
+}
+
+std::string cannot_filter_segments(const Filter& filter) {
+  const std::string option = first_typed(
+      {{"--thread", filter.thread}, {"--stream", filter.stream}, {"--range", filter.range}});
+  if (option.empty()) return {};
+  return option + ": a report has call stacks and times of blocks alone; " +
+         of_a_trace(option, "map");
+}
+
+std::string cannot_filter_counters(const Filter& filter) {
+  const std::string option = first_typed({{"--kind", filter.kind},
+                                          {"--owner", filter.owner},
+                                          {"--thread", filter.thread},
+                                          {"--stream", filter.stream},
+                                          {"--range", filter.range},
+                                          {"--site", filter.site},
+                                          {"--min-bytes", filter.min_bytes},
+                                          {"--from", filter.from},
+                                          {"--to", filter.to}});
+  if (option.empty()) return {};
+  return option + ": counters are of a whole device or of the host; stats takes --device, and " +
+         (option == "--from" || option == "--to" ? "trace " : "sites, peak and owners ") + option;
+}
+
+std::string cannot_filter_rows(const Filter& filter, const FilterUse& use) {
+  const std::string time = first_typed({{"--from", filter.from}, {"--to", filter.to}});
+  if (!time.empty()) {
+    return time +
            ": a report has no single allocations and their times; a trace has: vramscope "
            "run --trace FILE, then vramscope trace " +
-           option + " TIME FILE";
+           time + " TIME FILE";
   }
   const struct {
     Axis axis;
@@ -235,28 +222,45 @@ std::string cannot_filter(const Filter& filter, const FilterUse& use) {
   return {};
 }
 
-std::string owner_of_site(const Report& report, const Site& site) {
-  for (const std::uint32_t index : site.frames) {
-    if (index >= report.frames.size()) continue;
-    const std::uint32_t module = report.frames[index].module;
-    if (module >= report.modules.size()) continue;
-    const std::string& path = report.modules[module].path;
-    if (only_passes_on(path)) continue;
-    return owner_of(path, path == report.process.executable);
+}  // namespace
+
+std::string cannot_filter(const Filter& filter, const FilterUse& use) {
+  switch (use.subject) {
+    case Subject::rows:
+      return cannot_filter_rows(filter, use);
+    case Subject::segments:
+      return cannot_filter_segments(filter);
+    case Subject::refusals:
+      return filter.stream.empty() ? ""
+                                   : "--stream: which stream a refused allocation was for is not "
+                                     "known; oom takes --thread, --range and --site";
+    case Subject::curves:
+      return cannot_filter_curves(filter);
+    case Subject::counters:
+      return cannot_filter_counters(filter);
   }
-  return std::string(kUnknownOwner);
+  return {};
 }
 
-void filter_report(Report& report, const Filter& filter, const FilterUse& use,
-                   const NameFrame& name) {
-  if (filter.is_empty()) return;
-  filter_sites(report, filter, use, name);
-  filter_memory(report, filter);
-  std::erase_if(report.ledger, [&](const LedgerEntry& row) { return !passes(filter, row); });
-  std::erase_if(report.axes, [&](const AxisEntry& row) {
-    return !filter.passes(row.kind, row.device) || !filter.passes(row.axis, row.value) ||
-           std::max(row.own_peak_bytes, row.totals.live_bytes) < filter.least_bytes();
-  });
+std::string filter_text(const Filter& filter) {
+  std::string text;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) text += (text.empty() ? "" : " ") + std::string(option) + " " + value;
+  };
+  add("--device", filter.device ? std::to_string(*filter.device) : "");
+  add("--kind", filter.kind);
+  const auto word = [](const std::string& value) {
+    return value.empty() ? value : shell_word(value);
+  };
+  add("--owner", word(filter.owner));
+  add("--thread", word(filter.thread));
+  add("--stream", word(filter.stream));
+  add("--range", word(filter.range));
+  add("--site", word(filter.site));
+  add("--min-bytes", filter.min_bytes);
+  add("--from", filter.from);
+  add("--to", filter.to);
+  return text;
 }
 
 }  // namespace vramscope

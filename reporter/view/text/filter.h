@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ struct Filter {
   std::string to = {};
 
   [[nodiscard]] bool is_empty() const;
+  // Whether it asks for more than kinds and devices.
+  [[nodiscard]] bool chooses_rows() const;
   [[nodiscard]] std::uint64_t least_bytes() const;
   // Whether memory of the kind with this name in reports passes.
   [[nodiscard]] bool has_kind(std::string_view name) const;
@@ -74,19 +77,40 @@ struct Filter {
 // Which bytes of a place --min-bytes is about.
 enum class Measure : std::uint8_t { peak, live, total, any };
 
+// What a listing lists, and so what a filter leaves out.
+enum class Subject : std::uint8_t {
+  rows,      // call stacks, or values of an axis, with what they hold
+  segments,  // those with a block that passes; blocks and call stacks stay
+  refusals,  // allocations that failed, each with all that was live then
+  curves,    // bytes over time, of each kind and device; times are a window
+  counters,  // of devices and the host
+};
+
 struct FilterUse {
   Measure measure = Measure::any;
   std::optional<Axis> axis = {};  // the listing is by it: its own filter can be answered
+  Subject subject = Subject::rows;
 };
 
 // "", or one line: which option a report cannot answer for this listing, and what would.
 [[nodiscard]] std::string cannot_filter(const Filter& filter, const FilterUse& use);
 
+// "", or what the filter names that the report, of which nothing was left out yet, does not have,
+// and what it has: "has no device 1; devices: 0". May throw bad_alloc.
+[[nodiscard]] std::string missing_from(const Report& report, const Filter& filter);
+
+// The same of one device, or of one value of an axis, when these are all that there are.
+[[nodiscard]] std::string no_such_device(unsigned device, const std::set<std::uint16_t>& devices);
+[[nodiscard]] std::string no_such_value(const Filter& filter, Axis axis, const std::string& given,
+                                        const std::set<std::string>& values);
+
 // Leaves in the report what passes: of sites, kinds, axes, the ledger, devices, segments and the
-// timeline. Totals of sites become those of the kinds and devices that are left. May throw
-// bad_alloc.
+// timeline. Sums are of what is left then, see Report::chosen. May throw bad_alloc.
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name);
+
+// The options of the filter as they were typed: "--device 0 --kind pinned".
+[[nodiscard]] std::string filter_text(const Filter& filter);
 
 // Whose code asked at the site: the first object of its stack that does not only pass calls on.
 [[nodiscard]] std::string owner_of_site(const Report& report, const Site& site);

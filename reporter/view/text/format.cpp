@@ -115,8 +115,10 @@ std::string time_text(std::uint64_t ns_since_epoch) {
   std::tm local{};
   std::array<char, 32> buffer{};
   if (localtime_r(&seconds, &local) == nullptr) return "";
-  if (std::strftime(buffer.data(), buffer.size(), "%Y-%m-%d %H:%M:%S", &local) == 0) return "";
-  return buffer.data();
+  if (std::strftime(buffer.data(), buffer.size(), "%Y-%m-%d %H:%M:%S %z", &local) == 0) return "";
+  std::string text = buffer.data();
+  const std::size_t zone = text.size() - 5;  // "+0200"
+  return text.substr(zone) == "+0000" ? text.replace(zone, 5, "UTC") : text.insert(zone + 3, ":");
 }
 
 std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t cells, const Page& page) {

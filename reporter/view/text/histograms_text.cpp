@@ -63,7 +63,7 @@ std::string histograms_text(const Report& report, SiteOrder order, const NameFra
     result += bars("sizes", site.sizes, page, size_text);
     result += bars("lives", site.lifetimes, page, lifetime_name);
   }
-  return result.empty() ? "Nothing was allocated.\n" : result;
+  return result.empty() ? nothing_text(report) : result;
 }
 
 }  // namespace vramscope

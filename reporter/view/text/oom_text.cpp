@@ -173,7 +173,8 @@ std::string estimate_line(const OomEvent& event, const Page& page) {
 std::string event_text(const Report& report, const OomEvent& event, const NameFrame& name,
                        const Page& page, const RowChoice& choice) {
   const std::string title = memory_text(event.kind, event.device) + ": " + asked_text(event) +
-                            " refused, the " + ordinal_text(event.number) + " of " +
+                            " refused, the " + ordinal_text(event.number) +
+                            (report.chosen ? " of all " : " of ") +
                             std::to_string(report.oom.count);
   std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
   std::string who = "after " + duration_text(event.time_ns);
@@ -222,6 +223,10 @@ std::string oom_text(const Report& report, const NameFrame& name, const Page& pa
   if (report.oom.count == 0) return "Memory never ran out.\n";
   const std::vector<OomEvent>& events = report.oom.events;
   std::string result;
+  if (events.empty() && report.chosen) {
+    result = "Nothing that passes was refused; of all, " + counted(report.oom.count, "allocation") +
+             (report.oom.count == 1 ? " was.\n" : " were.\n");
+  }
   if (!events.empty()) result += event_text(report, events.front(), name, page, choice);
   if (events.size() > 1) result += "\n" + event_text(report, events.back(), name, page, choice);
   SiteTable table(

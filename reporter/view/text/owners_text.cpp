@@ -90,7 +90,7 @@ std::string requests_text(const Report& report, const Page& page, const RowChoic
                count_text(static_cast<std::int64_t>(entry.calls)), printable(entry.kind, page),
                printable(entry.owner, page)});
   }
-  if (table.empty()) return "Nothing was allocated.\n";
+  if (table.empty()) return nothing_text(report);
   std::string result = heading("Who asked, requested bytes", page) + table.text(page);
   if (shown < entries.size()) {
     result += "  and " + std::to_string(entries.size() - shown) + " more\n";
@@ -212,7 +212,7 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, const R
                duration_text(totals.total_ns), memory_text(entry.kind, entry.device),
                printable(value_text(entry), page)});
   }
-  if (table.empty()) return "Nothing was allocated.\n";
+  if (table.empty()) return nothing_text(report);
   std::string result = table.text(page);
   if (shown < entries.size()) {
     result += "  and " + std::to_string(entries.size() - shown) + " more\n";

@@ -63,6 +63,7 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis, co
 
 // What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved)".
 std::string rounded(const Report& report, const KindFacts& kind) {
+  if (report.chosen && report.chosen->by_rows) return "";  // these are all of it
   for (const DeviceReport& device : report.devices) {
     if (kind.kind != Kind::device || device.facts.index != kind.device || !device.used) continue;
     return " (" + bytes_text(device.statistics.allocated_bytes.all.peak) + " allocated, " +
@@ -73,7 +74,9 @@ std::string rounded(const Report& report, const KindFacts& kind) {
 
 std::string who_made_it(const Report& report, const KindFacts& kind, const NameFrame& name,
                         const Page& page) {
-  std::string result = "reached after " + duration_text(kind.peak_ns);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  std::string result = is_choice ? "the peak of all was reached after " : "reached after ";
+  result += duration_text(kind.peak_ns);
   if (!kind.peak_thread.empty()) result += " by thread " + printable(kind.peak_thread, page);
   if (!kind.peak_range.empty() && kind.peak_range != "none") {
     result += " in " + printable(kind.peak_range, page);
@@ -109,9 +112,11 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
 
 std::string kind_text_of(const Report& report, const KindFacts& kind, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
-  const std::string title = memory_text(kind.kind, kind.device) + ": peak " +
-                            bytes_text(kind.peak_bytes) + " requested" + rounded(report, kind) +
-                            ", now " + bytes_text(kind.current_bytes);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  const std::string title = memory_text(kind.kind, kind.device) +
+                            (is_choice ? ": at the peak " : ": peak ") +
+                            bytes_text(kind.peak_bytes) + of_all_text(report, kind) + " requested" +
+                            rounded(report, kind) + ", now " + bytes_text(kind.current_bytes);
   std::string heading = paragraph(title, page).substr(2);  // not indented itself
   heading.pop_back();
   std::string result = coloured(heading, Colour::bold, page) + "\n";
@@ -141,7 +146,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
     if (!result.empty()) result += "\n";
     result += kind_text_of(report, kind, name, page, choice);
   }
-  return result.empty() ? "Nothing was allocated.\n" : result + totals_text(report, page);
+  return result.empty() ? nothing_text(report) : result + totals_text(report, page);
 }
 
 std::string peak_json(const Report& report, const NameFrame& name, const RowChoice& choice) {

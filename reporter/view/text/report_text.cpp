@@ -96,8 +96,9 @@ std::string what_ran(const Report& report, const Page& page) {
 }
 
 // "GPU 0, 183 MiB", above the rows that are shares of it.
-std::string whole_text(const Share& share) {
-  return memory_text(share.kind, share.device) + ", " + bytes_text(share.whole);
+std::string whole_text(const Report& report, const Share& share) {
+  return memory_text(share.kind, share.device) + ", " + bytes_text(share.whole) +
+         of_all_text(report, share.kind, share.device);
 }
 
 // Shares of one memory one after the other, in the order of their largest.
@@ -131,11 +132,11 @@ std::string peak_rows(const std::vector<Share>& shares, std::size_t shown, const
   SiteTable table(
       report, name,
       {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"WHERE", left}});
-  std::string whole = whole_text(shares.front());
+  std::string whole = whole_text(report, shares.front());
   for (const Share& share :
        by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)})) {
-    if (whole != whole_text(share)) table.add_heading(whole_text(share));
-    whole = whole_text(share);
+    if (whole != whole_text(report, share)) table.add_heading(whole_text(report, share));
+    whole = whole_text(report, share);
     table.add(
         {bytes_text(share.bytes), percent_text(share.bytes, share.whole), count_text(share.count)},
         static_cast<std::int64_t>(share.site));
@@ -154,7 +155,7 @@ std::string peak_trees(const std::vector<Share>& shares, std::size_t shown, cons
     const auto end = std::find_if(rest.begin(), rest.end(), [&](const Share& share) {
       return share.kind != first.kind || share.device != first.device;
     });
-    if (!result.empty()) result += line(whole_text(first), page);
+    if (!result.empty()) result += line(whole_text(report, first), page);
     result += tree_text(report, name, {rest.begin(), end}, "REQUESTED", page, 0);
     rest.erase(rest.begin(), end);
   }
@@ -166,7 +167,7 @@ std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const
   if (shares.empty()) return "";
   const std::size_t shown = rows_shown(shares.size(), most);
   const auto rows = page.stacks == Stacks::as_tree ? peak_trees : peak_rows;
-  const std::string heading = "What made the peak: " + whole_text(shares.front());
+  const std::string heading = "What made the peak: " + whole_text(report, shares.front());
   return title(with_note(heading, report), page) + rows(shares, shown, report, name, page) +
          rest_text(shares, shown, page);
 }
@@ -228,8 +229,10 @@ std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, c
   std::string name = kind_text(kind);
   name.resize(name_cells, ' ');
   const std::string no_memory = kind == Kind::address_range ? ": address space, not memory" : "";
-  return line(name + "  peak " + bytes_text(bytes.peak) + ", now " + bytes_text(bytes.current) +
-                  ", " + counted(bytes.calls, "call") + no_memory,
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  return line(name + (is_choice ? "  at the peak " : "  peak ") + bytes_text(bytes.peak) +
+                  ", now " + bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") +
+                  no_memory,
               page);
 }
 
@@ -255,8 +258,12 @@ std::string other_memory(const Report& report, const Page& page) {
   const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
   const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
-  if (!pinning.empty() || !unpinning.empty()) result += line(pinning + between + unpinning, page);
-  if (const std::string saved = pinned_text(report); !saved.empty()) result += line(saved, page);
+  const bool has_all = !report.chosen || !report.chosen->kind;  // they are of both kinds
+  if (has_all && (!pinning.empty() || !unpinning.empty()))
+    result += line(pinning + between + unpinning, page);
+  const bool has_pinned = has_all || *report.chosen->kind == Kind::pinned;
+  if (const std::string saved = pinned_text(report); has_pinned && !saved.empty())
+    result += line(saved, page);
   return title("Host and other memory", page) + result;
 }
 
@@ -279,7 +286,7 @@ std::string difference_text(const CuptiDifference& row, const Page& page) {
 
 std::string cupti_text(const Report& report, const Page& page) {
   constexpr std::size_t kDifferencesShown = 3;
-  if (!report.cupti) return "";
+  if (!report.cupti || report.chosen) return "";  // it is of all
   const CuptiFacts& cupti = *report.cupti;
   std::string result = title("CUPTI", page);
   result += line("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
@@ -351,8 +358,10 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   std::vector<Share> alive = shares_alive(report);
   arrange(peak, columns, choice);
   arrange(alive, columns, choice);
-  const char* const next = report.oom.count != 0 ? "oom" : peak.empty() ? "stats" : "peak";
-  return what_ran(report, page) + devices_text(report, page) +
+  const bool is_empty = peak.empty() && alive.empty();
+  const char* const next = report.oom.count != 0 ? "oom" : is_empty ? "stats" : "peak";
+  const std::string nothing = is_empty && report.chosen ? "\n" + nothing_text(report) : "";
+  return what_ran(report, page) + devices_text(report, page) + nothing +
          peak_sites(peak, most, report, name, page) +
          live_sites(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +

@@ -62,22 +62,14 @@ std::uint64_t RunCurve::last_at(std::uint64_t instant) const {
 void choose(RunTimeline& timeline, const TimelineChoice& choice) {
   timeline.from_ns = choice.from_ns.value_or(0);
   timeline.to_ns = std::max(choice.to_ns.value_or(timeline.length_ns), timeline.from_ns + 1);
-  const auto is_left_out = [&](Kind kind, std::uint16_t device) {
-    if (choice.kind && kind != *choice.kind) return true;
-    return choice.device && !(has_device(kind) && device == *choice.device);
-  };
   const auto peak_of = [&](const RunCurve& curve) {
     return curve.highest_between(timeline.from_ns, timeline.to_ns);
   };
-  std::erase_if(timeline.curves, [&](const RunCurve& curve) {
-    return !holds_memory(curve.kind) || is_left_out(curve.kind, curve.device);
-  });
+  std::erase_if(timeline.curves, [](const RunCurve& curve) { return !holds_memory(curve.kind); });
   std::stable_sort(timeline.curves.begin(), timeline.curves.end(),
                    [&](const RunCurve& a, const RunCurve& b) { return peak_of(a) > peak_of(b); });
   std::erase_if(timeline.marks, [&](const RunMark& mark) {
-    const bool is_outside = mark.at_ns < timeline.from_ns || mark.at_ns > timeline.to_ns;
-    const bool is_of_all = mark.what == RunMark::What::reset;
-    return is_outside || (!is_of_all && is_left_out(mark.kind, mark.device));
+    return mark.at_ns < timeline.from_ns || mark.at_ns > timeline.to_ns;
   });
   std::stable_sort(timeline.marks.begin(), timeline.marks.end(),
                    [](const RunMark& a, const RunMark& b) { return a.at_ns < b.at_ns; });

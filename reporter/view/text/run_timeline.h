@@ -58,18 +58,16 @@ struct RunTimeline {
   std::vector<RunRange> ranges;  // of a trace
 };
 
-// What is asked for. Unset: all.
+// The window that is asked for. Unset: all of the run.
 struct TimelineChoice {
   std::optional<std::uint64_t> from_ns = {};
   std::optional<std::uint64_t> to_ns = {};
-  std::optional<Kind> kind = {};
-  std::optional<std::uint16_t> device = {};
 };
 
 // May throw bad_alloc.
 [[nodiscard]] RunTimeline run_timeline(const Report& report, const TimelineChoice& choice);
 
-// Leaves what was chosen, and sets the order. For all that makes a RunTimeline.
+// Sets the window and the order, and leaves what memory is held. For all that makes a RunTimeline.
 void choose(RunTimeline& timeline, const TimelineChoice& choice);
 
 }  // namespace vramscope

@@ -49,7 +49,7 @@ std::string program_of(const ProcessFacts& process) {
 std::string end_text(const MergedProcess& one) {
   if (!one.process.ended_by.empty()) return one.process.ended_by;
   if (one.trigger == "exit") return "exit";
-  if (one.trigger == kRecovered) return "no report of its own";
+  if (one.trigger == kRecovered) return "died (recovered)";
   return one.trigger == "exec" ? "exec" : "went on (" + one.trigger + ")";
 }
 

@@ -143,7 +143,7 @@ std::vector<std::string> cells_of(const Site& site) {
           bytes_text(static_cast<std::int64_t>(totals.total_bytes)),
           count_text(static_cast<std::int64_t>(totals.total_count)),
           duration_text(totals.total_ns),
-          percent_text(site.temporary_count, site.totals.total_count),
+          site.is_part ? "-" : percent_text(site.temporary_count, site.totals.total_count),
           lifetime_text(site.lifetimes),
           growth_text(growth_of(site))};
 }
@@ -249,7 +249,7 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
 std::string all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
                            const Page& page, const RowChoice& choice) {
   const std::vector<std::size_t> sites = arranged(report, order, name, choice);
-  if (sites.empty()) return "Nothing was allocated.\n";
+  if (sites.empty()) return nothing_text(report);
   if (page.stacks == Stacks::as_tree) {
     return sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
            totals_text(report, page);

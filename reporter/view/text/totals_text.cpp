@@ -12,19 +12,42 @@ namespace vramscope {
 namespace {
 
 struct Sums {
-  std::uint64_t stacks = 0;  // allocations of which it is known how long they lived
+  std::uint64_t told = 0;  // allocations of which it is known how long they lived
   std::uint64_t temporary = 0;
   std::uint64_t ns = 0;
+  std::uint64_t live_bytes = 0;
+  std::uint64_t live_count = 0;
 };
 
-Sums sums_of(const Report& report) {
+Sums sums_of_sites(const Report& report) {
   Sums sums;
+  const bool is_choice = report.chosen && report.chosen->by_rows;
   for (const Site& site : report.sites) {
-    sums.stacks += site.totals.total_count;
+    sums.told += site.is_part ? 0 : site.totals.total_count;
     sums.temporary += site.temporary_count;
-    sums.ns += site.totals.total_ns;
+    sums.ns += is_choice ? numbers_of(site).total_ns : site.totals.total_ns;
+  }
+  for (const Share& share : shares_alive(report)) {
+    sums.live_bytes += share.bytes;
+    sums.live_count += share.count;
   }
   return sums;
+}
+
+Sums sums_of_axis(const Report& report, Axis axis) {
+  Sums sums;
+  for (const AxisEntry& row : report.axes) {
+    if (row.axis != axis || !holds_memory(row.kind)) continue;
+    sums.ns += row.totals.total_ns;
+    sums.live_bytes += row.totals.live_bytes;
+    sums.live_count += row.totals.live_count;
+  }
+  return sums;
+}
+
+Sums sums_of(const Report& report) {
+  const bool by_axis = report.chosen && report.chosen->axis;
+  return by_axis ? sums_of_axis(report, *report.chosen->axis) : sums_of_sites(report);
 }
 
 std::string time_of(const Report& report, std::uint64_t ns) {
@@ -36,26 +59,31 @@ std::string time_of(const Report& report, std::uint64_t ns) {
 }
 
 std::string peaks_of(const Report& report) {
-  const char* const first = report.processes.size() > 1 ? "sum of peaks " : "peak ";
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  const char* const first = is_choice                     ? "at the peak of "
+                            : report.processes.size() > 1 ? "sum of peaks "
+                                                          : "peak ";
   std::string text;
   for (const KindFacts& kind : kinds_by_peak(report)) {
     text += (text.empty() ? first : ", ") + memory_text(kind.kind, kind.device) + " " +
-            bytes_text(static_cast<std::int64_t>(kind.peak_bytes));
+            bytes_text(static_cast<std::int64_t>(kind.peak_bytes)) + of_all_text(report, kind);
   }
   return text;
 }
 
-std::string alive_text(const Report& report) {
-  std::uint64_t bytes = 0;
-  std::uint64_t count = 0;
-  for (const Share& share : shares_alive(report)) {
-    bytes += share.bytes;
-    count += share.count;
+std::string alive_text(const Report& report, const Sums& sums) {
+  if (sums.live_count == 0) {
+    return is_final(report) ? "all of it was freed" : "nothing allocated now";
   }
-  if (count == 0) return is_final(report) ? "all of it was freed" : "nothing allocated now";
   const std::string when = is_final(report) ? "never freed " : "still allocated ";
-  return when + bytes_text(static_cast<std::int64_t>(bytes)) + " in " +
-         counted(count, "allocation");
+  return when + bytes_text(static_cast<std::int64_t>(sums.live_bytes)) + " in " +
+         counted(sums.live_count, "allocation");
+}
+
+std::string temporary_text(const Sums& sums) {
+  if (sums.told == 0) return "";
+  return ", " + count_text(static_cast<std::int64_t>(sums.temporary)) + " temporary (" +
+         percent_text(sums.temporary, sums.told) + ")";
 }
 
 }  // namespace
@@ -66,13 +94,11 @@ std::string totals_text(const Report& report, const Page& page) {
     if (holds_memory(kind.kind)) allocations += kind.allocations;
   }
   const Sums sums = sums_of(report);
-  if (allocations == 0 && sums.stacks == 0) return "";
-  const std::string calls = "Total: " + counted(allocations, "allocation") + ", " +
-                            count_text(static_cast<std::int64_t>(sums.temporary)) + " temporary (" +
-                            percent_text(sums.temporary, sums.stacks) + "); " +
-                            time_of(report, sums.ns);
+  if (allocations == 0 && sums.told == 0) return "";
+  const std::string calls = "Total: " + counted(allocations, "allocation") + temporary_text(sums) +
+                            "; " + time_of(report, sums.ns);
   const std::string peaks = peaks_of(report);
-  const std::string bytes = peaks + (peaks.empty() ? "" : "; ") + alive_text(report);
+  const std::string bytes = peaks + (peaks.empty() ? "" : "; ") + alive_text(report, sums);
   return "\n" + paragraph(calls, page) + paragraph(bytes, page);
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/trace_filter.h"
 
+#include <set>
+
 #include "reporter/report/attribution.h"
 #include "reporter/report/parts.h"
 #include "reporter/view/text/filter.h"
@@ -28,7 +30,36 @@ std::vector<bool> sites_that_pass(const TraceNames& names, const Filter& filter,
   return pass;
 }
 
+const std::string& typed(const Filter& filter, Axis axis) {
+  return axis == Axis::owner    ? filter.owner
+         : axis == Axis::thread ? filter.thread
+         : axis == Axis::stream ? filter.stream
+                                : filter.range;
+}
+
+ReportParts parts_of(const TraceNames& names) {
+  ReportParts parts;
+  parts.recorder = names.facts;
+  parts.function_names = names.functions;
+  return parts;
+}
+
 }  // namespace
+
+std::string missing_from(const TraceNames& names, const Filter& filter) {
+  std::optional<ReportParts> parts;
+  for (const Axis axis : kFiltered) {
+    if (typed(filter, axis).empty()) continue;
+    if (!parts) parts = parts_of(names);
+    std::set<std::string> values;
+    for (Tag tag = 1; tag < names.facts.tags.size(); ++tag) {
+      values.insert(value_of_tag(*parts, axis, tag));
+    }
+    std::string missing = no_such_value(filter, axis, typed(filter, axis), values);
+    if (!missing.empty()) return missing;
+  }
+  return {};
+}
 
 TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const NameFrame& name) {
   TraceFilter result;
@@ -37,12 +68,11 @@ TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const Na
   result.from_ns = read_instant(filter.from).value_or(0);
   result.to_ns = read_instant(filter.to).value_or(UINT64_MAX);
   result.device = filter.device;
+  result.least_bytes = filter.least_bytes();
   for (const std::string_view kind : kKindNames) {
     result.kinds.push_back(filter.has_kind(kind));
   }
-  ReportParts parts;
-  parts.recorder = names.facts;
-  parts.function_names = names.functions;
+  const ReportParts parts = parts_of(names);
   const std::vector<bool> sites = sites_that_pass(names, filter, name);
   for (Tag tag = 0; tag < names.facts.tags.size(); ++tag) {
     const std::uint32_t site = names.facts.tags[tag].site;

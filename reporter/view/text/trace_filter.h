@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "allocator/ground/place.h"
@@ -23,14 +24,20 @@ struct TraceFilter {
   std::optional<unsigned> device;
   std::uint64_t from_ns = 0;
   std::uint64_t to_ns = UINT64_MAX;
+  std::uint64_t least_bytes = 0;  // of an allocation, requested
 
-  // Whether memory of this tag and place passes.
-  [[nodiscard]] bool passes(Tag tag, Place place) const {
+  // Whether an allocation of this tag, place and bytes passes, at whatever time.
+  [[nodiscard]] bool passes(Tag tag, Place place, std::uint64_t bytes) const {
     if (is_empty) return true;
-    return tag < tags.size() && tags[tag] && kinds[static_cast<std::size_t>(place.kind)] &&
+    return bytes >= least_bytes && tag < tags.size() && tags[tag] &&
+           kinds[static_cast<std::size_t>(place.kind)] &&
            (!device || (has_device(place.kind) && place.device == *device));
   }
 };
+
+// "", or what the filter names that no allocation of the trace is of: "has no thread 'x'; threads:
+// main 4711". Devices are known once the events are read: see TraceTotals. May throw bad_alloc.
+[[nodiscard]] std::string missing_from(const TraceNames& names, const Filter& filter);
 
 // May throw bad_alloc.
 [[nodiscard]] TraceFilter trace_filter(const TraceNames& names, const Filter& filter,

@@ -37,11 +37,14 @@ struct Found {
 // Looks for the instants that cannot be told while a trace is being read for the first time.
 class Finder {
  public:
+  explicit Finder(const TraceFilter& filter) : totals(filter) {}
+
   void add(const TraceEvent& one) {
     totals.add(one);
+    ++events_;
     const Event& event = one.event;
     if (event.failed && is_allocating(event.effect)) {
-      failed_ = totals.events;
+      failed_ = events_;
       ++failures_;
       asked_ = event.bytes;
       return;
@@ -53,19 +56,17 @@ class Finder {
     auto& [number, events] = peaks_[where];
     if (number == kind->second.peak_number) return;
     number = kind->second.peak_number;
-    events = totals.events;
+    events = events_;
   }
 
   [[nodiscard]] Found find(const TraceInstant& instant) const {
     if (instant.what == TraceInstant::What::oom) return {failed_, failure_text()};
-    if (instant.what != TraceInstant::What::peak) return {totals.events, "at the end"};
+    if (instant.what != TraceInstant::What::peak) return {events_, "at the end"};
     Found found;
     std::uint64_t highest = 0;
     for (const auto& [where, peak] : peaks_) {
       const std::uint64_t bytes = totals.kinds.at(where).held.peak_bytes;
-      const bool is_wanted = (!instant.kind || where.first == *instant.kind) &&
-                             (!instant.device || where.second == *instant.device);
-      if (!is_wanted || !holds_memory(where.first) || bytes <= highest) continue;
+      if (!holds_memory(where.first) || bytes <= highest) continue;
       highest = bytes;
       found = {peak.second, "at the peak of " + memory_text(where.first, where.second)};
     }
@@ -84,6 +85,7 @@ class Finder {
   }
 
   std::map<TracePlace, std::pair<std::uint64_t, std::uint64_t>> peaks_;  // number, events
+  std::uint64_t events_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t failures_ = 0;
   std::uint64_t asked_ = 0;  // by that one; 0: not known
@@ -109,13 +111,17 @@ struct Extent {
 
 // Every segment and block that lives, event by event.
 class Segments : private TraceMemory::Changes {
+  using Key = std::pair<Space, Address>;
+
  public:
-  explicit Segments(bool is_dedicated) : is_dedicated_(is_dedicated) {}
+  Segments(bool is_dedicated, const TraceFilter& filter, std::uint64_t first_ns)
+      : is_dedicated_(is_dedicated), filter_(filter), first_ns_(first_ns) {}
 
   void add(const TraceEvent& event) { memory_.add(event, *this); }
 
-  void put_into(Report& report, const TraceNames& names, std::uint64_t first_ns) const {
-    std::map<std::pair<Space, Address>, SegmentFacts> segments;
+  void put_into(Report& report, const TraceNames& names) const {
+    std::map<Key, SegmentFacts> segments;
+    std::set<Key> chosen;  // that have a block which passes
     for (const auto& [key, extent] : extents_) {
       if (extent.live == 0) continue;
       segments[key] = {.kind = extent.place.kind,
@@ -129,10 +135,12 @@ class Segments : private TraceMemory::Changes {
     }
     for (const LiveBlock* block : in_order()) {
       SegmentFacts& segment = segment_of(segments, *block);
-      add_block(segment, *block, names, first_ns);
+      add_block(segment, *block, names);
+      if (passes(*block)) chosen.insert({space_of(segment.kind), segment.address});
     }
     std::map<std::uint16_t, DeviceReport> devices;
     for (auto& [key, segment] : segments) {
+      if (chosen.count(key) == 0) continue;
       add_hole(segment, segment.address + segment.total_size);
       if (segment.kind == Kind::pinned) {
         report.host.segments.push_back(std::move(segment));
@@ -149,7 +157,11 @@ class Segments : private TraceMemory::Changes {
   }
 
  private:
-  using Key = std::pair<Space, Address>;
+  [[nodiscard]] bool passes(const LiveBlock& block) const {
+    const std::uint64_t born_ns = after(first_ns_, block.born_ns);
+    return filter_.passes(block.tag, block.place, block.bytes) && born_ns >= filter_.from_ns &&
+           born_ns <= filter_.to_ns;
+  }
 
   void came(const TraceBlock& block, const Event& event) override {
     if (block.slot >= blocks_.size()) blocks_.resize(block.slot + 1);
@@ -268,8 +280,7 @@ class Segments : private TraceMemory::Changes {
   }
 
   // In a damaged trace blocks may overlap; what comes second is left out then.
-  void add_block(SegmentFacts& segment, const LiveBlock& block, const TraceNames& names,
-                 std::uint64_t first_ns) const {
+  void add_block(SegmentFacts& segment, const LiveBlock& block, const TraceNames& names) const {
     const Address segment_end = segment.address + segment.total_size;
     if (block.address < end_of(segment) || block.address >= segment_end) return;
     add_hole(segment, block.address);
@@ -283,43 +294,59 @@ class Segments : private TraceMemory::Changes {
          .requested_size = block.bytes,
          .state = BlockState::active_allocated,
          .site = site == 0 ? -1 : static_cast<std::int64_t>(site),
-         .born_ns = static_cast<std::int64_t>(block.born_ns - std::min(first_ns, block.born_ns))});
+         .born_ns = static_cast<std::int64_t>(after(first_ns_, block.born_ns))});
     segment.allocated_size += fits;
     segment.active_size += fits;
     segment.requested_size += block.bytes;
   }
 
   const bool is_dedicated_;
+  const TraceFilter& filter_;
+  const std::uint64_t first_ns_;
   bool cuts_large_ = false;  // a block was seen in a large segment, not at its beginning
   TraceMemory memory_;
   std::vector<LiveBlock> blocks_;  // by slot
   std::map<Key, Extent> extents_;
 };
 
+// The instants that a map is of do not follow from when its blocks were allocated.
+TraceFilter without_times(TraceFilter filter) {
+  filter.from_ns = 0;
+  filter.to_ns = UINT64_MAX;
+  return filter;
+}
+
 }  // namespace
 
-TraceMap trace_map(TraceReader& reader, const TraceInstant& instant) {
+TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filter& filter,
+                   const NameFrame& name) {
   TraceMap map;
-  Finder finder;
+  map.missing = missing_from(reader.names(), filter);
+  if (!map.missing.empty()) return map;
+  const TraceFilter those = trace_filter(reader.names(), filter, name);
+  Finder finder(without_times(those));
   const auto order = TraceReader::Order::by_change;
   if (!reader.read(order, [&](const TraceEvent& event) { finder.add(event); })) {
     map.problem = reader.problem();
     return map;
   }
   finder.totals.finish();
-  Found found = finder.find(instant);
+  map.missing = finder.totals.missing();
+  if (!map.missing.empty()) return map;
+  const Found found = finder.find(instant);
   if (found.events == 0) {
     map.problem = instant.what == TraceInstant::What::oom ? "no allocation failed in it"
-                                                          : "nothing was allocated in it";
-    return map;
+                  : those.is_empty                        ? "nothing was allocated in it"
+                                   : "nothing that passes was allocated in it";
   }
-  const std::uint64_t first_ns = finder.totals.first_ns;
+  if (!map.problem.empty()) return map;
+  const std::uint64_t first_ns = finder.totals.begin_ns;
   const bool is_time = instant.what == TraceInstant::What::time;
-  Segments segments(reader.names().process.mode == "dedicated");
+  Segments segments(reader.names().process.mode == "dedicated", those, first_ns);
   std::uint64_t events = 0, now = 0;
   bool is_over = false;
   if (!reader.read(order, [&](const TraceEvent& event) {
-        const std::uint64_t at = event.event.start_ns - std::min(first_ns, event.event.start_ns);
+        const std::uint64_t at = after(first_ns, event.event.start_ns);
         is_over = is_over || events == found.events || (is_time && at > instant.at_ns);
         if (is_over) return;
         ++events;
@@ -330,12 +357,12 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant) {
     return map;
   }
   map.report = report_of_trace(reader.names(), finder.totals);
-  segments.put_into(map.report, reader.names(), first_ns);
+  segments.put_into(map.report, reader.names());
   map.moment = {.text = is_time ? "then" : found.text,
                 .at_ns = is_time ? instant.at_ns : now,
                 .is_of_trace = true};
   if (instant.what == TraceInstant::What::end) {
-    map.moment.at_ns = finder.totals.last_ns - finder.totals.first_ns;
+    map.moment.at_ns = finder.totals.end_ns - finder.totals.begin_ns;
   }
   return map;
 }

@@ -8,6 +8,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/map_text.h"
 
 namespace vramscope {
@@ -16,20 +17,21 @@ struct TraceInstant {
   enum class What : std::uint8_t { end, peak, oom, time };
   What what = What::end;
   std::uint64_t at_ns = 0;  // of `time`: after the trace's first event
-  // Of `peak`: whose; unset: that of the kind and device which held most.
-  std::optional<Kind> kind = {};
-  std::optional<std::uint16_t> device = {};
 };
 
 struct TraceMap {
   Report report;  // with sites as in the trace, and segments that have live blocks
   MapMoment moment;
+  std::string missing;  // that the filter names: "has no device 1; devices: 0"; "": nothing
   std::string problem;  // "": none; else what is wrong with the trace, or with the instant
 };
 
 // A trace does not tell segments: one of ours begins where an allocation needed the driver, and
 // reaches as far as blocks were seen in it, rounded as the driver does. Those without a live block
 // are not there: whether they were kept is not known. Reads the trace twice. May throw bad_alloc.
-[[nodiscard]] TraceMap trace_map(TraceReader& reader, const TraceInstant& instant);
+// Segments with a block that passes the filter. The peak is that of the kind and device which held
+// most of what passes; its times are those of blocks, as it is with reports.
+[[nodiscard]] TraceMap trace_map(TraceReader& reader, const TraceInstant& instant,
+                                 const Filter& filter, const NameFrame& name);
 
 }  // namespace vramscope

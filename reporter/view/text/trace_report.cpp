@@ -34,7 +34,7 @@ void add_kinds(Report& report, const TraceTotals& totals, const TraceNames& name
          .device = where.second,
          .current_bytes = kind.held.live_bytes,
          .peak_bytes = kind.held.peak_bytes,
-         .peak_ns = kind.peak_ns - std::min(kind.peak_ns, totals.first_ns),
+         .peak_ns = kind.peak_ns - std::min(kind.peak_ns, totals.begin_ns),
          .peak_site = static_cast<std::int64_t>(site_of_tag(names, kind.peak_tag)),
          .allocations = kind.held.allocations,
          .frees = kind.held.frees});
@@ -71,8 +71,8 @@ Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
   report.process.pid = names.process.pid;
   report.process.executable = names.process.executable;
   report.process.mode = names.process.mode;
-  report.timeline.start_ns = names.process.wall_ns + (totals.first_ns - names.process.clock_ns);
-  report.timeline.duration_ns = totals.last_ns - totals.first_ns;
+  report.timeline.start_ns = names.process.wall_ns + (totals.begin_ns - names.process.clock_ns);
+  report.timeline.duration_ns = totals.last_ns - totals.begin_ns;
   report.sites.resize(std::max<std::size_t>(facts.sites.size(), 1));
   for (std::size_t i = 0; i < facts.sites.size(); ++i)
     report.sites[i].frames = facts.sites[i].frames;

@@ -16,15 +16,6 @@
 namespace vramscope {
 namespace {
 
-// Without the sites that allocated less than is to be shown.
-Report shown_of(const TraceListing& trace) {
-  Report report = report_of_trace(trace.names, trace.totals);
-  for (Site& site : report.sites) {
-    if (site.totals.total_bytes < trace.least_bytes) site.totals = {};
-  }
-  return report;
-}
-
 // Those that allocated; who held most at the peak first.
 std::vector<std::size_t> sites_in_order(const Report& report) {
   std::vector<std::size_t> sites;
@@ -116,8 +107,10 @@ std::string head_text(const TraceListing& trace, const Page& page) {
                     ", " + counted(totals.events, "event") + " in " + duration_text(span) + ", " +
                     counted(totals.threads.size(), "thread"),
                 page);
+  const std::uint64_t events = trace.all_events != 0 ? trace.all_events : totals.events;
   std::string size =
-      bytes_text(trace.bytes) + ", " + tenths(trace.bytes, totals.events) + " bytes an event";
+      bytes_text(trace.bytes) + ", " + tenths(trace.bytes, events) + " bytes an event";
+  if (trace.all_events != 0) size += " of all " + count_text(static_cast<std::int64_t>(events));
   if (trace.bytes != trace.file_bytes) size += ", compressed to " + bytes_text(trace.file_bytes);
   result += paragraph(size, page);
   if (trace.lost != 0)
@@ -142,7 +135,7 @@ std::string kinds_text(const TraceTotals& totals, const Page& page) {
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.allocations == 0) continue;
     table.add({kind_name(where), bytes_text(kind.held.peak_bytes),
-               duration_text(kind.peak_ns - totals.first_ns), bytes_text(kind.held.live_bytes),
+               duration_text(kind.peak_ns - totals.begin_ns), bytes_text(kind.held.live_bytes),
                count_text(kind.held.allocations), bytes_text(kind.held.bytes),
                count_text(kind.held.frees)});
   }
@@ -213,7 +206,8 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
 std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
                        const RowChoice& choice) {
   return head_text(trace, page) + kinds_text(trace.totals, page) +
-         functions_text(trace, page, choice) + sites_text(shown_of(trace), name, page, choice);
+         functions_text(trace, page, choice) +
+         sites_text(report_of_trace(trace.names, trace.totals), name, page, choice);
 }
 
 std::string trace_json(const TraceListing& trace, const NameFrame& name, const RowChoice& choice) {
@@ -226,8 +220,8 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, const R
   json.field("bytes", trace.bytes).field("file_bytes", trace.file_bytes);
   json.field("events", totals.events).field("calls", totals.calls);
   json.field("failures", totals.failures);
-  json.field("start_ns", process.wall_ns + (totals.first_ns - process.clock_ns));
-  json.field("duration_ns", totals.last_ns - totals.first_ns);
+  json.field("start_ns", process.wall_ns + (totals.begin_ns - process.clock_ns));
+  json.field("duration_ns", totals.last_ns - std::min(totals.begin_ns, totals.last_ns));
   json.key("kinds").array();
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.allocations == 0) continue;
@@ -236,7 +230,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, const R
     json.field("total_bytes", kind.held.bytes).field("frees", kind.held.frees);
     json.field("current_bytes", kind.held.live_bytes).field("live_count", kind.held.live_count);
     json.field("peak_bytes", kind.held.peak_bytes);
-    json.field("peak_ns", kind.peak_ns - totals.first_ns).end();
+    json.field("peak_ns", kind.peak_ns - totals.begin_ns).end();
   }
   json.end().key("functions").array();
   add_objects(json, functions_in_order(trace, choice), function_row_columns(), choice.most);
@@ -249,7 +243,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, const R
     json.field("name", known ? threads[thread].name : "").end();
   }
   json.end().key("sites").array();
-  const Report report = shown_of(trace);
+  const Report report = report_of_trace(trace.names, trace.totals);
   add_objects(json, sites_in_order(report, name, choice), trace_site_columns(report, name),
               choice.most);
   return json.end().end().text();

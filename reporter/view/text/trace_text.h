@@ -23,7 +23,7 @@ struct TraceListing {
   std::uint64_t lost = 0;      // events that never came into the file
   std::uint64_t damaged = 0;   // chunks left out
   bool complete = true;
-  std::uint64_t least_bytes = 0;  // of all that a site allocated, to be shown
+  std::uint64_t all_events = 0;  // where only some of them pass a filter; 0: all do
 };
 
 // Each text ends with a newline. most: rows of sites and functions, 0 for all.

@@ -56,15 +56,17 @@ struct OpenSpan {
 
 class Collector : private TraceMemory::Changes {
  public:
-  Collector(RunTimeline& timeline, const TraceNames& names, std::uint64_t first_ns)
-      : timeline_(timeline), names_(names), first_ns_(first_ns) {}
+  Collector(RunTimeline& timeline, const TraceNames& names, const TraceFilter& filter,
+            std::uint64_t first_ns)
+      : timeline_(timeline), names_(names), filter_(filter), first_ns_(first_ns) {}
 
   // Times never go back, also where threads overlapped.
   void add(const TraceEvent& one) {
     const Event& event = one.event;
     now_ = std::max(now_, event.start_ns - std::min(first_ns_, event.start_ns));
     if (now_ > timeline_.to_ns) return;
-    const bool allocates = is_allocating(event.effect);
+    const bool allocates =
+        is_allocating(event.effect) && filter_.passes(event.tag, event.place, event.bytes);
     if (event.failed && allocates) add_mark(RunMark::What::refused, event);
     if (one.what == trace::What::place_ended) add_mark(RunMark::What::reset, event);
     if (allocates && !event.failed && now_ >= timeline_.from_ns) add_to_range(one);
@@ -81,11 +83,14 @@ class Collector : private TraceMemory::Changes {
   }
 
  private:
+  [[nodiscard]] bool passes(const TraceBlock& block) const {
+    return filter_.passes(block.tag, block.place, block.bytes);
+  }
   void came(const TraceBlock& block, const Event&) override {
-    curve_of(block.place).change(now_, block.bytes, true);
+    if (passes(block)) curve_of(block.place).change(now_, block.bytes, true);
   }
   void went(const TraceBlock& block, TraceMemory::End) override {
-    curve_of(block.place).change(now_, block.bytes, false);
+    if (passes(block)) curve_of(block.place).change(now_, block.bytes, false);
   }
 
   Curve& curve_of(Place place) {
@@ -146,6 +151,7 @@ class Collector : private TraceMemory::Changes {
 
   RunTimeline& timeline_;
   const TraceNames& names_;
+  const TraceFilter& filter_;
   const std::uint64_t first_ns_;
   std::uint64_t now_ = 0;
   TraceMemory memory_;
@@ -159,7 +165,7 @@ void add_peaks(const TraceTotals& totals, RunTimeline& timeline) {
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.peak_bytes == 0) continue;
     timeline.marks.push_back({.what = RunMark::What::peak,
-                              .at_ns = kind.peak_ns - std::min(totals.first_ns, kind.peak_ns),
+                              .at_ns = kind.peak_ns - std::min(totals.begin_ns, kind.peak_ns),
                               .kind = where.first,
                               .device = where.second,
                               .bytes = kind.held.peak_bytes});
@@ -168,18 +174,25 @@ void add_peaks(const TraceTotals& totals, RunTimeline& timeline) {
 
 }  // namespace
 
-TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice) {
+TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice, Filter filter,
+                             const NameFrame& name) {
   TraceTimeline result;
   RunTimeline& timeline = result.timeline;
-  TraceTotals totals;
+  result.missing = missing_from(reader.names(), filter);
+  if (!result.missing.empty()) return result;
+  filter.from = filter.to = "";
+  const TraceFilter those = trace_filter(reader.names(), filter, name);
+  TraceTotals totals(those);
   const auto order = TraceReader::Order::by_change;
   bool good = reader.read(order, [&](const TraceEvent& event) { totals.add(event); });
+  result.missing = totals.missing();
   const TraceProcess& process = reader.names().process;
   timeline.is_of_trace = true;
-  timeline.start_ns = process.wall_ns + (totals.first_ns - process.clock_ns);
-  timeline.length_ns = totals.last_ns - totals.first_ns;
+  timeline.start_ns = process.wall_ns + (totals.begin_ns - process.clock_ns);
+  timeline.length_ns = totals.end_ns - totals.begin_ns;
   choose(timeline, choice);  // the window
-  Collector collector(timeline, reader.names(), totals.first_ns);
+  Collector collector(timeline, reader.names(), those, totals.begin_ns);
+  if (!result.missing.empty()) return result;
   good = good && reader.read(order, [&](const TraceEvent& event) { collector.add(event); });
   if (!good) {
     result.problem = reader.problem();

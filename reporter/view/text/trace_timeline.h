@@ -5,17 +5,21 @@
 #include <string>
 
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/run_timeline.h"
 
 namespace vramscope {
 
 struct TraceTimeline {
   RunTimeline timeline;
+  std::string missing;  // that the filter names: "has no device 1; devices: 0"; "": nothing
   std::string problem;  // "": none; else what is wrong with the trace
 };
 
 // Reads the trace twice: buckets are as short as the window allows. NVTX ranges are told by the
 // allocations in them. May throw bad_alloc.
-[[nodiscard]] TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice);
+// Of the allocations that pass the filter; its times are those of the choice, a window.
+[[nodiscard]] TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice,
+                                           Filter filter, const NameFrame& name);
 
 }  // namespace vramscope

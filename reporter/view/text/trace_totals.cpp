@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reporter/view/text/filter.h"
+
 namespace vramscope {
 
 namespace {
@@ -50,7 +52,7 @@ void TraceTotals::went(const TraceBlock& block, TraceMemory::End) {
 void TraceTotals::came(const TraceBlock& block, const Event& event) {
   if (!filter_.is_empty) {
     if (left_out_.size() <= block.slot) left_out_.resize(block.slot + std::size_t{1});
-    left_out_[block.slot] = is_before_ || !filter_.passes(block.tag, block.place);
+    left_out_[block.slot] = is_before_ || !filter_.passes(block.tag, block.place, block.bytes);
     if (left_out_[block.slot]) return;
   }
   const TracePlace where = place_of(block.place);
@@ -81,15 +83,26 @@ void TraceTotals::count(const TraceEvent& one) {
   function.failures += event.failed ? 1 : 0;
 }
 
+// Whether it passes or not.
+void TraceTotals::look_at(const Event& event) {
+  if (!start_ns_) start_ns_ = begin_ns = event.start_ns;
+  begin_ns = std::min(begin_ns, event.start_ns);
+  end_ns = std::max(end_ns, event.start_ns + event.total_ns);
+  const bool is_of_device = has_device(event.place.kind) && event.effect != Effect::none;
+  if (!is_of_device || event.place.device == last_device_) return;
+  last_device_ = event.place.device;
+  devices.insert(event.place.device);
+}
+
 void TraceTotals::add(const TraceEvent& one) {
   const Event& event = one.event;
   bool passes = true;
+  look_at(event);
   if (!filter_.is_empty) {
-    if (!begin_ns_) begin_ns_ = event.start_ns;
-    const std::uint64_t instant = after(*begin_ns_, event.start_ns);
+    const std::uint64_t instant = after(*start_ns_, event.start_ns);
     if (instant > filter_.to_ns) return;
     is_before_ = instant < filter_.from_ns;
-    passes = !is_before_ && filter_.passes(event.tag, event.place);
+    passes = !is_before_ && filter_.passes(event.tag, event.place, event.bytes);
   }
   if (passes) count(one);
   memory_.add(one, *this);
@@ -97,6 +110,10 @@ void TraceTotals::add(const TraceEvent& one) {
     const TracePlace where = place_of(event.place);
     touch(event.tag, where, kinds[where]).total_ns += event.total_ns;
   }
+}
+
+std::string TraceTotals::missing() const {
+  return filter_.device ? no_such_device(*filter_.device, devices) : "";
 }
 
 void TraceTotals::finish() {

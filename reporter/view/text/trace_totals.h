@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -57,12 +58,17 @@ class TraceTotals : private TraceMemory::Changes {
   void add(const TraceEvent& event);
   // After the last event: what tags held at the peaks.
   void finish();
+  // "", or that the filter's device is none of the trace's.
+  [[nodiscard]] std::string missing() const;
 
   std::uint64_t events = 0;
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
-  std::uint64_t first_ns = 0;
-  std::uint64_t last_ns = 0;  // when the last call ended
+  std::uint64_t begin_ns = 0;       // of the trace: its first event, also if that does not pass
+  std::uint64_t end_ns = 0;         // of the trace: when its last call ended
+  std::uint64_t first_ns = 0;       // of those that pass
+  std::uint64_t last_ns = 0;        // when the last call ended
+  std::set<std::uint16_t> devices;  // that any event is about, also if it does not pass
   std::map<TracePlace, TraceKind> kinds;
   std::map<std::uint16_t, TraceFunction> functions;
   std::map<std::uint32_t, std::uint64_t> threads;  // events
@@ -74,6 +80,7 @@ class TraceTotals : private TraceMemory::Changes {
   void came(const TraceBlock& block, const Event& event) override;
   void went(const TraceBlock& block, TraceMemory::End how) override;
 
+  void look_at(const Event& event);
   [[nodiscard]] bool is_left_out(const TraceBlock& block) const {
     return block.slot < left_out_.size() && left_out_[block.slot];
   }
@@ -81,9 +88,10 @@ class TraceTotals : private TraceMemory::Changes {
 
   TraceMemory memory_;
   TraceFilter filter_;
-  std::vector<bool> left_out_;  // by slot
-  std::optional<std::uint64_t> begin_ns_;
-  bool is_before_ = false;  // the event that is being added: the filter's time
+  std::vector<bool> left_out_;                // by slot
+  std::optional<std::uint64_t> start_ns_;     // what the filter's times count from
+  std::optional<std::uint16_t> last_device_;  // that was looked at
+  bool is_before_ = false;                    // the event that is being added: the filter's time
 };
 
 }  // namespace vramscope

@@ -15,6 +15,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kSites = 3;
+const FilterUse kUse;
 
 struct Arguments {
   std::vector<std::string> files;
@@ -24,6 +25,7 @@ struct Arguments {
   std::vector<std::string> suppress;
   bool no_usual = false;
   Listing listing{.json = false, .most = kSites, .output = ""};
+  Filter filter;
 };
 
 std::string no_size(const std::string& word) {
@@ -43,16 +45,22 @@ std::optional<std::uint64_t> size_limit(const std::string& word) {
 }
 
 // False: a report could not be read, which was said.
-bool check_each(const std::vector<std::string>& paths, const CheckLimits& limits,
-                const Suppressions& suppressions, std::vector<Checked>& all) {
+bool check_each(const Arguments& given, const std::vector<std::string>& paths,
+                const CheckLimits& limits, const Suppressions& suppressions,
+                std::vector<Checked>& all) {
   const NameFrame name = names_from_symbols();
+  Filtering filtering(given.filter, kUse);
   for (std::string path : paths) {
     std::optional<Report> report = open_report(path);
     if (!report) return false;
+    const Filtering::Result result = filtering.apply(*report, path);
+    if (result == Filtering::Result::refused) return false;
+    if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, {});
     all.push_back(checks_of(*report, path, limits, suppressions, name));
   }
-  return true;
+  if (all.empty()) filtering.say_lacking();
+  return !all.empty();
 }
 
 // All together against all together.
@@ -61,6 +69,11 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   std::optional<Report> report = open_merged(paths);
   std::optional<Report> baseline = report ? open_named(given.baseline) : std::nullopt;
   if (!baseline) return false;
+  Filtering filtering(given.filter, kUse);
+  if (!filtering.applies(*report, given.files.front())) return false;
+  if (filtering.apply(*baseline, given.baseline) == Filtering::Result::lacks) {
+    filter_report(*baseline, given.filter, kUse, names_from_symbols());  // nothing of it was there
+  }
   choose_frames(*report, {});
   choose_frames(*baseline, {});
   Percent tolerance;
@@ -73,10 +86,12 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   return true;
 }
 
-int publish_checks(const Listing& listing, const std::vector<Checked>& all) {
+int publish_checks(const Listing& listing, const std::vector<Checked>& all, const Filter& filter) {
   if (listing.csv) return publish_csv(listing, [&](CsvText& csv) { add_check_csv(csv, all); });
-  return publish(listing, listing.json ? check_json(all, listing.most)
-                                       : check_text(all, page_of(listing), listing.most));
+  const Page page = page_of(listing);
+  return publish(listing, listing.json
+                              ? check_json(all, listing.most)
+                              : filter_head(filter, page) + check_text(all, page, listing.most));
 }
 
 int check(Arguments& given) {
@@ -99,12 +114,12 @@ int check(Arguments& given) {
   if (paths.empty()) return kBadInput;
   if (paths.size() > 1) keep_last_reports(paths);
   std::vector<Checked> all;
-  if (any_limit && !check_each(paths, limits, *suppressions, all)) return kBadInput;
+  if (any_limit && !check_each(given, paths, limits, *suppressions, all)) return kBadInput;
   if (!given.baseline.empty() && !check_baseline(given, paths, *suppressions, all)) {
     return kBadInput;
   }
   for (Checked& one : all) arrange(one.checks, check_columns(one.file), given.listing.rows());
-  const int status = publish_checks(given.listing, all);
+  const int status = publish_checks(given.listing, all, given.filter);
   return status != kFine || all_passed(all) ? status : kThreshold;
 }
 
@@ -134,10 +149,12 @@ Verb add_check(CommandLine& line) {
   command.flag("--no-default-suppressions", arguments->no_usual,
                "Count what the usual libraries keep, too");
   add_listing_options(command, arguments->listing);
+  add_filters(command, arguments->filter);
   command.footer(
       "Limits are for each report; a baseline is compared with all of them together.\n"
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
+      "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"
       "  vramscope check --against main.json --tolerance 2% vramscope.train.4711.json");
   return {.command = &command, .act = [arguments] { return check(*arguments); }};
 }

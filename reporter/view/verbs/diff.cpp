@@ -57,13 +57,32 @@ std::optional<std::uint64_t> limit_of(const std::string& threshold, std::uint64_
   return before / 100 * percent.value + before % 100 * percent.value / 100;
 }
 
-int publish_diff(const Listing& listing, const Differences& found, const DiffOf& of) {
+int publish_diff(const Listing& listing, const Differences& found, const DiffOf& of,
+                 const Filter& filter) {
   if (listing.csv) {
     return publish_csv(
         listing, [&](CsvText& csv) { add_rows(csv, found.rows, diff_columns(), listing.most); });
   }
-  return publish(listing,
-                 listing.json ? diff_json(found, of) : diff_text(found, of, page_of(listing)));
+  const Page page = page_of(listing);
+  return publish(listing, listing.json ? diff_json(found, of)
+                                       : filter_head(filter, page) + diff_text(found, of, page));
+}
+
+// What one of them lacks may have come or gone.
+bool both_filtered(const Arguments& given, Report& before, Report& after) {
+  using enum Filtering::Result;
+  const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
+                                 : given.at == "end" ? Measure::live
+                                                     : Measure::total};
+  Filtering filtering(given.filter, use);
+  const Filtering::Result first = filtering.apply(before, given.before);
+  const Filtering::Result second = first == refused ? refused : filtering.apply(after, given.after);
+  if (first == lacks && second == lacks) filtering.say_lacking();
+  const bool any = first == done || second == done;
+  if (!any || second == refused) return false;
+  if (first == lacks) filter_report(before, given.filter, use, names_from_symbols());
+  if (second == lacks) filter_report(after, given.filter, use, names_from_symbols());
+  return true;
 }
 
 int show_diff(Arguments& given) {
@@ -71,7 +90,7 @@ int show_diff(Arguments& given) {
   std::optional<Report> after = open_named(given.after);
   if (!before || !after) return kBadInput;
   settle_rows(given.listing);
-  if (!filtered(*before, given.filter, {}) || !filtered(*after, given.filter, {})) return kBadInput;
+  if (!both_filtered(given, *before, *after)) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   DiffOf of{.before = given.before,
@@ -83,7 +102,7 @@ int show_diff(Arguments& given) {
   Differences found = differences(*before, *after, of.by, of.at, names_from_symbols());
   of.limit = limit_of(given.threshold, found.before_bytes);
   arrange(found.rows, diff_columns(), given.listing.rows());
-  const int status = publish_diff(given.listing, found, of);
+  const int status = publish_diff(given.listing, found, of, given.filter);
   if (status != kFine) return status;
   return of.limit && crosses(found, *of.limit) ? kThreshold : kFine;
 }

@@ -11,6 +11,7 @@
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/import/imports.h"
+#include "reporter/view/text/trace_filter.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
@@ -23,36 +24,26 @@ struct Arguments {
   std::string format;
   std::string output;
   std::string cost = "peak";
-  std::string kind;
-  std::string device;
   StackChoice stacks;
+  Filter filter;
 };
 
 std::string not_a_format(const std::string& given) {
   if (export_format(given) != nullptr) return "";
   std::vector<std::string> names;
-  for (const ExportFormat& format : export_formats()) names.emplace_back(format.name);
-  return "'" + given + "' is no format" + nearest(given, names);
+  std::vector<std::string_view> all;
+  for (const ExportFormat& format : export_formats()) {
+    names.emplace_back(format.name);
+    all.push_back(format.name);
+  }
+  return "'" + given + "' is no format" + nearest(given, names) + "; formats are " + listed(all);
 }
 
 std::string not_a_cost(const std::string& given) {
   return cost_named(given) ? "" : "'" + given + "' is none of peak, leaked, total and count";
 }
 
-std::string not_a_kind(const std::string& given) {
-  if (std::find(kKindNames.begin(), kKindNames.end(), given) != kKindNames.end()) return "";
-  return "'" + given + "' is no kind of memory; kinds are " + listed(kKindNames);
-}
-
-ExportChoice choice_of(const Arguments& arguments) {
-  ExportChoice choice{.cost = cost_named(arguments.cost).value_or(Cost::peak)};
-  const auto kind = std::find(kKindNames.begin(), kKindNames.end(), arguments.kind);
-  if (kind != kKindNames.end()) choice.kind = static_cast<Kind>(kind - kKindNames.begin());
-  if (!arguments.device.empty()) {
-    choice.device = static_cast<std::uint16_t>(std::stoul(arguments.device));
-  }
-  return choice;
-}
+Cost cost_of(const Arguments& arguments) { return cost_named(arguments.cost).value_or(Cost::peak); }
 
 bool is_folder(const std::string& path) {
   struct stat found {};
@@ -85,24 +76,34 @@ int write(const Exported& exported, const ExportFormat& format, const std::strin
 int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
                  const std::string& output) {
   int status = kFine;
+  std::string missing;
   const auto use = [&](TraceReader& reader) {
-    TraceTotals totals;
+    missing = missing_from(reader.names(), arguments.filter);
+    if (!missing.empty()) return std::string();
+    const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
+    TraceTotals totals(filter);
     const auto add = [&](const TraceEvent& event) { totals.add(event); };
     if (!reader.read(TraceReader::Order::by_change, add)) return reader.problem();
     totals.finish();
-    const Exported exported(report_of_trace(reader.names(), totals), reader, choice_of(arguments),
-                            arguments.stacks, names_from_symbols());
+    missing = totals.missing();
+    if (!missing.empty()) return std::string();
+    const Exported exported(report_of_trace(reader.names(), totals), reader, filter,
+                            cost_of(arguments), arguments.stacks, names_from_symbols());
     status = write(exported, format, output);
     return std::string();
   };
-  return read_trace(file, use) ? status : kBadInput;
+  if (!read_trace(file, use)) return kBadInput;
+  return missing.empty() ? status : refuse("'" + file + "' " + missing);
 }
 
 int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,
                   const std::string& output) {
   std::optional<Report> report = open_report(file);
   if (!report) return kBadInput;
-  const Exported exported(std::move(*report), choice_of(arguments), arguments.stacks,
+  const FilterUse use;
+  Filtering filtering(arguments.filter, use);
+  if (!filtering.applies(*report, file)) return kBadInput;
+  const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
                           names_from_symbols());
   return write(exported, format, output);
 }
@@ -173,10 +174,7 @@ Verb add_export(CommandLine& line) {
                  {.value_name = "FILE"});
   command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
                  {.value_name = "COST", .why_not = not_a_cost, .shows_default = true});
-  command.option("--kind", &arguments->kind, "Only this kind of memory: device, pinned, ...",
-                 {.value_name = "KIND", .why_not = not_a_kind});
-  command.option("--device", &arguments->device, "Only this device's memory, and the host's",
-                 {.value_name = "N", .why_not = not_a_count});
+  add_filters(command, arguments->filter);
   add_view_options(command, arguments->stacks);
   command.footer(footer());
   return {.command = &command, .act = [arguments] {

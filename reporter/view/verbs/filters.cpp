@@ -36,10 +36,40 @@ void add_filters(Command& command, Filter& filter) {
       "Only of call stacks with REGEX in a function, a file or an object's path", "REGEX",
       no_pattern);
   add("--min-bytes", &filter.min_bytes, "Only rows of so many bytes or more", "BYTES", no_bytes);
-  add("--from", &filter.from, "Only from this time after the first call on (traces)", "TIME",
+  add("--from", &filter.from, "Only from this time after the first call on, e.g. 1.5s", "TIME",
       not_an_instant);
-  add("--to", &filter.to, "Only up to this time after the first call (traces)", "TIME",
-      not_an_instant);
+  add("--to", &filter.to, "Only up to this time after the first call", "TIME", not_an_instant);
+}
+
+Filtering::Result Filtering::apply(Report& report, const std::string& path) {
+  if (filter_.is_empty()) return Result::done;
+  const std::string problem = cannot_filter(filter_, use_);
+  if (!problem.empty()) {
+    say(problem);
+    return Result::refused;
+  }
+  const std::string missing = missing_from(report, filter_);
+  if (!missing.empty()) {
+    if (lacking_.empty()) lacking_ = "'" + path + "' " + missing;
+    return Result::lacks;
+  }
+  filter_report(report, filter_, use_, filter_.site.empty() ? NameFrame() : names_from_symbols());
+  return Result::done;
+}
+
+bool Filtering::applies(Report& report, const std::string& path) {
+  const Result result = apply(report, path);
+  if (result == Result::lacks) say_lacking();
+  return result == Result::done;
+}
+
+void Filtering::say_lacking() const {
+  if (!lacking_.empty()) say(lacking_);
+}
+
+std::string filter_head(const Filter& filter, const Page& page) {
+  if (filter.is_empty()) return "";
+  return coloured(printable("Only " + filter_text(filter), page), Colour::dim, page) + "\n";
 }
 
 }  // namespace vramscope

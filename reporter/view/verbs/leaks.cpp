@@ -1,7 +1,5 @@
 // vramscope leaks: what was never freed, and what of that may be meant to stay.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <iterator>
 #include <memory>
 
 #include "reporter/report/report.h"
@@ -28,14 +26,6 @@ std::string no_exit_code(const std::string& given) {
   return number >= 1 && number <= 255 ? "" : "'" + given + "' is not a number from 1 to 255";
 }
 
-// Whether sites are left out, so that what the others do not have is of sites, too.
-bool chooses_sites(const Filter& filter) {
-  const std::string* const typed[] = {&filter.owner, &filter.thread, &filter.stream,
-                                      &filter.range, &filter.site,   &filter.min_bytes};
-  return std::any_of(std::begin(typed), std::end(typed),
-                     [](const std::string* word) { return !word->empty(); });
-}
-
 int show_leaks(Arguments& given) {
   const std::optional<Suppressions> suppressions =
       open_suppressions(given.suppress, given.no_usual);
@@ -44,7 +34,6 @@ int show_leaks(Arguments& given) {
   bool any = false;
   const auto found_in = [&](const Report& report) {
     Leaks leaks = leaks_of(report, *suppressions, name);
-    if (chooses_sites(given.filter)) leaks.without_site = 0;
     any = any || !leaks.leaks.empty();
     arrange(leaks.leaks, leak_columns(report, name), given.listing.rows());
     return leaks;

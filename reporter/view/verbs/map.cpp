@@ -20,8 +20,6 @@ constexpr std::size_t kSegments = 5;  // of each pool, and sites
 
 struct Arguments : OneReport {
   std::string at = "end";
-  std::string kind;
-  std::optional<unsigned> device;
 };
 
 std::string no_moment(const std::string& given) {
@@ -87,13 +85,6 @@ std::string why_not(const Report& report, const std::string& at) {
 std::vector<MapPlace> places_of(const Report& report, const NameFrame& name,
                                 const Arguments& given) {
   std::vector<MapPlace> places = memory_map(report);
-  std::erase_if(places, [&](const MapPlace& place) {
-    const bool is_kind =
-        given.kind.empty() || kKindNames[static_cast<std::size_t>(place.kind)] == given.kind;
-    const bool is_device =
-        !given.device || (has_device(place.kind) && place.device == *given.device);
-    return !is_kind || !is_device;
-  });
   for (MapPlace& place : places) {
     arrange(place.pinners, pinner_columns(report, name), given.listing.rows());
     arrange(place.segments, segment_columns(), given.listing.rows());
@@ -109,8 +100,6 @@ TraceInstant instant_of(const Arguments& given) {
                  : given.at == "oom"  ? oom
                                       : time;
   if (instant.what == time) instant.at_ns = read_instant(given.at).value_or(0);
-  if (!given.kind.empty()) instant.kind = kind_of(given.kind);
-  if (given.device) instant.device = static_cast<std::uint16_t>(std::min(*given.device, 0xffffU));
   return instant;
 }
 
@@ -119,10 +108,14 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
                                  MapMoment& moment) {
   TraceMap map;
   const auto use = [&](TraceReader& reader) {
-    map = trace_map(reader, instant_of(given));
+    map = trace_map(reader, instant_of(given), given.filter, names_from_symbols());
     return map.problem;
   };
   if (!read_trace(path, use)) return std::nullopt;
+  if (!map.missing.empty()) {
+    say("'" + path + "' " + map.missing);
+    return std::nullopt;
+  }
   moment = map.moment;
   return std::move(map.report);
 }
@@ -131,11 +124,10 @@ int show_map(Arguments& given) {
   MapMoment moment;
   const NameFrame name = names_from_symbols();
   const auto open = [&](std::string& path) -> std::optional<Report> {
-    given.next = is_trace(path) ? "timeline" : "peak --full";
     const bool has_segments = given.at == "end" && is_memory_snapshot(path);
-    if (is_trace(path) || (is_import(path) && !has_segments)) {
-      return open_trace(path, given, moment);
-    }
+    given.next = is_trace(path) ? "timeline" : "peak --full";
+    given.is_trace = is_trace(path) || (is_import(path) && !has_segments);
+    if (given.is_trace) return open_trace(path, given, moment);
     std::optional<Report> report = open_report(path);
     if (!report) return report;
     if (const std::string reason = why_not(*report, given.at); !reason.empty()) {
@@ -168,15 +160,15 @@ Verb add_map(CommandLine& line) {
   add_one_report(command, *arguments, kSegments);
   command.option("--at", &arguments->at, "Instant: end, peak, oom, or a time such as 1.5s",
                  {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
-  command.option("--device", &arguments->device, "Memory of this GPU only", {.value_name = "N"});
-  command.option("--kind", &arguments->kind, "Memory of this kind only: device, pinned, ...",
-                 {.value_name = "KIND", .why_not = not_a_kind});
+  add_filters(command, arguments->filter);
+  arguments->use.subject = Subject::segments;
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"
       "  vramscope map vramscope.train.4711.json        is it fragmentation, and what pins it?\n"
       "  vramscope map --at peak train.4711.trace       of a trace (run --trace): at any instant\n"
-      "  vramscope map --kind pinned -n 0 r.json        every segment of pinned memory");
+      "  vramscope map --kind pinned -n 0 r.json        every segment of pinned memory\n"
+      "  vramscope map --site 'make_.*' r.json          segments with blocks of such call stacks");
   return {.command = &command, .act = [arguments] { return show_map(*arguments); }};
 }
 

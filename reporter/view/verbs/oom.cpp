@@ -64,6 +64,7 @@ Verb add_oom(CommandLine& line) {
   add_one_report(command, *arguments, kRows);
   add_full_option(command, arguments->stacks);
   add_filters(command, arguments->filter);
+  arguments->use.subject = Subject::refusals;
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

@@ -18,6 +18,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kProcesses = 20;  // rows, unless told otherwise
+const FilterUse kRowsUse;
 
 struct Arguments {
   std::vector<std::string> files;
@@ -46,14 +47,17 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   if (paths.size() > 1) json.array();
   int status = kFine;
   bool any = false;
+  Filtering filtering(arguments.filter, kRowsUse);
   for (std::string path : paths) {
     std::optional<Report> report = open_report(path);
     if (!report) {
       status = kBadInput;
       continue;
     }
+    const Filtering::Result result = filtering.apply(*report, path);
+    if (result == Filtering::Result::refused) return kBadInput;
+    if (result == Filtering::Result::lacks) continue;
     any = true;
-    if (!filtered(*report, arguments.filter, {})) return kBadInput;
     choose_frames(*report, arguments.stacks);
     if (listing.json) {
       if (paths.size() > 1) which_report(json.object(), *report, path);
@@ -65,59 +69,81 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       add_report_csv(csv, *report, name, listing.rows());
     } else {
       if (!text.empty()) text += "\n";
-      if (!report->processes.empty()) text += processes_text(*report, path, page);
+      const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
+      if (!report->processes.empty() && !has_rows) text += processes_text(*report, path, page);
       text += report_text(*report, path, name, page, listing.rows());
     }
   }
-  if (!any) return kBadInput;
+  if (!any) {
+    filtering.say_lacking();
+    return kBadInput;
+  }
+  if (!listing.csv) text.insert(0, filter_head(arguments.filter, page));
   if (paths.size() > 1) json.end();
   return std::max(status, publish(listing, listing.json ? json.text() : text));
 }
 
-int publish_processes(const Listing& listing, std::vector<ReportOfProcess> reports,
+int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> reports,
                       std::size_t left_aside, const RunsNaming& naming, const RowChoice& choice) {
+  const Listing& listing = arguments.listing;
   if (listing.csv) {
     return publish_csv(listing,
                        [&](CsvText& csv) { add_runs_csv(csv, std::move(reports), choice); });
   }
-  return publish(listing, listing.json ? runs_json(std::move(reports), left_aside, naming, choice)
-                                       : runs_text(std::move(reports), left_aside, naming,
-                                                   page_of(listing), choice));
+  const Page page = page_of(listing);
+  return publish(
+      listing, listing.json ? runs_json(std::move(reports), left_aside, naming, choice)
+                            : filter_head(arguments.filter, page) +
+                                  runs_text(std::move(reports), left_aside, naming, page, choice));
+}
+
+// Reads a report once more, as it was read for the table.
+RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
+  const auto read_again = [&](const std::string& file) {
+    std::string path = file;
+    std::optional<Report> report = open_report(path);
+    if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
+    if (report) choose_frames(*report, arguments.stacks);
+    return report;
+  };
+  return {.read_again = read_again, .name = names_from_symbols()};
 }
 
 // All of them as one table of processes. Of each only what is needed for it is kept.
 int show_together(const Arguments& arguments, const std::vector<std::string>& paths) {
+  if (arguments.filter.chooses_rows()) {
+    say(filter_text(arguments.filter) +
+        ": a table of processes adds up whole kinds and devices; report --each shows every report "
+        "by itself, vramscope merge makes one of them");
+    return kBadInput;
+  }
   std::vector<ReportOfProcess> reports;
   int status = kFine;
+  Filtering filtering(arguments.filter, kRowsUse);
   for (std::string path : paths) {
     std::optional<Report> report = open_report(path);
     if (!report) {
       status = kBadInput;
       continue;
     }
-    if (!filtered(*report, arguments.filter, {})) return kBadInput;
+    const Filtering::Result result = filtering.apply(*report, path);
+    if (result == Filtering::Result::refused) return kBadInput;
+    if (result == Filtering::Result::lacks) continue;
     for (MergedProcess& process : merged_processes(*report)) {
       reports.push_back({path, std::move(process)});
     }
   }
-  if (reports.empty()) return kBadInput;
+  if (reports.empty()) {
+    filtering.say_lacking();
+    return kBadInput;
+  }
   const std::size_t left_aside = keep_last_of_each(reports);
   const Listing& listing = arguments.listing;
   const bool has_all = listing.typed_most || listing.json || listing.csv;
   const RowChoice choice(has_all ? listing.most : kProcesses, listing.sort);
-  const RunsNaming naming{.read_again =
-                              [&](const std::string& file) {
-                                std::string path = file;
-                                std::optional<Report> report = open_report(path);
-                                if (report && !filtered(*report, arguments.filter, {})) {
-                                  report.reset();
-                                }
-                                if (report) choose_frames(*report, arguments.stacks);
-                                return report;
-                              },
-                          .name = names_from_symbols()};
+  const RunsNaming naming = naming_of(arguments, filtering);
   return std::max(status,
-                  publish_processes(listing, std::move(reports), left_aside, naming, choice));
+                  publish_processes(arguments, std::move(reports), left_aside, naming, choice));
 }
 
 int show(Arguments& arguments) {

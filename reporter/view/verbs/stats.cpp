@@ -12,41 +12,30 @@ namespace {
 
 constexpr std::size_t kAllRows = 0;
 
-struct Arguments : OneReport {
-  std::optional<unsigned> device;
-};
-
-int show_stats(Arguments& given) {
+int show_stats(OneReport& given) {
   settle_rows(given.listing);
-  const StatsOf of{.device = given.device, .most = given.listing.most, .sort = given.listing.sort};
-  bool failed = false;
-  const auto checked = [&](std::optional<std::string> made) {
-    if (made) return std::move(*made);
-    say("'" + given.file + "' has no device " + std::to_string(*given.device));
-    failed = true;
-    return std::string();
-  };
+  const StatsOf of{
+      .device = given.filter.device, .most = given.listing.most, .sort = given.listing.sort};
   const auto text = [&](const Report& report, const Page& page) {
-    return checked(stats_text(report, of, page));
+    return stats_text(report, of, page).value_or("");
   };
-  const auto json = [&](const Report& report) { return checked(stats_json(report, of)); };
+  const auto json = [&](const Report& report) { return stats_json(report, of).value_or("{}"); };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    (void)checked(add_stats_csv(rows, report, of) ? std::optional<std::string>("") : std::nullopt);
+    (void)add_stats_csv(rows, report, of);  // the filter saw to the device
   };
   given.next = "report";
   given.columns = {names_of(stats_columns())};
-  const int status = show(given, {text, json, csv});
-  return failed ? kBadInput : status;
+  return show(given, {text, json, csv});
 }
 
 }  // namespace
 
 Verb add_stats(CommandLine& line) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("stats", "Show every counter, by its PyTorch name");
   add_one_report(command, *arguments, kAllRows);
-  command.option("--device", &arguments->device, "Only the device with this number",
-                 {.value_name = "N", .why_not = not_a_count});
+  add_filters(command, arguments->filter);
+  arguments->use.subject = Subject::counters;
   command.footer(
       "Examples:\n"
       "  vramscope stats vramscope.train.4711.json\n"

@@ -23,8 +23,6 @@ constexpr std::size_t kCurves = 3;  // more plots than that do not fit on a scre
 
 struct Arguments : OneReport {
   std::string scale = "automatic";
-  std::string from, to, kind;
-  std::optional<unsigned> device;
   bool ascii = false;
 };
 
@@ -45,61 +43,63 @@ std::size_t screen_lines(const Listing& listing) {
 
 TimelineChoice choice_of(const Arguments& given) {
   TimelineChoice choice;
-  if (!given.from.empty()) choice.from_ns = read_instant(given.from);
-  if (!given.to.empty()) choice.to_ns = read_instant(given.to);
-  if (!given.kind.empty()) choice.kind = kind_of(given.kind);
-  if (given.device) choice.device = static_cast<std::uint16_t>(std::min(*given.device, 0xffffU));
+  if (!given.filter.from.empty()) choice.from_ns = read_instant(given.filter.from);
+  if (!given.filter.to.empty()) choice.to_ns = read_instant(given.filter.to);
   return choice;
 }
 
 // What the trace knows; says why not.
-std::optional<Report> open_trace(const std::string& path, const TimelineChoice& choice,
-                                 RunTimeline& timeline) {
+std::optional<Report> open_trace(const std::string& path, const Filter& filter,
+                                 const TimelineChoice& choice, RunTimeline& timeline) {
   Report report;  // which process it is
+  std::string missing;
   const auto use = [&](TraceReader& reader) {
-    TraceTimeline read = trace_timeline(reader, choice);
+    TraceTimeline read = trace_timeline(reader, choice, filter, names_from_symbols());
     timeline = std::move(read.timeline);
     report.process.pid = reader.names().process.pid;
     report.process.executable = reader.names().process.executable;
+    missing = read.missing;
     return read.problem;
   };
   if (!read_trace(path, use)) return std::nullopt;
-  return report;
-}
-
-// The report, or one that names the process of a trace.
-std::optional<Report> open(std::string& path, const TimelineChoice& choice, RunTimeline& timeline) {
-  if (is_trace(path) || is_import(path)) return open_trace(path, choice, timeline);
-  std::optional<Report> report = open_report(path);
-  if (report) timeline = run_timeline(*report, choice);
+  if (!missing.empty()) {
+    say("'" + path + "' " + missing);
+    return std::nullopt;
+  }
   return report;
 }
 
 int show_timeline(Arguments& given) {
   const TimelineChoice choice = choice_of(given);
   if (choice.from_ns && choice.to_ns && *choice.to_ns <= *choice.from_ns) {
-    say("--to " + given.to + " is not after --from " + given.from);
+    say("--to " + given.filter.to + " is not after --from " + given.filter.from);
     return kBadInput;
   }
   RunTimeline timeline;
-  const auto text = [&](const Report&, const Page& page) {
+  const auto timeline_of = [&](const Report& report) {
+    if (!given.is_trace) timeline = run_timeline(report, choice);
+    arrange(timeline.curves, curve_columns(), given.listing.rows());
+    return timeline;
+  };
+  const auto text = [&](const Report& report, const Page& page) {
     const TimelineLook look{.scale = *scale_of(given.scale),
                             .lines = screen_lines(given.listing),
                             .most = given.listing.most};
     Page drawn = page;
     drawn.unicode = page.unicode && !given.ascii;
-    return timeline_text(timeline, look, drawn);
+    return timeline_text(timeline_of(report), look, drawn);
   };
-  const auto json = [&](const Report&) { return timeline_json(timeline, given.listing.most); };
-  const auto csv = [&](const Report&, CsvText& rows) {
-    add_timeline_csv(rows, timeline, given.listing.rows());
+  const auto json = [&](const Report& report) {
+    return timeline_json(timeline_of(report), given.listing.most);
+  };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_timeline_csv(rows, timeline_of(report), given.listing.rows());
   };
   given.columns = {given.listing.csv ? names_of(bucket_columns()) : names_of(curve_columns())};
   const auto opens = [&](std::string& path) {
+    given.is_trace = is_trace(path) || is_import(path);
     given.next = is_trace(path) ? "map --at peak" : "peak";
-    std::optional<Report> report = open(path, choice, timeline);
-    arrange(timeline.curves, curve_columns(), given.listing.rows());
-    return report;
+    return given.is_trace ? open_trace(path, given.filter, choice, timeline) : open_report(path);
   };
   return show(given, {text, json, csv}, opens);
 }
@@ -113,13 +113,8 @@ Verb add_timeline(CommandLine& line) {
   command.option("--scale", &arguments->scale,
                  "Of the bytes: " + listed(kScaleNames) + "; automatic says what it chose",
                  {.value_name = "SCALE", .why_not = no_scale, .shows_default = true});
-  command.option("--from", &arguments->from, "Begin so long after the first call, e.g. 1.5s",
-                 {.value_name = "TIME", .why_not = not_an_instant});
-  command.option("--to", &arguments->to, "End so long after the first call",
-                 {.value_name = "TIME", .why_not = not_an_instant});
-  command.option("--device", &arguments->device, "Memory of this GPU only", {.value_name = "N"});
-  command.option("--kind", &arguments->kind, "Memory of this kind only: device, pinned, ...",
-                 {.value_name = "KIND", .why_not = not_a_kind});
+  add_filters(command, arguments->filter);
+  arguments->use.subject = Subject::curves;
   command.flag("--ascii", arguments->ascii, "Draw with ASCII alone");
   command.footer(
       "Examples:\n"

@@ -27,6 +27,11 @@ int refuse(const std::string& file, const std::string& problem) {
   return kBadInput;
 }
 
+int lacks(const std::string& file, const std::string& what) {
+  say("'" + file + "' " + what);
+  return kBadInput;
+}
+
 int list(const Arguments& arguments, TraceReader& reader) {
   Output lines(arguments.listing.output);
   CsvText csv(lines.text());
@@ -34,14 +39,13 @@ int list(const Arguments& arguments, TraceReader& reader) {
   std::size_t left = arguments.listing.typed_most.value_or(0);  // rows to come; 0: all
   const bool has_end = left != 0;
   const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
-  const std::uint64_t least_bytes = arguments.filter.least_bytes();
   std::optional<std::uint64_t> begin_ns;
   const bool read = reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
     const Event& what = event.event;
     if (!begin_ns) begin_ns = what.start_ns;
     const std::uint64_t instant = after(*begin_ns, what.start_ns);
     if (instant < filter.from_ns || instant > filter.to_ns) return;
-    if (!filter.passes(what.tag, what.place) || what.bytes < least_bytes) return;
+    if (!filter.passes(what.tag, what.place, what.bytes)) return;
     if (has_end && left == 0) return;
     left -= has_end ? 1 : 0;
     add_trace_csv(csv, event, reader.names());
@@ -71,6 +75,8 @@ int show(Arguments& arguments) {
                                       bytes_text(static_cast<std::int64_t>(input.bytes().size())) +
                                       " can be read");
   }
+  const std::string missing = missing_from(reader.names(), arguments.filter);
+  if (!missing.empty()) return lacks(arguments.file, missing);
   if (arguments.listing.csv) return list(arguments, reader);
   const NameFrame name = names_from_symbols();
   TraceTotals totals(trace_filter(reader.names(), arguments.filter, name));
@@ -79,6 +85,7 @@ int show(Arguments& arguments) {
     return refuse(arguments.file, reader.problem());
   }
   totals.finish();
+  if (const std::string none = totals.missing(); !none.empty()) return lacks(arguments.file, none);
   const TraceListing listing{.names = reader.names(),
                              .totals = totals,
                              .file_bytes = input.file_bytes(),
@@ -86,12 +93,13 @@ int show(Arguments& arguments) {
                              .lost = reader.lost(),
                              .damaged = reader.damaged(),
                              .complete = reader.is_complete(),
-                             .least_bytes = arguments.filter.least_bytes()};
+                             .all_events = arguments.filter.is_empty() ? 0 : reader.events()};
   const Listing& how = arguments.listing;
   if (how.json) return publish(how, trace_json(listing, name, how.rows()));
   Page page = page_of(how);
   page.stacks = arguments.stacks.shown;
-  return publish(how, trace_text(listing, name, page, how.rows()) +
+  return publish(how, filter_head(arguments.filter, page) +
+                          trace_text(listing, name, page, how.rows()) +
                           next_command("trace --csv", arguments.file, page));
 }
 

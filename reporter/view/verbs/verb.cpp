@@ -284,17 +284,6 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   add_listing_options(command, arguments.listing);
 }
 
-bool filtered(Report& report, const Filter& filter, const FilterUse& use) {
-  if (filter.is_empty()) return true;
-  const std::string problem = cannot_filter(filter, use);
-  if (!problem.empty()) {
-    say(problem);
-    return false;
-  }
-  filter_report(report, filter, use, filter.site.empty() ? NameFrame() : names_from_symbols());
-  return true;
-}
-
 bool read_trace(const std::string& path, const std::function<std::string(TraceReader&)>& use) {
   if (is_import(path)) return read_imported_trace(path, use);
   const TraceInput input(path);
@@ -332,14 +321,19 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   Several shown(listing, paths.size() > 1);
   std::string next;
   int status = paths.empty() ? kBadInput : kFine;
+  Filtering filtering(arguments.filter, arguments.use);
   for (const std::string& path : paths) {
     arguments.file = path;
+    arguments.is_trace = false;
     std::optional<Report> report = open(arguments.file);
     if (!report) {
       status = kBadInput;
       continue;
     }
-    if (!filtered(*report, arguments.filter, arguments.use)) return kBadInput;
+    const Filtering::Result result =
+        arguments.is_trace ? Filtering::Result::done : filtering.apply(*report, arguments.file);
+    if (result == Filtering::Result::refused) return kBadInput;
+    if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, arguments.stacks);
     const std::string one = shown.add(*report, arguments.file, make, page);
     if (next.empty() && !one.empty()) {
@@ -348,10 +342,14 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
       next = next_command(paths.size() > 1 ? "report" : closer, arguments.file, page);
     }
   }
-  if (shown.is_empty()) return kBadInput;
+  if (shown.is_empty()) {
+    filtering.say_lacking();
+    return kBadInput;
+  }
   if (listing.csv) return std::max(status, shown.end_csv());
-  const std::string made = shown.text();
+  std::string made = shown.text();
   if (listing.json || made.empty() || arguments.next.empty()) next.clear();
+  if (!listing.json) made.insert(0, filter_head(arguments.filter, page));
   return std::max(status, publish(listing, made + next));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -134,14 +135,35 @@ struct OneReport {
   std::vector<std::vector<std::string>> columns = {};  // of its tables, for --sort
   Filter filter;
   FilterUse use;
+  bool is_trace = false;  // what is being shown was made of a trace, by those that pass already
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
 // --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to.
 void add_filters(Command& command, Filter& filter);
 
-// Leaves in the report what passes; false: it cannot be told, which was said.
-[[nodiscard]] bool filtered(Report& report, const Filter& filter, const FilterUse& use);
+// Leaves in one report after the other what passes a filter. What refers to the filter lives as
+// long as this. Threads: one.
+class Filtering {
+ public:
+  Filtering(const Filter& filter, const FilterUse& use) : filter_(filter), use_(use) {}
+  // lacks: the report has no such device, owner, thread, stream or range. refused: reports cannot
+  // tell, which was said.
+  enum class Result : std::uint8_t { done, lacks, refused };
+  [[nodiscard]] Result apply(Report& report, const std::string& path);
+  // The same for the only report, or the first: that it lacks something is said.
+  [[nodiscard]] bool applies(Report& report, const std::string& path);
+  // Says what the first report lacks that lacked something.
+  void say_lacking() const;
+
+ private:
+  const Filter& filter_;
+  const FilterUse& use_;
+  std::string lacking_;
+};
+
+// "Only --kind pinned", above a text that a filter made; "" without one.
+[[nodiscard]] std::string filter_head(const Filter& filter, const Page& page);
 
 // Writes what is made of each report: text, of several with a heading; JSON, of several an array of
 // {file, pid, rank, executable, listing}; or CSV, whose rows begin with file, pid and rank. Gives
