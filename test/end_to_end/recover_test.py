@@ -171,7 +171,7 @@ class Run(Case):
             self.assertLessEqual(len(done.stderr.splitlines()), 3)
             self.assertIn(f"next: vramscope report {os.path.basename(folder)}\n", done.stderr)
             table = self.run_tool("report", folder).stdout
-            self.assertEqual((workers, f"{workers} processes"), (table.count(" no report of its own "), table.splitlines()[0]))
+            self.assertEqual((workers, f"{workers} processes"), (table.count(" died (recovered) "), table.splitlines()[0]))
         self.assertEqual([], self.live_files())
 
     def test_a_descendant_that_goes_on_is_left_alone(self):

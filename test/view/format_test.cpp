@@ -6,6 +6,7 @@
 
 #include <clocale>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 
 namespace vramscope {
@@ -85,7 +86,14 @@ TEST(Format, PercentIsHundredOnlyWhenExact) {
 TEST(Format, TimeIsLocal) {
   setenv("TZ", "UTC", 1);
 
-  EXPECT_EQ(time_text(1'000'000'000'000'000'000), "2001-09-09 01:46:40");
+  setenv("TZ", "UTC", 1);
+  tzset();
+  EXPECT_EQ(time_text(1'000'000'000'000'000'000), "2001-09-09 01:46:40 UTC");
+  setenv("TZ", "XYZ-02:30", 1);  // east of Greenwich, as POSIX has it
+  tzset();
+  EXPECT_EQ(time_text(1'000'000'000'000'000'000), "2001-09-09 04:16:40 +02:30");
+  unsetenv("TZ");
+  tzset();
   EXPECT_EQ(time_text(0), "");
 }
 

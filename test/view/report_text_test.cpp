@@ -28,7 +28,7 @@ TEST(ReportText, IsThisScreen) {
 
   EXPECT_EQ(screen(sample_report()), R"(train --epochs 3
   pid 4711 on node1, mode cache, CUDA 13.0, on the simulated device
-  report 1, written at exit 1970-01-01 00:16:52, after 12.0 s
+  report 1, written at exit 1970-01-01 00:16:52 UTC, after 12.0 s
 
 GPU 0  NVIDIA H200
   reserved   peak  1.00 GiB  [#.......................]  0.8 % of 128 GiB, now 1.00 GiB

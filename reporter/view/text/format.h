@@ -45,7 +45,7 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // "98.2 %". "100 %" and "0 %" only where exact; "-" of nothing.
 [[nodiscard]] std::string percent_text(std::uint64_t part, std::uint64_t whole);
 
-// Local time, "2026-11-21 04:15:42"; "" for 0.
+// Local time with its zone, "2026-11-21 04:15:42 UTC", "... +02:00"; "" for 0.
 [[nodiscard]] std::string time_text(std::uint64_t ns_since_epoch);
 
 // `cells` columns of which part/whole are filled; a part above nothing fills at least one.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
 #include "reporter/view/text/sites_text.h"
 
 namespace vramscope {
