@@ -297,7 +297,7 @@ TEST(TraceFilter, OfBytesIsAboutSingleAllocations) {
 TEST(TraceFilter, OfADeviceThatTheTraceDoesNotHaveIsSaid) {
   TraceTotals totals(trace_filter(two_threads(), {.device = 1}, {}));
   add_all(totals);
-  EXPECT_EQ(totals.missing(), "has no device 1; devices: 0");
+  EXPECT_EQ(missing_from(totals), "has no device 1; devices: 0");
 }
 
 TEST(TraceFilter, OfNothingLetsAllPass) {

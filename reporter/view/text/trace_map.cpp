@@ -331,7 +331,7 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
     return map;
   }
   finder.totals.finish();
-  map.missing = finder.totals.missing();
+  map.missing = missing_from(finder.totals);
   if (!map.missing.empty()) return map;
   const Found found = finder.find(instant);
   if (found.events == 0) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reporter/view/text/filter.h"
+
 namespace vramscope {
 namespace {
 
@@ -82,6 +84,11 @@ Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
   add_kinds(report, totals, names);
   add_functions(report, totals, names);
   return report;
+}
+
+std::string missing_from(const TraceTotals& totals) {
+  const std::optional<unsigned> device = totals.filter().device;
+  return device ? no_such_device(*device, totals.devices) : "";
 }
 
 }  // namespace vramscope

@@ -16,4 +16,7 @@ namespace vramscope {
 // The site of a tag; that of a tag which the trace does not know is 0.
 [[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
 
+// "", or that the filter's device is none of the events'. Once all were added. May throw bad_alloc.
+[[nodiscard]] std::string missing_from(const TraceTotals& totals);
+
 }  // namespace vramscope

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporter/record/axes.h"
+#include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_totals.h"
 
 namespace vramscope {
@@ -185,7 +186,7 @@ TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice, 
   TraceTotals totals(those);
   const auto order = TraceReader::Order::by_change;
   bool good = reader.read(order, [&](const TraceEvent& event) { totals.add(event); });
-  result.missing = totals.missing();
+  result.missing = missing_from(totals);
   const TraceProcess& process = reader.names().process;
   timeline.is_of_trace = true;
   timeline.start_ns = process.wall_ns + (totals.begin_ns - process.clock_ns);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "reporter/view/text/filter.h"
-
 namespace vramscope {
 
 namespace {
@@ -110,10 +108,6 @@ void TraceTotals::add(const TraceEvent& one) {
     const TracePlace where = place_of(event.place);
     touch(event.tag, where, kinds[where]).total_ns += event.total_ns;
   }
-}
-
-std::string TraceTotals::missing() const {
-  return filter_.device ? no_such_device(*filter_.device, devices) : "";
 }
 
 void TraceTotals::finish() {

@@ -58,8 +58,7 @@ class TraceTotals : private TraceMemory::Changes {
   void add(const TraceEvent& event);
   // After the last event: what tags held at the peaks.
   void finish();
-  // "", or that the filter's device is none of the trace's.
-  [[nodiscard]] std::string missing() const;
+  [[nodiscard]] const TraceFilter& filter() const { return filter_; }
 
   std::uint64_t events = 0;
   std::uint64_t calls = 0;

@@ -85,7 +85,7 @@ int export_trace(const Arguments& arguments, const ExportFormat& format, const s
     const auto add = [&](const TraceEvent& event) { totals.add(event); };
     if (!reader.read(TraceReader::Order::by_change, add)) return reader.problem();
     totals.finish();
-    missing = totals.missing();
+    missing = missing_from(totals);
     if (!missing.empty()) return std::string();
     const Exported exported(report_of_trace(reader.names(), totals), reader, filter,
                             cost_of(arguments), arguments.stacks, names_from_symbols());

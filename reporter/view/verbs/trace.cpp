@@ -6,6 +6,7 @@
 #include "reporter/view/outside/output.h"
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/trace_filter.h"
+#include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_text.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -85,7 +86,8 @@ int show(Arguments& arguments) {
     return refuse(arguments.file, reader.problem());
   }
   totals.finish();
-  if (const std::string none = totals.missing(); !none.empty()) return lacks(arguments.file, none);
+  if (const std::string none = missing_from(totals); !none.empty())
+    return lacks(arguments.file, none);
   const TraceListing listing{.names = reader.names(),
                              .totals = totals,
                              .file_bytes = input.file_bytes(),
