@@ -1,0 +1,65 @@
+// Interns names, frames and the nodes of the tree.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/html/page_stacks.h"
+
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+// Both ends of longer names and paths are kept: a page is to stay small.
+constexpr std::size_t kMostOfText = 500;
+
+}  // namespace
+
+std::uint32_t PageStacks::number_of(const std::string& text) {
+  const auto next = static_cast<std::uint32_t>(strings_.size());
+  const auto [found, is_new] = numbers_.try_emplace(shortened(harmless(text), kMostOfText), next);
+  if (is_new) strings_.push_back(&found->first);
+  return found->second;
+}
+
+std::uint32_t PageStacks::frame_of(const Caller& caller, Sort sort) {
+  const Frame frame{number_of(caller.function), number_of(caller.full),
+                    number_of(caller.place),    number_of(caller.path),
+                    number_of(caller.module),   static_cast<std::uint32_t>(sort)};
+  const auto next = static_cast<std::uint32_t>(frames_.size());
+  const auto [found, is_new] = frame_numbers_.try_emplace(frame, next);
+  if (is_new) frames_.push_back(frame);
+  return found->second;
+}
+
+std::uint32_t PageStacks::child(std::uint32_t parent, std::uint32_t frame) {
+  const auto next = static_cast<std::uint32_t>(nodes_.size() + 1);
+  const auto [found, is_new] = children_.try_emplace({parent, frame}, next);
+  if (is_new) nodes_.emplace_back(parent, frame);
+  return found->second;
+}
+
+std::uint32_t PageStacks::add(const CallSite& site) {
+  std::uint32_t node = 0;
+  for (auto caller = site.callers.rbegin(); caller != site.callers.rend(); ++caller) {
+    const bool is_python = caller->at.empty() && caller->module.empty();
+    node = child(node, frame_of(*caller, is_python ? Sort::python : Sort::native));
+  }
+  if (site.callers.empty())
+    node = child(node, frame_of({.function = "unknown", .place = ""}, Sort::native));
+  if (site.entry.empty()) return node;
+  return child(node, frame_of({.function = site.entry, .place = ""}, Sort::cuda));
+}
+
+void PageStacks::write(JsonText& json) const {
+  json.key("strings").array();
+  for (const std::string* text : strings_) json.value(*text);
+  json.end().key("frames").array();
+  for (const Frame& frame : frames_) {
+    json.array();
+    for (const std::uint32_t number : frame) json.value(number);
+    json.end();
+  }
+  json.end().key("nodes").array();
+  for (const auto& [parent, frame] : nodes_) json.value(parent).value(frame);
+  json.end();
+}
+
+}  // namespace vramscope

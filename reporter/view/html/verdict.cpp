@@ -1,0 +1,133 @@
+// Sentences of a page's overview.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/html/verdict.h"
+
+#include <algorithm>
+#include <array>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/leaks.h"
+#include "reporter/view/text/oom_text.h"
+
+namespace vramscope {
+namespace {
+
+std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
+
+std::string where_text(const Report& report, std::size_t site, const NameFrame& name) {
+  return harmless(text(call_site(report, report.sites[site], name, kFramesShown)));
+}
+
+const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
+  for (const DeviceReport& device : report.devices) {
+    if (has_device(kind.kind) && device.facts.index == kind.device) return &device.facts;
+  }
+  return nullptr;
+}
+
+// "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call."
+std::string peak_sentence(const Report& report, const KindFacts& kind) {
+  std::string text =
+      memory_text(kind.kind, kind.device) + " held " + amount(kind.peak_bytes) + " at its peak";
+  const DeviceFacts* const device = device_of(report, kind);
+  if (device != nullptr && takes_device_memory(kind.kind) && device->total_bytes != 0) {
+    text += ", " + percent_text(kind.peak_bytes, device->total_bytes) + " of the device's " +
+            amount(device->total_bytes);
+  }
+  return text + ", " + duration_text(kind.peak_ns) + " after the first call.";
+}
+
+std::string whose_sentence(const Report& report, const KindFacts& highest, const NameFrame& name) {
+  for (const Share& share : shares_of_peak(report)) {
+    if (share.kind != highest.kind || share.device != highest.device) continue;
+    return percent_text(share.bytes, share.whole) + " of that, " + amount(share.bytes) + " in " +
+           counted(share.count, "allocation") + ", came from " +
+           where_text(report, share.site, name) + ".";
+  }
+  return "";
+}
+
+// What was never freed, and how much of it looks like a leak that grows.
+std::string leak_sentence(const PageOf& of, const NameFrame& name) {
+  const Report& report = of.report;
+  Suppressions suppressions;
+  suppressions.add_usual();
+  const Leaks leaks = leaks_of(report, suppressions, name);
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t growing = 0;
+  for (const Leak& leak : leaks.leaks) {
+    bytes += leak.share.bytes;
+    count += leak.share.count;
+    if (leak.looks == LeakClass::grows) growing += leak.share.bytes;
+  }
+  const std::string freed = of.timeline.is_of_trace ? "not freed by the end of the trace"
+                            : is_final(report)      ? "never freed"
+                                                    : "not freed when it was written";
+  if (count == 0) return "Nothing was " + freed + ".";
+  std::string text = amount(bytes) + " in " + counted(count, "allocation") +
+                     (count == 1 ? " was " : " were ") + freed;
+  if (growing != 0) text += "; " + amount(growing) + " of it look like a leak that grows";
+  return text + ", the most likely one from " +
+         where_text(report, leaks.leaks.front().share.site, name) + ".";
+}
+
+std::string oom_sentence(const Report& report, const NameFrame& name) {
+  if (report.oom.count == 0) return "Memory never ran out.";
+  const std::string last = harmless(oom_line(report, name));
+  return "Memory ran out in " + counted(report.oom.count, "call") +
+         (last.empty() ? "." : ", at last " + last + ".");
+}
+
+std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
+  const MapPlace* worst = nullptr;
+  for (const MapPlace& place : of.places) {
+    if (worst == nullptr || place.stranded_bytes > worst->stranded_bytes) worst = &place;
+  }
+  if (worst == nullptr) return "";
+  const std::string memory = memory_text(worst->kind, worst->device);
+  if (worst->stranded_bytes == 0) return "No free memory is stranded beside live blocks.";
+  std::string text = amount(worst->stranded_bytes) + " of " + memory +
+                     " are free but stranded beside live blocks, in " +
+                     counted(worst->stranded_segments, "segment");
+  if (worst->pinners.empty() || worst->pinners.front().site < 0) return text + ".";
+  return text + "; what pins most of it came from " +
+         where_text(of.report, static_cast<std::size_t>(worst->pinners.front().site), name) + ".";
+}
+
+std::string temporary_sentence(const Report& report) {
+  std::uint64_t all = 0;
+  std::uint64_t temporary = 0;
+  for (const Site& site : report.sites) {
+    all += numbers_of(site).total_count;
+    temporary += site.temporary_count;
+  }
+  if (temporary == 0) return "";
+  return count_text(static_cast<std::int64_t>(temporary)) + " of " + counted(all, "allocation") +
+         " (" + percent_text(temporary, all) + ") were temporary: freed before their thread " +
+         "allocated again.";
+}
+
+}  // namespace
+
+std::vector<std::string> verdict(const PageOf& of, const NameFrame& name) {
+  const Report& report = of.report;
+  const std::vector<KindFacts> kinds = kinds_by_peak(report);
+  if (kinds.empty()) return {"Nothing was allocated.", oom_sentence(report, name)};
+  constexpr std::size_t kKindsNamed = 4;
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < std::min(kinds.size(), kKindsNamed); ++i) {
+    sentences.push_back(peak_sentence(report, kinds[i]));
+    if (i == 0) sentences.push_back(whose_sentence(report, kinds[i], name));
+  }
+  for (std::string& sentence :
+       std::array{oom_sentence(report, name), leak_sentence(of, name),
+                  fragmentation_sentence(of, name), temporary_sentence(report)}) {
+    sentences.push_back(std::move(sentence));
+  }
+  std::erase(sentences, "");
+  return sentences;
+}
+
+}  // namespace vramscope

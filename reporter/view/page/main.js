@@ -1,0 +1,79 @@
+// Draws the page of vramscope html from the report that stands in it.
+// SPDX-License-Identifier: Apache-2.0
+import { histogram, ledgers } from './charts.js';
+import { choice, make, replace } from './dom.js';
+import { Flame } from './flame.js';
+import { SegmentMap } from './map.js';
+import { Model } from './model.js';
+import { Places } from './tables.js';
+import { Timeline } from './timeline.js';
+import { changes, processes, refusals } from './views.js';
+
+const report = JSON.parse(document.getElementById('report').textContent);
+const model = new Model(report);
+const state = { memory: 0, cost: 'peak', isInverted: false };
+const program = report.program.split('/').pop() || 'a program';
+
+function show(id, ...children) {
+  document.getElementById(id).hidden = false;
+  replace(id + '-content', ...children);
+}
+
+function head() {
+  const title = report.diff ? `${program}: what changed` : report.runs ? `${program}: ${report.runs.processes.length} processes` : `${program} ${report.pid}`;
+  document.title = title + ' - Vramscope';
+  replace('title', make('bdi', {}, title));
+  replace('heading', make('bdi', {}, report.heading));
+  replace('about', `Made by vramscope ${report.tool} of `, make('bdi', {}, report.file), '. Requested bytes are what the program asked for; a place is a distinct call stack that allocates.');
+}
+
+function navigation() {
+  const sections = [...document.querySelectorAll('main > section')].filter((section) => !section.hidden);
+  replace('nav', make('ul', {}, sections.map((section) => make('li', {}, make('a', { href: '#' + section.id }, section.querySelector('h2').textContent)))));
+}
+
+// By themselves, as the system says; then as chosen.
+function themes(redraw) {
+  const set = (theme) => {
+    if (theme === 'system') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    redraw();
+  };
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+  return choice('Colours:', [['system', 'as the system has them'], ['light', 'light'], ['dark', 'dark']], 'system', set);
+}
+
+function overview() {
+  const warnings = report.warnings.map((text) => make('p', { class: 'warning' }, 'Warning: ', make('bdi', {}, text)));
+  const estimates = report.estimates === '' ? null : make('p', { class: 'note' }, 'Numbers of places are ' + report.estimates + '.');
+  show('overview', make('ul', { class: 'verdict' }, report.verdict.map((text) => make('li', {}, make('bdi', {}, text)))), warnings, estimates, ledgers(report.owners));
+}
+
+head();
+overview();
+if (report.diff) show('changes', changes(report.diff));
+if (report.runs) show('processes', processes(report.runs));
+const flame = new Flame(model, document.getElementById('flame-content'), state);
+const places = new Places(model, document.getElementById('places-content'), state);
+const drawBelow = () => {
+  flame.draw();
+  places.draw();
+};
+const timeline = new Timeline(report, document.getElementById('timeline-content'), () => {});
+if (report.oom && report.oom.count > 0) show('oom', refusals(report.oom));
+if (report.map.summary.places.length > 0) {
+  document.getElementById('map').hidden = false;
+  new SegmentMap(model, document.getElementById('map-content'));
+}
+const histograms = [histogram('How large allocations are', 'Bytes', report.sizes), histogram('How long what was freed had lived', 'Life', report.lives)];
+if (histograms.some(Boolean)) show('histograms', make('div', { class: 'columns' }, histograms.filter(Boolean)));
+
+const memories = report.memory.map((memory, i) => [String(i), memory.name]);
+const chooseMemory = choice('Memory:', [...memories, ['-1', 'all, each at its own peak']], '0', (value) => {
+  state.memory = Number(value);
+  drawBelow();
+});
+replace('controls', chooseMemory, themes(() => timeline.draw()));
+if (memories.length === 0) state.memory = -1;
+drawBelow();
+navigation();

@@ -1,0 +1,80 @@
+// The report as the page draws it: rows of numbers, and call stacks by node of one tree.
+// SPDX-License-Identifier: Apache-2.0
+import { make, name } from './dom.js';
+
+const NUMBERS = 8;
+const IN_LINE = 4; // frames of a call stack in one line
+const [FUNCTION, FULL, PLACE, PATH, MODULE, SORT] = [0, 1, 2, 3, 4, 5];
+
+function sumOf(all) {
+  return Array.from({ length: NUMBERS }, (_, i) => all.reduce((sum, numbers) => sum + numbers[i], 0));
+}
+
+export class Model {
+  constructor(report) {
+    this.report = report;
+    this.rows = report.rows.map(([site, node, memory, ...numbers]) => ({ site, node, memory, numbers }));
+    this.nodes = new Map(this.rows.map((row) => [row.site, row.node]));
+    this.paths = new Map();
+    this.window = null; // sums of a part of the run, where there are any
+  }
+
+  // What the page is about now: rows, what the folded places come to, and both together.
+  chosen(state) {
+    const { rows, others, totals } = this.window || { rows: this.rows, others: this.report.others, totals: this.report.memory.map((one) => one.totals) };
+    if (state.memory < 0) return { rows, others: sumOf(others), total: sumOf(totals) };
+    return { rows: rows.filter((row) => row.memory === state.memory), others: others[state.memory], total: totals[state.memory] };
+  }
+
+  // Frames from where the program began to the one that allocated.
+  path(node) {
+    const path = [];
+    for (let at = node; at !== 0; at = this.report.nodes[2 * (at - 1)]) path.push(this.report.nodes[2 * (at - 1) + 1]);
+    return path.reverse();
+  }
+
+  text(frame, field) {
+    return this.report.strings[this.report.frames[frame][field]];
+  }
+  sort(frame) {
+    return this.report.frames[frame][SORT];
+  }
+
+  // "main (train.cu:94)".
+  frameName(frame) {
+    if (frame === -1) return 'all';
+    if (frame === -2) return `${this.report.folded} other places`;
+    const place = this.text(frame, PLACE);
+    return this.text(frame, FUNCTION) + (place === '' ? '' : ` (${place})`);
+  }
+
+  // What a search looks at.
+  frameText(frame) {
+    if (frame < 0) return this.frameName(frame);
+    return [FUNCTION, FULL, PATH, PLACE, MODULE].map((field) => this.text(frame, field)).join('\n').toLowerCase();
+  }
+
+  frameDetails(frame) {
+    if (frame < 0) return [];
+    const [function_, full, path, module] = [FUNCTION, FULL, PATH, MODULE].map((field) => this.text(frame, field));
+    return [full !== '' && full !== function_ ? full : '', path, module].filter((text) => text !== '').flatMap((text) => [make('br'), name(text)]);
+  }
+
+  callers(node) {
+    return this.path(node).reverse();
+  }
+  stackLine(node) {
+    const frames = this.callers(node).filter((frame) => this.sort(frame) !== 2);
+    return frames.slice(0, IN_LINE).map((frame) => this.frameName(frame)).join(' < ') + (frames.length > IN_LINE ? ' < ..' : '');
+  }
+  stackItems(node) {
+    return this.callers(node).map((frame) => make('li', {}, name(this.frameName(frame)), ...this.frameDetails(frame)));
+  }
+  stackText(node) {
+    if (!this.paths.has(node)) this.paths.set(node, this.path(node).map((frame) => this.frameText(frame)).join('\n'));
+    return this.paths.get(node);
+  }
+  nodeOfSite(site) {
+    return this.nodes.get(site);
+  }
+}

@@ -1,0 +1,55 @@
+// Numbers as a person reads them, in the forms that the command line tool has.
+// SPDX-License-Identifier: Apache-2.0
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+
+// Three digits of a number from 0 to 1024.
+function threeDigits(value) {
+  return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
+}
+
+// "0 B", "512 B", "1.50 KiB", "80.0 GiB".
+export function bytesText(bytes) {
+  if (bytes < 0) return '-' + bytesText(-bytes);
+  let unit = 0;
+  let value = bytes;
+  while (value >= 1023.5 && unit + 1 < UNITS.length) {
+    value /= 1024;
+    unit++;
+  }
+  return (unit === 0 ? String(value) : threeDigits(value)) + ' ' + UNITS[unit];
+}
+
+export function changeText(bytes) {
+  return (bytes > 0 ? '+' : '') + bytesText(bytes);
+}
+
+// "1,234,567".
+export function countText(count) {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+export function counted(count, noun) {
+  return countText(count) + ' ' + noun + (count === 1 ? '' : 's');
+}
+
+// "98.2 %"; "100 %" and "0 %" only where exact.
+export function percentText(part, whole) {
+  if (whole === 0) return '-';
+  if (part === 0) return '0 %';
+  if (part === whole) return '100 %';
+  const share = (100 * part) / whole;
+  return share < 0.1 ? '< 0.1 %' : share > 99.9 ? '> 99.9 %' : share.toFixed(1) + ' %';
+}
+
+// "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s".
+export function durationText(ns) {
+  if (ns < 1000) return Math.round(ns) + ' ns';
+  if (ns < 999.5e3) return threeDigits(ns / 1e3) + ' us';
+  if (ns < 999.5e6) return threeDigits(ns / 1e6) + ' ms';
+  if (ns < 60e9) return threeDigits(ns / 1e9) + ' s';
+  const seconds = Math.floor(ns / 1e9);
+  const two = (number) => String(number).padStart(2, '0');
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${two(Math.floor(seconds / 60) % 60)} min`;
+}

@@ -1,0 +1,68 @@
+// Sections that are lists: what changed, processes, and moments at which memory ran out.
+// SPDX-License-Identifier: Apache-2.0
+import { bytes, count, make, name, table } from './dom.js';
+import { changeText, counted, durationText, percentText } from './numbers.js';
+
+const FRAMES = 6; // of a call stack in a row
+
+function stack(frames) {
+  if (frames.length <= FRAMES) return name(frames.join(' < ') || 'unknown');
+  return make('details', {}, make('summary', {}, name(frames.slice(0, FRAMES).join(' < ') + ' < ..')), make('ol', {}, frames.map((frame) => make('li', {}, name(frame)))));
+}
+
+function change(value) {
+  return make('data', { value, class: value > 0 ? 'more' : value < 0 ? 'less' : null }, changeText(value));
+}
+
+const place = (one) => (one.kind === 'device' ? `GPU ${one.device}` : one.kind);
+const held = (side) => (side === null ? '' : bytes(side.bytes));
+
+export function changes(diff) {
+  const rows = (all, where) => all.map((one) => [change(one.change_bytes), held(one.before), held(one.after), one.what, place(one), ...(where ? [where(one)] : [])]);
+  const frames = (one) => stack((one.after || one.before).frames || []);
+  const heads = ['#Change', '#Before', '#After', 'What', 'Memory'];
+  return [
+    make('p', {}, 'Requested bytes at the peak of each memory: ', bytes(diff.before_bytes), ' in ', name(diff.before), ', ', bytes(diff.after_bytes), ' in ', name(diff.after), ': ', change(diff.after_bytes - diff.before_bytes), '.'),
+    table('Each memory as a whole', heads, rows(diff.memory)),
+    diff.rows.length > 0 ? table('Places', [...heads, 'Where'], rows(diff.rows, frames)) : make('p', {}, 'No place changed.'),
+    make('p', { class: 'note' }, counted(diff.equal, 'place') + ' did not change.'),
+  ];
+}
+
+export function processes(runs) {
+  const hasRanks = runs.processes.some((one) => one.rank !== null);
+  const rows = runs.processes.map((one) => [hasRanks ? String(one.rank ?? '') : null, String(one.pid), name(one.executable.split('/').pop()), name(one.hostname), one.ended_by || one.trigger, bytes(one.peak_bytes), bytes(one.current_bytes), count(one.allocations)].filter((cell) => cell !== null));
+  const most = Math.max(...runs.processes.map((one) => one.peak_bytes), 1);
+  const bars = runs.processes.map((one) => {
+    const meter = make('span', { class: 'meter' });
+    meter.style.width = (100 * one.peak_bytes) / most + '%';
+    return [one.rank === null ? String(one.pid) : `rank ${one.rank} (${one.pid})`, bytes(one.peak_bytes), meter];
+  });
+  const peaks = table('Peaks side by side', ['Process', '#Peak', 'Share of the highest'], bars);
+  peaks.querySelectorAll('td:last-child').forEach((cell) => cell.classList.add('wide'));
+  const show = (figure) => (figure.figure === 'allocations' ? count : bytes);
+  const figures = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one)(one.min), show(one)(one.median), show(one)(one.max), String(one.min_pid), String(one.max_pid)]);
+  const devices = runs.devices.map((one) => [`GPU ${one.index}`, name(one.name), count(one.pids.length), bytes(one.lower_bytes), bytes(one.upper_bytes)]);
+  return [
+    table('Processes, the highest peak first', [...(hasRanks ? ['Rank'] : []), 'Pid', 'Program', 'Host', 'Ended', '#Peak', '#Now', '#Allocations'], rows),
+    peaks,
+    table('Among the processes', ['Figure', '#Least', '#Median', '#Most', 'Least in', 'Most in'], figures),
+    devices.length > 0 ? table('Together on each device', ['Device', 'Name', '#Processes', '#Peak at least', '#Peak at most'], devices) : null,
+  ];
+}
+
+function refusal(event) {
+  const shares = event.shares.map((one) => [bytes(one.live_bytes), percentText(one.live_bytes, event.requested_bytes), count(one.live_count), stack(one.frames)]);
+  const pins = event.pins.map((one) => [bytes(one.free_bytes), count(one.segments), bytes(one.live_bytes), stack(one.frames)]);
+  return make('article', {},
+    make('h3', {}, `${durationText(event.time_ns)}: `, bytes(event.bytes), ` of ${place(event)} refused`),
+    make('p', {}, 'Asked for by ', stack(event.frames), event.function ? [' with ', name(event.function)] : '', event.thread ? [' on ', name(event.thread)] : '', event.range ? [' in ', name(event.range)] : '', '.'),
+    event.hint ? make('p', { class: 'warning' }, name(event.hint)) : '',
+    event.total_bytes > 0 ? make('p', {}, bytes(event.free_bytes), ' of ', bytes(event.total_bytes), ' were free; segments held ', bytes(event.reserved_bytes), ', of that ', bytes(event.allocated_bytes), ' in use; the largest hole was ', bytes(event.largest_free_bytes), '.') : '',
+    shares.length > 0 ? table('Who held the memory', ['#Bytes', '#Share', '#Blocks', 'Where'], shares) : '',
+    pins.length > 0 ? table('What pinned free memory', ['#Free', '#Segments', '#In use', 'Where'], pins) : '');
+}
+
+export function refusals(oom) {
+  return [make('p', {}, 'Memory ran out in ', count(oom.count), oom.count === 1 ? ' call' : ' calls', oom.count > oom.events.length ? `; ${oom.events.length} of them are described.` : '.'), ...oom.events.map(refusal)];
+}

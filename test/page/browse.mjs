@@ -1,0 +1,186 @@
+// Opens pages of vramscope html in a browser without a window, does with them what a person does,
+// and prints what they show.
+// SPDX-License-Identifier: Apache-2.0
+// node browse.mjs MODULES BROWSER JOBS: JOBS is a JSON file, [{"name", "page", "pictures": FOLDER}];
+// the answer is JSON, by name {"errors", "requests", ...}.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const [modules, browserPath, jobsFile] = process.argv.slice(2);
+const require = createRequire(modules + '/');
+const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf-8');
+const PATIENCE = { timeout: 120000 }; // milliseconds, of a machine with much else to do
+
+// The exact numbers in what a selector finds.
+const numbers = (page, selector) => page.$$eval(selector + ' data', (all) => all.map((one) => Number(one.value)));
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.textContent));
+const width = (page) => page.evaluate(() => document.documentElement.scrollWidth);
+
+// The page may not evaluate text; what checks it comes in by the browser's own door.
+async function complaints(page) {
+  await page.evaluate(axe + ';0');
+  return page.evaluate(async () => (await window.axe.run(document)).violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.target + ' ' + node.failureSummary).join(' | ')));
+}
+
+async function picture(page, job, name) {
+  if (job.pictures) await page.screenshot({ path: `${job.pictures}/${job.name}.${name}.png`, fullPage: true, timeout: 120000 });
+}
+
+async function flame(page) {
+  const seen = {};
+  const total = () => page.$eval('#flame-total data', (one) => Number(one.value));
+  const boxes = () => page.$$eval('.flame [role=treeitem]', (all) => all.map((one) => one.getAttribute('aria-label')));
+  seen.costs = {};
+  const offered = await page.$$eval('#flame-content option', (all) => all.map((one) => one.value));
+  for (const cost of [...offered.slice(1), 'peak']) {
+    await page.selectOption('#flame-content select', cost);
+    seen.costs[cost] = await total();
+  }
+  seen.boxes = await boxes();
+  await page.check('#flame-content input[type=checkbox]');
+  seen.inverted = await boxes();
+  await page.uncheck('#flame-content input[type=checkbox]');
+  await page.focus('.flame [tabindex="0"]');
+  await page.keyboard.press('ArrowDown');
+  seen.below = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  await page.keyboard.press('Enter');
+  seen.enlarged = await page.evaluate(() => document.activeElement.style.width);
+  seen.detail = await page.textContent('#flame-content .detail');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Home');
+  seen.home = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  await page.fill('#flame-content input[type=search]', 'load_batch');
+  seen.found = await texts(page, '#flame-content .note');
+  seen.matches = await page.$$eval('.flame .f-match', (all) => all.length);
+  await page.fill('#flame-content input[type=search]', '');
+  return seen;
+}
+
+async function places(page) {
+  const seen = {};
+  const column = (n) => page.$$eval(`#places-table tbody tr td:nth-child(${n}) data`, (all) => all.map((one) => Number(one.value)));
+  seen.sums = await numbers(page, '#places-table tfoot tr:last-child');
+  seen.peaks = await column(1);
+  await page.click('#places-table th:nth-child(3) button');
+  seen.live = await column(3);
+  await page.click('#places-table th:nth-child(3) button');
+  seen.liveUpwards = await column(3);
+  seen.sorted = await page.getAttribute('#places-table th:nth-child(3)', 'aria-sort');
+  const search = page.locator('#places-content input[type=search]');
+  await search.fill('load_batch');
+  seen.found = await texts(page, '#places-table tbody summary');
+  await search.fill('');
+  await page.click('#places-table tbody tr:first-child summary');
+  await page.waitForSelector('#places-table tbody tr:first-child li', PATIENCE);
+  seen.frames = await texts(page, '#places-table tbody tr:first-child li');
+  const more = page.locator('#places-content > button');
+  seen.rows = await page.locator('#places-table tbody tr').count();
+  if (await more.isVisible()) await more.click();
+  seen.moreRows = await page.locator('#places-table tbody tr').count();
+  return seen;
+}
+
+async function timeline(page) {
+  const seen = { isThere: (await page.locator('.uplot').count()) === 1 };
+  if (!seen.isThere) return seen;
+  const said = () => page.textContent('#window-text');
+  seen.all = await said();
+  const box = await page.locator('.u-over').boundingBox();
+  await page.locator('.u-over').scrollIntoViewIfNeeded();
+  const at = await page.locator('.u-over').boundingBox();
+  await page.mouse.move(at.x + box.width * 0.25, at.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(at.x + box.width * 0.5, at.y + 60, { steps: 4 });
+  await page.mouse.up();
+  await page.mouse.move(0, 0);
+  seen.drawn = await page.$$eval('#timeline-content input', (all) => all.map((one) => Number(one.value)));
+  seen.sumsOfPart = await numbers(page, '#places-table tfoot tr:last-child');
+  await page.fill('#timeline-content input >> nth=0', '0');
+  await page.fill('#timeline-content input >> nth=1', '0.5');
+  await page.click('#timeline-content button[type=submit]');
+  seen.typed = await said();
+  await page.click('#window-all');
+  seen.again = await said();
+  seen.sumsOfAll = await numbers(page, '#places-table tfoot tr:last-child');
+  seen.marks = await texts(page, '#marks li');
+  return seen;
+}
+
+async function map(page) {
+  const seen = { isThere: await page.isVisible('#map') };
+  if (!seen.isThere) return seen;
+  seen.sums = await numbers(page, '#map-sums');
+  seen.segments = await page.locator('.segment').count();
+  seen.used = await page.$$eval('.blocks > .b-used, .blocks > .b-pin', (all) => all.length);
+  seen.free = await page.$$eval('.blocks > .b-free', (all) => all.length);
+  const pins = page.locator('.b-pin:not(.swatch)');
+  seen.pins = await pins.count();
+  await page.locator('.segment .blocks').first().focus();
+  await page.keyboard.press('End');
+  seen.byKey = await page.textContent('#map-detail');
+  await page.locator('.segment .blocks > span').first().dispatchEvent('mouseenter');
+  seen.byMouse = await page.textContent('#map-detail');
+  if (seen.pins > 0) {
+    await pins.first().dispatchEvent('mouseenter');
+    seen.pin = await page.textContent('#map-detail');
+  }
+  return seen;
+}
+
+async function look(browser, job) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, javaScriptEnabled: true });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE.timeout);
+  const seen = { errors: [], requests: [], dialogs: [] };
+  page.on('pageerror', (error) => seen.errors.push(String(error)));
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && seen.errors.push(message.text()));
+  page.on('dialog', (dialog) => { seen.dialogs.push(dialog.message()); dialog.dismiss(); });
+  await context.route('**/*', (route) => {
+    if (route.request().url() === 'file://' + job.page) return route.continue();
+    seen.requests.push(route.request().url());
+    return route.abort();
+  });
+  const began = Date.now();
+  await page.goto('file://' + job.page, { waitUntil: 'load', ...PATIENCE });
+  await page.waitForSelector('#flame-total data', PATIENCE);
+  seen.drawn_ms = Date.now() - began;
+  seen.title = await page.title();
+  seen.text = await page.evaluate(() => document.body.innerText);
+  seen.overview = await texts(page, '#overview li');
+  seen.ledger = await numbers(page, '#overview');
+  seen.changes = await numbers(page, '#changes');
+  seen.processes = await numbers(page, '#processes');
+  seen.refusals = await numbers(page, '#oom');
+  seen.links = await page.$$eval('nav a', (all) => all.map((one) => one.getAttribute('href')).filter((link) => !document.querySelector(link) || document.querySelector(link).hidden));
+  if (!job.only) {
+    seen.flame = await flame(page);
+    seen.places = await places(page);
+    seen.timeline = await timeline(page);
+    seen.map = await map(page);
+  }
+  seen.axe = {};
+  for (const theme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme: theme });
+    seen.axe[theme] = await complaints(page);
+    await picture(page, job, theme);
+  }
+  await page.selectOption('#controls select >> nth=1', 'light');
+  seen.paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  seen.widths = {};
+  for (const wide of [400, 2000]) {
+    await page.setViewportSize({ width: wide, height: 900 });
+    seen.widths[wide] = await width(page);
+    await picture(page, job, String(wide));
+  }
+  await page.emulateMedia({ media: 'print' });
+  seen.printsControls = await page.isVisible('#controls');
+  await context.close();
+  return seen;
+}
+
+const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'], ...PATIENCE });
+const answers = {};
+for (const job of JSON.parse(readFileSync(jobsFile, 'utf-8'))) answers[job.name] = await look(browser, job);
+await browser.close();
+console.log(JSON.stringify(answers));

@@ -1,0 +1,308 @@
+# What `vramscope html` writes, as a person meets it in a browser: numbers, controls, hostile names,
+# narrow and wide screens, and what readers of screens are told.
+# SPDX-License-Identifier: Apache-2.0
+"""page_test.py BUILD [WORD...]
+
+One browser without a window opens all pages. Their pictures stay in BUILD/test/page/pictures."""
+import copy
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+import harness  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLE = harness.SOURCE / "test/reporter/sample.json"
+MODULES = harness.BUILD / "reporter/view/page/packages/node_modules"
+PICTURES = harness.BUILD / "test/page/pictures"
+MOST_BYTES = 2 << 20
+MANY = 20_000  # sites; VRAMSCOPE_PAGE_SITES sets another number
+BROWSER_SECONDS = 400  # of a machine with much else to do
+NUMBERS = ("peak_bytes", "peak_count", "live_bytes", "live_count", "total_bytes", "total_count", "total_ns")
+COLUMNS = (0, 1, 2, 4, 5, 7, 6)  # of the table, by the eight numbers of a row
+
+HOSTILE = {
+    "HTML": "<img src=x onerror=alert(1)>",
+    "end of script": "</script><script>alert(2)</script>",
+    "comment": "<!-- <script>",
+    "right to left": "\u05e9\u05dc\u05d5\u05dd load_weights",
+    "turned around": "\u202egnp.exe",
+    "line ends of scripts": "a\u2028b\u2029c",
+    "entities": "&lt;b&gt; &amp;",
+    "long": "x" * 10_000,
+    "template": "${alert(3)} {{constructor}}",
+    "quotes": "'\"`\\",
+}
+
+
+def sample():
+    with open(SAMPLE, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def with_names(report, names):
+    """A site for each name, whose innermost frame is a function of Python that is called so."""
+    for number, name in enumerate(names):
+        report["codes"].append({"name": name, "source": 0, "first_line": 1})
+        frame = {"module": None, "offset": 0, "code": len(report["codes"]) - 1, "line": number + 1}
+        report["frames"].append(frame)
+        site = copy.deepcopy(report["sites"][2])
+        bytes_of = 1000 * (number + 1)
+        for part in (site, site["parts"][0], site["parts"][0]["estimate"]):
+            part.update(live_bytes=bytes_of, peak_bytes=bytes_of, total_bytes=bytes_of)
+        site.update(id=len(report["sites"]), estimate=site["parts"][0]["estimate"],
+                    frames=[len(report["frames"]) - 1, 2])  # fmt: skip
+        report["sites"].append(site)
+    return report
+
+
+def hostile():
+    report = with_names(sample(), HOSTILE.values())
+    report["process"]["executable"] = "/tmp/<script>alert(4)</script>"
+    report["process"]["arguments"] = list(HOSTILE.values())
+    report["warnings"] = list(HOSTILE.values())
+    for entry, name in zip(report["ledger"], HOSTILE.values()):
+        entry["owner"] = name
+    return report
+
+
+def grown():
+    report = sample()
+    for kind in report["kinds"]:
+        kind["peak_bytes"] += 5000
+    for totals in (report["sites"][2], *[part for part in report["sites"][2]["parts"]]):
+        totals["peak_bytes"] += 5000
+        totals["estimate"]["peak_bytes"] += 5000
+    return report
+
+
+def sums(report):
+    """By name, of every memory together, from the file; temporary ones last."""
+    parts = [part["estimate"] or part for site in report["sites"] for part in site["parts"]]
+    numbers = [sum(part[name] for part in parts) for name in NUMBERS]
+    return [*numbers, sum(site["temporary_count"] for site in report["sites"] if site["parts"])]
+
+
+class Pages:
+    """All pages, written once, and what the browser saw of each."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="vramscope-test-")
+        self.jobs = []
+        self.reports = {}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, report):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        self.reports[name] = report
+        return self.path(name)
+
+    def make(self, name, *words, only=False):
+        page = self.path(name + ".html")
+        done = subprocess.run([harness.TOOL, "html", "-o", page, *words], env=harness.environment(),
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        self.jobs.append({"name": name, "page": page, "pictures": str(PICTURES), "only": only})
+
+    def make_all(self):
+        self.make("report", self.write("report.json", sample()))
+        self.make("hostile", self.write("hostile.json", hostile()))
+        self.make("changes", self.path("report.json"), self.write("grown.json", grown()), only=True)
+        os.mkdir(self.path("ranks"))
+        for rank in range(3):
+            report = sample()
+            report["process"].update(rank=rank, pid=100 + rank)
+            report["processes"] = []
+            self.write(f"ranks/r{rank}.json", report)
+        self.make("ranks", self.path("ranks"), only=True)
+        many = with_names(sample(), (f"function_{i}" for i in range(int(os.environ.get("VRAMSCOPE_PAGE_SITES", MANY)))))
+        self.make("many", self.write("many.json", many), only=True)
+        self.trace()
+
+    def trace(self):
+        """Of a program of ours, with all that it allocates."""
+        trace = self.path("run.trace")
+        program = harness.PROGRAMS / "train"
+        words = [harness.TOOL, "run", "--sim", "--trace", trace, "--", program]
+        if program.exists() and subprocess.run(words, env=harness.environment(), cwd=self.folder, capture_output=True,
+                                               check=False).returncode == 0:  # fmt: skip
+            self.make("trace", trace)
+
+    def look(self):
+        os.makedirs(PICTURES, exist_ok=True)
+        jobs = self.path("jobs.json")
+        with open(jobs, "w", encoding="utf-8") as file:
+            json.dump(self.jobs, file)
+        done = subprocess.run(["node", os.path.join(HERE, "browse.mjs"), MODULES, shutil.which("chromium"), jobs],
+                              capture_output=True, text=True, check=False, timeout=BROWSER_SECONDS)  # fmt: skip
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return json.loads(done.stdout)
+
+
+def why_not():
+    if not (MODULES / "playwright-core").exists():
+        return "npm, or what it fetches, was not there when this was built"
+    for name in ("node", "chromium"):
+        if shutil.which(name) is None:
+            return f"{name} is not installed"
+    return ""
+
+
+class Page(unittest.TestCase):
+    maxDiff = 2000
+    pages = None
+    seen = None
+
+    def setUp(self):
+        if why_not():
+            self.skipTest(why_not())
+        if Page.pages is None:
+            Page.pages = Pages()
+            Page.pages.make_all()
+            Page.seen = Page.pages.look()
+
+    def test_no_page_complains_or_loads_anything(self):
+        for name, seen in Page.seen.items():
+            self.assertEqual([], seen["errors"], name)
+            self.assertEqual([], seen["requests"], name)
+            self.assertEqual([], seen["dialogs"], name)
+            self.assertEqual([], seen["links"], name)
+
+    def test_readers_of_screens_and_poor_eyes_find_no_obstacle(self):
+        for name, seen in Page.seen.items():
+            self.assertEqual({"light": [], "dark": []}, seen["axe"], name)
+
+    def test_nothing_is_wider_than_a_narrow_or_a_wide_window(self):
+        for name, seen in Page.seen.items():
+            self.assertLessEqual(seen["widths"]["400"], 400, name)
+            self.assertLessEqual(seen["widths"]["2000"], 2000, name)
+
+    def test_colours_can_be_chosen_and_paper_has_no_controls(self):
+        for name, seen in Page.seen.items():
+            self.assertEqual("rgb(255, 255, 255)", seen["paper"], name)
+            self.assertFalse(seen["printsControls"], name)
+
+    def test_sums_are_those_of_the_report(self):
+        for name in ("report", "hostile"):
+            parts = [part for site in Page.pages.reports[name + ".json"]["sites"] for part in site["parts"]]
+            gpu = [part["estimate"] or part for part in parts if part["kind"] == "device"]
+            seen = Page.seen[name]
+            self.assertEqual(sum(part["peak_bytes"] for part in gpu), seen["flame"]["costs"]["peak"])
+            self.assertEqual(sum(part["live_bytes"] for part in gpu), seen["flame"]["costs"]["leaked"])
+            self.assertEqual(sum(part["total_bytes"] for part in gpu), seen["flame"]["costs"]["total"])
+            self.assertEqual(sum(part["total_count"] for part in gpu), seen["flame"]["costs"]["count"])
+            self.assertEqual(sum(part["total_ns"] for part in gpu), seen["flame"]["costs"]["time"])
+            self.assertEqual(sum(part["peak_bytes"] for part in gpu), seen["places"]["sums"][0])
+
+    def test_folded_places_keep_the_sums_exact_and_the_page_small(self):
+        page = next(job["page"] for job in Page.pages.jobs if job["name"] == "many")
+        self.assertLess(os.path.getsize(page), MOST_BYTES)
+        with open(page, encoding="utf-8") as file:
+            data = json.loads(file.read().split('id="report">')[1].split("</script>")[0])
+        self.assertGreater(data["folded"], 1000)
+        self.assertGreater(data["folded_share_ppm"], 0)
+        totals = [sum(memory["totals"][i] for memory in data["memory"]) for i in range(8)]
+        rows = [sum(row[3 + i] for row in data["rows"]) + sum(other[i] for other in data["others"]) for i in range(8)]
+        self.assertEqual(totals, rows)
+        expected = sums(Page.pages.reports["many.json"])
+        self.assertEqual(expected[:2] + expected[4:], totals[:2] + totals[4:])
+        self.assertIn(f"{data['folded']:,} other places", Page.seen["many"]["text"])
+
+    def test_verdict_and_ledger_say_what_the_report_says(self):
+        seen = Page.seen["report"]
+        report = Page.pages.reports["report.json"]
+        self.assertIn("20.0 MiB", seen["overview"][0])
+        self.assertIn("Memory ran out in", " ".join(seen["overview"]))
+        for entry in report["ledger"]:
+            if entry["device_bytes"]:
+                self.assertIn(entry["device_bytes"], seen["ledger"])
+        event = report["oom"]["events"][0]
+        self.assertIn(event["bytes"], seen["refusals"])
+        self.assertIn(event["free_bytes"], seen["refusals"])
+
+    def test_flame_graph_answers_to_mouse_and_keys(self):
+        seen = Page.seen["report"]["flame"]
+        self.assertRegex(seen["boxes"][0], r"^all: 20\.0 MiB, 100 %$")
+        self.assertTrue(any("<module>" in box for box in seen["boxes"]), seen["boxes"])
+        self.assertTrue(any("Loader.load_batch" in box for box in seen["boxes"]))
+        self.assertNotEqual(seen["boxes"], seen["inverted"])
+        self.assertNotIn("all:", seen["below"])
+        self.assertEqual("100%", seen["enlarged"])
+        self.assertIn(seen["below"], seen["detail"])
+        self.assertRegex(seen["home"], "^all:")
+        self.assertTrue(any("found" in text for text in seen["found"]), seen["found"])
+        self.assertGreater(seen["matches"], 0)
+
+    def test_table_sorts_searches_and_shows_whole_stacks(self):
+        for name in ("report", "hostile"):
+            seen = Page.seen[name]["places"]
+            self.assertEqual(sorted(seen["peaks"], reverse=True), seen["peaks"])
+            self.assertEqual(sorted(seen["live"], reverse=True), seen["live"])
+            self.assertEqual(sorted(seen["live"]), seen["liveUpwards"])
+            self.assertEqual("ascending", seen["sorted"])
+            self.assertGreater(len(seen["frames"]), 0)
+        found = Page.seen["report"]["places"]["found"]
+        self.assertTrue(found and all("load_batch" in text for text in found), found)
+
+    def test_timeline_takes_a_part_by_drawing_and_by_typing(self):
+        seen = Page.seen["report"]["timeline"]
+        self.assertIn("The whole run", seen["all"])
+        start, end = seen["drawn"]
+        self.assertTrue(150 < start < 350 and 400 < end < 600, seen["drawn"])  # of 1,000 ms
+        self.assertIn("From 0 ns to 500 us", seen["typed"])
+        self.assertEqual(seen["all"], seen["again"])
+        self.assertTrue(any("peak of" in mark for mark in seen["marks"]))
+
+    def test_map_tells_each_block_and_what_pins(self):
+        seen = Page.seen["report"]["map"]
+        report = Page.pages.reports["report.json"]
+        segments = report["devices"][0]["segments"]
+        device = [segment for segment in segments if segment["kind"] == "device"]
+        self.assertIn(sum(segment["total_size"] for segment in device), seen["sums"])
+        blocks = [block["state"] for segment in device for block in segment["blocks"]]
+        self.assertEqual((len(device), blocks.count("active_allocated"), blocks.count("inactive")),
+                         (seen["segments"], seen["used"], seen["free"]))  # fmt: skip
+        self.assertRegex(seen["byMouse"], r"0x[0-9a-f]+: ")
+        self.assertRegex(seen["byKey"], r"0x[0-9a-f]+: ")
+        if seen["pins"]:
+            self.assertIn("pins the segment", seen["pin"])
+
+    def test_two_reports_show_what_changed(self):
+        self.assertIn(5000, Page.seen["changes"]["changes"])
+        self.assertIn("What changed", Page.seen["changes"]["text"])
+
+    def test_a_folder_shows_its_ranks(self):
+        seen = Page.seen["ranks"]
+        for rank in range(3):
+            self.assertIn(f"rank {rank} ({100 + rank})", seen["text"])
+
+    def test_hostile_names_are_text(self):
+        seen = Page.seen["hostile"]
+        for name in ("HTML", "end of script", "entities", "template"):
+            self.assertIn(HOSTILE[name], seen["text"], name)
+        self.assertNotIn("\u202e", seen["text"])
+        self.assertIn("gnp.exe", seen["text"])
+        self.assertIn("xxxxxxxx", seen["text"])
+        self.assertIn("\u05e9\u05dc\u05d5\u05dd", seen["text"])
+
+    def test_page_forbids_all_that_it_does_not_hold(self):
+        with open(Page.pages.jobs[0]["page"], encoding="utf-8") as file:
+            text = file.read()
+        policy = text.split('Content-Security-Policy" content="')[1].split('"')[0]
+        self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-\S+'; style-src 'sha256-\S+'; "
+                                 r"base-uri 'none'; form-action 'none'$")  # fmt: skip
+        self.assertEqual(2, text.count("</script>"))
+
+
+if __name__ == "__main__":
+    harness.main()
