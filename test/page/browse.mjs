@@ -81,7 +81,7 @@ async function places(page) {
   return seen;
 }
 
-async function timeline(page) {
+async function timeline(page, isTrace) {
   const seen = { isThere: (await page.locator('.uplot').count()) === 1 };
   if (!seen.isThere) return seen;
   const said = () => page.textContent('#window-text');
@@ -95,11 +95,17 @@ async function timeline(page) {
   await page.mouse.up();
   await page.mouse.move(0, 0);
   seen.drawn = await page.$$eval('#timeline-content input', (all) => all.map((one) => Number(one.value)));
-  seen.sumsOfPart = await numbers(page, '#places-table tfoot tr:last-child');
   await page.fill('#timeline-content input >> nth=0', '0');
   await page.fill('#timeline-content input >> nth=1', '0.5');
   await page.click('#timeline-content button[type=submit]');
   seen.typed = await said();
+  if (isTrace) {
+    await page.fill('#timeline-content input >> nth=0', String(seen.drawn[0]));
+    await page.fill('#timeline-content input >> nth=1', String(seen.drawn[1]));
+    await page.click('#timeline-content button[type=submit]');
+  }
+  seen.typedEdges = await page.$$eval('#timeline-content input', (all) => all.map((one) => one.value));
+  seen.sumsOfPart = await numbers(page, '#places-table tfoot tr:last-child');
   await page.click('#window-all');
   seen.again = await said();
   seen.sumsOfAll = await numbers(page, '#places-table tfoot tr:last-child');
@@ -156,7 +162,7 @@ async function look(browser, job) {
   if (!job.only) {
     seen.flame = await flame(page);
     seen.places = await places(page);
-    seen.timeline = await timeline(page);
+    seen.timeline = await timeline(page, job.name === 'trace');
     seen.map = await map(page);
   }
   seen.axe = {};

@@ -5,6 +5,7 @@
 
 One browser without a window opens all pages. Their pictures stay in BUILD/test/page/pictures."""
 import copy
+import csv
 import json
 import os
 import shutil
@@ -88,6 +89,28 @@ def sums(report):
     return [*numbers, sum(site["temporary_count"] for site in report["sites"] if site["parts"])]
 
 
+def replayed(events, window):
+    """What GPU 0 held and was asked for from one instant to another: bytes and blocks when it held
+    most, bytes at the end, bytes and number of allocations."""
+    start = min(int(event["start_ns"]) for event in events)
+    blocks, most, allocated = {}, None, [0, 0]
+    held = lambda: (sum(blocks.values()), len(blocks))  # noqa: E731
+    for event in sorted(events, key=lambda event: int(event["order"])):
+        at = int(event["start_ns"]) - start
+        if event["kind"] != "device" or event["failed"] != "no" or at >= window[1]:
+            continue
+        if at >= window[0] and most is None:
+            most = held()
+        if event["event"].startswith("allocation"):
+            blocks[event["address"]] = int(event["bytes"])
+            allocated = [allocated[0] + int(event["bytes"]), allocated[1] + 1] if at >= window[0] else allocated
+        elif event["event"].startswith("free"):
+            blocks.pop(event["address"], None)
+        if at >= window[0] and held()[0] > most[0]:
+            most = held()
+    return [*(most or held()), held()[0], *allocated]
+
+
 class Pages:
     """All pages, written once, and what the browser saw of each."""
 
@@ -136,6 +159,17 @@ class Pages:
         if program.exists() and subprocess.run(words, env=harness.environment(), cwd=self.folder, capture_output=True,
                                                check=False).returncode == 0:  # fmt: skip
             self.make("trace", trace)
+
+    def events(self):
+        done = subprocess.run([harness.TOOL, "trace", "--csv", self.path("run.trace")], env=harness.environment(),
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        return list(csv.DictReader(done.stdout.splitlines()))
+
+    def data(self, name):
+        """What stands in the page of that name."""
+        page = next(job["page"] for job in self.jobs if job["name"] == name)
+        with open(page, encoding="utf-8") as file:
+            return json.loads(file.read().split('id="report">')[1].split("</script>")[0])
 
     def look(self):
         os.makedirs(PICTURES, exist_ok=True)
@@ -207,8 +241,7 @@ class Page(unittest.TestCase):
     def test_folded_places_keep_the_sums_exact_and_the_page_small(self):
         page = next(job["page"] for job in Page.pages.jobs if job["name"] == "many")
         self.assertLess(os.path.getsize(page), MOST_BYTES)
-        with open(page, encoding="utf-8") as file:
-            data = json.loads(file.read().split('id="report">')[1].split("</script>")[0])
+        data = Page.pages.data("many")
         self.assertGreater(data["folded"], 1000)
         self.assertGreater(data["folded_share_ppm"], 0)
         totals = [sum(memory["totals"][i] for memory in data["memory"]) for i in range(8)]
@@ -262,6 +295,19 @@ class Page(unittest.TestCase):
         self.assertIn("From 0 ns to 500 us", seen["typed"])
         self.assertEqual(seen["all"], seen["again"])
         self.assertTrue(any("peak of" in mark for mark in seen["marks"]))
+
+    def test_a_part_of_a_trace_filters_all_that_is_below(self):
+        if "trace" not in Page.seen:
+            self.skipTest("the program was not built (no nvcc here)")
+        seen = Page.seen["trace"]["timeline"]
+        data = Page.pages.data("trace")
+        part = data["windows"]["part_ns"]
+        first, last = (round(float(edge) * 1e6) for edge in seen["typedEdges"])
+        window = first // part * part, -(-last // part) * part
+        self.assertEqual(replayed(Page.pages.events(), window), seen["sumsOfPart"][:5])
+        whole = data["memory"][0]["totals"]
+        self.assertEqual([whole[i] for i in (0, 1, 2, 4, 5)], seen["sumsOfAll"][:5])
+        self.assertNotEqual(seen["sumsOfPart"], seen["sumsOfAll"])
 
     def test_map_tells_each_block_and_what_pins(self):
         seen = Page.seen["report"]["map"]

@@ -10,6 +10,7 @@
 #include "reporter/view/html/page_map.h"
 #include "reporter/view/html/page_sites.h"
 #include "reporter/view/html/page_stacks.h"
+#include "reporter/view/html/trace_windows.h"
 #include "reporter/view/html/verdict.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
@@ -106,16 +107,18 @@ void write_rows(JsonText& json, const Report& report, const PageSites& sites,
   stacks.write(json);
 }
 
+using Counts = std::vector<std::uint64_t>;
+
 void add_to(std::vector<std::uint64_t>& sums, const std::vector<std::uint64_t>& counts) {
   sums.resize(std::max(sums.size(), counts.size()));
   for (std::size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
 }
 
 // Over all sites, those that are folded too.
-void write_histograms(JsonText& json, const Report& report) {
-  std::vector<std::uint64_t> sizes;
-  std::vector<std::uint64_t> lives;
-  for (const Site& site : report.sites) {
+void write_histograms(JsonText& json, const PageOf& of) {
+  std::vector<std::uint64_t> sizes = of.windows == nullptr ? Counts() : of.windows->sizes();
+  std::vector<std::uint64_t> lives = of.windows == nullptr ? Counts() : of.windows->lives();
+  for (const Site& site : of.report.sites) {
     add_to(sizes, site.sizes);
     add_to(lives, site.lifetimes);
   }
@@ -153,12 +156,19 @@ std::string data_of(const PageOf& of, const NameFrame& name, std::size_t most_si
   const PageSites sites = page_sites(report, most_sites);
   write_memory(json, report, sites);
   write_rows(json, report, sites, name);
-  write_histograms(json, report);
+  if (of.windows != nullptr) of.windows->write(json, sites);
+  write_histograms(json, of);
   json.key("timeline").json(timeline_json(of.timeline, 0));
   write_map(json, of, name, most_sites);
   json.key("oom").json(oom_json(report, name, kRefusals));
   json.key("diff").json(of.diff).key("runs").json(of.runs);
   return json_for_page(json.end().text());
+}
+
+// Where the text of JSON ends in which `at` is: at its quotation mark.
+std::size_t end_of_text(std::string_view json, std::size_t at) {
+  while (json[at] != '"') at += json[at] == '\\' ? 2 : 1;
+  return at;
 }
 
 }  // namespace
@@ -184,10 +194,21 @@ std::string json_for_page(std::string_view json) {
   std::string result;
   result.reserve(json.size());
   bool in_text = false;
+  std::size_t text_begin = 0;  // of the text, in `result`
   for (std::size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
     if (!in_text && (c == ' ' || c == '\n')) continue;
-    if (c == '"') in_text = !in_text;
+    if (c == '"') {
+      in_text = !in_text;
+      text_begin = result.size();
+    }
+    const bool is_too_long = in_text && result.size() - text_begin > kMostOfText;
+    if (is_too_long && (c & 0xc0) != 0x80) {  // where a character begins
+      i = end_of_text(json, i);
+      result += "..\"";
+      in_text = false;
+      continue;
+    }
     if (c == '\\') {
       const std::string_view escape = json.substr(i, json[i + 1] == 'u' ? kUnicodeEscape : 2);
       const bool is_harmless = escape.size() == 2 || escape == "\\u000a" || escape == "\\ufffd";

@@ -11,6 +11,7 @@
 namespace vramscope {
 
 struct Report;
+class TraceWindows;
 
 // What the page is about. All of it outlives the call that takes it.
 struct PageOf {
@@ -21,6 +22,7 @@ struct PageOf {
   MapMoment moment = {};
   std::string diff = {};  // what diff_json() makes of it and an earlier one; "": there is none
   std::string runs = {};  // what runs_json() makes of the processes that it is merged of
+  const TraceWindows* windows = nullptr;  // of a trace
 };
 
 }  // namespace vramscope

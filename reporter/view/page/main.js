@@ -5,6 +5,7 @@ import { choice, make, replace } from './dom.js';
 import { Flame } from './flame.js';
 import { SegmentMap } from './map.js';
 import { Model } from './model.js';
+import { durationText } from './numbers.js';
 import { Places } from './tables.js';
 import { Timeline } from './timeline.js';
 import { changes, processes, refusals } from './views.js';
@@ -59,14 +60,26 @@ const drawBelow = () => {
   flame.draw();
   places.draw();
 };
-const timeline = new Timeline(report, document.getElementById('timeline-content'), () => {});
+const drawHistograms = () => {
+  const [sizes, lives] = model.histograms();
+  const drawn = [histogram('How large allocations are', 'Bytes', sizes), histogram('How long what was freed had lived', 'Life', lives)].filter(Boolean);
+  if (drawn.length > 0) show('histograms', make('div', { class: 'columns' }, drawn));
+  else replace('histograms-content', 'Nothing was allocated or freed then.');
+};
+// Of a trace all below is then of the window; of a report only the drawing is enlarged.
+const timeline = new Timeline(report, document.getElementById('timeline-content'), (window) => {
+  if (!report.windows) return '';
+  const chosen = model.choose(window);
+  drawBelow();
+  drawHistograms();
+  return chosen === null ? '' : ` Below: from ${durationText(chosen[0])} to ${durationText(chosen[1])}; never freed is there what was live at its end. The map is of the run's peak.`;
+});
 if (report.oom && report.oom.count > 0) show('oom', refusals(report.oom));
 if (report.map.summary.places.length > 0) {
   document.getElementById('map').hidden = false;
   new SegmentMap(model, document.getElementById('map-content'));
 }
-const histograms = [histogram('How large allocations are', 'Bytes', report.sizes), histogram('How long what was freed had lived', 'Life', report.lives)];
-if (histograms.some(Boolean)) show('histograms', make('div', { class: 'columns' }, histograms.filter(Boolean)));
+drawHistograms();
 
 const memories = report.memory.map((memory, i) => [String(i), memory.name]);
 const chooseMemory = choice('Memory:', [...memories, ['-1', 'all, each at its own peak']], '0', (value) => {

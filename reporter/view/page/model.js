@@ -10,6 +10,26 @@ function sumOf(all) {
   return Array.from({ length: NUMBERS }, (_, i) => all.reduce((sum, numbers) => sum + numbers[i], 0));
 }
 
+// The eight numbers of a row between two parts of the trace. changes: for each part in which the row
+// changed eight numbers, which trace_windows.h describes. peak: the part in which its memory held most.
+function within(changes, first, last, peak) {
+  const numbers = Array(NUMBERS).fill(0);
+  for (let i = 0; i < changes.length && changes[i] <= last; i += 8) {
+    const [part, mostBytes, mostCount, liveBytes, liveCount, bytes, calls, ns] = changes.slice(i, i + 8);
+    if (part <= peak) {
+      numbers[0] = part === peak ? mostBytes : liveBytes;
+      numbers[1] = part === peak ? mostCount : liveCount;
+    }
+    numbers[2] = liveBytes;
+    numbers[3] = liveCount;
+    if (part < first) continue;
+    numbers[4] += bytes;
+    numbers[5] += calls;
+    numbers[6] += ns;
+  }
+  return numbers;
+}
+
 export class Model {
   constructor(report) {
     this.report = report;
@@ -24,6 +44,31 @@ export class Model {
     const { rows, others, totals } = this.window || { rows: this.rows, others: this.report.others, totals: this.report.memory.map((one) => one.totals) };
     if (state.memory < 0) return { rows, others: sumOf(others), total: sumOf(totals) };
     return { rows: rows.filter((row) => row.memory === state.memory), others: others[state.memory], total: totals[state.memory] };
+  }
+
+  // Leaves the parts of a trace that the window touches; null: all of it. Gives the window as it is
+  // then, from the beginning of a part to the end of one.
+  choose(window) {
+    const windows = this.report.windows;
+    this.window = null;
+    if (!windows || window === null) return null;
+    const first = Math.floor(window[0] / windows.part_ns);
+    const last = Math.max(first, Math.ceil(window[1] / windows.part_ns) - 1);
+    const peaks = windows.highest.map((parts) => parts.slice(first, last + 1).reduce((best, bytes, i, all) => (bytes > all[best] ? i : best), 0) + first);
+    const rows = this.rows.map((row, i) => ({ ...row, numbers: within(windows.rows[i], first, last, peaks[row.memory]) }));
+    const others = windows.others.map((changes, memory) => within(changes, first, last, peaks[memory]));
+    const totals = others.map((numbers, memory) => sumOf([numbers, ...rows.filter((row) => row.memory === memory).map((row) => row.numbers)]));
+    const counts = (parts) => parts.slice(first, last + 1).reduce((sums, part) => sums.map((sum, i) => sum + (part[i] || 0)), Array(80).fill(0));
+    this.window = { rows, others, totals, sizes: counts(windows.sizes), lives: counts(windows.lives) };
+    return [first * windows.part_ns, (last + 1) * windows.part_ns];
+  }
+
+  // Histograms of what the page is about now, as [name, number].
+  histograms() {
+    const { sizes, lives } = this.report;
+    if (!this.window) return [sizes, lives];
+    const named = (all, counts) => all.map(([name], i) => [name, counts[i]]);
+    return [named(sizes, this.window.sizes), named(lives, this.window.lives)];
   }
 
   // Frames from where the program began to the one that allocated.

@@ -18,9 +18,10 @@ function colour(name) {
 }
 
 // Curves whose buckets differ, over all instants at which one of them changes.
-function joined(series) {
+function joined(series, end) {
   const instants = new Set();
   for (const one of series) one.highest_bytes.forEach((_, i) => instants.add(one.first_ns + i * one.bucket_ns));
+  instants.add(end);
   const times = [...instants].sort((a, b) => a - b);
   const columns = series.map((one) => times.map((time) => {
     const bucket = Math.floor((time - one.first_ns) / one.bucket_ns);
@@ -42,13 +43,13 @@ export class Timeline {
       place.replaceChildren(make('p', {}, 'Nothing was allocated.'));
       return;
     }
-    this.data = joined(this.series);
+    this.data = joined(this.series, this.end());
     this.fields = ['From', 'To'].map((label) => make('input', { type: 'number', min: 0, step: 'any', 'aria-label': `${label}, milliseconds after the first call` }));
     const controls = make('form', { class: 'controls', onsubmit: (event) => { event.preventDefault(); this.typed(); } },
       make('span', {}, 'From '), this.fields[0], make('span', {}, ' to '), this.fields[1], make('span', {}, ' ms '),
       make('button', { type: 'submit' }, 'Choose'), make('button', { type: 'button', id: 'window-all', onclick: () => this.choose(0, this.end()) }, 'All of it'));
     this.legend = make('ul', { class: 'legend' });
-    const effect = 'Draw over a part to enlarge it.';
+    const effect = this.timeline.from_trace ? 'Draw over a part to choose it: places, flame graph, sizes and lives are then of that part.' : 'Draw over a part to enlarge it.';
     place.replaceChildren(make('p', { class: 'note' }, 'Requested bytes, the most in each interval. ' + effect), this.legend, this.chart, controls, this.said, this.marks());
     this.draw();
     this.choose(0, this.end());
@@ -109,8 +110,8 @@ export class Timeline {
     const isAll = from === 0 && to === this.end();
     this.plot.setScale('x', { min: from / 1e9, max: to / 1e9 });
     const peaks = this.series.map((one) => `${memoryName(this.report, one)} ${bytesText(this.most(one, from, to))}`);
-    this.said.textContent = (isAll ? 'The whole run, ' + durationText(this.end()) : `From ${durationText(from)} to ${durationText(to)}`) + '; at most ' + peaks.join(', ') + '.';
-    this.onWindow(isAll ? null : [from, to]);
+    const below = this.onWindow(isAll ? null : [from, to]);
+    this.said.textContent = (isAll ? 'The whole run, ' + durationText(this.end()) : `From ${durationText(from)} to ${durationText(to)}`) + '; at most ' + peaks.join(', ') + '.' + below;
   }
 
   // The highest of the buckets that the window touches.

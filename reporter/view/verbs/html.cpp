@@ -12,6 +12,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/html/page.h"
+#include "reporter/view/html/trace_windows.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/runs_text.h"
@@ -76,6 +77,23 @@ int publish_page(const Arguments& given, const std::string& page) {
   return status;
 }
 
+// Joins what is the same with these frames, and gives the site of each site that there was: blocks
+// follow theirs.
+std::vector<std::size_t> choose_frames_of(Report& report, const StackChoice& stacks) {
+  SegmentFacts segment;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    segment.blocks.push_back({.site = static_cast<std::int64_t>(i)});
+  }
+  report.host.registrations = {segment};
+  choose_frames(report, stacks);
+  std::vector<std::size_t> sites;
+  for (const BlockFacts& block : report.host.registrations.front().blocks) {
+    sites.push_back(static_cast<std::size_t>(std::max<std::int64_t>(block.site, 0)));
+  }
+  report.host.registrations.clear();
+  return sites;
+}
+
 int page_of_trace(const Arguments& given, const std::string& file) {
   std::string page;
   const auto use = [&](TraceReader& reader) {
@@ -87,15 +105,22 @@ int page_of_trace(const Arguments& given, const std::string& file) {
     const TraceTimeline timeline = trace_timeline(reader, {}, {}, names_from_symbols());
     if (!timeline.problem.empty()) return timeline.problem;
     TraceMap map = trace_map(reader, {.what = TraceInstant::What::peak}, {}, names_from_symbols());
-    choose_frames(report, given.stacks);
+    const std::vector<std::size_t> sites = choose_frames_of(report, given.stacks);
     choose_frames(map.report, given.stacks);  // its sites are those of the report, and stay so
     if (map.report.sites.size() != report.sites.size()) map.problem = "other sites";
+    TraceWindows windows(totals.first_ns, totals.last_ns, [&](Tag tag) {
+      return sites[std::min(site_of_tag(reader.names(), tag), sites.size() - 1)];
+    });
+    const auto add_to_windows = [&](const TraceEvent& event) { windows.add(event); };
+    if (!reader.read(TraceReader::Order::by_change, add_to_windows)) return reader.problem();
+    windows.finish();
     page =
         page_text({.path = file,
                    .report = report,
                    .timeline = timeline.timeline,
                    .places = map.problem.empty() ? memory_map(map.report) : std::vector<MapPlace>(),
-                   .moment = map.moment},
+                   .moment = map.moment,
+                   .windows = &windows},
                   names_from_symbols());
     return std::string();
   };
