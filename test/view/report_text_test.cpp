@@ -132,8 +132,9 @@ TEST(ReportText, ReservedAddressesAreNotCalledReserved) {
                           .peak_bytes = std::uint64_t{1} << 40,
                           .allocations = 1});
 
-  EXPECT_TRUE(has(screen(report),
-                  "\n  address_range  peak 1.00 TiB, now 0 B, 1 call: address space, not memory\n"));
+  EXPECT_TRUE(
+      has(screen(report),
+          "\n  address_range  peak 1.00 TiB, now 0 B, 1 call: address space, not memory\n"));
 }
 
 TEST(ReportText, CutsSitesAndSaysWhatIsLeftOut) {
