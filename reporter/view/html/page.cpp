@@ -122,10 +122,6 @@ void write_histograms(JsonText& json, const PageOf& of) {
     add_to(sizes, site.sizes);
     add_to(lives, site.lifetimes);
   }
-  const auto size_name = [](std::size_t width) {
-    if (width == 0) return std::string("0 B");
-    return "from " + bytes_text(std::int64_t{1} << std::min<std::size_t>(width - 1, 62));
-  };
   const auto write = [&](const char* key, const std::vector<std::uint64_t>& counts, auto name_of) {
     json.key(key).array();
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -133,7 +129,7 @@ void write_histograms(JsonText& json, const PageOf& of) {
     }
     json.end();
   };
-  write("sizes", sizes, size_name);
+  write("sizes", sizes, size_class_name);
   write("lives", lives, lifetime_name);
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kParts = 1000;  // of a segment; blocks that are smaller are joined
 constexpr std::size_t kPinners = 20;
-constexpr std::array<const char*, 4> kPools{"small", "large", "dedicated", "direct"};
 
 // A block, or several that follow each other.
 struct Cell {
@@ -82,7 +81,7 @@ void write_cell(JsonText& json, const Report& report, const Cell& cell) {
 void write_segment(JsonText& json, const Report& report, const MapSegment& segment,
                    const std::vector<Cell>& cells) {
   json.object().field("address", segment.facts->address).field("bytes", segment.facts->total_size);
-  json.field("pool", kPools[static_cast<std::size_t>(segment.pool)]);
+  json.field("pool", pool_name(segment.pool));
   json.field("live_count", segment.live_count).field("free_bytes", segment.free_bytes);
   json.field("stranded_bytes", segment.stranded_bytes()).field("hole_bytes", segment.hole_bytes);
   json.field("gives_back_bytes", segment.gives_back_bytes).key("pin");

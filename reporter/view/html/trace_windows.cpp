@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "reporter/view/text/sites_text.h"
+#include "reporter/view/text/trace_filter.h"
+
 namespace vramscope {
 namespace {
 
@@ -14,13 +17,6 @@ enum Number : std::size_t { kMostBytes, kMostCount, kLiveBytes, kLiveCount, kByt
 void count(std::vector<std::uint64_t>& counts, std::size_t entry) {
   if (counts.size() <= entry) counts.resize(entry + 1);
   ++counts[entry];
-}
-
-// As Site::lifetimes has them.
-std::size_t decade_of(std::uint64_t ns) {
-  std::size_t decade = 0;
-  for (std::uint64_t limit = 1000; ns >= limit && decade < 8; limit *= 10) ++decade;
-  return decade;
 }
 
 void write_numbers(JsonText& json, const std::vector<std::uint64_t>& numbers) {
@@ -42,7 +38,7 @@ TraceWindows::TraceWindows(std::uint64_t first_ns, std::uint64_t last_ns,
 // Times never go back, also where threads overlapped.
 void TraceWindows::add(const TraceEvent& one) {
   const Event& event = one.event;
-  now_ = std::max(now_, event.start_ns - std::min(first_ns_, event.start_ns));
+  now_ = std::max(now_, after(first_ns_, event.start_ns));
   advance(std::min<std::size_t>(now_ / part_ns_, kParts - 1));
   memory_.add(one, *this);
   const bool is_call = one.what <= trace::What::went && event.tag != 0;
@@ -88,7 +84,8 @@ void TraceWindows::came(const TraceBlock& block, const Event&) {
 }
 
 void TraceWindows::went(const TraceBlock& block, TraceMemory::End how) {
-  if (how == TraceMemory::End::freed) count(lives_[part_], decade_of(now_ - born_[block.slot]));
+  if (how == TraceMemory::End::freed)
+    count(lives_[part_], lifetime_decade(now_ - born_[block.slot]));
   Row& row = touch(block.tag, block.place);
   row.numbers[kLiveBytes] -= block.bytes;
   --row.numbers[kLiveCount];

@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/sites_text.h"
 
 namespace vramscope {
 namespace {
@@ -48,12 +49,6 @@ class Curve {
   std::vector<std::uint64_t> highest_, last_;
 };
 
-std::size_t decade_of(std::uint64_t life_ns) {
-  std::size_t decade = 0;
-  for (std::uint64_t end = 1000; decade + 1 < kLifetimes && life_ns >= end; end *= 10) ++decade;
-  return decade;
-}
-
 class Counts {
  public:
   explicit Counts(ImportedRun& run) : run_(run) {
@@ -77,7 +72,8 @@ class Counts {
       born_[event.address] = event.time_ns;
     } else {
       ++kind.totals.frees;
-      ++tag.lifetimes[decade_of(event.time_ns - std::min(born_[event.address], event.time_ns))];
+      ++tag.lifetimes[lifetime_decade(event.time_ns -
+                                      std::min(born_[event.address], event.time_ns))];
       born_.erase(event.address);
     }
     const auto change = [&](std::uint64_t& sum, std::uint64_t by) { came ? sum += by : sum -= by; };

@@ -18,13 +18,6 @@ constexpr std::array<const char*, kLifetimes> kDecades{"< 1 us",  "< 10 us",  "<
                                                        "< 10 ms", "< 100 ms", "< 1 s",    "< 10 s",
                                                        "< 100 s", ">= 100 s"};
 
-// "from 4.00 KiB": up to, but not including, twice as many.
-std::string size_text(std::size_t size_class) {
-  if (size_class == 0) return "unknown";
-  return "from " + bytes_text(static_cast<std::int64_t>(
-                       std::uint64_t{1} << std::min<std::size_t>(size_class - 1, 62)));
-}
-
 template <class Name>
 std::string bars(const char* title, const std::vector<std::uint64_t>& counts, const Page& page,
                  Name name) {
@@ -53,6 +46,18 @@ const char* lifetime_name(std::size_t decade) {
   return kDecades[std::min(decade, kDecades.size() - 1)];
 }
 
+std::size_t lifetime_decade(std::uint64_t ns) {
+  std::size_t decade = 0;
+  for (std::uint64_t end = 1000; decade + 1 < kLifetimes && ns >= end; end *= 10) ++decade;
+  return decade;
+}
+
+std::string size_class_name(std::size_t size_class) {
+  if (size_class == 0) return "unknown";
+  return "from " + bytes_text(static_cast<std::int64_t>(
+                       std::uint64_t{1} << std::min<std::size_t>(size_class - 1, 62)));
+}
+
 std::string histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
                             const Page& page, const RowChoice& choice) {
   std::string result;
@@ -61,7 +66,7 @@ std::string histograms_text(const Report& report, SiteOrder order, const NameFra
     const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
     result += (result.empty() ? "" : "\n");
     result += "  " + fitted_stack(where, page.cuts ? page.width - 2 : Table::kUncut) + "\n";
-    result += bars("sizes", site.sizes, page, size_text);
+    result += bars("sizes", site.sizes, page, size_class_name);
     result += bars("lives", site.lifetimes, page, lifetime_name);
   }
   return result.empty() ? nothing_text(report) : result;

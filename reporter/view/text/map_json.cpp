@@ -7,14 +7,9 @@
 namespace vramscope {
 namespace {
 
-// By MapPool.
-constexpr const char* kPoolNames[] = {"small", "large", "dedicated", "direct"};
-
 std::string name_of(BlockState state) {
   return std::string(kBlockStateNames[static_cast<std::size_t>(state)]);
 }
-
-std::string name_of(MapPool pool) { return kPoolNames[static_cast<std::size_t>(pool)]; }
 
 void write_block(JsonText& json, const SiteCells& cells, const BlockFacts& block) {
   json.object().field("address", block.address).field("size_bytes", block.size);
@@ -88,7 +83,7 @@ Columns<MapSegment> segment_columns() {
   using Row = MapSegment;
   return {{"address", [](const Row& row) { return row.facts->address; }},
           {"total_bytes", [](const Row& row) { return row.facts->total_size; }},
-          {"pool", [](const Row& row) { return name_of(row.pool); }},
+          {"pool", [](const Row& row) { return std::string(pool_name(row.pool)); }},
           {"is_expandable", [](const Row& row) { return row.facts->is_expandable; }},
           {"live_count", [](const Row& row) { return row.live_count; }},
           {"free_bytes", [](const Row& row) { return row.free_bytes; }},
@@ -104,7 +99,7 @@ Columns<MapBlock> block_columns(const Report& report, const NameFrame& name) {
       {"kind", [](const Row& row) { return kind_cell(row.kind); }},
       {"device", [](const Row& row) { return number(row.device); }},
       {"segment_address", [](const Row& row) { return row.segment->facts->address; }},
-      {"pool", [](const Row& row) { return name_of(row.segment->pool); }},
+      {"pool", [](const Row& row) { return std::string(pool_name(row.segment->pool)); }},
       {"address", [](const Row& row) { return row.block->address; }},
       {"size_bytes", [](const Row& row) { return row.block->size; }},
       {"requested_bytes", [](const Row& row) { return row.block->requested_size; }},

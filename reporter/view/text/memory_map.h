@@ -19,6 +19,12 @@ enum class MapPool : std::uint8_t {
   direct,     // from the driver itself
 };
 
+// "small": as JSON has it.
+[[nodiscard]] constexpr const char* pool_name(MapPool pool) {
+  constexpr const char* kNames[] = {"small", "large", "dedicated", "direct"};
+  return kNames[static_cast<std::size_t>(pool)];
+}
+
 // A segment, and what its blocks leave free.
 struct MapSegment {
   const SegmentFacts* facts = nullptr;

@@ -44,6 +44,10 @@ struct Growth {
                                                       const RowChoice& choice);
 // "< 10 us", by entry of Site::lifetimes.
 [[nodiscard]] const char* lifetime_name(std::size_t decade);
+// Where Site::lifetimes counts a life of that length.
+[[nodiscard]] std::size_t lifetime_decade(std::uint64_t ns);
+// "from 4.00 KiB": up to, but not including, twice as many; "unknown" for class 0.
+[[nodiscard]] std::string size_class_name(std::size_t size_class);
 
 // Rows are indices into the report's sites. The report outlives the columns.
 [[nodiscard]] Columns<std::size_t> site_columns(const Report& report, const NameFrame& name);

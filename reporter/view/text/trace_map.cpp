@@ -338,8 +338,8 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
     map.problem = instant.what == TraceInstant::What::oom ? "no allocation failed in it"
                   : those.is_empty                        ? "nothing was allocated in it"
                                    : "nothing that passes was allocated in it";
+    return map;
   }
-  if (!map.problem.empty()) return map;
   const std::uint64_t first_ns = finder.totals.begin_ns;
   const bool is_time = instant.what == TraceInstant::What::time;
   Segments segments(reader.names().process.mode == "dedicated", those, first_ns);

@@ -221,7 +221,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, const R
   json.field("events", totals.events).field("calls", totals.calls);
   json.field("failures", totals.failures);
   json.field("start_ns", process.wall_ns + (totals.begin_ns - process.clock_ns));
-  json.field("duration_ns", totals.last_ns - std::min(totals.begin_ns, totals.last_ns));
+  json.field("duration_ns", after(totals.begin_ns, totals.last_ns));
   json.key("kinds").array();
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.allocations == 0) continue;

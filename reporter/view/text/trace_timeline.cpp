@@ -64,7 +64,7 @@ class Collector : private TraceMemory::Changes {
   // Times never go back, also where threads overlapped.
   void add(const TraceEvent& one) {
     const Event& event = one.event;
-    now_ = std::max(now_, event.start_ns - std::min(first_ns_, event.start_ns));
+    now_ = std::max(now_, after(first_ns_, event.start_ns));
     if (now_ > timeline_.to_ns) return;
     const bool allocates =
         is_allocating(event.effect) && filter_.passes(event.tag, event.place, event.bytes);
@@ -166,7 +166,7 @@ void add_peaks(const TraceTotals& totals, RunTimeline& timeline) {
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.peak_bytes == 0) continue;
     timeline.marks.push_back({.what = RunMark::What::peak,
-                              .at_ns = kind.peak_ns - std::min(totals.begin_ns, kind.peak_ns),
+                              .at_ns = after(totals.begin_ns, kind.peak_ns),
                               .kind = where.first,
                               .device = where.second,
                               .bytes = kind.held.peak_bytes});
