@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kCosts{"peak", "leaked", "total", "count"};
 
-// Sites that are joined are renumbered where blocks name them: these blocks say where each went.
-SegmentFacts block_of_each_site(const Report& report) {
-  SegmentFacts segment;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    segment.blocks.push_back({.site = static_cast<std::int64_t>(i)});
-  }
-  return segment;
-}
-
 }  // namespace
 
 std::uint64_t value_of(const SiteTotals& totals, Cost cost) {
@@ -59,12 +50,7 @@ Exported::Exported(Report report, TraceReader& reader, TraceFilter filter, Cost 
       filter_(std::move(filter)),
       cost_(cost),
       name_(std::move(name)) {
-  report_.host.registrations = {block_of_each_site(report_)};
-  choose_frames(report_, stacks);
-  for (const BlockFacts& block : report_.host.registrations.front().blocks) {
-    sites_.push_back(static_cast<std::size_t>(block.site));
-  }
-  report_.host.registrations.clear();
+  sites_ = choose_frames(report_, stacks);
 }
 
 std::vector<Share> Exported::shares() const {

@@ -13,8 +13,6 @@
 namespace vramscope {
 namespace {
 
-std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
 std::string where_text(const Report& report, std::size_t site, const NameFrame& name) {
   return harmless(text(call_site(report, report.sites[site], name, kFramesShown)));
 }
@@ -28,12 +26,12 @@ const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
 
 // "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call."
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
-  std::string text =
-      memory_text(kind.kind, kind.device) + " held " + amount(kind.peak_bytes) + " at its peak";
+  std::string text = memory_text(kind.kind, kind.device) + " held " + amount_text(kind.peak_bytes) +
+                     " at its peak";
   const DeviceFacts* const device = device_of(report, kind);
   if (device != nullptr && takes_device_memory(kind.kind) && device->total_bytes != 0) {
     text += ", " + percent_text(kind.peak_bytes, device->total_bytes) + " of the device's " +
-            amount(device->total_bytes);
+            amount_text(device->total_bytes);
   }
   return text + ", " + duration_text(kind.peak_ns) + " after the first call.";
 }
@@ -41,8 +39,8 @@ std::string peak_sentence(const Report& report, const KindFacts& kind) {
 std::string whose_sentence(const Report& report, const KindFacts& highest, const NameFrame& name) {
   for (const Share& share : shares_of_peak(report)) {
     if (share.kind != highest.kind || share.device != highest.device) continue;
-    return percent_text(share.bytes, share.whole) + " of that, " + amount(share.bytes) + " in " +
-           counted(share.count, "allocation") + ", came from " +
+    return percent_text(share.bytes, share.whole) + " of that, " + amount_text(share.bytes) +
+           " in " + counted(share.count, "allocation") + ", came from " +
            where_text(report, share.site, name) + ".";
   }
   return "";
@@ -66,9 +64,9 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
                             : is_final(report)      ? "never freed"
                                                     : "not freed when it was written";
   if (count == 0) return "Nothing was " + freed + ".";
-  std::string text = amount(bytes) + " in " + counted(count, "allocation") +
+  std::string text = amount_text(bytes) + " in " + counted(count, "allocation") +
                      (count == 1 ? " was " : " were ") + freed;
-  if (growing != 0) text += "; " + amount(growing) + " of it look like a leak that grows";
+  if (growing != 0) text += "; " + amount_text(growing) + " of it look like a leak that grows";
   return text + ", the most likely one from " +
          where_text(report, leaks.leaks.front().share.site, name) + ".";
 }
@@ -88,7 +86,7 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
   if (worst == nullptr) return "";
   const std::string memory = memory_text(worst->kind, worst->device);
   if (worst->stranded_bytes == 0) return "No free memory is stranded beside live blocks.";
-  std::string text = amount(worst->stranded_bytes) + " of " + memory +
+  std::string text = amount_text(worst->stranded_bytes) + " of " + memory +
                      " are free but stranded beside live blocks, in " +
                      counted(worst->stranded_segments, "segment");
   if (worst->pinners.empty() || worst->pinners.front().site < 0) return text + ".";

@@ -15,11 +15,7 @@ namespace {
 using enum Table::Align;
 using Reports = std::vector<ReportOfProcess>;
 
-std::string signed_bytes(std::uint64_t bytes) {
-  return bytes_text(static_cast<std::int64_t>(bytes));
-}
-
-std::uint64_t reserved_peak(const MergedProcess& process) {
+std::uint64_t reserved_peak_of(const MergedProcess& process) {
   std::uint64_t sum = 0;
   for (const ProcessDevice& device : process.devices) {
     sum += static_cast<std::uint64_t>(std::max<std::int64_t>(device.reserved_peak_bytes, 0));
@@ -35,7 +31,7 @@ struct Figure {
   bool is_bytes;
 };
 constexpr Figure kFigures[] = {{"peak", "peak_bytes", peak_of, true},
-                               {"reserved", "reserved_peak_bytes", reserved_peak, true},
+                               {"reserved", "reserved_peak_bytes", reserved_peak_of, true},
                                {"at the end", "current_bytes", current_of, true},
                                {"allocations", "allocations", allocations_of, false}};
 
@@ -66,7 +62,7 @@ Spread spread_of(const Reports& reports, const Figure& figure) {
 }
 
 std::string number_text(const Figure& figure, std::uint64_t number) {
-  return figure.is_bytes ? signed_bytes(number) : count_text(static_cast<std::int64_t>(number));
+  return figure.is_bytes ? amount_text(number) : count_text(static_cast<std::int64_t>(number));
 }
 
 // Whose figure is worth a line.
@@ -119,8 +115,8 @@ std::string site_text(const Difference& row, const Page& page) {
   if (text.empty()) text = "unknown";
   const std::string line = std::string(row.change() > 0 ? "+" : "-") +
                            bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
-                           text + "  (" + signed_bytes(row.after.bytes) + ", the median " +
-                           signed_bytes(row.before.bytes) + ")";
+                           text + "  (" + amount_text(row.after.bytes) + ", the median " +
+                           amount_text(row.before.bytes) + ")";
   return paragraph(line, page, 4);
 }
 
@@ -155,8 +151,6 @@ std::string process_text(const ProcessFacts& process) {
   const std::string pid = std::to_string(process.pid);
   return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
 }
-
-std::uint64_t reserved_peak_of(const MergedProcess& process) { return reserved_peak(process); }
 
 std::string ranks_text(const Reports& reports, const RunsNaming& naming, const Page& page) {
   if (reports.size() < 2 || !one_program(reports)) return "";

@@ -38,9 +38,6 @@ void figures_json(JsonText& json, const std::vector<ReportOfProcess>& reports);
 void differences_json(JsonText& json, const std::vector<ReportOfProcess>& reports,
                       const RunsNaming& naming);
 
-// Of all devices.
-[[nodiscard]] std::uint64_t reserved_peak_of(const MergedProcess& process);
-
 // "rank 3 (4711)", "4711".
 [[nodiscard]] std::string process_text(const ProcessFacts& process);
 

@@ -18,10 +18,6 @@ namespace {
 using enum Table::Align;
 using Reports = std::vector<ReportOfProcess>;
 
-std::string signed_bytes(std::uint64_t bytes) {
-  return bytes_text(static_cast<std::int64_t>(bytes));
-}
-
 void arrange_processes(Reports& reports, const RowChoice& choice) {
   std::stable_sort(reports.begin(), reports.end(),
                    [](const ReportOfProcess& a, const ReportOfProcess& b) {
@@ -30,9 +26,8 @@ void arrange_processes(Reports& reports, const RowChoice& choice) {
   arrange(reports, process_columns(), choice);
 }
 
-std::string peak_text(const MergedProcess& process) {
-  const PeakBounds peak = peak_bounds(process);
-  return (peak.lower == peak.upper ? "" : "<= ") + signed_bytes(peak.upper);
+std::string peak_text(const PeakBounds& peak) {
+  return (peak.lower == peak.upper ? "" : "<= ") + amount_text(peak.upper);
 }
 
 std::vector<MergedProcess> processes_of(const Reports& reports) {
@@ -77,14 +72,15 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
   table.place_last(Table::Last::whole);
   for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) {
     const MergedProcess& one = reports[i].process;
-    has_bounds = has_bounds || peak_text(one).starts_with('<');
+    const PeakBounds peak = peak_bounds(one);
+    has_bounds = has_bounds || peak.lower != peak.upper;
     std::vector<std::string> row;
     if (has_ranks) row.push_back(one.process.rank < 0 ? "-" : std::to_string(one.process.rank));
     row.push_back(std::to_string(one.process.pid));
     row.push_back(printable(program_of(one.process), page));
     if (has_hosts) row.push_back(printable(one.process.hostname, page));
     row.insert(row.end(),
-               {printable(end_text(one), page), peak_text(one), signed_bytes(current_of(one)),
+               {printable(end_text(one), page), peak_text(peak), amount_text(current_of(one)),
                 count_text(static_cast<std::int64_t>(allocations_of(one))),
                 printable(reports[i].file, page)});
     table.add(std::move(row));
@@ -103,8 +99,8 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
 }
 
 std::string sum_text(const DeviceSum& sum) {
-  if (sum.lower == sum.upper) return "peak " + signed_bytes(sum.upper);
-  return "peak between " + signed_bytes(sum.lower) + " and " + signed_bytes(sum.upper);
+  if (sum.lower == sum.upper) return "peak " + amount_text(sum.upper);
+  return "peak between " + amount_text(sum.lower) + " and " + amount_text(sum.upper);
 }
 
 std::string sums_text(const std::vector<DeviceSum>& sums, const Page& page) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -128,7 +129,7 @@ bool comes_before(const Site& a, const Site& b) {
          std::tie(x.peak_bytes, x.live_bytes, x.total_bytes);
 }
 
-void join_equal_sites(Report& report, const Chooser& chooser) {
+std::vector<std::size_t> join_equal_sites(Report& report, const Chooser& chooser) {
   keep_site_numbers(report);
   std::map<std::pair<bool, Chooser::Telling>, std::size_t> first;  // by what tells them apart
   std::vector<Site> joined;
@@ -157,19 +158,24 @@ void join_equal_sites(Report& report, const Chooser& chooser) {
   std::vector<std::int64_t> numbers;
   for (const std::size_t site : joined_as) numbers.push_back(place[site]);
   renumber_sites(report, numbers);
+  return {numbers.begin(), numbers.end()};
 }
 
 }  // namespace
 
-void choose_frames(Report& report, const StackChoice& choice) {
-  if (report.codes.empty() && choice.view != StackView::python_only) return;
+std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice) {
+  std::vector<std::size_t> sites(report.sites.size());
+  std::iota(sites.begin(), sites.end(), std::size_t{0});
+  if (report.codes.empty() && choice.view != StackView::python_only) return sites;
   const Chooser chooser(report, choice);
   for (Site& site : report.sites) site.frames = chooser.chosen(site.frames);
   const bool joins =
       choice.by_line || choice.view == StackView::usual || choice.view == StackView::python_only;
-  if (joins) join_equal_sites(report, chooser);
-  if (choice.view != StackView::native_only) return;
-  for (FrameFact& frame : report.frames) frame.code = kNoCode;
+  if (joins) sites = join_equal_sites(report, chooser);
+  if (choice.view == StackView::native_only) {
+    for (FrameFact& frame : report.frames) frame.code = kNoCode;
+  }
+  return sites;
 }
 
 }  // namespace vramscope

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "reporter/view/text/format.h"
 
@@ -24,8 +26,8 @@ struct StackChoice {
 };
 
 // Leaves the frames that are wanted (and those of CUDA's libraries, which tell what was called) in
-// every stack. Sites whose stacks have become equal by that become one: not with native frames. May
-// throw bad_alloc.
-void choose_frames(Report& report, const StackChoice& choice);
+// every stack. Sites whose stacks have become equal by that become one: not with native frames.
+// Gives the index that each site has now, by its index before. May throw bad_alloc.
+std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice);
 
 }  // namespace vramscope

@@ -60,11 +60,6 @@ std::string output_in(const std::string& folder, const std::string& input,
   return folder + "/" + name + std::string(format.suffix);
 }
 
-int refuse(const std::string& line) {
-  say(line);
-  return kBadInput;
-}
-
 int write(const Exported& exported, const ExportFormat& format, const std::string& path) {
   Output output(path);
   const std::string wrong = format.write(exported, output);

@@ -36,11 +36,6 @@ struct Arguments {
   Filter filter;
 };
 
-int refuse(const std::string& line) {
-  say(line);
-  return kBadInput;
-}
-
 // "vramscope.train.4711.html" beside vramscope.train.4711.json.zst; of a folder "folder/page.html".
 std::string page_of_input(std::string path) {
   struct stat found {};
@@ -77,23 +72,6 @@ int publish_page(const Arguments& given, const std::string& page) {
   return status;
 }
 
-// Joins what is the same with these frames, and gives the site of each site that there was: blocks
-// follow theirs.
-std::vector<std::size_t> choose_frames_of(Report& report, const StackChoice& stacks) {
-  SegmentFacts segment;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    segment.blocks.push_back({.site = static_cast<std::int64_t>(i)});
-  }
-  report.host.registrations = {segment};
-  choose_frames(report, stacks);
-  std::vector<std::size_t> sites;
-  for (const BlockFacts& block : report.host.registrations.front().blocks) {
-    sites.push_back(static_cast<std::size_t>(std::max<std::int64_t>(block.site, 0)));
-  }
-  report.host.registrations.clear();
-  return sites;
-}
-
 int page_of_trace(const Arguments& given, const std::string& file) {
   std::string page;
   const auto use = [&](TraceReader& reader) {
@@ -105,7 +83,7 @@ int page_of_trace(const Arguments& given, const std::string& file) {
     const TraceTimeline timeline = trace_timeline(reader, {}, {}, names_from_symbols());
     if (!timeline.problem.empty()) return timeline.problem;
     TraceMap map = trace_map(reader, {.what = TraceInstant::What::peak}, {}, names_from_symbols());
-    const std::vector<std::size_t> sites = choose_frames_of(report, given.stacks);
+    const std::vector<std::size_t> sites = choose_frames(report, given.stacks);
     choose_frames(map.report, given.stacks);  // its sites are those of the report, and stay so
     if (map.report.sites.size() != report.sites.size()) map.problem = "other sites";
     TraceWindows windows(totals.first_ns, totals.last_ns, [&](Tag tag) {

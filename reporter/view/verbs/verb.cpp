@@ -174,6 +174,11 @@ void say(std::string_view line) {
   (void)write_all(STDERR_FILENO, text);  // nowhere left to complain
 }
 
+int refuse(std::string_view line) {
+  say(line);
+  return kBadInput;
+}
+
 void add_listing_options(Command& command, Listing& listing) {
   command.flag("--json", listing.json, "Exact numbers as JSON instead of text");
   const std::string usual = listing.most == 0 ? "" : "; as text " + std::to_string(listing.most);

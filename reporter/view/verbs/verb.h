@@ -71,6 +71,8 @@ struct Verb {
 
 // One line on stderr, "vramscope: " before it.
 void say(std::string_view line);
+// Says it; kBadInput.
+int refuse(std::string_view line);
 
 // The options of every listing.
 struct Listing {
