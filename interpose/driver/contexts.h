@@ -193,7 +193,7 @@ class Contexts {
   std::vector<View> views_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
-  Counter turns_;  // raised when somebody who waits in Use or Ending may go on
+  WaitableCounter turns_;  // raised when somebody who waits in Use or Ending may go on
   std::atomic<std::uint32_t> changes_{
       1};  // rises when an answer that a thread remembers may be wrong
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i

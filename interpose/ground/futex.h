@@ -17,7 +17,7 @@ namespace vramscope {
 
 // No descriptor is involved: programs that close every descriptor cannot break it.
 // Threads: any; raise() also from signal handlers.
-class Counter {
+class WaitableCounter {
  public:
   [[nodiscard]] std::uint32_t value() const noexcept {
     return value_.load(std::memory_order_acquire);

@@ -139,7 +139,7 @@ void Reports::await_last() noexcept {
   constexpr std::uint64_t kSecondNs = 1'000'000'000;
   const bool is_same = ending_.load(std::memory_order_relaxed) == gettid();
   if (is_same && !triggers_.writes_elsewhere()) return;
-  Counter& done = is_same ? last_written_ : last_left_;
+  WaitableCounter& done = is_same ? last_written_ : last_left_;
   const std::uint64_t begun = now_ns();
   while (!done.wait_beyond(0, kSecondNs) && triggers_.is_writing()) {
     if (elapsed_ns(begun) > kAtEnd.limit_ns) return;

@@ -89,8 +89,8 @@ class Reports {
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   std::atomic<pid_t> ending_{0};  // the thread that set it
-  Counter last_written_;          // raised when the last report is complete ...
-  Counter last_left_;             // ... and when that thread goes on
+  WaitableCounter last_written_;  // raised when the last report is complete ...
+  WaitableCounter last_left_;     // ... and when that thread goes on
   std::atomic<bool> executes_{false};
   std::atomic<bool> has_failed_{false};      // the last report: it could not be written
   std::atomic<bool> has_complained_{false};  // that one could not be written, and none was since

@@ -26,7 +26,7 @@ constexpr std::uint64_t kTraceNs = 500'000'000;  // between two times that all g
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
 constinit std::atomic<std::uint32_t>* signal_count = nullptr;
-constinit Counter* signal_requests = nullptr;
+constinit WaitableCounter* signal_requests = nullptr;
 
 void on_report_signal() {
   signal_count->fetch_add(1, std::memory_order_release);

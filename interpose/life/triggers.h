@@ -80,9 +80,9 @@ class Triggers {
   bool has_thread_ = false;
   bool keeps_trace_fresh_ = false;
   std::uint64_t trace_written_ns_ = 0;  // all of it; the helper's own
-  Counter requests_;                    // raised by the signal and by report_and_wait
+  WaitableCounter requests_;            // raised by the signal and by report_and_wait
   std::atomic<bool> writing_{false};  // the numbers of a report are taken, the file is not complete
-  Counter written_;                   // raised when a report that was waited for is on disk
+  WaitableCounter written_;           // raised when a report that was waited for is on disk
   std::uint32_t served_signals_ = 0;  // the helper's own
   bool tells_handler_ = false;        // by its name; the helper's own
   std::atomic<bool> main_ended_{false};

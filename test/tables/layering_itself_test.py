@@ -62,6 +62,11 @@ class Layering(unittest.TestCase):
         said = complaints({"interpose/life/a.h": f"class Big {{\n{methods}}};\n"})
         self.assertEqual(["interpose/life/a.h: class Big has over 40 methods"], said)
 
+    def test_two_classes_have_two_names(self):
+        said = complaints({"interpose/life/a.h": "struct One {\n};\n",
+                           "reporter/record/b.h": "class One {\n};\nstruct Two { struct One {}; };\n"})
+        self.assertEqual(["reporter/record/b.h: class One has the name of one in interpose/life/a.h"], said)
+
 
 class ClassSizes(unittest.TestCase):
     def test_counts_declarations_and_bodies_not_calls(self):

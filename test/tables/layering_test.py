@@ -1,5 +1,6 @@
-# Rooms and folders include each other only along the arrows and orders below, units of a room form
-# no circle, and no class or file is too large or too small. Checked on every #include line.
+# Rooms and folders include each other only along the arrows and orders below, checked on every #include
+# line; units of a room form no circle, no class or file is too large or too small, and no two classes
+# have one name.
 # SPDX-License-Identifier: Apache-2.0
 """layering_test.py SOURCE_ROOT"""
 import os
@@ -189,9 +190,21 @@ def check_sizes(root, paths):
                 yield f"{path}: class {name} has over {MAX_METHODS} methods"
 
 
+def check_names(root, paths):
+    """The linker keeps one of two inline members of one name, whatever the classes hold."""
+    first = {}
+    for path in paths:
+        if path.startswith("test/") or not path.endswith(".h"):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for name in class_sizes(file.read()):
+                if first.setdefault(name, path) != path:
+                    yield f"{path}: class {name} has the name of one in {first[name]}"
+
+
 def complaints(root):
-    paths = set(files(root))
-    return [*check_includes(root, sorted(paths)), *check_sizes(root, sorted(paths))]
+    paths = sorted(set(files(root)))
+    return [*check_includes(root, paths), *check_sizes(root, set(paths)), *check_names(root, paths)]
 
 
 def main():

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reporter/report/symbols.h"
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -137,11 +137,11 @@ TEST(StackText, WholeStacksHaveTypesPathsAndLines) {
             "      at /src/train.cpp:99 in /app/bin/train\n");
 }
 
-TEST(SiteTable, HasACallColumnWhereCallsDiffer) {
+TEST(SiteListing, HasACallColumnWhereCallsDiffer) {
   const Report report = golden_report();
   const NameFrame name = golden_names();
-  SiteTable table(report, name, {{"BYTES", Table::Align::right}, {"WHERE"}},
-                  SiteTable::Calls::shown);
+  SiteListing table(report, name, {{"BYTES", Table::Align::right}, {"WHERE"}},
+                    SiteListing::Calls::shown);
   table.add({"1"}, 7);
   EXPECT_EQ(table.text(Page{.width = 80}),
             "  BYTES  WHERE\n"
@@ -155,15 +155,15 @@ TEST(SiteTable, HasACallColumnWhereCallsDiffer) {
   EXPECT_NE(table.text(Page{.width = 50}).find("No room for CALL"), std::string::npos);
 }
 
-TEST(SiteTable, LeavesFortyColumnsForStacks) {
+TEST(SiteListing, LeavesFortyColumnsForStacks) {
   const Report report = golden_report();
   const NameFrame name = golden_names();
-  SiteTable table(report, name,
-                  {{"FIRST", Table::Align::right},
-                   {"SECOND", Table::Align::right, 1},
-                   {"THIRD", Table::Align::right, 2},
-                   {"FOURTH", Table::Align::right, 3},
-                   {"WHERE"}});
+  SiteListing table(report, name,
+                    {{"FIRST", Table::Align::right},
+                     {"SECOND", Table::Align::right, 1},
+                     {"THIRD", Table::Align::right, 2},
+                     {"FOURTH", Table::Align::right, 3},
+                     {"WHERE"}});
   for (int site = 0; site < 7; ++site) table.add({"1", "2", "3", "4"}, site);
   bool left_out_one = false;
   bool showed_all = false;

@@ -56,7 +56,7 @@ std::string lives_of_trace(const Exported& exported, Lives& lives) {
 
 // Lives are counted by decades, from under a microsecond on: three of a decade stands for each.
 // What lives at the end is taken to have lived for half of the run.
-Life life_of_report(const Report& report, const Share& share) {
+Life life_of_report(const Report& report, const SiteShare& share) {
   const Site& site = report.sites[share.site];
   std::uint64_t total = 0;
   std::uint64_t count = 0;
@@ -79,7 +79,7 @@ std::string field(const char* name, std::uint64_t value) {
   return std::string("\"") + name + "\":" + std::to_string(value) + ",";
 }
 
-void write_point(const Share& share, const Life& life, const std::string& frames, bool is_first,
+void write_point(const SiteShare& share, const Life& life, const std::string& frames, bool is_first,
                  Output& output) {
   const SiteTotals& totals = share.totals;
   output << (is_first ? "\n{" : ",\n{") << field("tb", totals.total_bytes)
@@ -110,7 +110,7 @@ class Frames {
   std::map<std::string, std::size_t> numbers_;
 };
 
-std::string frames_of(const Share& share, NamedStacks& stacks, Frames& frames) {
+std::string frames_of(const SiteShare& share, NamedStacks& stacks, Frames& frames) {
   std::string result;
   for (const std::uint32_t index : stacks.stack(share.site)) {
     result += std::to_string(frames.number_of(text(stacks.frame(index)))) + ",";
@@ -135,7 +135,7 @@ std::string write_dhat(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
   Frames frames;
   bool is_first = true;
-  for (const Share& share : exported.shares()) {
+  for (const SiteShare& share : exported.shares()) {
     if (share.totals.total_count == 0) continue;
     const auto life = lives.find({share.site, share.kind, share.device});
     write_point(share, life == lives.end() ? life_of_report(report, share) : life->second,

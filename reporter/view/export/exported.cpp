@@ -53,8 +53,8 @@ Exported::Exported(Report report, TraceReader& reader, TraceFilter filter, Cost 
   sites_ = choose_frames(report_, stacks);
 }
 
-std::vector<Share> Exported::shares() const {
-  std::vector<Share> result;
+std::vector<SiteShare> Exported::shares() const {
+  std::vector<SiteShare> result;
   for (std::size_t i = 0; i < report_.sites.size(); ++i) {
     for (const SitePart& part : report_.sites[i].parts) {
       result.push_back(

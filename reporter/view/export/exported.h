@@ -25,7 +25,7 @@ enum class Cost : std::uint8_t { peak, leaked, total, count };
 [[nodiscard]] std::string_view name_of(Cost cost);
 
 // What a site allocated of one kind on one device.
-struct Share {
+struct SiteShare {
   std::size_t site = 0;
   Kind kind = Kind::device;
   std::uint16_t device = 0;
@@ -45,7 +45,7 @@ class Exported {
   [[nodiscard]] const NameFrame& name() const { return name_; }
   [[nodiscard]] Cost cost() const { return cost_; }
   // By site.
-  [[nodiscard]] std::vector<Share> shares() const;
+  [[nodiscard]] std::vector<SiteShare> shares() const;
   // The kind that held the most at its peak; null: there is none.
   [[nodiscard]] const KindFacts* highest() const;
 

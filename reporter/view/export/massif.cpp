@@ -137,7 +137,7 @@ class Tree {
 void write_tree(const Exported& exported, const KindFacts& kind, Output& output) {
   NamedStacks stacks(exported);
   Helds helds;
-  for (const Share& share : exported.shares()) {
+  for (const SiteShare& share : exported.shares()) {
     if (share.kind != kind.kind || share.device != kind.device || share.totals.peak_bytes == 0)
       continue;
     helds.push_back({.bytes = share.totals.peak_bytes, .stack = &stacks.stack(share.site)});

@@ -30,7 +30,7 @@ class Profile {
 
   [[nodiscard]] std::string bytes() {
     add_mappings();
-    for (const Share& share : exported_.shares()) add(share);
+    for (const SiteShare& share : exported_.shares()) add(share);
     return profile_.SerializeAsString();
   }
 
@@ -94,7 +94,7 @@ class Profile {
     return known->second;
   }
 
-  void add(const Share& share) {
+  void add(const SiteShare& share) {
     pprof::Sample& sample = *profile_.add_sample();
     NamedStacks::Stack together;
     for (const std::uint32_t index : stacks_.stack(share.site)) {

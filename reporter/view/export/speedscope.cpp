@@ -31,9 +31,10 @@ class Roots {
   std::vector<std::string> names_;
 };
 
-Profile profile_of(const std::vector<Share>& shares, Cost cost, NamedStacks& stacks, Roots& roots) {
+Profile profile_of(const std::vector<SiteShare>& shares, Cost cost, NamedStacks& stacks,
+                   Roots& roots) {
   Profile profile;
-  for (const Share& share : shares) {
+  for (const SiteShare& share : shares) {
     const std::uint64_t value = value_of(share.totals, cost);
     if (value == 0) continue;
     const char* comma = profile.total == 0 ? "" : ",";
@@ -74,8 +75,8 @@ void write_frames(const NamedStacks& stacks, const Roots& roots, Output& output)
 
 std::string write_speedscope(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
-  const std::vector<Share> shares = exported.shares();
-  for (const Share& share : shares) static_cast<void>(stacks.stack(share.site));
+  const std::vector<SiteShare> shares = exported.shares();
+  for (const SiteShare& share : shares) static_cast<void>(stacks.stack(share.site));
   Roots roots(stacks.frames());
   output << "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":"
          << json_string(program_name(exported.report())) << ",\"exporter\":\"vramscope@"

@@ -203,7 +203,7 @@ void add_sites(const Exported& exported, Database& database) {
                frame.is_inlined);
   }
   Rows shares(database, "shares", 10);
-  for (const Share& share : exported.shares()) {
+  for (const SiteShare& share : exported.shares()) {
     const SiteTotals& totals = share.totals;
     shares.add(share.site, name_of(share.kind), share.device, totals.live_bytes, totals.live_count,
                totals.peak_bytes, totals.peak_count, totals.total_bytes, totals.total_count,

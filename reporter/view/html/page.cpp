@@ -58,7 +58,7 @@ void write_totals(JsonText& json, const SiteTotals& totals, std::uint64_t tempor
   }
 }
 
-const KindFacts* facts_of(const Report& report, const PageMemory& memory) {
+const KindFacts* facts_of(const Report& report, const MemoryOnPage& memory) {
   for (const KindFacts& kind : report.kinds) {
     if (kind.kind == memory.kind && kind.device == memory.device) return &kind;
   }
@@ -67,7 +67,7 @@ const KindFacts* facts_of(const Report& report, const PageMemory& memory) {
 
 void write_memory(JsonText& json, const Report& report, const PageSites& sites) {
   json.key("memory").array();
-  for (const PageMemory& memory : sites.memory) {
+  for (const MemoryOnPage& memory : sites.memory) {
     const KindFacts* const facts = facts_of(report, memory);
     json.object().field("name", memory_text(memory.kind, memory.device));
     json.field("kind", kKindNames[static_cast<std::size_t>(memory.kind)]);

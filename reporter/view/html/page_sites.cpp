@@ -74,7 +74,7 @@ void add_what_is_alive(const Report& report, MemoryIndex& index, std::vector<Pag
 
 void add_totals(PageSites& sites, const std::vector<PageRow>& rows) {
   for (const PageRow& row : rows) {
-    PageMemory& memory = sites.memory[row.memory];
+    MemoryOnPage& memory = sites.memory[row.memory];
     memory.totals += row.totals;
     memory.temporary_count += row.temporary_count;
     ++memory.sites;
@@ -84,7 +84,7 @@ void add_totals(PageSites& sites, const std::vector<PageRow>& rows) {
 // The largest of the shares that the row has of its memory's costs, in millionths, rounded up.
 std::uint64_t share_of(const PageRow& row, const PageSites& sites) {
   constexpr double kMillion = 1e6;
-  const PageMemory& memory = sites.memory[row.memory];
+  const MemoryOnPage& memory = sites.memory[row.memory];
   const Costs all = costs_of(memory.totals, memory.temporary_count);
   const Costs own = costs_of(row.totals, row.temporary_count);
   std::uint64_t largest = 0;
@@ -121,7 +121,7 @@ void put_highest_memory_first(PageSites& sites, std::vector<PageRow>& rows) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return sites.memory[a].totals.peak_bytes > sites.memory[b].totals.peak_bytes;
   });
-  std::vector<PageMemory> sorted;
+  std::vector<MemoryOnPage> sorted;
   std::vector<std::size_t> places(order.size());
   for (const std::size_t former : order) {
     places[former] = sorted.size();

@@ -23,7 +23,7 @@ struct PageRow {
   std::uint64_t temporary_count = 0;  // of a site with several memories, at the one with most calls
 };
 
-struct PageMemory {
+struct MemoryOnPage {
   Kind kind = Kind::device;
   std::uint16_t device = 0;
   SiteTotals totals = {};  // of all rows
@@ -32,11 +32,11 @@ struct PageMemory {
 };
 
 struct PageSites {
-  std::vector<PageMemory> memory;  // the highest peak first
-  std::vector<PageRow> rows;       // those of one site follow each other, the largest share first
-  std::vector<PageRow> others;     // by memory: what the sites without a row come to
-  std::uint64_t shown = 0;         // sites
-  std::uint64_t folded = 0;        // sites
+  std::vector<MemoryOnPage> memory;  // the highest peak first
+  std::vector<PageRow> rows;         // those of one site follow each other, the largest share first
+  std::vector<PageRow> others;       // by memory: what the sites without a row come to
+  std::uint64_t shown = 0;           // sites
+  std::uint64_t folded = 0;          // sites
   // No folded site has more than this of the sum of its memory, in any of the six costs.
   std::uint64_t folded_share_ppm = 0;
 };

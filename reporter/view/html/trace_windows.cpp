@@ -164,12 +164,12 @@ void TraceWindows::write(JsonText& json, const PageSites& sites) const {
     json.end();
   };
   const auto where_of = [&](const PageRow& row) {
-    const PageMemory& memory = sites.memory[row.memory];
+    const MemoryOnPage& memory = sites.memory[row.memory];
     return Where{memory.kind, memory.device};
   };
   std::map<std::pair<std::size_t, Where>, bool> shown;
   json.key("windows").object().field("part_ns", part_ns_).key("highest").array();
-  for (const PageMemory& memory : sites.memory) {
+  for (const MemoryOnPage& memory : sites.memory) {
     write_numbers(json, memories_.at({memory.kind, memory.device}).highest);
   }
   json.end().key("rows").array();

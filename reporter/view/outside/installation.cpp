@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // The first of `places`, relative to the tool's folder, that holds `file`.
-Found find(const std::string& what, const char* file, std::initializer_list<const char*> places) {
+InstalledFile find(const std::string& what, const char* file,
+                   std::initializer_list<const char*> places) {
   std::error_code error;
   const fs::path tool = fs::read_symlink("/proc/self/exe", error);
   if (error) return {.path = "", .error = "cannot find myself in /proc: " + error.message()};
@@ -32,7 +33,7 @@ Found find(const std::string& what, const char* file, std::initializer_list<cons
 
 }  // namespace
 
-Found find_library() {
+InstalledFile find_library() {
   constexpr const char* kName = "libvramscope.so";
   const char* override = std::getenv(kLibraryVariable);
   if (override != nullptr && *override != '\0') {
@@ -43,7 +44,7 @@ Found find_library() {
     ((what += "='") += override) += "': ";
     return {.path = "", .error = what + error.message()};
   }
-  Found found = find(kName, kName, {"../../interpose", "../lib/vramscope"});
+  InstalledFile found = find(kName, kName, {"../../interpose", "../lib/vramscope"});
   if (found.error.empty()) (found.path += '/') += kName;
   return found;
 }
@@ -56,7 +57,7 @@ std::string preload_name(const std::string& library) {
   return getauxval(AT_PLATFORM) != 0 ? library + ".$PLATFORM" : library;
 }
 
-Found find_simulator() {
+InstalledFile find_simulator() {
   return find("the simulated device", "libcuda.so.1",
               {"../../test/simulator", "../lib/vramscope/simulator"});
 }

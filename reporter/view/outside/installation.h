@@ -8,19 +8,19 @@
 namespace vramscope {
 
 // A file that was found, or one line on why not.
-struct Found {
+struct InstalledFile {
   std::string path;   // absolute
   std::string error;  // "" when found
 };
 
 // libvramscope.so: $VRAMSCOPE_LIBRARY, or in the build folder, or as installed.
-[[nodiscard]] Found find_library();
+[[nodiscard]] InstalledFile find_library();
 
 // What to preload of it: the path, or the path with the loader's token $PLATFORM at its end, which
 // leads 32-bit processes to an empty object instead of to an error message.
 [[nodiscard]] std::string preload_name(const std::string& library);
 
 // The folder with the simulated device's libcuda.so.1.
-[[nodiscard]] Found find_simulator();
+[[nodiscard]] InstalledFile find_simulator();
 
 }  // namespace vramscope

@@ -57,11 +57,12 @@ std::string await_answer(const Target& target, std::set<std::string> known, unsi
   return "";
 }
 
-Reply no_report(const std::string& problem) { return {.report = {}, .problem = problem}; }
+ReportReply no_report(const std::string& problem) { return {.report = {}, .problem = problem}; }
 
 }  // namespace
 
-Reply ask_for_report(const Question& question, const std::function<void(std::string_view)>& hint) {
+ReportReply ask_for_report(const Question& question,
+                           const std::function<void(std::string_view)>& hint) {
   const std::string process = "process " + std::to_string(question.pid);
   const std::optional<TargetFiles> files = read_target(question.pid);
   if (!files) return no_report(process + ": " + std::strerror(errno));

@@ -16,13 +16,13 @@ struct Question {
   unsigned wait_seconds = 0;  // 0: it is asked, and not waited for
 };
 
-struct Reply {
+struct ReportReply {
   std::string report;   // path; "" when it was not waited for
   std::string problem;  // one line on why there is none; "" when there is
 };
 
 // `hint` is told, before the wait, what else the signal does.
-[[nodiscard]] Reply ask_for_report(const Question& question,
-                                   const std::function<void(std::string_view)>& hint);
+[[nodiscard]] ReportReply ask_for_report(const Question& question,
+                                         const std::function<void(std::string_view)>& hint);
 
 }  // namespace vramscope

@@ -14,8 +14,8 @@
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/leaks.h"
+#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
-#include "reporter/view/text/site_table.h"
 
 namespace vramscope {
 namespace {

@@ -7,7 +7,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
 namespace {

@@ -8,8 +8,8 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
+#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
-#include "reporter/view/text/site_table.h"
 
 namespace vramscope {
 namespace {
@@ -86,8 +86,8 @@ std::string rows(const Report& report, const std::vector<Leak>& leaks, const Nam
                  const Page& page) {
   if (leaks.empty()) return "";
   using enum Table::Align;
-  SiteTable table(report, name,
-                  {{"BYTES", right}, {"COUNT", right, 1}, {"MEMORY", left}, {"WHERE", left}});
+  SiteListing table(report, name,
+                    {{"BYTES", right}, {"COUNT", right, 1}, {"MEMORY", left}, {"WHERE", left}});
   for (const Leak& leak : leaks) {
     table.add({bytes_text(static_cast<std::int64_t>(leak.share.bytes)),
                count_text(static_cast<std::int64_t>(leak.share.count)),

@@ -9,7 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/map_cells.h"
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
 namespace {
@@ -137,13 +137,13 @@ std::string refused_text(const Report& report, const MapPlace& place, const Page
 std::string pinners_table(const Report& report, const MapPlace& place, const MapMoment& moment,
                           const NameFrame& name, const Page& page, std::size_t most) {
   using enum Table::Align;
-  SiteTable table(report, name,
-                  {{"STRANDED", right},
-                   {"SEGMENTS", right, 2},
-                   {"GIVES BACK", right},
-                   {"BLOCKS", right, 3},
-                   {"OLDEST", right, 1},
-                   {"PINNED BY", left}});
+  SiteListing table(report, name,
+                    {{"STRANDED", right},
+                     {"SEGMENTS", right, 2},
+                     {"GIVES BACK", right},
+                     {"BLOCKS", right, 3},
+                     {"OLDEST", right, 1},
+                     {"PINNED BY", left}});
   const std::size_t shown = rows_shown(place.pinners.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const MapPinner& pinner = place.pinners[i];

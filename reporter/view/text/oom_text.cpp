@@ -11,7 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
 namespace {
@@ -90,7 +90,7 @@ std::string device_table(const Report& report, const OomEvent& event, const Page
 std::string shares_table(const Report& report, const OomEvent& event, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
   using enum Table::Align;
-  SiteTable table(
+  SiteListing table(
       report, name,
       {{"REQUESTED", right}, {"COUNT", right, 2}, {"MEMORY", left, 1}, {"LIVE THEN", left}});
   std::vector<OomShare> shares = event.shares;
@@ -109,13 +109,13 @@ std::string pins_table(const Report& report, const OomEvent& event, const NameFr
   using enum Table::Align;
   std::vector<OomPin> pins = event.pins;
   arrange(pins, oom_pin_columns(report, name), choice);
-  SiteTable table(report, name,
-                  {{"FREE", right},
-                   {"LARGEST", right, 1},
-                   {"SEGMENTS", right, 4},
-                   {"BLOCKS", right, 2},
-                   {"LIVE", right, 3},
-                   {"HELD BY", left}});
+  SiteListing table(report, name,
+                    {{"FREE", right},
+                     {"LARGEST", right, 1},
+                     {"SEGMENTS", right, 4},
+                     {"BLOCKS", right, 2},
+                     {"LIVE", right, 3},
+                     {"HELD BY", left}});
   for (std::size_t i = 0; i < rows_shown(pins.size(), choice.most); ++i) {
     const OomPin& pin = pins[i];
     table.add({amount(pin.free_bytes), amount(pin.largest_free_bytes),
@@ -202,7 +202,7 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
 std::string never_served(const Report& report, const NameFrame& name, const Page& page,
                          std::size_t most) {
   using enum Table::Align;
-  SiteTable table(report, name, {{"ASKED", right}, {"COUNT", right, 1}, {"NEVER SERVED", left}});
+  SiteListing table(report, name, {{"ASKED", right}, {"COUNT", right, 1}, {"NEVER SERVED", left}});
   std::size_t rows = 0;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     const Site& site = report.sites[i];
@@ -229,7 +229,7 @@ std::string oom_text(const Report& report, const NameFrame& name, const Page& pa
   }
   if (!events.empty()) result += event_text(report, events.front(), name, page, choice);
   if (events.size() > 1) result += "\n" + event_text(report, events.back(), name, page, choice);
-  SiteTable table(
+  SiteListing table(
       report, name,
       {{"ASKED", right}, {"AFTER", right, 1}, {"MEMORY", left, 2}, {"REFUSED TOO", left}});
   for (std::size_t i = 1; i + 1 < events.size(); ++i) {

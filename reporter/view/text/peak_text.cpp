@@ -10,8 +10,8 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
+#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
-#include "reporter/view/text/site_table.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
 
@@ -91,7 +91,7 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
 std::string live_then(const Report& report, const KindFacts& kind, const std::vector<Share>& shares,
                       const NameFrame& name, const Page& page, std::size_t most) {
   using enum Table::Align;
-  SiteTable table(
+  SiteListing table(
       report, name,
       {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"LIVE THEN", left}});
   const std::size_t shown = rows_shown(shares.size(), most);

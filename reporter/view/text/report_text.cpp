@@ -10,7 +10,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
 
@@ -129,7 +129,7 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
 std::string peak_rows(const std::vector<Share>& shares, std::size_t shown, const Report& report,
                       const NameFrame& name, const Page& page) {
   using enum Table::Align;
-  SiteTable table(
+  SiteListing table(
       report, name,
       {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"WHERE", left}});
   std::string whole = whole_text(report, shares.front());
@@ -175,12 +175,12 @@ std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const
 std::string live_rows(const std::vector<Share>& shares, std::size_t most, const Report& report,
                       const NameFrame& name, const Page& page) {
   using enum Table::Align;
-  SiteTable table(report, name,
-                  {{"REQUESTED", right},
-                   {"SHARE", right, 2},
-                   {"COUNT", right, 3},
-                   {"MEMORY", left, 1},
-                   {"WHERE", left}});
+  SiteListing table(report, name,
+                    {{"REQUESTED", right},
+                     {"SHARE", right, 2},
+                     {"COUNT", right, 3},
+                     {"MEMORY", left, 1},
+                     {"WHERE", left}});
   const std::size_t shown = rows_shown(shares.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Share& share = shares[i];

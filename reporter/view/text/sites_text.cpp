@@ -11,7 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
 
@@ -254,7 +254,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
     return sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
            totals_text(report, page);
   }
-  SiteTable table(report, name, columns_for(order), SiteTable::Calls::shown);
+  SiteListing table(report, name, columns_for(order), SiteListing::Calls::shown);
   const std::size_t shown = rows_shown(sites.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(cells_of(report.sites[sites[i]]), static_cast<std::int64_t>(sites[i]));

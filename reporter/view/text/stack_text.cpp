@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
 namespace {

@@ -9,7 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/tree_text.h"
 
@@ -179,13 +179,13 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
                        const RowChoice& choice) {
   using enum Table::Align;
   if (page.stacks == Stacks::as_tree) return sites_tree(report, name, page, choice.most);
-  SiteTable table(report, name,
-                  {{"AT PEAK", right},
-                   {"NOW", right, 2},
-                   {"TOTAL", right, 3},
-                   {"COUNT", right, 1},
-                   {"TIME", right, 4},
-                   {"WHERE", left}});
+  SiteListing table(report, name,
+                    {{"AT PEAK", right},
+                     {"NOW", right, 2},
+                     {"TOTAL", right, 3},
+                     {"COUNT", right, 1},
+                     {"TIME", right, 4},
+                     {"WHERE", left}});
   const std::vector<std::size_t> sites = sites_in_order(report, name, choice);
   const std::size_t shown = rows_shown(sites.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {

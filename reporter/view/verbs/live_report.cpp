@@ -17,7 +17,7 @@ constexpr const char* kCopied = "its tables are copied while it goes on";
 std::string answer_of(std::int64_t pid, unsigned wait_seconds,
                       const std::function<void(std::string_view)>& tell) {
   const Question question{.pid = static_cast<pid_t>(pid), .wait_seconds = wait_seconds};
-  Reply reply = ask_for_report(question, tell);
+  ReportReply reply = ask_for_report(question, tell);
   if (!reply.problem.empty()) tell(reply.problem + "; " + kCopied);
   return std::move(reply.report);
 }

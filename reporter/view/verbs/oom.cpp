@@ -27,7 +27,7 @@ std::string others_now(const Report& report, const Page& page) {
   if (report.oom.events.empty() || !is_of_this_machine(report)) return "";
   const OomEvent& last = report.oom.events.back();
   if (last.outside_bytes <= last.context_bytes + last.module_bytes) return "";
-  const Found simulator = report.process.simulated ? find_simulator() : Found{};
+  const InstalledFile simulator = report.process.simulated ? find_simulator() : InstalledFile{};
   const std::string library = simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml;
   std::string line;
   for (const OtherProcess& other : others_on(report, ask_nvml(library))) {

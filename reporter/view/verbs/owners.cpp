@@ -34,7 +34,7 @@ bool still_runs(const ProcessFacts& process) {
 // With the processes that use the same GPUs, while they can be asked about.
 Report with_others(Report report) {
   if (!still_runs(report.process)) return report;
-  const Found simulator = report.process.simulated ? find_simulator() : Found{};
+  const InstalledFile simulator = report.process.simulated ? find_simulator() : InstalledFile{};
   name_others(report, ask_nvml(simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml));
   return report;
 }

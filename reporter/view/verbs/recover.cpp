@@ -105,7 +105,7 @@ void recover_process_of(Tally& tally, pid_t pid, const AskFirst& how) {
                                quoted(usual_folders()));
   }
   if (how.wait_seconds == 0) return complain(tally, none + " is in the usual folders");
-  const Reply reply = ask_for_report({.pid = pid, .wait_seconds = how.wait_seconds}, say);
+  const ReportReply reply = ask_for_report({.pid = pid, .wait_seconds = how.wait_seconds}, say);
   if (reply.report.empty()) return complain(tally, none + "; " + reply.problem);
   tally.reports.push_back(
       {.result = Recovery::Result::recovered, .pid = pid, .report = reply.report});

@@ -89,7 +89,7 @@ void allow_before_sanitizer() {
 
 // "" or why the program cannot be started.
 std::string set_environment(const Arguments& arguments) {
-  const Found library = find_library();
+  const InstalledFile library = find_library();
   if (!library.error.empty()) return library.error;
   // The loader takes both as separators.
   if (library.path.find_first_of(" :") != std::string::npos) {
@@ -108,7 +108,7 @@ std::string set_environment(const Arguments& arguments) {
     tell_what_is_free(kNvml);
     return "";
   }
-  const Found simulator = find_simulator();
+  const InstalledFile simulator = find_simulator();
   if (!simulator.error.empty()) return simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
   simulate(arguments.simulated_memory);

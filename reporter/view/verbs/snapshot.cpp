@@ -22,7 +22,7 @@ int ask(const Arguments& arguments) {
   if (!arguments.signal.empty()) (void)read(arguments.signal, signal);  // checked when parsed
   const Question question{
       .pid = arguments.pid, .signal = signal.number, .wait_seconds = arguments.wait_seconds};
-  const Reply reply = ask_for_report(question, say);
+  const ReportReply reply = ask_for_report(question, say);
   if (!reply.problem.empty()) {
     say(reply.problem);
     return kBadInput;

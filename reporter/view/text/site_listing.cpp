@@ -1,6 +1,6 @@
 // Lays out listings of call sites.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/site_table.h"
+#include "reporter/view/text/site_listing.h"
 
 #include <algorithm>
 #include <string_view>
@@ -26,26 +26,27 @@ bool call_the_same(const std::vector<CallSite>& sites) {
 
 }  // namespace
 
-SiteTable::SiteTable(const Report& report, const NameFrame& name,
-                     std::vector<Table::Column> columns, Calls calls)
+SiteListing::SiteListing(const Report& report, const NameFrame& name,
+                         std::vector<Table::Column> columns, Calls calls)
     : report_(report), name_(name), columns_(std::move(columns)), calls_(calls) {}
 
-void SiteTable::add(std::vector<std::string> cells, std::int64_t site) {
+void SiteListing::add(std::vector<std::string> cells, std::int64_t site) {
   rows_.push_back({.cells = std::move(cells), .site = site});
 }
 
-void SiteTable::add_heading(std::string text) {
+void SiteListing::add_heading(std::string text) {
   rows_.push_back({.cells = {}, .site = -1, .heading = std::move(text)});
 }
 
-CallSite SiteTable::call_site_of(std::size_t row, std::size_t most) const {
+CallSite SiteListing::call_site_of(std::size_t row, std::size_t most) const {
   const std::int64_t site = rows_[row].site;
   if (site < 0) return {};
   return call_site(report_, report_.sites[static_cast<std::size_t>(site)], name_, most);
 }
 
-Table SiteTable::table_of(const std::vector<std::string>& last, const std::vector<CallSite>* calls,
-                          const std::vector<std::string>& below) const {
+Table SiteListing::table_of(const std::vector<std::string>& last,
+                            const std::vector<CallSite>* calls,
+                            const std::vector<std::string>& below) const {
   std::vector<Table::Column> titles = columns_;
   if (calls != nullptr) {
     titles.insert(titles.end() - 1, {"CALL", Table::Align::left, kCallYields});
@@ -65,8 +66,8 @@ Table SiteTable::table_of(const std::vector<std::string>& last, const std::vecto
   return table;
 }
 
-std::vector<std::string> SiteTable::source_lines(const std::vector<CallSite>& sites,
-                                                 const Page& page) const {
+std::vector<std::string> SiteListing::source_lines(const std::vector<CallSite>& sites,
+                                                   const Page& page) const {
   std::vector<std::string> below;
   std::string before;  // of the row above
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -79,7 +80,7 @@ std::vector<std::string> SiteTable::source_lines(const std::vector<CallSite>& si
   return below;
 }
 
-std::string SiteTable::in_rows(const Page& page) const {
+std::string SiteListing::in_rows(const Page& page) const {
   std::vector<std::size_t> rows;  // that have a stack
   std::vector<CallSite> sites(rows_.size());
   std::vector<CallSite> shown;
@@ -107,7 +108,7 @@ std::string SiteTable::in_rows(const Page& page) const {
   return table.text(page) + remark + table.left_out(page);
 }
 
-std::string SiteTable::in_full(const Page& page) const {
+std::string SiteListing::in_full(const Page& page) const {
   std::vector<std::string> calls(rows_.size());
   std::vector<CallSite> sites(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -128,7 +129,7 @@ std::string SiteTable::in_full(const Page& page) const {
   return result + table.left_out(page);
 }
 
-std::string SiteTable::text(const Page& page) const {
+std::string SiteListing::text(const Page& page) const {
   return page.stacks == Stacks::in_full ? in_full(page) : in_rows(page);
 }
 

@@ -1,4 +1,4 @@
-// SiteTable is a listing whose last column says where memory was allocated: as much of each call
+// SiteListing is a listing whose last column says where memory was allocated: as much of each call
 // stack as the page has room for, or whole stacks below their rows.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -41,13 +41,13 @@ inline constexpr std::size_t kFramesInRow = 8;
                                            std::size_t indent);
 
 // Threads: one.
-class SiteTable {
+class SiteListing {
  public:
   enum class Calls : bool { hidden, shown };  // whether the CUDA function has a column of its own
 
   // columns: the last one's title is that of the stacks.
-  SiteTable(const Report& report, const NameFrame& name, std::vector<Table::Column> columns,
-            Calls calls = Calls::hidden);
+  SiteListing(const Report& report, const NameFrame& name, std::vector<Table::Column> columns,
+              Calls calls = Calls::hidden);
   // cells: of all columns but the last. site: index into the report's; -1: unknown.
   void add(std::vector<std::string> cells, std::int64_t site);
   // Below all rows so far; above the next.
