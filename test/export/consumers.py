@@ -20,6 +20,20 @@ import harness
 
 BEGIN, END = "<!-- scripts/check --consumers writes this table -->", "<!-- end of the consumers -->"
 DH_VIEW = "/usr/libexec/valgrind/dh_view.html"
+# Says what the viewer's model has of a file.
+TRACE_VIEWER = """<!DOCTYPE html><meta charset="utf-8"><script src="PARTS/webcomponents.min.js"></script>
+<link rel="import" href="PARTS/trace_viewer_full.html"><body><input type="file"><pre></pre><script>
+document.querySelector('input').onchange = async (event) => {
+  while (!window.tr || !tr.Model || !tr.importer || !tr.importer.Import) await new Promise((on) => setTimeout(on, 100));
+  const model = new tr.Model(), file = await event.target.files[0].text();
+  await new tr.importer.Import(model).importTraces([file]);
+  const threads = model.getAllThreads(), lives = threads.flatMap((t) => t.asyncSliceGroup.slices);
+  const calls = new Set(threads.flatMap((t) => t.sliceGroup.slices.map((s) => s.title)));
+  const most = model.getAllCounters().map((c) => c.name + ' ' + Math.max(...c.totals)).sort();
+  document.querySelector('pre').textContent =
+    `${lives.filter((s) => s.startStackFrame).length} lives with stacks, ${most.join(', ')}; calls ${[...calls].sort().join(', ')}`;
+};
+</script>"""
 BROWSE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "browse.mjs")
 
 
@@ -158,7 +172,22 @@ class Consumers:
         return self.speedscope_shows("folded", "report", f"{self.device['peak_bytes']:,}")
 
     def chrome(self):
-        return self.speedscope_shows("chrome", "trace", "cuMemAlloc_v2")
+        """The viewer of chrome://tracing, which Go ships for its own traces; and speedscope."""
+        home = run(tool("go"), "env", "GOROOT").strip() + "/src/"
+        parts = [home + place + "/static" for place in ("cmd/trace", "internal/trace/traceviewer")]
+        parts = [place for place in parts if os.path.exists(place + "/trace_viewer_full.html")]
+        if not parts:
+            raise Skipped("this Go is without trace_viewer_full.html")
+        page = os.path.join(self.folder, "viewer.html")
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(TRACE_VIEWER.replace("PARTS", "file://" + parts[0]))
+        allocations = sum(kind["allocations"] for kind in self.report["kinds"])
+        wanted = f"{allocations} lives with stacks, GPU 0 {self.device['peak_bytes']}"
+        where, text = self.browse("chrome", "trace", page, "", wanted)
+        same("cuMemAlloc_v2" in text, True)
+        scope, _ = self.speedscope_shows("chrome", "trace", "cuMemAlloc_v2")
+        version = re.search(r"go([\d.]+)", run("go", "version"))[1]
+        return f"trace viewer of Go {version} {where}, {scope.split(' in ')[0]}", text.strip().replace("|", "/")
 
     def dhat(self):
         wanted = f"{self.sum('total_bytes'):,} bytes"

@@ -22,6 +22,8 @@ OF_BOTH = ("folded", "speedscope", "memory_viz", "memory_viz_json", "chrome", "m
            "openmetrics", "pprof", "perfetto", "sqlite")  # fmt: skip
 TEXTS = [form for form in OF_BOTH if form not in ("pprof", "perfetto", "sqlite")]
 OF_TRACES = ("heaptrack", "rmm")
+# Functions of the program's by which memory comes.
+ALLOCATING = ("cuMemAlloc_v2", "cuMemHostAlloc", "cuMemAllocHost_v2", "cuMemHostRegister_v2", "cuMemAllocManaged")
 # What the page that shows PyTorch's snapshots understands of pickle.
 INSTRUCTIONS = {"PROTO", "EMPTY_DICT", "EMPTY_LIST", "MARK", "SETITEMS", "APPENDS", "BININT1", "BININT2",
                 "BININT", "LONG1", "BINUNICODE", "NEWTRUE", "NEWFALSE", "BINPUT", "LONG_BINPUT", "BINGET",
@@ -122,6 +124,23 @@ class Times(Export):
             ended = collections.Counter((e["cat"], e["id"]) for e in events if e["ph"] == end)
             self.assertEqual({1}, set(begun.values()) | set(ended.values()))
             self.assertEqual(sum(kind["current_bytes"] > 0 for kind in self.report["kinds"]), len(begun - ended))
+
+    def test_chrome_has_whole_stacks(self):
+        document = json.loads(self.export("chrome", self.trace, "--with-native"))
+        frames, stacks = document["stackFrames"], collections.Counter()
+        for event in document["traceEvents"]:
+            stack, frame = [], str(event.get("sf", ""))
+            while frame:
+                stack.insert(0, frames[frame]["name"].split(" (")[0])
+                frame = frames[frame].get("parent")
+            if event["ph"] == "b":
+                stacks[event["cat"], *stack] += 1
+            self.assertEqual(event["ph"] == "b" or event["name"] in ALLOCATING, stack != [], event)
+        folded = collections.Counter()
+        for line in self.export("folded", self.trace, "--with-native", "--cost", "count").splitlines():
+            stack, _, count = line.rpartition(" ")
+            folded[tuple(stack.split(";"))] += int(count)
+        self.assertEqual(folded, stacks)
 
     def test_chrome_of_a_report_has_its_timeline(self):
         events = json.loads(self.export("chrome", self.path))["traceEvents"]

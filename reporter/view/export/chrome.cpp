@@ -1,9 +1,8 @@
 // Chrome's trace JSON: counters of bytes; of a trace also calls as slices and lives as asynchronous
-// events, each with a flow from its allocation to its free. Times are microseconds.
+// events, each with a flow from its allocation to its free, and with the stack that allocated.
+// Times are microseconds.
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <cinttypes>
-#include <cstdio>
+#include <charconv>
 #include <map>
 
 #include "reporter/report/json_writer.h"
@@ -14,11 +13,21 @@
 namespace vramscope {
 namespace {
 
-std::string microseconds(std::uint64_t ns) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%" PRIu64 ".%03u", ns / 1000,
-                static_cast<unsigned>(ns % 1000));
-  return text.data();
+// Events are written by the hundred million characters: numbers go into the text at once, and what
+// is said again and again is JSON already.
+void add_number(std::string& text, std::integral auto number) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  text.append(digits, end);
+}
+
+void add_microseconds(std::string& text, std::uint64_t ns) {
+  add_number(text, ns / 1000);
+  const auto rest = static_cast<unsigned>(ns % 1000);
+  const char digits[4] = {'.', static_cast<char>('0' + rest / 100),
+                          static_cast<char>('0' + rest / 10 % 10),
+                          static_cast<char>('0' + rest % 10)};
+  text.append(digits, sizeof digits);
 }
 
 // One line an event, as the format has them.
@@ -29,20 +38,37 @@ class Events {
     output_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"vramscope@"
             << VRAMSCOPE_VERSION << "\",\"command\":" << json_string(command_line(report))
             << "},\n\"traceEvents\":[";
-    add("M", 0, 0, "process_name", "\"args\":{\"name\":" + json_string(program_name(report)) + "}");
+    name("process_name", 0, program_name(report));
   }
-  void end() { output_ << "]}\n"; }
 
-  // name: as it is; more: further members.
-  void add(std::string_view phase, std::uint64_t ns, std::int64_t thread, std::string_view name,
-           const std::string& more) {
-    output_ << (is_first_ ? "\n" : ",\n") << "{\"ph\":\"" << phase << "\",\"pid\":" << pid_
-            << ",\"tid\":" << std::to_string(thread) << ",\"ts\":" << microseconds(ns)
-            << ",\"name\":" << json_string(name) << "," << more << "}";
-    is_first_ = false;
+  // As JSON; 0: of no thread.
+  [[nodiscard]] std::string thread(std::int64_t id) const {
+    return "\"pid\":" + pid_ + ",\"tid\":" + std::to_string(id) + ",\"ts\":";
   }
-  void counter(std::uint64_t ns, std::string_view name, std::uint64_t bytes) {
-    add("C", ns, 0, name, "\"args\":{\"bytes\":" + std::to_string(bytes) + "}");
+  // The event's text, to which further members and end() are added; `thread` and `name` are JSON.
+  std::string& begin(char phase, std::string_view thread, std::uint64_t ns, std::string_view name) {
+    std::string& text = output_.text();
+    text += is_first_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
+    is_first_ = false;
+    ((text += phase) += "\",") += thread;
+    add_microseconds(text, ns);
+    return ((text += ",\"name\":") += name) += ',';
+  }
+  void end() {
+    output_.text() += '}';
+    output_.flush_if_long();
+  }
+
+  void name(std::string_view what, std::int64_t of, const std::string& name) {
+    begin('M', thread(of), 0, json_string(what)) += "\"args\":{\"name\":" + json_string(name) + "}";
+    end();
+  }
+  void counter(std::string_view thread, std::uint64_t ns, std::string_view name,
+               std::uint64_t bytes) {
+    std::string& text = begin('C', thread, ns, name) += "\"args\":{\"bytes\":";
+    add_number(text, bytes);
+    text += '}';
+    end();
   }
 
  private:
@@ -53,78 +79,157 @@ class Events {
 
 // Of a report: the most in each part of its timeline.
 void add_timeline(const Exported& exported, Events& events) {
+  const std::string thread = events.thread(0);
   for (const TimelineSeries& series : exported.report().timeline.series) {
-    const std::string name = memory_name(series.kind, series.device) + " (most)";
+    const std::string name = json_string(memory_name(series.kind, series.device) + " (most)");
     for (std::size_t i = 0; i < series.highest.size(); ++i) {
-      events.counter(i * series.bucket_ns, name, series.highest[i]);
+      events.counter(thread, i * series.bucket_ns, name, series.highest[i]);
     }
   }
 }
 
-class Walk {
+// Stacks as the format has them: frames that name their caller's. Their numbers begin with 1.
+class StackFrames {
  public:
-  Walk(const Exported& exported, Events& events)
-      : exported_(exported),
-        events_(events),
-        stacks_(exported),
-        walk_(exported, {.came = [this](const auto& b, const auto& e) { change(b, e, true); },
-                         .went = [this](const auto& b, const auto& e) { change(b, e, false); },
-                         .event = [this](const auto& e) { call(e); }}) {}
+  explicit StackFrames(const Exported& exported) : stacks_(exported) {}
 
-  std::string run() {
-    name_threads();
-    return walk_.run();
+  [[nodiscard]] NamedStacks& stacks() { return stacks_; }
+  // The innermost one of the site.
+  std::size_t innermost(std::size_t site) {
+    const NamedStacks::Stack& stack = stacks_.stack(site);
+    std::size_t caller = 0;
+    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+      const auto [known, is_new] = numbers_.try_emplace({caller, *frame}, frames_.size() + 1);
+      if (is_new) frames_.push_back({caller, *frame});
+      caller = known->second;
+    }
+    return caller;
+  }
+  void write(Output& output) const {
+    output << ",\n\"stackFrames\":{";
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      const NamedFrame& frame = stacks_.frame(frames_[i].second);
+      output << (i == 0 ? "\n\"" : ",\n\"") << std::to_string(i + 1)
+             << "\":{\"name\":" << json_string(text(frame))
+             << ",\"category\":" << json_string(frame.module.empty() ? frame.file : frame.module);
+      if (frames_[i].first != 0)
+        output << ",\"parent\":\"" << std::to_string(frames_[i].first) << "\"";
+      output << "}";
+    }
+    output << "}";
   }
 
  private:
-  void name_threads() {
-    for (const ThreadFact& thread : exported_.names()->facts.threads) {
-      if (thread.id == 0) continue;
-      events_.add("M", 0, thread.id, "thread_name",
-                  "\"args\":{\"name\":" + json_string(thread.name) + "}");
+  using Frame = std::pair<std::size_t, std::uint32_t>;  // its caller's number, and its name's
+  NamedStacks stacks_;
+  std::map<Frame, std::size_t> numbers_;
+  std::vector<Frame> frames_;
+};
+
+class Walk {
+ public:
+  Walk(const Exported& exported, Events& events, StackFrames& frames)
+      : exported_(exported),
+        events_(events),
+        frames_(frames),
+        walk_(exported, {.came = [this](const auto& b, const auto& e) { change(b, e, true); },
+                         .went = [this](const auto& b, const auto& e) { change(b, e, false); },
+                         .event = [this](const auto& e) { call(e); }}),
+        nobody_(events.thread(0)),
+        sites_(exported.report().sites.size()) {
+    for (const ThreadFact& thread : exported.names()->facts.threads) {
+      threads_.push_back(events.thread(thread.id));
+      if (thread.id != 0) events.name("thread_name", thread.id, thread.name);
+    }
+    for (const std::string& name : exported.names()->functions) {
+      functions_.push_back(json_string(name));
     }
   }
-  [[nodiscard]] std::int64_t thread_of(const TraceEvent& one) const {
-    const auto& threads = exported_.names()->facts.threads;
-    return one.thread < threads.size() ? threads[one.thread].id : 0;
+
+  std::string run() { return walk_.run(); }
+
+ private:
+  struct Memory {
+    std::string name;      // JSON
+    std::string category;  // of its blocks' events, up to their number
+    std::uint64_t held = 0;
+  };
+  struct Site {
+    std::string caller;  // JSON; "": not asked for
+    std::string stack;   // the member that names its frames
+  };
+
+  [[nodiscard]] const std::string& thread_of(const TraceEvent& one) const {
+    return one.thread < threads_.size() ? threads_[one.thread] : nobody_;
+  }
+  [[nodiscard]] std::string_view function_of(const Event& event) const {
+    if (event.function < functions_.size()) return functions_[event.function];
+    return "\"unknown\"";
+  }
+  Memory& memory_of(Place place) {
+    const auto [known, is_new] = memories_.try_emplace({place.kind, place.device});
+    if (is_new) {
+      known->second.name = json_string(memory_name(place.kind, place.device));
+      known->second.category = "\"cat\":" + known->second.name + ",\"id\":";
+    }
+    return known->second;
+  }
+  const Site& site_of(Tag tag) {
+    const std::size_t number = exported_.site_of(tag);
+    Site& site = sites_[number];
+    if (site.caller.empty()) {
+      site.caller = json_string(frames_.stacks().caller(number));
+      site.stack = ",\"sf\":" + std::to_string(frames_.innermost(number));
+    }
+    return site;
   }
 
   void call(const TraceEvent& one) {
     if (one.what > trace::What::went) return;
-    const auto& functions = exported_.names()->functions;
     const Event& event = one.event;
-    const std::string name =
-        event.function < functions.size() ? functions[event.function] : "unknown";
     const std::uint64_t first = exported_.report().timeline.start_ns;
     const TraceProcess& process = exported_.names()->process;
     const std::uint64_t at = event.start_ns - process.clock_ns + process.wall_ns - first;
-    events_.add("X", at, thread_of(one), name,
-                "\"cat\":\"call\",\"dur\":" + microseconds(event.total_ns) +
-                    ",\"args\":{\"bytes\":" + std::to_string(event.bytes) +
-                    ",\"failed\":" + (event.failed ? "true" : "false") + "}");
+    std::string& text = events_.begin('X', thread_of(one), at, function_of(event));
+    text += "\"cat\":\"call\",\"dur\":";
+    add_microseconds(text, event.total_ns);
+    if (is_allocating(event.effect) && event.tag != 0) text += site_of(event.tag).stack;
+    text += ",\"args\":{\"bytes\":";
+    add_number(text, event.bytes);
+    text += event.failed ? ",\"failed\":true}" : ",\"failed\":false}";
+    events_.end();
   }
 
   // An asynchronous event: lives overlap as they like.
   void change(const WalkedBlock& block, const TraceEvent& one, bool came) {
-    const std::string memory = memory_name(block.place.kind, block.place.device);
-    std::uint64_t& held = held_[{block.place.kind, block.place.device}];
-    held = came ? held + block.bytes : held - block.bytes;
+    Memory& memory = memory_of(block.place);
+    memory.held = came ? memory.held + block.bytes : memory.held - block.bytes;
     const std::uint64_t now = walk_.now_ns();
-    events_.counter(now, memory, held);
-    const std::string& caller = stacks_.caller(exported_.site_of(block.tag));
-    const std::string id = "\"id\":" + std::to_string(block.number);
-    const std::string cat = "\"cat\":\"" + memory + "\"," + id;
-    events_.add(came ? "b" : "e", now, thread_of(one), caller,
-                cat + ",\"args\":{\"bytes\":" + std::to_string(block.bytes) + "}");
-    events_.add(came ? "s" : "f", now, thread_of(one), "life",
-                "\"cat\":\"flow\"," + id + (came ? "" : ",\"bp\":\"e\""));
+    events_.counter(nobody_, now, memory.name, memory.held);
+    const std::string& thread = thread_of(one);
+    const Site& site = site_of(block.tag);
+    std::string& text = events_.begin(came ? 'b' : 'e', thread, now, site.caller);
+    add_number(text += memory.category, block.number);
+    if (came) text += site.stack;
+    add_number(text += ",\"args\":{\"bytes\":", block.bytes);
+    text += '}';
+    events_.end();
+    add_number(
+        events_.begin(came ? 's' : 'f', thread, now, "\"life\"") += "\"cat\":\"flow\",\"id\":",
+        block.number);
+    if (!came) text += ",\"bp\":\"e\"";
+    events_.end();
   }
 
   const Exported& exported_;
   Events& events_;
-  NamedStacks stacks_;
+  StackFrames& frames_;
   TraceWalk walk_;
-  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> held_;
+  const std::string nobody_;          // JSON: of no thread
+  std::vector<std::string> threads_;  // JSON, by number
+  std::vector<std::string> functions_;
+  std::vector<Site> sites_;
+  std::map<std::pair<Kind, std::uint16_t>, Memory> memories_;
 };
 
 }  // namespace
@@ -134,10 +239,14 @@ std::string write_chrome(const Exported& exported, Output& output) {
   std::string problem;
   if (exported.names() == nullptr) {
     add_timeline(exported, events);
+    output << "]";
   } else {
-    problem = Walk(exported, events).run();
+    StackFrames frames(exported);
+    problem = Walk(exported, events, frames).run();
+    output << "]";
+    frames.write(output);
   }
-  events.end();
+  output << "}\n";
   return problem;
 }
 
