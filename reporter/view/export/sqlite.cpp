@@ -67,7 +67,8 @@ CREATE VIEW free_pieces AS SELECT segment, blocks.address, size FROM blocks
 class Database {
  public:
   explicit Database(const std::string& path) {
-    if (sqlite3_open(path.c_str(), &database_) != SQLITE_OK) fail();
+    constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path.c_str(), &database_, kFlags, nullptr) != SQLITE_OK) fail();
   }
   ~Database() { sqlite3_close(database_); }
   Database(const Database&) = delete;
@@ -114,8 +115,9 @@ class Rows {
     sqlite3_bind_int64(statement_, column, static_cast<sqlite3_int64>(number));
   }
   void bind(int column, std::string_view text) {
+    // Not copied: it is read in this add() alone.
     sqlite3_bind_text(statement_, column, text.data(), static_cast<int>(text.size()),
-                      SQLITE_TRANSIENT);
+                      SQLITE_STATIC);
   }
   void bind(int column, const std::string& text) { bind(column, std::string_view(text)); }
   void bind(int column, const char* text) { bind(column, std::string_view(text)); }
@@ -245,15 +247,17 @@ std::string add_events(const Exported& exported, Database& database) {
   const TraceNames& names = *exported.names();
   const std::uint64_t first =
       exported.report().timeline.start_ns - names.process.wall_ns + names.process.clock_ns;
+  std::vector<std::string> functions;
+  for (const std::string& name : names.functions) functions.push_back(harmless(name));
   Rows rows(database, "events", 11);
   return exported.read([&](const TraceEvent& one) {
     const Event& event = one.event;
     const auto& threads = names.facts.threads;
     const bool is_call = one.what <= trace::What::went;
-    const bool is_named = is_call && event.function < names.functions.size();
+    const bool is_named = is_call && event.function < functions.size();
     rows.add(event.start_ns - first, event.total_ns,
              one.thread < threads.size() ? threads[one.thread].id : 0,
-             is_named ? harmless(names.functions[event.function]) : "", word_of(one.what),
+             is_named ? std::string_view(functions[event.function]) : "", word_of(one.what),
              event.failed, name_of(event.place.kind), event.place.device, event.address,
              event.bytes, exported.site_of(event.tag));
   });
