@@ -251,6 +251,30 @@ class Messages(Export):
         self.assertEqual(len(ended), sum(kind["frees"] for kind in self.report["kinds"]))
         self.assertLessEqual(set(ended), set(flows))
 
+    def test_perfetto_has_whole_stacks(self):
+        text = self.decoded("perfetto", "Trace", self.trace)
+        said = {}
+        for name in ("event_names", "debug_annotation_names", "debug_annotation_string_values"):
+            found = re.findall(rf'{name} \{{\s+iid: (\d+)\s+\w+: "(.*)"', text)
+            said[name] = dict(found)
+            self.assertEqual(len(found), len(said[name]), "each once")
+        stacks = collections.Counter()
+        for slice in re.findall(r"\n  track_event \{\n(.*?)\n  \}\n", text, re.S):
+            if "TYPE_SLICE_BEGIN" not in slice:
+                continue
+            name = said["event_names"][re.search(r"\n +name_iid: (\d+)\n", "\n" + slice.rpartition("    }")[2] + "\n")[1]]
+            values = {said["debug_annotation_names"][key]: said["debug_annotation_string_values"][value]
+                      for key, value in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", slice)}  # fmt: skip
+            self.assertEqual(name in ALLOCATING, values.keys() == {"caller", "stack"}, slice)
+            if values:
+                self.assertIn(values["caller"].split(" (")[0] + " (", values["stack"])
+                stacks[tuple(frame.split(" (")[0] for frame in reversed(values["stack"].split(" < ")))] += 1
+        folded = collections.Counter()
+        for line in self.export("folded", self.trace, "--cost", "count").splitlines():
+            stack, _, count = line.rpartition(" ")
+            folded[tuple(stack.split(";")[1:])] += int(count)
+        self.assertEqual(folded, stacks)
+
     def test_perfetto_of_a_report_has_its_timeline(self):
         text = self.decoded("perfetto", "Trace", self.path)
         self.assertIn('name: "GPU 0 (most)"', text)

@@ -1,6 +1,7 @@
-// Perfetto's track events: counters of bytes; of a trace also calls as slices on their threads, and
-// flows from the call that allocated to the one that freed.
+// Perfetto's track events: counters of bytes; of a trace also calls as slices on their threads,
+// with the stack that allocated, and flows from the call that allocated to the one that freed.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -13,14 +14,27 @@
 namespace vramscope {
 namespace {
 
+using perfetto::TracePacket;
 using perfetto::TrackEvent;
 using Memory = std::pair<Kind, std::uint16_t>;
 
 // Packets one by one: each is a part of the trace.
 class Packets {
  public:
+  // Texts that events name by number; the numbers are those of Perfetto's interned data.
+  enum Text : std::uint8_t { call = 1, bytes = 1, failed, caller, stack };
+
   Packets(const Report& report, Output& output) : report_(report), output_(output) {
     perfetto::TrackDescriptor& track = next_track();
+    TracePacket& packet = *trace_.mutable_packet(0);
+    packet.set_trusted_packet_sequence_id(kSequence);
+    packet.set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    perfetto::InternedData& texts = *packet.mutable_interned_data();
+    say(*texts.add_event_categories(), call, "call");
+    std::uint64_t number = 0;
+    for (const char* name : {"bytes", "failed", "caller", "stack"}) {
+      say(*texts.add_debug_annotation_names(), ++number, name);
+    }
     track.mutable_process()->set_pid(pid());
     track.mutable_process()->set_process_name(program_name(report));
     track.mutable_process()->add_cmdline(command_line(report));
@@ -42,18 +56,26 @@ class Packets {
     track.mutable_thread()->set_thread_name(harmless(name));
     return put_track(track);
   }
-  void count(std::uint64_t ns, std::uint64_t track, std::uint64_t bytes) {
-    event(ns, track, TrackEvent::TYPE_COUNTER).set_counter_value(static_cast<std::int64_t>(bytes));
+  void count(std::uint64_t ns, std::uint64_t track, std::uint64_t held) {
+    TrackEvent& event = *add(ns, track, TrackEvent::TYPE_COUNTER).mutable_track_event();
+    event.set_counter_value(static_cast<std::int64_t>(held));
     put();
   }
   // put() follows.
-  TrackEvent& event(std::uint64_t ns, std::uint64_t track, TrackEvent::Type type) {
-    perfetto::TracePacket& packet = *trace_.add_packet();
+  TracePacket& add(std::uint64_t ns, std::uint64_t track, TrackEvent::Type type) {
+    TracePacket& packet = *trace_.add_packet();
     packet.set_timestamp(ns);
-    packet.set_trusted_packet_sequence_id(1);
+    packet.set_trusted_packet_sequence_id(kSequence);
+    if (type == TrackEvent::TYPE_SLICE_BEGIN) {
+      packet.set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+    }
     packet.mutable_track_event()->set_type(type);
     packet.mutable_track_event()->set_track_uuid(track);
-    return *packet.mutable_track_event();
+    return packet;
+  }
+  static void say(perfetto::InternedName& name, std::uint64_t number, const std::string& text) {
+    name.set_iid(number);
+    name.set_name(text);
   }
   void put() {
     trace_.AppendToString(&output_.text());
@@ -63,6 +85,7 @@ class Packets {
 
  private:
   static constexpr std::uint64_t kProcess = 1;
+  static constexpr std::uint32_t kSequence = 1;
 
   [[nodiscard]] std::int32_t pid() const { return static_cast<std::int32_t>(report_.process.pid); }
   perfetto::TrackDescriptor& next_track() {
@@ -125,7 +148,6 @@ class Calls {
     held = came ? held + block.bytes : held - block.bytes;
     packets_.count(walk_.now_ns(), counter->second.track, held);
     (came ? begun_ : ended_).push_back(block.number);
-    if (came) site_ = exported_.site_of(block.tag);
   }
 
   void put_call() {
@@ -134,30 +156,64 @@ class Calls {
     const TraceProcess& process = exported_.names()->process;
     const std::uint64_t at =
         event.start_ns - process.clock_ns + process.wall_ns - exported_.report().timeline.start_ns;
-    const auto& functions = exported_.names()->functions;
     const std::uint64_t track = thread_track(call_->thread);
-    TrackEvent& slice = packets_.event(at, track, TrackEvent::TYPE_SLICE_BEGIN);
-    slice.add_categories("call");
-    slice.set_name(event.function < functions.size() ? harmless(functions[event.function])
-                                                     : "unknown");
-    annotate(slice, "bytes").set_uint_value(event.bytes);
-    if (event.failed) annotate(slice, "failed").set_bool_value(true);
-    if (site_) annotate(slice, "caller").set_string_value(stacks_.caller(*site_));
+    TracePacket& packet = packets_.add(at, track, TrackEvent::TYPE_SLICE_BEGIN);
+    TrackEvent& slice = *packet.mutable_track_event();
+    slice.add_category_iids(Packets::call);
+    slice.set_name_iid(name_of(event.function, packet));
+    annotate(slice, Packets::bytes).set_uint_value(event.bytes);
+    if (event.failed) annotate(slice, Packets::failed).set_bool_value(true);
+    if (is_allocating(event.effect) && event.tag != 0) add_stack(event.tag, packet);
     for (const std::uint64_t number : begun_) slice.add_flow_ids(number);
     for (const std::uint64_t number : ended_) slice.add_terminating_flow_ids(number);
     packets_.put();
-    static_cast<void>(packets_.event(at + event.total_ns, track, TrackEvent::TYPE_SLICE_END));
+    static_cast<void>(packets_.add(at + event.total_ns, track, TrackEvent::TYPE_SLICE_END));
     packets_.put();
     call_.reset();
-    site_.reset();
     begun_.clear();
     ended_.clear();
   }
 
-  static perfetto::DebugAnnotation& annotate(TrackEvent& event, const char* name) {
+  static perfetto::DebugAnnotation& annotate(TrackEvent& event, Packets::Text name) {
     perfetto::DebugAnnotation& added = *event.add_debug_annotations();
-    added.set_name(name);
+    added.set_name_iid(name);
     return added;
+  }
+
+  // The number of the function's name, which stands in the first packet that needs it.
+  std::uint64_t name_of(std::uint32_t function, TracePacket& packet) {
+    const auto& names = exported_.names()->functions;
+    const std::size_t number = std::min<std::size_t>(function, names.size()) + 1;
+    named_.resize(names.size() + 2);
+    if (!named_[number]) {
+      Packets::say(*packet.mutable_interned_data()->add_event_names(), number,
+                   number > names.size() ? "unknown" : harmless(names[function]));
+      named_[number] = true;
+    }
+    return number;
+  }
+
+  void add_stack(Tag tag, TracePacket& packet) {
+    const std::size_t site = exported_.site_of(tag);
+    told_.resize(exported_.report().sites.size());
+    if (!told_[site]) {
+      tell(2 * site + 1, stacks_.caller(site), packet);
+      std::string whole;
+      for (const std::uint32_t frame : stacks_.stack(site)) {
+        whole += (whole.empty() ? "" : " < ") + text(stacks_.frame(frame));
+      }
+      tell(2 * site + 2, whole, packet);
+      told_[site] = true;
+    }
+    TrackEvent& slice = *packet.mutable_track_event();
+    annotate(slice, Packets::caller).set_string_value_iid(2 * site + 1);
+    annotate(slice, Packets::stack).set_string_value_iid(2 * site + 2);
+  }
+  static void tell(std::uint64_t number, const std::string& text, TracePacket& packet) {
+    perfetto::InternedString& told =
+        *packet.mutable_interned_data()->add_debug_annotation_string_values();
+    told.set_iid(number);
+    told.set_str(text);
   }
 
   std::uint64_t thread_track(std::uint32_t thread) {
@@ -179,8 +235,9 @@ class Calls {
   TraceWalk walk_;
   std::map<Memory, Counter> counters_;
   std::map<std::uint32_t, std::uint64_t> threads_;
-  std::optional<TraceEvent> call_;  // to be written
-  std::optional<std::size_t> site_;
+  std::optional<TraceEvent> call_;    // to be written
+  std::vector<bool> named_;           // functions, by the number of their names
+  std::vector<bool> told_;            // sites whose stacks stand in a packet
   std::vector<std::uint64_t> begun_;  // flows
   std::vector<std::uint64_t> ended_;
 };
