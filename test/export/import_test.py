@@ -149,6 +149,68 @@ class TorchSnapshots(Import):
         self.tool("timeline", path)
         self.tool("oom", path)
 
+    def test_pinned_memory_is_told_apart(self):
+        """As it is recorded with record_pinned_host_memory: of device -1, a segment for each block."""
+        made, stack = snapshot(), frames("pin", "main")
+        base = 0x600000000000
+        made["host_segments"] = [{
+            "device": -1, "address": base, "total_size": 65536, "allocated_size": 65536, "active_size": 65536,
+            "requested_size": 40960, "stream": 0, "segment_type": "small", "segment_pool_id": (0, 0),
+            "is_expandable": False, "frames": stack, "blocks": [
+                {"address": base, "size": 65536, "requested_size": 40960, "state": "active_allocated", "frames": stack}],
+        }]  # fmt: skip
+        made["host_traces"] = [[
+            {"action": action, "addr": base + at, "size": size, "stream": 0, "time_us": START_US + us, "frames": stack}
+            for action, at, size, us in (("segment_alloc", 0, 65536, 4), ("alloc", 0, 40960, 5), ("alloc", MIB, 81920, 25),
+                                         ("free_requested", MIB, 81920, 26), ("free_completed", MIB, 81920, 27))]]  # fmt: skip
+        path = self.file(pickle.dumps(made))
+        report = self.json("report", path)
+        pinned = [row for row in report["peak"] if row["kind"] == "pinned"]
+        self.assertEqual([("pin", 40960 + 81920)], [(row["frames"][0].split()[0], row["bytes"]) for row in pinned])
+        self.assertEqual(1, len(report["devices"]))
+        self.assertEqual(22 * MIB, report["devices"][0]["reserved_peak_bytes"])
+        self.assertEqual([], [line for line in report["warnings"] if "pinned" in line])
+        places = {place["kind"]: place for place in self.json("map", path)["places"]}
+        self.assertEqual((65536, 40960), (places["pinned"]["total_bytes"], places["pinned"]["requested_bytes"]))
+        self.assertIn("pinned", self.tool("timeline", path))
+
+    def test_frames_of_what_records_are_left_out(self):
+        """Stacks with frames of C++ begin with PyTorch's own recording and its allocator."""
+        own = ["torch::unwind::unwind()", "torch::CapturedTraceback::gather(bool, bool, bool)",
+               "torch::cuda::(anonymous namespace)::gather_with_cpp()",
+               "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(int, unsigned long, CUstream_st*)"]  # fmt: skip
+        made = snapshot()
+        for segment in made["segments"]:
+            for block in segment["blocks"]:
+                block["frames"] = [{"filename": "??", "line": 0, "name": name} for name in own] + block["frames"]
+        for event in made["device_traces"][0]:
+            event["frames"] = [{"filename": "??", "line": 0, "name": name} for name in own] + event["frames"]
+        path = self.file(pickle.dumps(made))
+        rows = {row["frames"][0].split()[0] for row in self.json("report", path)["peak"]}
+        self.assertEqual({"forward", "load", "old"}, rows)
+        self.assertNotIn("??", self.tool("peak", "--full", path))
+
+    def test_every_verb_of_reports_takes_one(self):
+        path = self.of_snapshot()
+        log = self.file(RMM.encode(), "rmm.csv")
+        sites = self.json("sites", path)
+        self.assertEqual(12 * MIB - 100 + 1000 + 300, sum(row["peak_bytes"] for row in sites))
+        self.assertEqual(4 + 1, sum(row["total_count"] for row in sites))
+        for file, peak in ((path, 12 * MIB - 100 + 1000 + 300), (log, 1500)):
+            self.tool("check", "--max-peak", str(peak), file)
+            self.assertIn("limit", self.tool("check", "--max-peak", str(peak - 1), file, status=1))
+            (moment,) = self.json("oom", file)["events"]
+            self.assertEqual(1 << 40 if file == path else 4096, moment["bytes"])
+            self.assertEqual(peak, self.json("stats", file)["devices"]["0"]["requested_bytes.all.peak"])
+        changed = self.json("diff", log, path)
+        self.assertEqual((1500, 12 * MIB - 100 + 1000 + 300), (changed["before_bytes"], changed["after_bytes"]))
+
+    def test_patterns_pick_them_and_folders_say_how(self):
+        self.of_snapshot()
+        self.file(RMM.encode(), "rmm.csv")
+        both = self.json("report", "--each", os.path.join(self.folder, "[rs]*"))
+        self.assertEqual([1500, 12 * MIB - 100 + 1300], [sum(row["bytes"] for row in one["listing"]["peak"]) for one in both])
+
     def test_snapshot_of_our_report_has_our_totals(self):
         home = run_once()
         for form, source in (("report", home + "/r.json"), ("trace", home + "/t.trace")):
@@ -174,6 +236,17 @@ class RmmLogs(Import):
         (place,) = self.json("map", path)["places"]
         self.assertEqual(500, place["requested_bytes"])
 
+    def test_log_of_the_manual_is_read(self):
+        """RMM's manual shows seconds and "deallocate", its code writes the time of day and "free"."""
+        rows = [(1634567890.123456, "allocate", 0x7F8A40000000, 1024), (1634567890.234567, "allocate", 0x7F8A40000400, 2048),
+                (1634567892.345678, "deallocate", 0x7F8A40000000, 1024)]  # fmt: skip
+        lines = [f"140573312345856,{at:.6f},{what},{hex(address)},{size},0x7f8a38001020" for at, what, address, size in rows]
+        path = self.file(("Thread,Time,Action,Pointer,Size,Stream\n" + "\n".join(lines) + "\n").encode(), "rmm.csv")
+        report = self.json("report", path)
+        self.assertEqual([3072, 2048], [sum(row["bytes"] for row in report[name]) for name in ("peak", "live")])
+        dotted = RMM.replace(":000", ".000")
+        self.assertEqual(500, sum(row["bytes"] for row in self.json("report", self.file(dotted.encode(), "d.csv"))["live"]))
+
     def test_log_of_our_trace_has_its_totals(self):
         home = run_once()
         path = os.path.join(self.folder, "log.csv")
@@ -183,9 +256,17 @@ class RmmLogs(Import):
             ours = next(kind for kind in json.load(file)["kinds"] if kind["kind"] == "device")
         self.assertEqual(ours["peak_bytes"], sum(row["bytes"] for row in report["peak"]))
 
+    def test_free_of_other_bytes_frees_what_was_allocated(self):
+        """Once the sum fell below zero."""
+        rows = ["1,00:00:00:000001,allocate,0x10,100,0", "1,00:00:00:000002,free,0x10,200,0", "1,00:00:00:000003,allocate,0x20,50,0"]
+        path = self.file("\n".join(["Thread,Time,Action,Pointer,Size,Stream", *rows, ""]).encode(), "rmm.csv")
+        report = self.json("report", path)
+        self.assertEqual([100, 50], [sum(row["bytes"] for row in report[name]) for name in ("peak", "live")])
+
     def test_lines_that_are_none_are_named(self):
         for line, expected in (("1,2,allocate", "time"), ("x,00:00:00:0,allocate,0x1,5,0", "numbers"),
-                               ("1,00:00:00:0,steal,0x1,5,0", "allocate, free")):  # fmt: skip
+                               ("1,00:00:00:0,steal,0x1,5,0", "allocate, free"),
+                               (f"1,00:00:00:0,allocate,0x1,{1 << 51},0", "PiB")):  # fmt: skip
             path = self.file((RMM + line + "\n").encode(), "rmm.csv")
             self.assertRefused(path, "line 7", expected)
 

@@ -103,6 +103,7 @@ class Counts {
     for (auto& [where, kind] : kinds_) {
       memory.timelines.push_back(kind.curve.finish(where, last_ns_ - first_ns_));
       memory.kinds.push_back(kind.totals);
+      if (!has_device(where.first)) continue;
       parts.devices.emplace_back().index = where.second;
       memory.devices.push_back({where.second, statistics(where, kind)});
     }
@@ -192,7 +193,7 @@ class Counts {
       (is_small ? stat.small_pool : stat.large_pool).increase(static_cast<std::int64_t>(amount));
     };
     for (const SegmentSnapshot& segment : run_.segments) {
-      if (segment.place.device != where.second) continue;
+      if (segment.place.kind != where.first || segment.place.device != where.second) continue;
       add(all.segment, segment.is_small, 1);
       add(all.reserved_bytes, segment.is_small, segment.total_size);
       add(all.allocated_bytes, segment.is_small, segment.allocated_size);

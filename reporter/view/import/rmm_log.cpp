@@ -10,6 +10,7 @@
 namespace vramscope {
 namespace {
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // of an allocation: a PiB
 constexpr std::uint64_t kDayNs = 86'400ULL * 1'000'000'000;
 
 // Of "0x7f12", "4711"; "(nil)" is nothing, too.
@@ -24,8 +25,21 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return number;
 }
 
-// Of "13:45:59:123456" in nanoseconds; some versions have other characters between the numbers.
+// Of seconds and microseconds, "1634567890.123456".
+std::optional<std::uint64_t> seconds_of(std::string_view text) {
+  std::uint64_t seconds = 0, us = 0;
+  const char* const end = text.data() + text.size();
+  const auto whole = std::from_chars(text.data(), end, seconds);
+  if (whole.ec != std::errc() || whole.ptr == end || *whole.ptr != '.') return std::nullopt;
+  const auto rest = std::from_chars(whole.ptr + 1, end, us);
+  if (rest.ec != std::errc() || rest.ptr != whole.ptr + 7 || rest.ptr != end) return std::nullopt;
+  return seconds % (1U << 31) * 1'000'000'000 + us * 1000;
+}
+
+// Of "13:45:59:123456" in nanoseconds; some versions have other characters between the numbers, or
+// seconds alone.
 std::optional<std::uint64_t> time_of(std::string_view text) {
+  if (const auto seconds = seconds_of(text)) return seconds;
   std::array<std::uint64_t, 4> parts{};
   std::size_t at = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -56,8 +70,7 @@ class Log {
     run_.source = "a log of RMM";
     run_.names.warnings.emplace_back(
         "RMM's log has neither call stacks nor devices nor dates: all is of GPU 0, and at least "
-        "what "
-        "was requested is shown as allocated and reserved");
+        "what was requested is shown as allocated and reserved");
     return "";
   }
 
@@ -109,6 +122,7 @@ class Log {
     const auto when = cells_[time] == kNone ? 0 : time_of(row[time]);
     if (!address || !bytes || !who || !where) return "numbers for pointer, size, thread and stream";
     if (!when) return "a time such as 13:45:59:123456";
+    if (*bytes > kMostBytes) return "sizes below 1 PiB";
     ImportedEvent event{.time_ns = monotonic(*when), .address = *address, .bytes = *bytes};
     event.thread = *who == 0 ? 0 : names_.thread(static_cast<std::int64_t>(*who));
     return take(row[action], event, names_.stream(*where));
@@ -119,12 +133,13 @@ class Log {
     event.tag =
         names_.tag({.place = {}, .thread = event.thread, .stream = on, .bytes = event.bytes});
     if (what == "allocate") {
-      live_[event.address] = event.tag;
-    } else if (what == "free") {
+      live_[event.address] = {event.tag, event.bytes};
+    } else if (what == "free" || what == "deallocate") {
       event.what = went;
       const auto found = live_.find(event.address);
       if (found == live_.end()) return "";  // allocated before the log began
-      event.tag = found->second;
+      event.tag = found->second.tag;
+      event.bytes = found->second.bytes;  // whatever the line of its free says
       live_.erase(found);
     } else if (what == "allocate failure") {
       event.what = refused;
@@ -150,7 +165,11 @@ class Log {
   std::uint64_t number_ = 0;
   std::uint64_t days_ = 0;
   std::uint64_t last_ = 0;
-  std::unordered_map<Address, Tag> live_;
+  struct Live {
+    Tag tag = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::unordered_map<Address, Live> live_;
 };
 
 }  // namespace

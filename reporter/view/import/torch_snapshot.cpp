@@ -14,6 +14,17 @@ namespace {
 using Value = Pickle::Value;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // of a block: a PiB
 
+// Functions of PyTorch that stand innermost in each stack with frames of C++: what records it, and
+// the allocator itself.
+bool is_of_recording(std::string_view function) {
+  for (const std::string_view name :
+       {"torch::unwind::", "torch::CapturedTraceback::", "::gather_with_cpp", "::gather()",
+        "c10::cuda::CUDACachingAllocator::", "c10::CachingHostAllocator"}) {
+    if (function.find(name) != function.npos) return true;
+  }
+  return false;
+}
+
 class TorchSnapshot {
  public:
   TorchSnapshot(std::string_view bytes, ImportedRun& run)
@@ -26,10 +37,13 @@ class TorchSnapshot {
     if (segments.type != Pickle::Type::list) return "expected a dictionary with a list 'segments'";
     run_.has_segments = true;
     run_.source = "a memory snapshot of PyTorch";
-    gather(traces);
+    gather(traces, Kind::device);
+    gather(pickle_.at(pickle_.root(), "host_traces"), Kind::pinned);
+    order_entries();
     note_annotations();
     for (const Entry& entry : entries_) add(entry);
-    add_segments(segments);
+    add_segments(segments, Kind::device);
+    add_segments(pickle_.at(pickle_.root(), "host_segments"), Kind::pinned);
     put_earlier_first();
     say_what_is_not_known();
     return problem_;
@@ -38,7 +52,7 @@ class TorchSnapshot {
  private:
   struct Entry {
     std::uint64_t time_us = 0;
-    std::uint16_t device = 0;
+    Place place;
     Value value;
   };
   struct Live {
@@ -69,14 +83,20 @@ class TorchSnapshot {
     return static_cast<std::uint16_t>(std::min<std::uint64_t>(number, kMaxDevices - 1));
   }
 
-  void gather(Value traces) {
+  // Pinned memory is of no device.
+  void gather(Value traces, Kind kind) {
     const auto& devices = pickle_.items(traces);
     for (std::size_t device = 0; device < devices.size(); ++device) {
+      const Place place{.kind = kind,
+                        .device = has_device(kind) ? device_of(device) : std::uint16_t{0}};
       for (const Value& value : pickle_.items(devices[device])) {
         if (!spend()) return;
-        entries_.push_back({number(value, "time_us"), device_of(device), value});
+        entries_.push_back({number(value, "time_us"), place, value});
       }
     }
+  }
+
+  void order_entries() {
     run_.has_history = !entries_.empty();
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.time_us < b.time_us; });
@@ -86,7 +106,8 @@ class TorchSnapshot {
   void note_annotations() {
     for (const Value& value : pickle_.items(pickle_.at(pickle_.root(), "external_annotations"))) {
       if (!spend()) return;
-      marks_.push_back({number(value, "time_us"), device_of(number(value, "device")), value});
+      const Place place{.kind = Kind::device, .device = device_of(number(value, "device"))};
+      marks_.push_back({number(value, "time_us"), place, value});
     }
     std::stable_sort(marks_.begin(), marks_.end(),
                      [](const Entry& a, const Entry& b) { return a.time_us < b.time_us; });
@@ -96,7 +117,7 @@ class TorchSnapshot {
   std::uint32_t range_at(const Entry& entry) {
     for (; mark_ < marks_.size() && marks_[mark_].time_us <= entry.time_us; ++mark_) {
       const Entry& mark = marks_[mark_];
-      std::vector<std::uint32_t>& open = open_[mark.device];
+      std::vector<std::uint32_t>& open = open_[mark.place.device];
       const std::string_view name = pickle_.text(pickle_.at(mark.value, "name"));
       if (pickle_.text(pickle_.at(mark.value, "stage")) == "START") {
         constexpr std::size_t kDeepest = 64;
@@ -108,7 +129,7 @@ class TorchSnapshot {
       const auto last = std::find_if(open.rbegin(), open.rend(), is_it);
       if (last != open.rend()) open.erase(std::next(last).base(), open.end());
     }
-    const std::vector<std::uint32_t>& open = open_[entry.device];
+    const std::vector<std::uint32_t>& open = open_[entry.place.device];
     return open.empty() ? 0 : open.back();
   }
 
@@ -121,17 +142,18 @@ class TorchSnapshot {
     for (const Value& frame : pickle_.items(frames)) {
       constexpr std::size_t kDeepest = 1024;
       if (numbers.size() == kDeepest || !spend()) break;
-      numbers.push_back(names_.frame(pickle_.text(pickle_.at(frame, "name")),
-                                     pickle_.text(pickle_.at(frame, "filename")),
-                                     number(frame, "line")));
+      const std::string_view name = pickle_.text(pickle_.at(frame, "name"));
+      if (numbers.empty() && is_of_recording(name)) continue;
+      const std::string_view file = pickle_.text(pickle_.at(frame, "filename"));
+      numbers.push_back(names_.frame(name, file == "??" ? "" : file, number(frame, "line")));
     }
     return found->second = names_.site(numbers);
   }
 
-  Tag tag_of(std::uint32_t site, std::uint16_t device, std::uint64_t bytes, std::uint64_t stream,
+  Tag tag_of(std::uint32_t site, Place place, std::uint64_t bytes, std::uint64_t stream,
              std::uint32_t range) {
     return names_.tag({.site = site,
-                       .place = {.kind = Kind::device, .device = device},
+                       .place = place,
                        .stream = names_.stream(stream),
                        .range = range,
                        .bytes = bytes});
@@ -143,11 +165,13 @@ class TorchSnapshot {
     const bool grows = action == "segment_alloc" || action == "segment_map";
     if (grows || action == "segment_free" || action == "segment_unmap") {
       const auto change = static_cast<std::int64_t>(bytes);
-      run_.reservations.push_back({entry.time_us * 1000, entry.device, grows ? change : -change});
+      if (!has_device(entry.place.kind)) return;  // of pinned memory each block is one
+      run_.reservations.push_back(
+          {entry.time_us * 1000, entry.place.device, grows ? change : -change});
       return;
     }
     ImportedEvent event{.time_ns = entry.time_us * 1000,
-                        .place = {.kind = Kind::device, .device = entry.device},
+                        .place = entry.place,
                         .address = number(entry.value, "addr"),
                         .bytes = bytes};
     if (action == "alloc") return come(entry, event);
@@ -156,14 +180,14 @@ class TorchSnapshot {
     event.what = ImportedEvent::What::refused;
     event.address = 0;
     event.free_bytes = number(entry.value, "device_free");
-    event.tag = tag_of(site_of(entry.value), entry.device, bytes, number(entry.value, "stream"),
+    event.tag = tag_of(site_of(entry.value), entry.place, bytes, number(entry.value, "stream"),
                        range_at(entry));
     run_.events.push_back(event);
   }
 
   void come(const Entry& entry, ImportedEvent& event) {
     if (live_.contains(event.address)) return fail("expected no two live blocks at one address");
-    event.tag = tag_of(site_of(entry.value), entry.device, event.bytes,
+    event.tag = tag_of(site_of(entry.value), entry.place, event.bytes,
                        number(entry.value, "stream"), range_at(entry));
     live_[event.address] = {event.tag, event.bytes};
     run_.events.push_back(event);
@@ -173,7 +197,7 @@ class TorchSnapshot {
   void go(ImportedEvent& event) {
     const auto found = live_.find(event.address);
     if (found == live_.end()) {
-      const Tag tag = tag_of(kUnknownSite, event.place.device, event.bytes, 0, 0);
+      const Tag tag = tag_of(kUnknownSite, event.place, event.bytes, 0, 0);
       event.tag = tag;
       come_earlier(event.address, event.bytes, event.place, tag);
     } else {
@@ -195,7 +219,7 @@ class TorchSnapshot {
     earlier_bytes_ += bytes;
   }
 
-  void add_segments(Value list) {
+  void add_segments(Value list, Kind kind) {
     std::vector<Value> segments;
     for (const Value& segment : pickle_.items(list)) {
       if (!spend()) return;
@@ -208,15 +232,16 @@ class TorchSnapshot {
     Address end = 0;
     for (const Value& segment : segments) {
       if (!problem_.empty()) return;
+      const std::uint16_t device =
+          has_device(kind) ? device_of(number(segment, "device")) : std::uint16_t{0};
       SegmentSnapshot facts{
-          .place = {.kind = Kind::device, .device = device_of(number(segment, "device"))},
+          .place = {.kind = kind, .device = device},
           .address = number(segment, "address"),
           .total_size = bytes_of(segment, "total_size"),
           .is_small = pickle_.text(pickle_.at(segment, "segment_type")) == "small",
           .is_expandable = number(segment, "is_expandable") != 0,
           .first_block = static_cast<std::uint32_t>(run_.blocks.size())};
-      const bool is_same =
-          !run_.segments.empty() && run_.segments.back().place.device == facts.place.device;
+      const bool is_same = !run_.segments.empty() && run_.segments.back().place == facts.place;
       if (is_same && facts.address < end) return fail("expected segments that do not overlap");
       end = facts.address + facts.total_size;
       add_blocks(segment, facts);
@@ -252,7 +277,7 @@ class TorchSnapshot {
     facts.requested_size += one.requested_size;
     const auto found = live_.find(one.address);
     one.tag = found != live_.end() ? found->second.tag
-                                   : tag_of(site_of(block), facts.place.device, one.requested_size,
+                                   : tag_of(site_of(block), facts.place, one.requested_size,
                                             number(segment, "stream"), 0);
     if (one.state == BlockState::active_allocated) facts.allocated_size += one.size;
     if (found == live_.end()) {
@@ -277,11 +302,6 @@ class TorchSnapshot {
     } else if (!earlier_.empty()) {
       notes.push_back("the history begins with " + counted(earlier_.size(), "allocation") + " of " +
                       bytes_text(earlier_bytes_) + " that were made before it");
-    }
-    for (const char* key : {"host_segments", "host_traces"}) {
-      if (pickle_.items(pickle_.at(pickle_.root(), key)).empty()) continue;
-      notes.emplace_back("pinned memory in the snapshot is not read");
-      break;
     }
   }
 
