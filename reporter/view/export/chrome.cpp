@@ -187,9 +187,7 @@ class Walk {
   void call(const TraceEvent& one) {
     if (one.what > trace::What::went) return;
     const Event& event = one.event;
-    const std::uint64_t first = exported_.report().timeline.start_ns;
-    const TraceProcess& process = exported_.names()->process;
-    const std::uint64_t at = event.start_ns - process.clock_ns + process.wall_ns - first;
+    const std::uint64_t at = event.start_ns - exported_.start_clock_ns();
     std::string& text = events_.begin('X', thread_of(one), at, function_of(event));
     text += "\"cat\":\"call\",\"dur\":";
     add_microseconds(text, event.total_ns);

@@ -77,6 +77,11 @@ const TraceNames* Exported::names() const {
   return reader_ == nullptr ? nullptr : &reader_->names();
 }
 
+std::uint64_t Exported::start_clock_ns() const {
+  const TraceProcess& process = reader_->names().process;
+  return report_.timeline.start_ns - process.wall_ns + process.clock_ns;
+}
+
 std::size_t Exported::site_of(Tag tag) const {
   const std::size_t site = site_of_tag(reader_->names(), tag);
   return site < sites_.size() ? sites_[site] : 0;

@@ -51,6 +51,8 @@ class Exported {
 
   // Of a trace, else null.
   [[nodiscard]] const TraceNames* names() const;
+  // The clock of the trace's events at the instant from which the report's times count.
+  [[nodiscard]] std::uint64_t start_clock_ns() const;
   // The report's site of a tag of the trace.
   [[nodiscard]] std::size_t site_of(Tag tag) const;
   // Visits the events that pass in the order by_change; "", or what is wrong with the trace.

@@ -1,9 +1,6 @@
 // heaptrack's interpreted text, format 3: strings, places, stacks and allocations as numbered lines
 // in hexadecimal, each before its first use, then what came and went.
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <map>
 #include <unordered_map>
 
@@ -13,12 +10,6 @@
 
 namespace vramscope {
 namespace {
-
-std::string hex(std::uint64_t number) {
-  std::array<char, 20> text{};
-  std::snprintf(text.data(), text.size(), "%" PRIx64, number);
-  return text.data();
-}
 
 // Numbers begin with 1 but for allocations; 0 is none.
 class Lines {
@@ -33,12 +24,12 @@ class Lines {
     if (ms == ms_ && !is_first_) return;
     ms_ = ms;
     is_first_ = false;
-    output_ << "c " << hex(ms) << "\n";
+    output_ << "c " << hexadecimal(ms) << "\n";
   }
 
   void change(const char* sign, const WalkedBlock& block) {
     const std::uint64_t number = allocation(block);
-    output_ << sign << hex(number) << "\n";
+    output_ << sign << hexadecimal(number) << "\n";
   }
 
  private:
@@ -47,7 +38,7 @@ class Lines {
   std::uint64_t string(const std::string& text) {
     if (text.empty()) return 0;
     const auto [known, is_new] = strings_.try_emplace(text, strings_.size() + 1);
-    if (is_new) output_ << "s " << hex(text.size()) << " " << text << "\n";
+    if (is_new) output_ << "s " << hexadecimal(text.size()) << " " << text << "\n";
     return known->second;
   }
 
@@ -55,15 +46,17 @@ class Lines {
     const std::uint64_t module = string(frame.module.empty() ? "python" : frame.module);
     const std::uint64_t function = string(frame.function);
     const std::uint64_t file = string(frame.file);
-    output_ << "i " << hex(places_ + 1) << " " << hex(module) << " " << hex(function);
-    if (file != 0) output_ << " " << hex(file) << " " << hex(static_cast<unsigned>(frame.line));
+    output_ << "i " << hexadecimal(places_ + 1) << " " << hexadecimal(module) << " "
+            << hexadecimal(function);
+    if (file != 0)
+      output_ << " " << hexadecimal(file) << " " << hexadecimal(static_cast<unsigned>(frame.line));
     output_ << "\n";
     return ++places_;
   }
 
   std::uint64_t stack_of(std::uint64_t place, std::uint64_t caller) {
     const auto [known, is_new] = steps_.try_emplace({place, caller}, steps_.size() + 1);
-    if (is_new) output_ << "t " << hex(place) << " " << hex(caller) << "\n";
+    if (is_new) output_ << "t " << hexadecimal(place) << " " << hexadecimal(caller) << "\n";
     return known->second;
   }
 
@@ -91,7 +84,7 @@ class Lines {
     if (stack == 0) stack = stack_of(site, memory);
     const auto [known, is_new] =
         allocations_.try_emplace({block.bytes, stack}, allocations_.size());
-    if (is_new) output_ << "a " << hex(block.bytes) << " " << hex(stack) << "\n";
+    if (is_new) output_ << "a " << hexadecimal(block.bytes) << " " << hexadecimal(stack) << "\n";
     return known->second;
   }
 

@@ -12,20 +12,20 @@
 namespace vramscope {
 namespace {
 
-std::string hexadecimal(std::uint64_t number) {
-  std::array<char, 20> text{};
-  std::snprintf(text.data(), text.size(), "0x%" PRIx64, number);
-  return text.data();
-}
-
 std::string place_in(const std::string& module, std::uint64_t offset) {
-  if (module.empty()) return hexadecimal(offset);
-  return module.substr(module.rfind('/') + 1) + "+" + hexadecimal(offset);
+  if (module.empty()) return "0x" + hexadecimal(offset);
+  return module.substr(module.rfind('/') + 1) + "+0x" + hexadecimal(offset);
 }
 
 NamedFrame unknown_stack() { return {.function = "unknown stack", .file = "", .module = ""}; }
 
 }  // namespace
+
+std::string hexadecimal(std::uint64_t number) {
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "%" PRIx64, number);
+  return text.data();
+}
 
 std::uint32_t NamedStacks::number_of(NamedFrame frame) {
   frame.function = harmless(frame.function);

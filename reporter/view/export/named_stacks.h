@@ -55,6 +55,9 @@ class NamedStacks {
   std::vector<std::string> callers_ = {};  // by site; "": not asked for
 };
 
+// "1f2e", without "0x".
+[[nodiscard]] std::string hexadecimal(std::uint64_t number);
+
 // "main (train.cu:94)", "cudaMalloc (in /usr/lib/libcudart.so.12)".
 [[nodiscard]] std::string text(const NamedFrame& frame);
 

@@ -153,9 +153,7 @@ class Calls {
   void put_call() {
     if (!call_) return;
     const Event& event = call_->event;
-    const TraceProcess& process = exported_.names()->process;
-    const std::uint64_t at =
-        event.start_ns - process.clock_ns + process.wall_ns - exported_.report().timeline.start_ns;
+    const std::uint64_t at = event.start_ns - exported_.start_clock_ns();
     const std::uint64_t track = thread_track(call_->thread);
     TracePacket& packet = packets_.add(at, track, TrackEvent::TYPE_SLICE_BEGIN);
     TrackEvent& slice = *packet.mutable_track_event();

@@ -245,8 +245,7 @@ std::string_view word_of(trace::What what) {
 
 std::string add_events(const Exported& exported, Database& database) {
   const TraceNames& names = *exported.names();
-  const std::uint64_t first =
-      exported.report().timeline.start_ns - names.process.wall_ns + names.process.clock_ns;
+  const std::uint64_t first = exported.start_clock_ns();
   std::vector<std::string> functions;
   for (const std::string& name : names.functions) functions.push_back(harmless(name));
   Rows rows(database, "events", 11);

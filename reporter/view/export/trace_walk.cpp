@@ -7,8 +7,7 @@
 namespace vramscope {
 
 std::string TraceWalk::run() {
-  const TraceProcess& process = exported_.names()->process;
-  start_ns_ = exported_.report().timeline.start_ns - process.wall_ns + process.clock_ns;
+  start_ns_ = exported_.start_clock_ns();
   return exported_.read([this](const TraceEvent& event) {
     event_ = &event;
     const std::uint64_t at = event.event.start_ns;
