@@ -205,11 +205,24 @@ class TorchSnapshots(Import):
         changed = self.json("diff", log, path)
         self.assertEqual((1500, 12 * MIB - 100 + 1000 + 300), (changed["before_bytes"], changed["after_bytes"]))
 
-    def test_patterns_pick_them_and_folders_say_how(self):
+    def test_pages_are_made_of_both(self):
+        page = os.path.join(self.folder, "page.html")
+        for file in (self.of_snapshot(), self.file(RMM.encode(), "rmm.csv")):
+            done = self.run_tool("html", "-o", page, file)
+            if "this build has no page" in done.stderr:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual(0, done.returncode, done.stderr)
+            with open(page, encoding="utf-8") as made:
+                self.assertIn(os.path.basename(file), made.read())
+
+    def test_patterns_pick_them_and_folders_do_not(self):
         self.of_snapshot()
         self.file(RMM.encode(), "rmm.csv")
         both = self.json("report", "--each", os.path.join(self.folder, "[rs]*"))
         self.assertEqual([1500, 12 * MIB - 100 + 1300], [sum(row["bytes"] for row in one["listing"]["peak"]) for one in both])
+        done = self.run_tool("report", self.folder)
+        self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")))
+        self.assertIn("no report is in", done.stderr)
 
     def test_snapshot_of_our_report_has_our_totals(self):
         home = run_once()
