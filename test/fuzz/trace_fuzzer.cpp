@@ -1,5 +1,6 @@
 // Traces that a fuzzer makes, as they are and with right checksums, read and added up.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -39,10 +40,7 @@ void read(std::span<const std::byte> bytes) {
 // A fuzzer finds no checksums: those of the file and of the chunks that follow each other.
 void repair(std::span<std::byte> bytes) {
   if (bytes.size() < kTraceHeadBytes) return;
-  std::memcpy(bytes.data(), kTraceMagic.data(), kTraceMagic.size());
-  std::memcpy(bytes.data() + 16, &kTraceVersion, sizeof kTraceVersion);
-  const std::uint32_t checksum = checksum_of(bytes.first(20));
-  std::memcpy(bytes.data() + 20, &checksum, sizeof checksum);
+  std::ranges::copy(trace_head(), bytes.begin());
   for (bytes = bytes.subspan(kTraceHeadBytes); bytes.size() >= sizeof(ChunkHead);) {
     ChunkHead head;
     std::memcpy(&head, bytes.data(), sizeof head);

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -15,11 +13,7 @@ namespace vramscope {
 class TraceStore : public ChunkSink {
  public:
   TraceStore() {
-    std::array<std::byte, kTraceHeadBytes> head{};
-    std::memcpy(head.data(), kTraceMagic.data(), kTraceMagic.size());
-    std::memcpy(head.data() + 16, &kTraceVersion, 4);
-    const std::uint32_t checksum = checksum_of(std::span(head).first(20));
-    std::memcpy(head.data() + 20, &checksum, 4);
+    const auto head = trace_head();
     bytes.assign(head.begin(), head.end());
   }
   bool write(std::span<const std::byte> head,

@@ -1,4 +1,4 @@
-// Checksums of a trace.
+// The beginning of a trace, and its checksums.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/format.h"
 
@@ -43,6 +43,17 @@ std::uint32_t checksum_of(std::span<const std::byte> bytes) noexcept {
     sum = sum >> 8 ^ kTables[0][(sum ^ static_cast<std::uint32_t>(byte)) & 0xff];
   }
   return ~sum;
+}
+
+std::array<std::byte, kTraceHeadBytes> trace_head() noexcept {
+  std::array<std::byte, kTraceHeadBytes> head{};
+  constexpr std::size_t kVersionAt = kTraceMagic.size();
+  constexpr std::size_t kChecksumAt = kVersionAt + sizeof kTraceVersion;
+  std::memcpy(head.data(), kTraceMagic.data(), kTraceMagic.size());
+  std::memcpy(head.data() + kVersionAt, &kTraceVersion, sizeof kTraceVersion);
+  const std::uint32_t checksum = checksum_of(std::span(head).first(kChecksumAt));
+  std::memcpy(head.data() + kChecksumAt, &checksum, sizeof checksum);
+  return head;
 }
 
 void seal(ChunkHead& head, std::span<const std::byte> bytes) noexcept {

@@ -18,6 +18,7 @@ namespace vramscope {
 inline constexpr std::string_view kTraceMagic = "VRAMSCOPE TRACE\n";
 inline constexpr std::uint32_t kTraceVersion = 1;
 inline constexpr std::size_t kTraceHeadBytes = 24;
+[[nodiscard]] std::array<std::byte, kTraceHeadBytes> trace_head() noexcept;
 
 enum class ChunkType : std::uint8_t {
   facts = 1,   // what numbers in events mean

@@ -69,12 +69,7 @@ TraceFile::TraceFile(std::string path) : path_(std::move(path)) {
     fail(error);
     return;
   }
-  std::array<std::byte, kTraceHeadBytes> head{};
-  std::memcpy(head.data(), kTraceMagic.data(), kTraceMagic.size());
-  std::memcpy(head.data() + 16, &kTraceVersion, 4);
-  const std::uint32_t checksum = checksum_of(std::span(head).first(20));
-  std::memcpy(head.data() + 20, &checksum, 4);
-  static_cast<void>(write(head, {}));
+  static_cast<void>(write(trace_head(), {}));
 }
 
 TraceFile::~TraceFile() {

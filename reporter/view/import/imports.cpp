@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/import/imports.h"
 
-#include <cstring>
 #include <memory>
 #include <new>
 
@@ -48,14 +47,6 @@ class TextSink final : public ChunkSink {
   std::string& text_;
   bool is_whole_ = true;
 };
-
-std::string trace_head() {
-  std::string head(kTraceMagic);
-  head.append(reinterpret_cast<const char*>(&kTraceVersion), sizeof kTraceVersion);
-  const std::uint32_t checksum = checksum_of(std::as_bytes(std::span(head)));
-  head.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
-  return head;
-}
 
 TraceEvent trace_event(const ImportedEvent& from, std::uint64_t serial) {
   using enum ImportedEvent::What;
@@ -111,7 +102,8 @@ std::variant<ImportedRun, FileError> read_import(const std::string& path) noexce
 }
 
 std::string trace_of_import(const ImportedRun& run) {
-  std::string bytes = trace_head();
+  const auto head = trace_head();
+  std::string bytes(reinterpret_cast<const char*>(head.data()), head.size());
   auto sink = std::make_unique<TextSink>(bytes);
   const TextSink& written = *sink;
   Trace trace(std::move(sink), {});
