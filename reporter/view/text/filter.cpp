@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -94,16 +95,41 @@ bool thread_passes(std::string_view value, std::string_view given) {
   return value.substr(0, space) == given || value.substr(space + 1) == given;
 }
 
+using Option = std::string Filter::*;
+
+// Every option that takes a text; --device takes a number.
+constexpr struct {
+  Option option;
+  const char* name;
+} kOptions[] = {
+    {&Filter::kind, "--kind"},           {&Filter::owner, "--owner"}, {&Filter::thread, "--thread"},
+    {&Filter::stream, "--stream"},       {&Filter::range, "--range"}, {&Filter::site, "--site"},
+    {&Filter::min_bytes, "--min-bytes"}, {&Filter::from, "--from"},   {&Filter::to, "--to"}};
+
+// The name of the first of the options that was typed; "": none.
+std::string first_typed(const Filter& filter, std::initializer_list<Option> options) {
+  for (const Option option : options) {
+    if (!(filter.*option).empty()) return filter_option(option);
+  }
+  return {};
+}
+
 }  // namespace
 
+const char* filter_option(std::string Filter::*option) {
+  const auto is_it = [option](const auto& one) { return one.option == option; };
+  return std::find_if(std::begin(kOptions), std::end(kOptions), is_it)->name;
+}
+
 bool Filter::is_empty() const {
-  return !device && kind.empty() && owner.empty() && thread.empty() && stream.empty() &&
-         range.empty() && site.empty() && min_bytes.empty() && from.empty() && to.empty();
+  return !device && std::all_of(std::begin(kOptions), std::end(kOptions),
+                                [this](const auto& one) { return (this->*one.option).empty(); });
 }
 
 bool Filter::chooses_rows() const {
-  return !owner.empty() || !thread.empty() || !stream.empty() || !range.empty() || !site.empty() ||
-         !min_bytes.empty();
+  return !first_typed(*this, {&Filter::owner, &Filter::thread, &Filter::stream, &Filter::range,
+                              &Filter::site, &Filter::min_bytes})
+              .empty();
 }
 
 std::uint64_t Filter::least_bytes() const {
@@ -139,60 +165,38 @@ bool Filter::passes(Axis axis, std::string_view value) const {
 
 namespace {
 
-struct Typed {
-  const char* option;
-  const std::string& given;
-};
-
-// The first of the options that was typed; "": none.
-std::string first_typed(std::initializer_list<Typed> options) {
-  for (const Typed& typed : options) {
-    if (!typed.given.empty()) return typed.option;
-  }
-  return {};
-}
-
 // A trace tells what a report does not.
 std::string of_a_trace(const std::string& option, const char* verb) {
   return "with a trace (run --trace FILE) vramscope " + std::string(verb) + " " + option + " can";
 }
 
 std::string cannot_filter_curves(const Filter& filter) {
-  const std::string option = first_typed({{"--owner", filter.owner},
-                                          {"--thread", filter.thread},
-                                          {"--stream", filter.stream},
-                                          {"--range", filter.range},
-                                          {"--site", filter.site}});
+  const std::string option = first_typed(
+      filter, {&Filter::owner, &Filter::thread, &Filter::stream, &Filter::range, &Filter::site});
   if (option.empty()) return {};
   return option + ": a report has its timeline by kind and device alone; " +
          of_a_trace(option, "timeline");
 }
 
 std::string cannot_filter_segments(const Filter& filter) {
-  const std::string option = first_typed(
-      {{"--thread", filter.thread}, {"--stream", filter.stream}, {"--range", filter.range}});
+  const std::string option =
+      first_typed(filter, {&Filter::thread, &Filter::stream, &Filter::range});
   if (option.empty()) return {};
   return option + ": a report has call stacks and times of blocks alone; " +
          of_a_trace(option, "map");
 }
 
 std::string cannot_filter_counters(const Filter& filter) {
-  const std::string option = first_typed({{"--kind", filter.kind},
-                                          {"--owner", filter.owner},
-                                          {"--thread", filter.thread},
-                                          {"--stream", filter.stream},
-                                          {"--range", filter.range},
-                                          {"--site", filter.site},
-                                          {"--min-bytes", filter.min_bytes},
-                                          {"--from", filter.from},
-                                          {"--to", filter.to}});
+  const std::string option = first_typed(
+      filter, {&Filter::kind, &Filter::owner, &Filter::thread, &Filter::stream, &Filter::range,
+               &Filter::site, &Filter::min_bytes, &Filter::from, &Filter::to});
   if (option.empty()) return {};
   return option + ": counters are of a whole device or of the host; stats takes --device, and " +
          (option == "--from" || option == "--to" ? "trace " : "sites, peak and owners ") + option;
 }
 
 std::string cannot_filter_rows(const Filter& filter, const FilterUse& use) {
-  const std::string time = first_typed({{"--from", filter.from}, {"--to", filter.to}});
+  const std::string time = first_typed(filter, {&Filter::from, &Filter::to});
   if (!time.empty()) {
     return time +
            ": a report has no single allocations and their times; a trace has: vramscope "
@@ -244,22 +248,11 @@ std::string cannot_filter(const Filter& filter, const FilterUse& use) {
 
 std::string filter_text(const Filter& filter) {
   std::string text;
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) text += (text.empty() ? "" : " ") + std::string(option) + " " + value;
-  };
-  add("--device", filter.device ? std::to_string(*filter.device) : "");
-  add("--kind", filter.kind);
-  const auto word = [](const std::string& value) {
-    return value.empty() ? value : shell_word(value);
-  };
-  add("--owner", word(filter.owner));
-  add("--thread", word(filter.thread));
-  add("--stream", word(filter.stream));
-  add("--range", word(filter.range));
-  add("--site", word(filter.site));
-  add("--min-bytes", filter.min_bytes);
-  add("--from", filter.from);
-  add("--to", filter.to);
+  if (filter.device) text = "--device " + std::to_string(*filter.device);
+  for (const auto& [option, name] : kOptions) {
+    const std::string& typed = filter.*option;
+    if (!typed.empty()) text += (text.empty() ? "" : " ") + (name + (" " + shell_word(typed)));
+  }
   return text;
 }
 

@@ -74,6 +74,9 @@ struct Filter {
   [[nodiscard]] bool passes(Axis axis, std::string_view value) const;
 };
 
+// "--owner" of &Filter::owner.
+[[nodiscard]] const char* filter_option(std::string Filter::*option);
+
 // Which bytes of a place --min-bytes is about.
 enum class Measure : std::uint8_t { peak, live, total, any };
 

@@ -20,25 +20,27 @@ std::string no_pattern(const std::string& given) { return Pattern(given).problem
 
 void add_filters(Command& command, Filter& filter) {
   const std::string group = "Filters";
-  const auto add = [&](const char* name, Value value, const char* help, const char* value_name,
-                       WhyNot why_not = {}) {
+  const auto option = [&](const char* name, Value value, const char* help, const char* value_name,
+                          WhyNot why_not) {
     command.option(name, value, help,
                    {.value_name = value_name, .why_not = std::move(why_not), .group = group});
   };
-  add("--device", &filter.device, "Only the device with this number", "N", not_a_count);
-  add("--kind", &filter.kind, "Only this kind of memory: device, pinned, managed, ...", "KIND",
-      not_a_kind);
-  add("--owner", &filter.owner, "Only what this owner asked for, as owners names it", "OWNER");
-  add("--thread", &filter.thread, "Only of the thread with this name or number", "THREAD");
-  add("--stream", &filter.stream, "Only of this stream, as owners --by stream names it", "STREAM");
-  add("--range", &filter.range, "Only inside the NVTX range of this name or path", "RANGE");
-  add("--site", &filter.site,
-      "Only of call stacks with REGEX in a function, a file or an object's path", "REGEX",
-      no_pattern);
-  add("--min-bytes", &filter.min_bytes, "Only rows of so many bytes or more", "BYTES", no_bytes);
-  add("--from", &filter.from, "Only from this time after the first call on, e.g. 1.5s", "TIME",
+  const auto add = [&](std::string Filter::*typed, const char* help, const char* value_name,
+                       WhyNot why_not = {}) {
+    option(filter_option(typed), &(filter.*typed), help, value_name, std::move(why_not));
+  };
+  option("--device", &filter.device, "Only the device with this number", "N", not_a_count);
+  add(&Filter::kind, "Only this kind of memory: device, pinned, managed, ...", "KIND", not_a_kind);
+  add(&Filter::owner, "Only what this owner asked for, as owners names it", "OWNER");
+  add(&Filter::thread, "Only of the thread with this name or number", "THREAD");
+  add(&Filter::stream, "Only of this stream, as owners --by stream names it", "STREAM");
+  add(&Filter::range, "Only inside the NVTX range of this name or path", "RANGE");
+  add(&Filter::site, "Only of call stacks with REGEX in a function, a file or an object's path",
+      "REGEX", no_pattern);
+  add(&Filter::min_bytes, "Only rows of so many bytes or more", "BYTES", no_bytes);
+  add(&Filter::from, "Only from this time after the first call on, e.g. 1.5s", "TIME",
       not_an_instant);
-  add("--to", &filter.to, "Only up to this time after the first call", "TIME", not_an_instant);
+  add(&Filter::to, "Only up to this time after the first call", "TIME", not_an_instant);
 }
 
 Filtering::Result Filtering::apply(Report& report, const std::string& path) {
