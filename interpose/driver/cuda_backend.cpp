@@ -6,6 +6,7 @@
 #include "interpose/driver/host_memory.h"
 #include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
+#include "reporter/record/segment.h"
 
 namespace vramscope {
 Status to_status(CUresult code) noexcept {
@@ -58,9 +59,29 @@ CUresult give_back(Place where, Address segment) {
 
 }  // namespace
 
+SegmentChange CudaBackend::noted(SegmentChange change) const noexcept {
+  if (segments_.changed == nullptr) return change;
+  change.at_ns = now_ns();
+  change.serial = segments_.newest(segments_.context);
+  return change;
+}
+
+void CudaBackend::tell(const SegmentChange& change) const noexcept {
+  if (segments_.changed != nullptr) segments_.changed(segments_.context, change);
+}
+
 // The allocator asks on the thread of the program's own call, in the context that the place is.
 Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
-  if (where.kind == Kind::pinned) return pin(where, bytes);
+  const Grant grant = where.kind == Kind::pinned ? pin(where, bytes) : reserve_plain(where, bytes);
+  if (!grant.status.ok()) return grant;
+  tell(noted({.what = SegmentChange::What::came,
+              .place = where,
+              .address = grant.address,
+              .bytes = bytes}));
+  return grant;
+}
+
+Grant CudaBackend::reserve_plain(Place where, std::size_t bytes) noexcept {
   const std::uint64_t start = now_ns();
   CUdeviceptr segment = 0;
   const CUresult code = real().cuMemAlloc_v2(&segment, bytes);
@@ -69,7 +90,16 @@ Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
   return grant;
 }
 
+// Another thread may be given the address as soon as the driver has it back.
 Reply CudaBackend::release(Place where, Address segment) noexcept {
+  const SegmentChange gone =
+      noted({.what = SegmentChange::What::went, .place = where, .address = segment});
+  const Reply reply = release_in_context(where, segment);
+  if (reply.status.ok()) tell(gone);
+  return reply;
+}
+
+Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
   const std::uint64_t start = now_ns();
   const Contexts::Use use(contexts_, context_of(where));
   if (use.context() == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
@@ -90,12 +120,26 @@ Grant CudaBackend::reserve_addresses(Place where, std::uint64_t bytes, std::uint
 Grant CudaBackend::map(Place where, Address address, std::uint64_t bytes,
                        std::uint64_t page) noexcept {
   Grant grant = pages_.map(where.device, address, bytes, page);
-  if (grant.status.ok()) sample_free_memory(where.device, grant);
+  if (!grant.status.ok()) return grant;
+  tell(noted({.what = SegmentChange::What::pages_came,
+              .place = where,
+              .address = address,
+              .bytes = bytes,
+              .page_bytes = page}));
+  sample_free_memory(where.device, grant);
   return grant;
 }
 
-Reply CudaBackend::unmap(Place, Address address, std::uint64_t bytes, std::uint64_t) noexcept {
-  return pages_.unmap(address, bytes);
+Reply CudaBackend::unmap(Place where, Address address, std::uint64_t bytes,
+                         std::uint64_t page) noexcept {
+  const SegmentChange gone = noted({.what = SegmentChange::What::pages_went,
+                                    .place = where,
+                                    .address = address,
+                                    .bytes = bytes,
+                                    .page_bytes = page});
+  const Reply reply = pages_.unmap(address, bytes);
+  if (reply.status.ok()) tell(gone);
+  return reply;
 }
 
 void CudaBackend::release_addresses(Place, Address address, std::uint64_t bytes) noexcept {

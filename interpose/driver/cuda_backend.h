@@ -13,6 +13,8 @@
 
 namespace vramscope {
 
+struct SegmentChange;
+
 // The last sample of a device's free memory, taken on a thread of the program.
 struct FreeMemory {
   std::uint64_t free_bytes = 0;
@@ -24,6 +26,13 @@ struct FreeMemory {
 struct FreeMemoryCallback {
   void (*function)(void* context, std::uint16_t device, std::uint64_t free_bytes,
                    std::uint64_t total_bytes) noexcept = nullptr;
+  void* context = nullptr;
+};
+
+// Told of each segment that came or went. newest() gives the number of the newest allocation.
+struct SegmentCallback {
+  void (*changed)(void* context, const SegmentChange& change) noexcept = nullptr;
+  std::uint64_t (*newest)(void* context) noexcept = nullptr;
   void* context = nullptr;
 };
 
@@ -54,6 +63,8 @@ class CudaBackend final : public Backend {
 
   // Once, before the first sample.
   void on_free_memory(FreeMemoryCallback callback) noexcept { callback_ = callback; }
+  // Once, before the first segment.
+  void on_segments(SegmentCallback callback) noexcept { segments_ = callback; }
   // cuMemGetInfo answered this for the current context of `device`.
   void note_free_memory(std::uint16_t device, std::size_t free_bytes,
                         std::size_t total_bytes) noexcept;
@@ -78,6 +89,11 @@ class CudaBackend final : public Backend {
   [[nodiscard]] CUresult wait_in(Contexts::Generation one) noexcept;
   [[nodiscard]] CUresult wait_in_own(Contexts::Generation own) noexcept;
   [[nodiscard]] CUresult wait_in_others(Contexts::Generation own, Place where) noexcept;
+  [[nodiscard]] Grant reserve_plain(Place where, std::size_t bytes) noexcept;
+  [[nodiscard]] Reply release_in_context(Place where, Address segment) noexcept;
+  // Of this instant, if anybody is told.
+  [[nodiscard]] SegmentChange noted(SegmentChange change) const noexcept;
+  void tell(const SegmentChange& change) const noexcept;
   void keep_sample(std::uint16_t device, std::size_t free_bytes, std::size_t total_bytes) noexcept;
   void sample_free_memory(std::uint16_t device, Grant& grant) noexcept;
 
@@ -91,6 +107,7 @@ class CudaBackend final : public Backend {
   Captures& captures_;
   PageMemory pages_;
   FreeMemoryCallback callback_;
+  SegmentCallback segments_;
   std::array<Sample, kMaxDevices> samples_{};
 };
 

@@ -60,11 +60,24 @@ void ProcessTrace::start(Trace::Bell bell) noexcept {
     const auto record = [](void* recorder, const Event& event) {
       static_cast<Recorder*>(recorder)->record_besides(event);
     };
+    tell_of_segments();
     profiler_.graph_memory().on_side_effect({.function = record, .context = &profiler_.recorder()});
   } catch (const std::exception&) {
     file_ = nullptr;
     say("not enough memory for a trace; there is none");
   }
+}
+
+void ProcessTrace::tell_of_segments() noexcept {
+  const auto changed = [](void* profiler, const SegmentChange& change) noexcept {
+    SegmentChange told = change;
+    told.by_pytorch = startup().options.policy == Policy::pytorch;
+    static_cast<Profiler*>(profiler)->recorder().trace()->add_segment(told);
+  };
+  const auto newest = [](void* profiler) noexcept {
+    return static_cast<Profiler*>(profiler)->allocator().newest();
+  };
+  profiler_.backend().on_segments({.changed = changed, .newest = newest, .context = &profiler_});
 }
 
 void ProcessTrace::write_names(Trace& trace) {

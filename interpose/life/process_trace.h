@@ -33,6 +33,7 @@ class ProcessTrace {
   [[nodiscard]] TraceReport finish(const char* trigger) noexcept;
 
  private:
+  void tell_of_segments() noexcept;
   void write_names(Trace& trace);
   void note_problem() noexcept;
 

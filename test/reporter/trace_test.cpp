@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <latch>
 #include <map>
@@ -269,6 +270,56 @@ TEST(TraceReader, AnyMissingByteIsNoticed) {
     bad.erase(bad.begin() + static_cast<std::ptrdiff_t>(at));
     EXPECT_NE(TraceReader(bad, Damage::refused).problem(), "") << at;
   }
+}
+
+SegmentChange segment_change(SegmentChange::What what, std::uint64_t serial, std::uint64_t at_ns) {
+  return {.what = what,
+          .by_pytorch = serial == 2,
+          .place = {.kind = Kind::device, .device = 1, .context = 7},
+          .address = 0x7f0000000000,
+          .bytes = 2 << 20,
+          .page_bytes = 512,
+          .at_ns = at_ns,
+          .serial = serial};
+}
+
+TEST(TraceReader, HasSegmentsInTheOrderOfAllocations) {
+  using enum SegmentChange::What;
+  Traced traced = new_recorder();
+  record(*traced.recorder, 0, 4);
+  traced.recorder->trace()->add_segment(segment_change(went, 2, 50));
+  traced.recorder->trace()->add_segment(segment_change(pages_came, 2, 40));
+  traced.recorder->trace()->add_segment(segment_change(came, 1, 60));
+  finish(traced);
+
+  const TraceReader reader(traced.store->bytes, Damage::refused);
+
+  ASSERT_EQ(reader.problem(), "");
+  EXPECT_EQ(reader.events(), 4U);
+  ASSERT_EQ(reader.segments().size(), 3U);
+  EXPECT_EQ(reader.segments()[0].what, came);
+  EXPECT_FALSE(reader.segments()[0].by_pytorch);
+  const SegmentChange& pages = reader.segments()[1];
+  EXPECT_EQ(pages.what, pages_came);
+  EXPECT_TRUE(pages.by_pytorch);
+  EXPECT_EQ(pages.place, segment_change(came, 1, 60).place);
+  EXPECT_EQ(pages.address, 0x7f0000000000U);
+  EXPECT_EQ(pages.bytes, 2U << 20);
+  EXPECT_EQ(pages.page_bytes, 512U);
+  EXPECT_EQ(pages.at_ns, 40U);
+  EXPECT_EQ(reader.segments()[2].what, went);
+}
+
+TEST(TraceReader, LeavesOutWhatALaterVersionMayAdd) {
+  std::vector<std::byte> bytes = small_trace();
+  ChunkHead head{.type = static_cast<ChunkType>(9), .bytes = 3};
+  const std::array<std::byte, 3> content{};
+  seal(head, content);
+  const auto of_head = std::as_bytes(std::span(&head, 1));
+  bytes.insert(bytes.begin() + kTraceHeadBytes, content.begin(), content.end());
+  bytes.insert(bytes.begin() + kTraceHeadBytes, of_head.begin(), of_head.end());
+
+  EXPECT_EQ(TraceReader(bytes, Damage::refused).problem(), "");
 }
 
 // Cut between two chunks it looks like the trace of a program that was killed then.

@@ -50,6 +50,7 @@ FOLDERS = {
 FACES = {
     "allocator/backend.h", "allocator/limits.h", "allocator/size_policy.h", "allocator/snapshot.h",
     "reporter/record/axes.h", "reporter/record/event.h", "reporter/record/facts.h",
+    "reporter/record/segment.h",
 }
 
 CODE = (".h", ".cpp", ".c", ".S", ".def", ".inc", ".py")

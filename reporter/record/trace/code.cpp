@@ -47,6 +47,8 @@ Place get_place(TraceBytes& bytes) noexcept {
   return place;
 }
 
+constexpr std::uint8_t kByPytorch = 0x08;  // in the first byte of what happened to a segment
+
 constexpr std::uint8_t kTimes = trace::kDriverTime | trace::kSyncTime;
 
 std::uint8_t details_of(const Event& event) noexcept {
@@ -226,6 +228,29 @@ std::byte* TraceState::put(const TraceEvent& one, std::byte* at) noexcept {
   }
   *first = static_cast<std::byte>(head);
   return at;
+}
+
+std::byte* put_segment(const SegmentChange& change, std::byte* at) noexcept {
+  at = put_byte(at, static_cast<std::size_t>(change.what) | (change.by_pytorch ? kByPytorch : 0U));
+  at = put_number(put_number(at, change.serial), change.at_ns);
+  at = put_number(put_place(at, change.place), change.address);
+  return put_number(put_number(at, change.bytes), change.page_bytes);
+}
+
+bool get_segment(TraceBytes& bytes, SegmentChange& change) noexcept {
+  const std::uint8_t head = bytes.byte();
+  const auto what = static_cast<std::uint8_t>(head & ~kByPytorch);
+  if (what > static_cast<std::uint8_t>(SegmentChange::What::pages_went)) bytes.fail();
+  change.what = static_cast<SegmentChange::What>(what);
+  change.by_pytorch = what != head;
+  change.serial = bytes.number();
+  change.at_ns = bytes.number();
+  change.place = get_place(bytes);
+  change.address = bytes.number();
+  change.bytes = bytes.number();
+  change.page_bytes = bytes.number();
+  if (change.bytes > UINT64_MAX - change.address) bytes.fail();
+  return !bytes.bad();
 }
 
 bool TraceState::get(TraceBytes& bytes, TraceEvent& one) noexcept {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "reporter/record/event.h"
+#include "reporter/record/segment.h"
 #include "reporter/record/trace/format.h"
 
 namespace vramscope {
@@ -99,5 +100,11 @@ class TraceState {
   std::array<Memory, kRemembered> by_address_{};
   std::array<Memory, kRemembered> by_tag_{};
 };
+
+// Writes what happened to a segment at `at`, where kMostSegmentBytes have room; gives the end.
+inline constexpr std::size_t kMostSegmentBytes = 96;
+[[nodiscard]] std::byte* put_segment(const SegmentChange& change, std::byte* at) noexcept;
+// False: the bytes are no such change.
+[[nodiscard]] bool get_segment(TraceBytes& bytes, SegmentChange& change) noexcept;
 
 }  // namespace vramscope

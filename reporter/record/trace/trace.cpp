@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/trace.h"
 
+#include <array>
 #include <ctime>
 #include <new>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr int kPatience = 1000;         // tries, each a little later: a second
 constexpr int kPatienceAtAnEnd = 20;    // of a thread that does not go on
 constexpr long kPauseNs = 1'000'000;    // between two of them
-constexpr std::uint32_t kNoLane = ~0U;  // facts and marks belong to none
+constexpr std::uint32_t kNoLane = ~0U;  // what is not events belongs to none
 
 }  // namespace
 
@@ -82,18 +83,26 @@ void Trace::write_events() noexcept {
   count(written);
 }
 
+void Trace::write(ChunkType type, std::span<const std::byte> content) noexcept {
+  ChunkHead head{.type = type,
+                 .flags = ChunkHead::kLast,
+                 .lane = kNoLane,
+                 .part = chunks_.fetch_add(1, std::memory_order_relaxed),
+                 .bytes = static_cast<std::uint32_t>(content.size())};
+  seal(head, content);
+  // A failure is counted with the events that it makes unreadable: none of them.
+  static_cast<void>(sink_->write(std::as_bytes(std::span(&head, 1)), content));
+}
+
 void Trace::write(ChunkType type, const TraceFacts::Chunks& chunks) noexcept {
-  for (const std::string& chunk : chunks) {
-    const auto bytes = std::as_bytes(std::span(chunk));
-    ChunkHead head{.type = type,
-                   .flags = ChunkHead::kLast,
-                   .lane = kNoLane,
-                   .part = chunks_++,
-                   .bytes = static_cast<std::uint32_t>(bytes.size())};
-    seal(head, bytes);
-    // A failure is counted with the events that it makes unreadable: none of them.
-    static_cast<void>(sink_->write(std::as_bytes(std::span(&head, 1)), bytes));
-  }
+  for (const std::string& chunk : chunks) write(type, std::as_bytes(std::span(chunk)));
+}
+
+void Trace::add_segment(const SegmentChange& change) noexcept {
+  if (ended_.load(std::memory_order_relaxed)) return;
+  std::array<std::byte, kMostSegmentBytes> content;  // NOLINT: written before it is read
+  const std::byte* const end = put_segment(change, content.data());
+  write(ChunkType::segments, std::span<const std::byte>(content.data(), end));
 }
 
 void Trace::begin(const TraceProcess& process, const std::vector<std::string>& functions) noexcept {

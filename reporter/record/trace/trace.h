@@ -35,6 +35,9 @@ class Trace {
   void begin(const TraceProcess& process, const std::vector<std::string>& functions) noexcept;
   // `lane` is the calling thread's own; null: it is made. It lives as long as the trace.
   void add(TraceLane*& lane, const TraceEvent& event) noexcept;
+  // In the file when it returns, so no event of a block in it is there without it. Called beside a
+  // call of the driver alone: costs a write.
+  void add_segment(const SegmentChange& change) noexcept;
   // The report of the end is made: it knows nothing of later events, nor does the trace.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
 
@@ -54,8 +57,8 @@ class Trace {
   [[nodiscard]] TraceLane* new_lane() noexcept;
   void write_halves(TraceLane::Which which) noexcept;
   void count(const TraceLane::Written& written) noexcept;
-  void write(ChunkType type, const TraceFacts::Chunks& chunks) noexcept
-      VRAMSCOPE_REQUIRES(facts_lock_);
+  void write(ChunkType type, std::span<const std::byte> content) noexcept;
+  void write(ChunkType type, const TraceFacts::Chunks& chunks) noexcept;
 
   const std::unique_ptr<ChunkSink> sink_;
   const Bell bell_;
@@ -66,7 +69,7 @@ class Trace {
   std::atomic<std::uint64_t> lost_{0};
   SystemMutex facts_lock_;
   TraceFacts facts_ VRAMSCOPE_GUARDED_BY(facts_lock_);
-  std::uint32_t chunks_ VRAMSCOPE_GUARDED_BY(facts_lock_) = 0;  // of facts and marks
+  std::atomic<std::uint32_t> chunks_{0};  // that belong to no lane
 };
 
 }  // namespace vramscope

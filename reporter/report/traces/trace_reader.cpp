@@ -50,6 +50,7 @@ TraceReader::TraceReader(std::span<const std::byte> bytes, Damage damage)
     : bytes_(bytes), damage_(damage) {
   if (!check_head() || !check_chunks() || !check_lanes()) return;
   close_trace_names(names_);
+  sort_segments();
   if (damage_ == Damage::refused && marked_ > events_) {
     fail(bytes_.size(), "expected " + std::to_string(marked_) + " events, as the last mark says");
   }
@@ -160,6 +161,8 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
                                    .offset = at,
                                    .bytes = content});
       return "";
+    case ChunkType::segments:
+      return take_segments(content) ? "" : "expected segments that can be read";
     case ChunkType::mark: {
       TraceBytes bytes(content);
       marked_ = bytes.number();
@@ -167,8 +170,25 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
       return bytes.bad() ? "expected a mark that can be read" : "";
     }
   }
-  return "expected facts, events or a mark, found type " +
-         std::to_string(static_cast<unsigned>(head.type));
+  return "";  // of a later version, which adds to what is said here
+}
+
+bool TraceReader::take_segments(std::span<const std::byte> content) {
+  TraceBytes bytes(content);
+  while (!bytes.empty()) {
+    SegmentChange change;
+    if (!get_segment(bytes, change)) return false;
+    segments_.push_back(change);
+  }
+  return true;
+}
+
+// As events by_change: what was asked of the driver after an allocation comes after that.
+void TraceReader::sort_segments() {
+  std::stable_sort(segments_.begin(), segments_.end(),
+                   [](const SegmentChange& a, const SegmentChange& b) {
+                     return std::tie(a.serial, a.at_ns) < std::tie(b.serial, b.at_ns);
+                   });
 }
 
 // Chunks of a lane need not be in order in the file, but none may be missing.

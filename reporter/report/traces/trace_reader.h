@@ -31,6 +31,9 @@ class TraceReader {
   // "", or the first thing that is wrong: "byte 4711: expected ...". Then nothing else is valid.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] const TraceNames& names() const { return names_; }
+  // How the segments of our allocator came and went, in that order. Empty: it had none, or an older
+  // version wrote the trace.
+  [[nodiscard]] const std::vector<SegmentChange>& segments() const { return segments_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }  // as its last mark says
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
@@ -60,6 +63,8 @@ class TraceReader {
   [[nodiscard]] std::string take_chunk(std::size_t& at);
   [[nodiscard]] std::string take(const ChunkHead& head, std::span<const std::byte> bytes,
                                  std::size_t at);
+  [[nodiscard]] bool take_segments(std::span<const std::byte> content);
+  void sort_segments();
   [[nodiscard]] bool skip_damage(std::size_t& at);
   [[nodiscard]] std::size_t most_missing() const;
   [[nodiscard]] bool check_lanes();
@@ -72,6 +77,7 @@ class TraceReader {
   std::string problem_;
   TraceNames names_;
   std::map<std::uint32_t, std::vector<Slice>> lanes_;
+  std::vector<SegmentChange> segments_;
   std::uint64_t events_ = 0;
   std::uint64_t marked_ = 0;
   std::uint64_t lost_ = 0;

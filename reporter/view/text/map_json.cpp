@@ -131,7 +131,8 @@ std::string map_json(const Report& report, const std::vector<MapPlace>& places,
   const Columns<MapPinner> pinners = pinner_columns(report, name);
   JsonText json;
   json.object().field("moment", moment.text).field("at_ns", moment.at_ns);
-  json.field("from_trace", moment.is_of_trace).key("places").array();
+  json.field("from_trace", moment.is_of_trace);
+  json.field("inferred", moment.are_inferred).key("places").array();
   for (const MapPlace& place : places) {
     json.object().field("kind", kKindNames[static_cast<std::size_t>(place.kind)]);
     json.field("device", place.device);

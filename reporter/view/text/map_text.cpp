@@ -113,9 +113,11 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
   if (!place.is_direct()) {
     result += paragraph("served without a new segment: " + requests_text(place), page);
   }
-  if (moment.is_of_trace && !place.is_direct()) {
+  if (moment.are_inferred && !place.is_direct()) {
     result += paragraph(
-        "from a trace: segments as far as blocks were seen in them, idle ones left out", page);
+        "this trace tells no segments: drawn as far as blocks were seen in them, idle ones left "
+        "out",
+        page);
   }
   return result;
 }

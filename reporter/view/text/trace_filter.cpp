@@ -65,6 +65,7 @@ TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const Na
   TraceFilter result;
   result.is_empty = filter.is_empty();
   if (result.is_empty) return result;
+  result.is_by_memory = !filter.chooses_rows() && filter.from.empty() && filter.to.empty();
   result.from_ns = read_instant(filter.from).value_or(0);
   result.to_ns = read_instant(filter.to).value_or(UINT64_MAX);
   result.device = filter.device;

@@ -18,9 +18,10 @@ struct Filter;
 
 // Instants are nanoseconds after the trace's first event. Threads: any, as it is not changed.
 struct TraceFilter {
-  bool is_empty = true;     // everything passes, and the rest says nothing
-  std::vector<bool> tags;   // by tag: it passes
-  std::vector<bool> kinds;  // by kind
+  bool is_empty = true;      // everything passes, and the rest says nothing
+  bool is_by_memory = true;  // it asks for kinds and devices alone
+  std::vector<bool> tags;    // by tag: it passes
+  std::vector<bool> kinds;   // by kind
   std::optional<unsigned> device;
   std::uint64_t from_ns = 0;
   std::uint64_t to_ns = UINT64_MAX;
@@ -29,9 +30,12 @@ struct TraceFilter {
   // Whether an allocation of this tag, place and bytes passes, at whatever time.
   [[nodiscard]] bool passes(Tag tag, Place place, std::uint64_t bytes) const {
     if (is_empty) return true;
-    return bytes >= least_bytes && tag < tags.size() && tags[tag] &&
-           kinds[static_cast<std::size_t>(place.kind)] &&
-           (!device || (has_device(place.kind) && place.device == *device));
+    return bytes >= least_bytes && tag < tags.size() && tags[tag] && passes_memory(place);
+  }
+  // The same by kind and device alone.
+  [[nodiscard]] bool passes_memory(Place place) const {
+    return is_empty || (kinds[static_cast<std::size_t>(place.kind)] &&
+                        (!device || (has_device(place.kind) && place.device == *device)));
   }
 };
 

@@ -113,8 +113,9 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
   }
   const std::uint64_t first_ns = finder.totals.begin_ns;
   const bool is_time = instant.what == TraceInstant::What::time;
-  TraceSegments segments(reader.names().process.mode == "dedicated", those, first_ns);
-  std::uint64_t events = 0, now = 0;
+  TraceSegments segments(reader.names().process.mode == "dedicated", those, first_ns,
+                         reader.segments());
+  std::uint64_t events = 0, now = 0, last_end_ns = 0;
   bool is_over = false;
   if (!reader.read(order, [&](const TraceEvent& event) {
         const std::uint64_t at = after(first_ns, event.event.start_ns);
@@ -122,16 +123,23 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
         if (is_over) return;
         ++events;
         now = std::max(now, at);
+        last_end_ns = event.event.start_ns + event.event.total_ns;
         segments.add(event);
       })) {
     map.problem = reader.problem();
     return map;
   }
+  using enum TraceInstant::What;
+  if (instant.what == end) segments.end_at(UINT64_MAX);
+  if (instant.what == oom) segments.end_at(last_end_ns);
+  if (is_time) segments.end_at(first_ns + std::min(instant.at_ns, UINT64_MAX - first_ns));
   map.report = report_of_trace(reader.names(), finder.totals);
+  if (segments.by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
   segments.put_into(map.report, reader.names());
   map.moment = {.text = is_time ? "then" : found.text,
                 .at_ns = is_time ? instant.at_ns : now,
-                .is_of_trace = true};
+                .is_of_trace = true,
+                .are_inferred = segments.are_inferred()};
   if (instant.what == TraceInstant::What::end) {
     map.moment.at_ns = finder.totals.end_ns - finder.totals.begin_ns;
   }

@@ -3,6 +3,7 @@
 #include "reporter/view/text/trace_segments.h"
 
 #include <algorithm>
+#include <set>
 
 #include "reporter/view/text/trace_report.h"
 
@@ -18,11 +19,6 @@ std::uint64_t rounded(std::uint64_t bytes, std::uint64_t step) {
   return bytes > UINT64_MAX - step ? bytes : (bytes + step - 1) / step * step;
 }
 
-std::uint64_t size_of(const TraceBlock& block) {
-  return rounded(std::max<std::uint64_t>(block.bytes, 1),
-                 is_host(block.place.kind) ? kHostStep : kBlockStep);
-}
-
 Address end_of(const SegmentFacts& segment) {
   return segment.blocks.empty() ? segment.address
                                 : segment.blocks.back().address + segment.blocks.back().size;
@@ -33,16 +29,10 @@ Address end_of(const SegmentFacts& segment) {
 void TraceSegments::put_into(Report& report, const TraceNames& names) const {
   std::map<Key, SegmentFacts> segments;
   std::set<Key> chosen;  // that have a block which passes
-  for (const auto& [key, extent] : extents_) {
-    if (extent.live == 0) continue;
-    segments[key] = {.kind = extent.place.kind,
-                     .device = extent.place.device,
-                     .context = extent.place.context,
-                     .address = key.second,
-                     .total_size = extent.end - key.second,
-                     .is_small = extent.small,
-                     .is_dedicated = is_dedicated_,
-                     .blocks = {}};
+  for (const auto& [key, extent] : extents_.all()) {
+    if (extents_.are_inferred() && extent.live == 0) continue;
+    segments[key] = facts_of(key, extent);
+    if (passes_idle(extent.place)) chosen.insert(key);
   }
   for (const LiveBlock* block : in_order()) {
     SegmentFacts& segment = segment_of(segments, *block);
@@ -67,6 +57,18 @@ void TraceSegments::put_into(Report& report, const TraceNames& names) const {
   }
 }
 
+SegmentFacts TraceSegments::facts_of(const Key& key, const TraceExtent& extent) const {
+  return {.kind = extent.place.kind,
+          .device = extent.place.device,
+          .context = extent.place.context,
+          .address = key.second,
+          .total_size = extent.end - key.second,
+          .is_small = extent.was_used && extent.small,
+          .is_expandable = extent.page_bytes != 0,
+          .is_dedicated = is_dedicated_,
+          .blocks = {}};
+}
+
 bool TraceSegments::passes(const LiveBlock& block) const {
   const std::uint64_t born_ns = after(first_ns_, block.born_ns);
   return filter_.passes(block.tag, block.place, block.bytes) && born_ns >= filter_.from_ns &&
@@ -82,56 +84,13 @@ void TraceSegments::came(const TraceBlock& block, const Event& event) {
                          .tag = block.tag,
                          .direct = block.direct,
                          .live = true};
-  if (!block.direct) ++extent_for(block, event).live;
+  if (!block.direct) extents_.came(block, event);
 }
 
 void TraceSegments::went(const TraceBlock& block, TraceMemory::End) {
   LiveBlock& gone = blocks_[block.slot];
   gone.live = false;
-  if (gone.direct) return;
-  const auto it = extent_at({space_of(gone.place.kind), gone.address});
-  if (it != extents_.end() && it->second.live != 0) --it->second.live;
-}
-
-std::map<TraceSegments::Key, TraceSegments::Extent>::iterator TraceSegments::extent_at(
-    const Key& key) {
-  auto it = extents_.upper_bound(key);
-  if (it == extents_.begin()) return extents_.end();
-  --it;
-  return it->first.first == key.first ? it : extents_.end();
-}
-
-TraceSegments::Extent& TraceSegments::extent_for(const TraceBlock& block, const Event& event) {
-  const Key key{space_of(block.place.kind), event.address};
-  const Address end = key.second + std::min(size_of(block), UINT64_MAX - key.second);
-  const auto it = extent_at(key);
-  const bool is_inside = it != extents_.end() && key.second < it->second.end;
-  const bool is_new = event.served == Served::driver && !(is_inside && it->second.live != 0);
-  if (it != extents_.end() && !is_new && it->second.place == block.place) {
-    it->second.end = std::max(it->second.end, end);
-    cuts_large_ = cuts_large_ || (!it->second.small && key.second != it->first.second);
-    return it->second;
-  }
-  return begin_extent(key, end, block);
-}
-
-TraceSegments::Extent& TraceSegments::begin_extent(const Key& key, Address end,
-                                                   const TraceBlock& block) {
-  const bool of_device = block.place.kind == Kind::device && !is_dedicated_;
-  if (of_device)
-    end = key.second + std::min(rounded(end - key.second, kDriverStep), UINT64_MAX - key.second);
-  if (const auto before = extent_at(key);
-      before != extents_.end() && before->second.live == 0 && before->second.end > key.second) {
-    extents_.erase(before);
-  }
-  auto after = extents_.lower_bound(key);
-  while (after != extents_.end() && after->first.first == key.first && after->first.second < end &&
-         after->second.live == 0) {
-    after = extents_.erase(after);
-  }
-  Extent& extent = extents_[key];
-  extent = {.end = end, .place = block.place, .small = block.bytes <= kSmallRequest};
-  return extent;
+  if (!gone.direct) extents_.went({space_of(gone.place.kind), gone.address});
 }
 
 std::vector<const TraceSegments::LiveBlock*> TraceSegments::in_order() const {
@@ -151,7 +110,8 @@ SegmentFacts& TraceSegments::segment_of(std::map<Key, SegmentFacts>& segments,
   const Key key{space_of(block.place.kind), block.address};
   if (!block.direct) {
     auto it = segments.upper_bound(key);
-    if (it != segments.begin() && (--it)->first.first == key.first) return it->second;
+    const bool is_any = it != segments.begin() && (--it)->first.first == key.first;
+    if (is_any && key.second - it->first.second < it->second.total_size) return it->second;
   }
   return segments[key] = {.kind = block.place.kind,
                           .device = block.place.device,
@@ -162,13 +122,18 @@ SegmentFacts& TraceSegments::segment_of(std::map<Key, SegmentFacts>& segments,
                           .blocks = {}};
 }
 
+std::uint64_t TraceSegments::most_rest(const SegmentFacts& segment) const {
+  if (segment.kind == Kind::pinned && extents_.keeps_pinned_whole()) return UINT64_MAX;
+  const bool is_large = segment.kind == Kind::device && !segment.is_small && !segment.is_direct &&
+                        !segment.is_expandable;
+  return !is_large ? 0 : extents_.cuts_large() ? kSmallRequest : kDriverStep - 1;
+}
+
 void TraceSegments::add_hole(SegmentFacts& segment, Address end) const {
   const Address begin = end_of(segment);
   if (end <= begin) return;
   const std::uint64_t bytes = end - begin;
-  const std::uint64_t rest = cuts_large_ ? kSmallRequest : kDriverStep - 1;
-  const bool is_large = segment.kind == Kind::device && !segment.is_small && !segment.is_direct;
-  if (!is_large || segment.blocks.empty() || bytes > rest) {
+  if (segment.blocks.empty() || bytes > most_rest(segment)) {
     segment.blocks.push_back({.address = begin, .size = bytes});
     return;
   }

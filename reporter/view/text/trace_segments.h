@@ -4,30 +4,46 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_memory.h"
+#include "reporter/view/text/trace_extents.h"
 #include "reporter/view/text/trace_filter.h"
 
 namespace vramscope {
 
-// Every segment and block that lives, event by event, in the order by_change. A trace does not tell
-// segments: trace_map() says what stands for them. Threads: one. May throw bad_alloc.
+// Every segment and block that lives, event by event, in the order by_change. Segments are those
+// that the trace tells, or inferred: see TraceExtents. Threads: one. May throw bad_alloc.
 class TraceSegments : private TraceMemory::Changes {
  public:
-  // first_ns: of the trace's first event. The filter outlives this.
-  TraceSegments(bool is_dedicated, const TraceFilter& filter, std::uint64_t first_ns)
-      : is_dedicated_(is_dedicated), filter_(filter), first_ns_(first_ns) {}
+  // first_ns: of the trace's first event. told: TraceReader::segments(). The filter and they
+  // outlive this.
+  TraceSegments(bool is_dedicated, const TraceFilter& filter, std::uint64_t first_ns,
+                const std::vector<SegmentChange>& told)
+      : is_dedicated_(is_dedicated),
+        filter_(filter),
+        first_ns_(first_ns),
+        extents_(told, is_dedicated) {}
 
-  void add(const TraceEvent& event) { memory_.add(event, *this); }
-  // Adds segments with a block that passes the filter; of devices no more than those and the index.
+  void add(const TraceEvent& event) {
+    extents_.advance_to(event);
+    memory_.add(event, *this);
+  }
+  // After the last event: what the driver gave and took up to that time, by the clock of events.
+  void end_at(std::uint64_t ns) { extents_.advance_to(ns); }
+  // Whether there are any that the trace does not tell.
+  [[nodiscard]] bool are_inferred() const {
+    return extents_.are_inferred() && !extents_.all().empty();
+  }
+  [[nodiscard]] bool by_pytorch() const { return extents_.keeps_pinned_whole(); }
+  // Adds segments with a block that passes the filter, idle ones if it asks for kinds and devices
+  // alone; of devices no more than those and the index.
   void put_into(Report& report, const TraceNames& names) const;
 
  private:
-  using Key = std::pair<Space, Address>;
+  using Key = TraceExtents::Key;
   struct LiveBlock {
     Place place;
     Address address = 0;
@@ -37,27 +53,19 @@ class TraceSegments : private TraceMemory::Changes {
     bool direct = false;
     bool live = false;
   };
-  // A segment of ours as far as it is known.
-  struct Extent {
-    Address end = 0;
-    Place place;
-    std::uint64_t live = 0;  // blocks
-    bool small = false;
-  };
-
+  [[nodiscard]] SegmentFacts facts_of(const Key& key, const TraceExtent& extent) const;
+  // Free blocks are nobody's, and of no time.
+  [[nodiscard]] bool passes_idle(Place place) const {
+    return filter_.is_by_memory && filter_.passes_memory(place);
+  }
   [[nodiscard]] bool passes(const LiveBlock& block) const;
   void came(const TraceBlock& block, const Event& event) override;
   void went(const TraceBlock& block, TraceMemory::End how) override;
-  // The last one that begins at the key or before it, in its space.
-  [[nodiscard]] std::map<Key, Extent>::iterator extent_at(const Key& key);
-  // A call of the driver brought a segment, or pages behind one in which blocks live.
-  Extent& extent_for(const TraceBlock& block, const Event& event);
-  // What was there before and has no block any more went back to the driver.
-  Extent& begin_extent(const Key& key, Address end, const TraceBlock& block);
   [[nodiscard]] std::vector<const LiveBlock*> in_order() const;
   static SegmentFacts& segment_of(std::map<Key, SegmentFacts>& segments, const LiveBlock& block);
-  // Where large segments are cut, a rest of 1 MiB at most stays with the block before it; where
-  // they are not, a block has its segment, which is less than 2 MiB larger than the request.
+  // How much behind its last block may belong to that. Where large segments are cut, a rest of 1
+  // MiB at most; where they are not, a block has its segment, which is less than 2 MiB larger.
+  [[nodiscard]] std::uint64_t most_rest(const SegmentFacts& segment) const;
   void add_hole(SegmentFacts& segment, Address end) const;
   // In a damaged trace blocks may overlap; what comes second is left out then.
   void add_block(SegmentFacts& segment, const LiveBlock& block, const TraceNames& names) const;
@@ -65,10 +73,9 @@ class TraceSegments : private TraceMemory::Changes {
   const bool is_dedicated_;
   const TraceFilter& filter_;
   const std::uint64_t first_ns_;
-  bool cuts_large_ = false;  // a block was seen in a large segment, not at its beginning
   TraceMemory memory_;
   std::vector<LiveBlock> blocks_;  // by slot
-  std::map<Key, Extent> extents_;
+  TraceExtents extents_;
 };
 
 }  // namespace vramscope
