@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -175,6 +176,20 @@ class NextCommands(ToolTest):
                 result = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True,
                                         check=False, timeout=60, env=harness.environment(**variables()))
                 self.assertEqual((0, ""), (result.returncode, result.stderr), last)
+
+    def test_filters_are_kept_as_far_as_the_next_verb_can_answer_them(self):
+        file = self.sample()
+        typed = ["--device", "0", "--kind", "gpu", "--owner", "program", "--site", "ma|in", "--min-bytes", "1KiB"]
+        kept = "--device 0 --kind gpu --owner program --site 'ma|in' --min-bytes 1KiB"
+        for verb in (["report"], ["sites"], ["peak"], ["leaks"]):
+            last = self.call(*verb, *typed, file).stdout.splitlines()[-1]
+            self.assertRegex(last, "^Next: vramscope [a-z]+ (--[a-z]+ (growth )?)?" + re.escape(f"{kept} {file}") + "$")
+            words = shlex.split(last)[2:]
+            self.assertEqual((0, ""), (self.call(*words).returncode, self.call(*words).stderr), last)
+        shown = self.call("check", *typed[:4], "--max-peak", "1", file)
+        self.assertEqual(f"Next: vramscope peak --device 0 --kind gpu {file}", shown.stdout.splitlines()[-1])
+        shown = self.call("oom", "--device", "0", "--site", "main", file)  # owners knows no call stacks
+        self.assertEqual(f"Next: vramscope owners --device 0 {file}", shown.stdout.splitlines()[-1])
 
     def test_of_a_program_that_allocated_nothing_no_closer_look_is_named(self):
         file = self.sample()
@@ -377,7 +392,18 @@ class Listings(ToolTest):
         self.assert_refused(["report", "--site", "x", file, self.sample("s.json")], 2, "--each")
         shown = self.call("sites", "--kind", "gpu", "--site", "nowhere", file)
         self.assertEqual(shown.stdout, "Only --kind gpu --site nowhere\nNothing that passes was allocated.\n"
-                         f"\nNext: vramscope sites --full {file}\n")
+                         f"\nNext: vramscope sites --full --kind gpu --site nowhere {file}\n")
+
+    def test_devices_on_which_nothing_passes_are_not_listed(self):
+        file = self.sample()
+
+        def devices(*words):
+            return [device["index"] for device in json.loads(self.call("report", "--json", *words, file).stdout)["devices"]]
+
+        self.assertIn(0, devices())
+        self.assertEqual([0], devices("--device", "0"))
+        self.assertEqual([], devices("--kind", "pinned"))
+        self.assertEqual([], devices("--site", "nowhere"))
 
     def test_limits_can_be_those_of_a_part(self):
         file = self.sample()
@@ -443,6 +469,30 @@ class Listings(ToolTest):
         self.assert_refused(["map", "--at", "1.5s", file], 2, "run with --trace FILE")
         self.assert_refused(["map", "--at", "noon", file], 2, "'noon' is none of end, peak, oom")
         self.assert_refused(["map", "--kind", "disk", file], 2, "'disk' is none of device, ")
+
+    def test_a_map_of_a_report_made_at_a_peak_says_what_that_missed(self):
+        file = self.sample()
+        with open(file, encoding="utf-8") as text:
+            report = json.load(text)
+        report["trigger"] = "peak"
+        report["timeline"]["duration_ns"] = 5_000_000_000
+        highest = max((kind for kind in report["kinds"] if kind["kind"] == "device"), key=lambda kind: kind["peak_bytes"])
+        highest.update(peak_bytes=96 << 20, current_bytes=60 << 20, peak_ns=4_974_000_000)
+        address = 0x7f0000000000
+        block = {"address": address, "size": 60 << 20, "requested_size": 60 << 20, "state": "active_allocated", "site": 0, "born_ns": 1}
+        report["devices"][0]["segments"] = [
+            {"kind": "device", "device": 0, "context": 1, "address": address, "total_size": 60 << 20, "allocated_size": 60 << 20,
+             "active_size": 60 << 20, "requested_size": 60 << 20, "is_small": False, "is_direct": False, "is_dedicated": False,
+             "is_exported": False, "is_expandable": False, "blocks": [block]}]  # fmt: skip
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        said = "  written 26.0 ms after the peak, with 60.0 MiB of its 96.0 MiB of GPU 0 live (requested)\n"
+        for at in ("end", "peak"):
+            self.assertIn(said, self.call("map", "--at", at, file).stdout)
+        highest.update(current_bytes=96 << 20)  # written at it
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        self.assertNotIn("after the peak", self.call("map", file).stdout)
 
     def test_functions_are_listed(self):
         self.assertIn("cuMemAlloc_v2", self.call("functions").stdout)

@@ -242,8 +242,10 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
                        const NameFrame& name) {
   Checked checked{.file = file, .next = "", .checks = {}};
   const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
   for (const Difference& memory : found.memory) {
-    Check check{.what = "peak of " + memory_text(memory.kind, memory.device),
+    Check check{.what = (is_choice ? "at the peak of " : "peak of ") +
+                        memory_text(memory.kind, memory.device),
                 .value = memory.after.bytes,
                 .limit = allowed(memory.before.bytes, tolerance_percent),
                 .baseline = memory.before.bytes};
@@ -278,6 +280,8 @@ std::string check_text(const std::vector<Checked>& all, const Page& page, std::s
     text += "\n";
     if (next.empty()) next = one.next;
   }
+  const std::size_t verb = next.find(' ');
+  next.insert(verb + 1, filters_for(next.substr(0, verb), page));
   return text + "Next: vramscope " + printable(next, page) + "\n";
 }
 

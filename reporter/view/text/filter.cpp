@@ -246,12 +246,19 @@ std::string cannot_filter(const Filter& filter, const FilterUse& use) {
   return {};
 }
 
+TypedOptions typed_options(const Filter& filter) {
+  TypedOptions typed;
+  if (filter.device) typed.emplace_back("--device", std::to_string(*filter.device));
+  for (const auto& [option, name] : kOptions) {
+    if (!(filter.*option).empty()) typed.emplace_back(name, filter.*option);
+  }
+  return typed;
+}
+
 std::string filter_text(const Filter& filter) {
   std::string text;
-  if (filter.device) text = "--device " + std::to_string(*filter.device);
-  for (const auto& [option, name] : kOptions) {
-    const std::string& typed = filter.*option;
-    if (!typed.empty()) text += (text.empty() ? "" : " ") + (name + (" " + shell_word(typed)));
+  for (const auto& [option, value] : typed_options(filter)) {
+    text += (text.empty() ? "" : " ") + (option + " " + shell_word(value));
   }
   return text;
 }

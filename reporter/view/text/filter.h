@@ -14,6 +14,7 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/record/axes.h"
+#include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 
 namespace vramscope {
@@ -112,7 +113,9 @@ struct FilterUse {
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name);
 
-// The options of the filter as they were typed: "--device 0 --kind pinned".
+// The options of the filter as they were typed.
+[[nodiscard]] TypedOptions typed_options(const Filter& filter);
+// The same for a shell: "--device 0 --kind pinned".
 [[nodiscard]] std::string filter_text(const Filter& filter);
 
 // Whose code asked at the site: the first object of its stack that does not only pass calls on.

@@ -168,6 +168,14 @@ Sums sums_of_axis(const Report& report, Axis axis) {
   return sums;
 }
 
+bool holds_any(const Report& report, unsigned device) {
+  return std::any_of(report.sites.begin(), report.sites.end(), [device](const Site& site) {
+    return std::any_of(site.parts.begin(), site.parts.end(), [device](const SitePart& part) {
+      return has_device(part.kind) && part.device == device;
+    });
+  });
+}
+
 // By rows. What is known of all call stacks together is not known of some.
 void filter_rows(Report& report, const Filter& filter, const FilterUse& use,
                  const NameFrame& name) {
@@ -188,7 +196,10 @@ void filter_rows(Report& report, const Filter& filter, const FilterUse& use,
     return std::none_of(segment.blocks.begin(), segment.blocks.end(),
                         [](const BlockFacts& block) { return block.site >= 0; });
   };
-  for (DeviceReport& device : report.devices) std::erase_if(device.segments, is_of_others);
+  for (DeviceReport& device : report.devices) {
+    device.used = device.used && holds_any(report, device.facts.index);
+    std::erase_if(device.segments, is_of_others);
+  }
   std::erase_if(report.host.segments, is_of_others);
   std::erase_if(report.host.registrations, is_of_others);
   std::erase_if(report.axes, [&](const AxisEntry& row) { return row.axis != Axis::owner; });

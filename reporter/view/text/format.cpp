@@ -176,10 +176,29 @@ std::string shell_path(std::string_view path, const Page& page) {
   return printable(word, page) == word ? shell_word(word) : escaped_word(word);
 }
 
+// See cannot_filter(). What these verbs show of traces takes every filter.
+static bool takes(std::string_view verb, std::string_view option) {
+  if (verb == "trace" || verb == "map" || verb == "timeline") return true;
+  if (option == "--device") return true;
+  if (verb == "stats") return false;
+  if (option == "--site") return verb != "owners";
+  return option == "--kind" || option == "--owner" || option == "--min-bytes";
+}
+
+std::string filters_for(std::string_view verb, const Page& page) {
+  std::string words;
+  for (const auto& [option, value] : page.filters) {
+    const bool is_plain = printable(value, page) == value;
+    if (takes(verb, option))
+      words += option + " " + (is_plain ? shell_word(value) : escaped_word(value)) + " ";
+  }
+  return words;
+}
+
 std::string next_command(std::string_view words, std::string_view path, const Page& page) {
   std::string line = "\nNext: vramscope ";
-  line.append(words).append(" ").append(shell_path(path, page));
-  return line + "\n";
+  line.append(words).append(" ").append(filters_for(words.substr(0, words.find(' ')), page));
+  return line.append(shell_path(path, page)) + "\n";
 }
 
 std::vector<std::size_t> Table::widths() const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vramscope {
@@ -17,12 +18,15 @@ namespace vramscope {
 enum class Stacks : std::uint8_t { in_rows, in_full, as_tree };
 
 // Where text goes: how wide it may be and what may be drawn there.
+using TypedOptions = std::vector<std::pair<std::string, std::string>>;  // {"--kind", "pinned"}
+
 struct Page {
   std::size_t width = 100;  // columns
   bool unicode = false;     // beyond ASCII
   bool colour = false;      // terminal escapes
   bool cuts = true;         // longer lines; false: only drawings and paragraphs keep to the width
   Stacks stacks = Stacks::in_rows;
+  TypedOptions filters = {};  // of what is shown; next_command() repeats them
 };
 
 enum class Colour : std::uint8_t { bold, dim, red, yellow };
@@ -104,7 +108,11 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // The same for a path, on a page that may be without the path's letters: a shell of today reads it.
 [[nodiscard]] std::string shell_path(std::string_view path, const Page& page);
 
-// The line that an output for a person ends with: "\nNext: vramscope peak r.json\n".
+// Those of the page's filters that the verb can answer of the same file: "--kind pinned ".
+[[nodiscard]] std::string filters_for(std::string_view verb, const Page& page);
+
+// The line that an output for a person ends with: "\nNext: vramscope peak r.json\n", with those of
+// the page's filters that the next verb can answer of the same file.
 [[nodiscard]] std::string next_command(std::string_view words, std::string_view path,
                                        const Page& page);
 

@@ -166,7 +166,10 @@ std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
   constexpr std::size_t kOtherLines = 6;  // titles, axis, marks, the next prompt
   const std::size_t shown = rows_shown(timeline.curves.size(), look.most);
   std::string result = coloured(fitted(title_of(timeline), page), Colour::bold, page) + "\n";
-  if (shown == 0) return result + "  Nothing was allocated.\n";
+  if (shown == 0) {
+    return result + (page.filters.empty() ? "  Nothing was allocated.\n"
+                                          : "  Nothing that passes was allocated.\n");
+  }
   Window window(timeline, look, page);
   const std::size_t room = look.lines > kOtherLines + shown ? look.lines - kOtherLines - shown : 0;
   const std::size_t rows = std::clamp(room / shown, kLeastRows, kMostRows);

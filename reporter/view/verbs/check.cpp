@@ -88,7 +88,8 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
 
 int publish_checks(const Listing& listing, const std::vector<Checked>& all, const Filter& filter) {
   if (listing.csv) return publish_csv(listing, [&](CsvText& csv) { add_check_csv(csv, all); });
-  const Page page = page_of(listing);
+  Page page = page_of(listing);
+  page.filters = typed_options(filter);
   return publish(listing, listing.json
                               ? check_json(all, listing.most)
                               : filter_head(filter, page) + check_text(all, page, listing.most));

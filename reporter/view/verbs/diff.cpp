@@ -63,7 +63,8 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
     return publish_csv(
         listing, [&](CsvText& csv) { add_rows(csv, found.rows, diff_columns(), listing.most); });
   }
-  const Page page = page_of(listing);
+  Page page = page_of(listing);
+  page.filters = typed_options(filter);
   return publish(listing, listing.json ? diff_json(found, of)
                                        : filter_head(filter, page) + diff_text(found, of, page));
 }

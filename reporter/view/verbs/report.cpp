@@ -39,6 +39,7 @@ std::string processes_text(const Report& report, const std::string& path, const 
 int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   Page page = page_of(arguments.listing);
   page.stacks = arguments.stacks.shown;
+  page.filters = typed_options(arguments.filter);
   const NameFrame name = names_from_symbols();
   const Listing& listing = arguments.listing;
   JsonText json;
@@ -90,7 +91,8 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
     return publish_csv(listing,
                        [&](CsvText& csv) { add_runs_csv(csv, std::move(reports), choice); });
   }
-  const Page page = page_of(listing);
+  Page page = page_of(listing);
+  page.filters = typed_options(arguments.filter);
   return publish(
       listing, listing.json ? runs_json(std::move(reports), left_aside, naming, choice)
                             : filter_head(arguments.filter, page) +

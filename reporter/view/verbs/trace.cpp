@@ -100,6 +100,7 @@ int show(Arguments& arguments) {
   if (how.json) return publish(how, trace_json(listing, name, how.rows()));
   Page page = page_of(how);
   page.stacks = arguments.stacks.shown;
+  page.filters = typed_options(arguments.filter);
   return publish(how, filter_head(arguments.filter, page) +
                           trace_text(listing, name, page, how.rows()) +
                           next_command("trace --csv", arguments.file, page));

@@ -323,6 +323,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   const std::vector<std::string> paths = report_files(arguments.files, say);
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;
+  page.filters = typed_options(arguments.filter);
   Several shown(listing, paths.size() > 1);
   std::string next;
   int status = paths.empty() ? kBadInput : kFine;
