@@ -36,6 +36,9 @@ class OomLog {
   // Threads: the helper.
   [[nodiscard]] bool deserves_report(std::uint64_t now_ns) noexcept;
 
+  // When the first one was asked for (CLOCK_MONOTONIC); 0: there is none.
+  [[nodiscard]] std::uint64_t first_ns() const noexcept;
+
   // May throw bad_alloc.
   [[nodiscard]] OomReport report(const ReportParts& parts) const;
 
@@ -44,6 +47,7 @@ class OomLog {
   std::atomic<std::uint64_t> detailed_ns_{0};  // when the last details were wanted
   mutable SystemMutex mutex_;
   std::vector<Refusal> waiting_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::uint64_t first_ns_ VRAMSCOPE_GUARDED_BY(mutex_) = 0;
   Refusal last_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::vector<OomEvent> first_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::optional<OomEvent> last_described_ VRAMSCOPE_GUARDED_BY(mutex_);

@@ -212,6 +212,7 @@ ReportParts Reports::collect(const char* trigger) {
   cupti::flush();
   call_time_ns = now_ns();
   collect_memory(parts);
+  if (parts.memory.start_ns == 0) parts.memory.start_ns = oom_.first_ns();  // nothing was had yet
   collect_names(parts);
   // The loader's lock, which the search takes, may be one that the ending thread holds, or the one
   // that waits for this report.

@@ -153,7 +153,7 @@ std::vector<KindFacts> make_kinds(const ReportParts& parts,
 TimelineFacts make_timeline(const ReportParts& parts) {
   const Snapshot& memory = parts.memory;
   TimelineFacts timeline;
-  timeline.duration_ns = memory.taken_ns - std::min(memory.start_ns, memory.taken_ns);
+  timeline.duration_ns = memory.taken_ns - std::min(start_of(memory), memory.taken_ns);
   timeline.start_ns =
       parts.process.report_time_ns - std::min(timeline.duration_ns, parts.process.report_time_ns);
   for (const TagTotals& tag : memory.tags) {

@@ -145,8 +145,9 @@ void add_use_by_others(const ReportParts& parts, OomEvent& event) {
 
 OomEvent describe_briefly(const ReportParts& parts, const Refusal& refusal) {
   const Event& asked = refusal.event;
+  const std::uint64_t start_ns = start_of(parts.memory);
   OomEvent event{.number = refusal.number,
-                 .time_ns = asked.start_ns - std::min(asked.start_ns, parts.memory.start_ns),
+                 .time_ns = asked.start_ns - std::min(asked.start_ns, start_ns),
                  .kind = asked.place.kind,
                  .device = asked.place.device,
                  .bytes = asked.bytes,

@@ -75,6 +75,16 @@ class OutOfMemory(harness.Case):
         self.assertEqual(sorted([48, 40, 44, 41, 42]), sorted(site["refused_bytes"] // MIB for site in refused))
         self.assertEqual({0}, {site["total_count"] for site in refused})
 
+    def test_the_run_begins_with_a_first_allocation_that_is_refused(self):
+        outcome = self.run_program([harness.program("refused")], "cache", SMALL, VRAMSCOPE_DEVICE_MEMORY_LIMIT="20MiB")
+        self.assertNotEqual(0, outcome.status)
+        [report] = [report for report in outcome.reports if report["trigger"] == "exit"]
+        [event] = report["oom"]["events"]
+        run_ns = report["process"]["report_time_ns"] - report["process"]["start_time_ns"]
+        self.assertEqual(0, event["time_ns"])
+        self.assertGreater(report["timeline"]["duration_ns"], 0)
+        self.assertLessEqual(report["timeline"]["duration_ns"], run_ns)
+
     def test_a_storm_is_counted_and_costs_little(self):
         reports, _ = self.reports_of("refused", SMALL, "storm")
         oom = reports[-1]["oom"]

@@ -88,6 +88,16 @@ TEST(Oom, ACallStackThatNeverGotAnythingIsASite) {
   EXPECT_EQ(report.sites.back().totals.total_count, 0U);
 }
 
+// Times were counted from the machine's start then.
+TEST(Oom, BeforeAnythingWasAllocatedTheRunBeginsWithIt) {
+  ReportParts parts = sample_parts();
+  parts.memory.start_ns = 0;
+  parts.memory.taken_ns = sample_refusal().event.start_ns + 5;
+
+  EXPECT_EQ(describe_refusal(parts, sample_refusal()).time_ns, 0U);
+  EXPECT_EQ(assemble(std::move(parts)).timeline.duration_ns, 0U);
+}
+
 TEST(Oom, OfHostMemoryOnlyTheHostsIsTold) {
   Refusal refusal = sample_refusal();
   refusal.event.place = {.kind = Kind::pinned};
