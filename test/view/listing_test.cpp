@@ -125,6 +125,21 @@ TEST(Histograms, ShowSizesAndLifeTimesOfEachSite) {
             "    lives   < 10 us         [################################]  9\n");
 }
 
+// They named three.
+TEST(Histograms, NameAsManyFramesAsOtherListings) {
+  Report report = sample_report();
+  std::vector<std::uint32_t>& frames = report.sites[0].frames;
+  for (std::uint32_t caller = frames.back(); frames.size() < 12;) frames.push_back(caller);
+  report.sites[0].sizes = {0, 1};
+
+  const std::string text =
+      histograms_text(report, SiteOrder::peak, sample_names(), Page{.cuts = false}, 1);
+
+  std::string eight = "  make_weights (train.cpp:42)";
+  for (int i = 1; i < 8; ++i) eight += " < main (train.cpp:99)";
+  EXPECT_TRUE(text.starts_with(eight + " < ..\n")) << text;
+}
+
 TEST(Functions, AreListedWithPathAndEffect) {
   const json read = json::parse(functions_json(0));
 

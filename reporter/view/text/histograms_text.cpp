@@ -6,6 +6,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/sites_text.h"
 
 namespace vramscope {
@@ -63,9 +64,10 @@ std::string histograms_text(const Report& report, SiteOrder order, const NameFra
   std::string result;
   for (const std::size_t index : sites_in_order(report, order, name, choice)) {
     const Site& site = report.sites[index];
-    const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
+    const CallSite where = call_site(report, site, name, kFramesInRow + 1);
+    const std::size_t room = page.cuts ? page.width - 2 : Table::kUncut;
     result += (result.empty() ? "" : "\n");
-    result += "  " + fitted_stack(where, page.cuts ? page.width - 2 : Table::kUncut) + "\n";
+    result += "  " + printable(stack_text(where, room, kFramesInRow), page) + "\n";
     result += bars("sizes", site.sizes, page, size_class_name);
     result += bars("lives", site.lifetimes, page, lifetime_name);
   }
