@@ -135,7 +135,7 @@ std::string folder_of_golden(const Page& page) {
     reports.push_back({"vram/node-17.train.rank" + std::to_string(rank) + ".4711.json",
                        merged_processes(report).front()});
   }
-  return runs_text(std::move(reports), 1, {}, page, 0);
+  return runs_text(std::move(reports), {.earlier = 1}, {}, page, 0);
 }
 
 std::vector<Listing> listings() {

@@ -122,9 +122,55 @@ class Merge(unittest.TestCase):
             self.assertEqual(whole, groups[0].read_bytes())
         self.assertEqual(whole, self.merge(groups[0]).read_bytes())
 
+    def test_merged_ones_beside_their_parts_count_each_process_once(self):
+        """Groups of reports, each as files of their own, as a merged one, or as both; some merged once more."""
+        reports = list(self.some_reports(6))
+        whole = self.merge(*reports).read_bytes()
+        chance = random.Random(4713)
+        for _ in range(6):
+            left, inputs, merged = list(reports), [], []
+            chance.shuffle(left)
+            while left:
+                size = chance.randrange(1, len(left) + 1)
+                group, left = left[:size], left[size:]
+                beside = chance.randrange(0, size + 1)  # how many of them lie beside it
+                is_merged = beside < size or chance.random() < 0.5
+                merged += [self.merge(*group)] if is_merged else []
+                inputs += group[:beside]
+            if len(merged) > 1 and chance.random() < 0.7:
+                inputs.append(self.merge(*chance.sample(merged, 2)))
+            inputs += merged
+            chance.shuffle(inputs)
+            self.assertEqual(whole, self.merge(*inputs).read_bytes(), inputs)
+
+    def test_a_merged_report_in_the_folder_of_its_parts_is_not_added_to_them(self):
+        reports = list(self.some_reports(3))
+        alone = self.call("report", "--json", *reports)
+        alone = json.loads(alone.stdout)
+        merged = self.merge(*reports)
+        shown = json.loads(self.call("report", "--json", merged, *reports).stdout)
+        self.assertEqual((alone.pop("repeated"), shown.pop("repeated")), (0, 3))
+        self.assertEqual(alone, shown)
+        text = self.call("report", merged, *reports).stdout
+        self.assertIn("3 processes; 3 are told again by another file, and count once\n", text)
+        result = self.call("merge", "-o", self.folder / "again.json", merged, reports[1])
+        self.assertIn("1 report left aside, since what it tells is in others, too\n", result.stderr)
+        self.assertEqual(merged.read_bytes(), (self.folder / "again.json").read_bytes())
+        limits = self.call("check", "--json", "--max-peak", "1TiB", merged, *reports).stdout
+        self.assertEqual(sorted(map(str, reports)), sorted(one["file"] for one in json.loads(limits)["checks"]))
+
+    def test_reports_of_nobody_are_told_apart(self):
+        self.sample["process"]["pid"] = 0
+        shown = json.loads(self.call("report", "--json", self.write(self.sample), self.write(self.sample)).stdout)
+        self.assertEqual((len(shown["processes"]), shown["repeated"]), (2, 0))
+
     def test_each_field_becomes_what_the_schema_says(self):
         once = json.loads(self.merge(SAMPLE).read_text())
-        twice = json.loads(self.merge(SAMPLE, SAMPLE).read_text())
+        other = copy.deepcopy(self.sample)
+        other["process"]["pid"] += 1  # a report of one process counts once
+        twice = json.loads(self.merge(SAMPLE, self.write(other)).read_text())
+        for process in twice["processes"]:
+            process["process"]["pid"] = self.sample["process"]["pid"]
         self.assertEqual([], [e.message for e in WRITTEN.iter_errors(twice)])
         first = list(fields(once, SCHEMA, None))
         second = {path: value for path, _, value in fields(twice, SCHEMA, None)}
@@ -222,7 +268,7 @@ class Merge(unittest.TestCase):
         self.assertEqual(["1", "2", "3"], sorted(re.findall(r"^ +(\d) +10\d  train ", shown, re.MULTILINE)))
         self.assertIn("No site changed.", self.call("diff", merged, merged).stdout)
 
-    def test_of_one_process_the_last_report_counts_and_a_second_one_is_told(self):
+    def test_of_one_process_the_last_report_counts_once(self):
         later = copy.deepcopy(self.sample)
         later["sequence"] = self.sample["sequence"] + 1
         first, last = self.write(self.sample), self.write(later)
@@ -230,11 +276,17 @@ class Merge(unittest.TestCase):
         self.assertIn("1 earlier report of the same processes left aside\n", result.stderr)
         self.assertEqual(len(json.loads((self.folder / "a.json").read_text())["processes"]), 1)
         result = self.call("merge", "-o", self.folder / "b.json", last, last)
+        self.assertIn("1 report left aside, since what it tells is in others, too\n", result.stderr)
+        self.assertEqual((self.folder / "a.json").read_bytes(), (self.folder / "b.json").read_bytes())
+
+    def test_merged_ones_that_share_a_process_are_told(self):
+        reports = list(self.some_reports(3))
+        result = self.call("merge", "-o", self.folder / "a.json", self.merge(*reports[:2]), self.merge(*reports[1:]))
         self.assertIn("1 report counted again: of a process that is in it already\n", result.stderr)
 
     def test_one_that_cannot_be_read_leaves_nothing(self):
         broken = self.folder / "broken.json"
-        broken.write_text(SAMPLE.read_text()[:-200])
+        broken.write_text(SAMPLE.read_text().replace('"pid":4711', '"pid":4712')[:-200])
         result = self.call("merge", "-o", self.folder / "none.json", SAMPLE, broken)
         self.assertEqual(result.returncode, 2)
         self.assertIn("broken.json: ends early at byte", result.stderr)

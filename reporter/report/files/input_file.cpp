@@ -108,4 +108,21 @@ std::string beginning_of(const std::string& path, std::size_t most_bytes) {
   return text;
 }
 
+std::string end_of(const std::string& path, std::string_view mark) {
+  const Descriptor file(path, O_NONBLOCK | O_NOCTTY);
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  const auto whole = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+  std::string text;
+  for (std::size_t bytes = kChunk; bytes < 4 * whole; bytes *= 4) {
+    text.clear();
+    lseek(file.number(), static_cast<off_t>(whole - std::min(whole, bytes)), SEEK_SET);
+    while (append_chunk(file.number(), text) > 0) {
+    }
+    const std::size_t found = text.rfind(mark);
+    if (found != text.npos) return text.substr(found);
+  }
+  return "";
+}
+
 }  // namespace vramscope

@@ -20,6 +20,7 @@ namespace vramscope {
 struct ReportOfProcess {
   std::string file;
   MergedProcess process;
+  bool is_merged = false;  // the file is of several processes
 };
 
 // By what processes are told apart by site: their reports once more, and names of their frames.

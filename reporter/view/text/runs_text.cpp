@@ -153,11 +153,17 @@ std::string events_text(const Reports& reports, const Page& page) {
   return text.empty() ? text : "\n" + text;
 }
 
-std::string title(const Reports& reports, std::size_t left_aside) {
+std::string title(const Reports& reports, const LeftAside& left_aside) {
   std::string text = count_text(static_cast<std::int64_t>(reports.size())) +
                      (reports.size() == 1 ? " process" : " processes");
-  if (left_aside != 0) text += "; " + counted(left_aside, "earlier report") + " of them left aside";
-  return text;
+  if (left_aside.earlier != 0) {
+    text += "; " + counted(left_aside.earlier, "earlier report") + " of them left aside";
+  }
+  if (left_aside.repeated == 0) return text;
+  const bool is_one = left_aside.repeated == 1;
+  return text + "; " + count_text(static_cast<std::int64_t>(left_aside.repeated)) +
+         (is_one ? " is" : " are") + " told again by another file, and " +
+         (is_one ? "counts" : "count") + " once";
 }
 
 void device_json(JsonText& json, const DeviceSum& sum, const Reports& reports) {
@@ -170,22 +176,37 @@ void device_json(JsonText& json, const DeviceSum& sum, const Reports& reports) {
 
 }  // namespace
 
-std::size_t keep_last_of_each(Reports& reports) {
+LeftAside keep_each_once(Reports& reports) {
   using Who = std::tuple<std::string, std::int64_t, std::uint64_t>;
   const auto who = [](const ReportOfProcess& one) -> Who {
     const ProcessFacts& process = one.process.process;
     return {process.hostname, process.pid, process.start_time_ns};
   };
-  std::map<Who, std::uint64_t> last;
-  for (const ReportOfProcess& one : reports) {
-    std::uint64_t& sequence = last[who(one)];
-    sequence = std::max(sequence, one.process.sequence);
+  const auto rank_of = [](const ReportOfProcess& one) {
+    return std::pair(one.process.sequence, !one.is_merged);
+  };
+  std::map<Who, std::size_t> best;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto [known, is_first] = best.try_emplace(who(reports[i]), i);
+    if (!is_first && rank_of(reports[known->second]) < rank_of(reports[i])) known->second = i;
   }
-  return std::erase_if(
-      reports, [&](const ReportOfProcess& one) { return one.process.sequence < last[who(one)]; });
+  LeftAside left;
+  Reports kept;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const std::size_t chosen = best[who(reports[i])];
+    const bool is_told = reports[i].process.process.pid != 0;  // whose report it is
+    if (chosen == i || !is_told) {
+      kept.push_back(reports[i]);
+    } else {
+      ++(reports[i].process.sequence < reports[chosen].process.sequence ? left.earlier
+                                                                        : left.repeated);
+    }
+  }
+  reports = std::move(kept);
+  return left;
 }
 
-std::string runs_text(Reports reports, std::size_t left_aside, const RunsNaming& naming,
+std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
                       const Page& page, const RowChoice& choice) {
   arrange_processes(reports, {});
   const std::string highest = reports.front().file;
@@ -199,11 +220,12 @@ std::string runs_text(Reports reports, std::size_t left_aside, const RunsNaming&
   return is_one_file(reports) ? text : text + next_command("report", highest, page);
 }
 
-std::string runs_json(Reports reports, std::size_t left_aside, const RunsNaming& naming,
+std::string runs_json(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
                       const RowChoice& choice) {
   arrange_processes(reports, choice);
   JsonText json;
-  json.object().field("left_aside", left_aside).key("processes").array();
+  json.object().field("left_aside", left_aside.earlier).field("repeated", left_aside.repeated);
+  json.key("processes").array();
   add_objects(json, reports, process_columns(), choice.most);
   json.end().key("devices").array();
   for (const DeviceSum& sum : device_sums(processes_of(reports))) device_json(json, sum, reports);

@@ -13,17 +13,24 @@
 
 namespace vramscope {
 
-// Of several reports of one process the last one, by sequence; gives how many were left aside.
-[[nodiscard]] std::size_t keep_last_of_each(std::vector<ReportOfProcess>& reports);
+// Reports that were not taken because others tell of their processes.
+struct LeftAside {
+  std::size_t earlier = 0;   // by sequence
+  std::size_t repeated = 0;  // the same once more, as a part of a merged report
+};
+// Of several reports of one process the last one, by sequence; of equal ones that which was not
+// merged. Of whose process nobody knows all stay.
+[[nodiscard]] LeftAside keep_each_once(std::vector<ReportOfProcess>& reports);
 
 [[nodiscard]] Columns<ReportOfProcess> process_columns();
 
 // Each text and JSON ends with a newline.
-[[nodiscard]] std::string runs_text(std::vector<ReportOfProcess> reports, std::size_t left_aside,
-                                    const RunsNaming& naming, const Page& page,
+[[nodiscard]] std::string runs_text(std::vector<ReportOfProcess> reports,
+                                    const LeftAside& left_aside, const RunsNaming& naming,
+                                    const Page& page, const RowChoice& choice);
+[[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports,
+                                    const LeftAside& left_aside, const RunsNaming& naming,
                                     const RowChoice& choice);
-[[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports, std::size_t left_aside,
-                                    const RunsNaming& naming, const RowChoice& choice);
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice);
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/check_text.h"
+#include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
 #include "reporter/view/verbs/verb.h"
@@ -113,7 +114,7 @@ int check(Arguments& given) {
   given.listing.rows().refuse_unless({names_of(check_columns(""))});
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
-  if (paths.size() > 1) keep_last_reports(paths);
+  if (paths.size() > 1) keep_each_once(paths);
   std::vector<Checked> all;
   if (any_limit && !check_each(given, paths, limits, *suppressions, all)) return kBadInput;
   if (!given.baseline.empty() && !check_baseline(given, paths, *suppressions, all)) {

@@ -113,7 +113,7 @@ std::string runs_of(const Report& report, const std::string& path) {
   if (report.processes.empty()) return "";
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) all.push_back({path, process});
-  return runs_json(std::move(all), /*left_aside=*/0, RunsNaming{}, 0);
+  return runs_json(std::move(all), LeftAside{}, RunsNaming{}, 0);
 }
 
 int page_of_report(const Arguments& given, const std::string& path, Report& report,

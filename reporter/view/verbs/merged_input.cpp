@@ -4,56 +4,21 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <map>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <variant>
 
-#include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
 namespace {
-
-// Behind `key`, as our reports have it; 0 where it is not.
-std::uint64_t number_behind(const std::string& text, std::string_view key) {
-  std::uint64_t number = 0;
-  const std::size_t at = text.find(key);
-  if (at == text.npos) return number;
-  std::from_chars(text.data() + at + key.size(), text.data() + text.size(), number);
-  return number;
-}
-
-struct Beginning {
-  std::string host = {};
-  std::uint64_t pid = 0;  // 0: nobody knows, or of several processes
-  std::uint64_t start_ns = 0;
-  std::uint64_t sequence = 0;
-};
-
-// Whose report it is, without reading all of it. Who reformatted it has one that stands for itself.
-Beginning beginning(const std::string& path) {
-  constexpr std::size_t kBeginning = std::size_t{1} << 16;
-  constexpr std::string_view kHost = "\"hostname\":\"";
-  const std::string text = beginning_of(path, kBeginning);
-  Beginning found{.pid = number_behind(text, "\"pid\":"),
-                  .start_ns = number_behind(text, "\"start_time_ns\":"),
-                  .sequence = number_behind(text, "\"sequence\":")};
-  const std::size_t host = text.find(kHost);
-  if (host != text.npos) {
-    const std::size_t at = host + kHost.size();
-    found.host = text.substr(at, text.find('"', at) - at);
-  }
-  return found;
-}
 
 // What the threads share.
 class Work {
@@ -117,27 +82,6 @@ bool read_into(Merger& merger, const std::vector<std::string>& paths) {
 
 }  // namespace
 
-void keep_last_reports(std::vector<std::string>& paths) {
-  using Who = std::tuple<std::string, std::uint64_t, std::uint64_t>;
-  std::map<Who, std::uint64_t> last;
-  std::vector<Beginning> beginnings;
-  for (const std::string& path : paths) {
-    const Beginning& one = beginnings.emplace_back(beginning(path));
-    std::uint64_t& sequence = last[{one.host, one.pid, one.start_ns}];
-    sequence = std::max(sequence, one.sequence);
-  }
-  std::vector<std::string> kept;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const Beginning& one = beginnings[i];
-    const bool is_last = last[{one.host, one.pid, one.start_ns}] == one.sequence;
-    if (one.pid == 0 || is_last) kept.push_back(std::move(paths[i]));
-  }
-  if (const std::size_t left = paths.size() - kept.size(); left != 0) {
-    say(counted(left, "earlier report") + " of the same processes left aside");
-  }
-  paths = std::move(kept);
-}
-
 std::optional<Report> open_merged(std::vector<std::string> paths) {
   if (paths.empty()) return std::nullopt;
   if (paths.size() == 1) return open_report(paths.front());
@@ -153,7 +97,7 @@ std::optional<Report> open_merged(std::vector<std::string> paths) {
 
 std::optional<Merger> merger_of(std::vector<std::string> paths) {
   if (paths.empty()) return std::nullopt;
-  keep_last_reports(paths);
+  keep_each_once(paths);
   std::optional<Merger> merger(std::in_place);
   if (!read_into(*merger, paths)) return std::nullopt;
   return merger;

@@ -12,11 +12,8 @@ namespace vramscope {
 
 struct Report;
 
-// Of several reports of one process the last one, by sequence; the others' paths are removed, which
-// is said.
-void keep_last_reports(std::vector<std::string>& paths);
-
-// All of `paths` as one report, on every core; with one path that report as it is. Nothing: one
+// All of `paths` as one report, each process once, on every core; with one path that report as it
+// is. Nothing: one
 // could not be read, which was said.
 [[nodiscard]] std::optional<Report> open_merged(std::vector<std::string> paths);
 // The same, for whoever has no room for all of their sites: nothing is finished yet.

@@ -32,7 +32,7 @@ struct Arguments {
 std::string processes_text(const Report& report, const std::string& path, const Page& page) {
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) all.push_back({path, process});
-  return runs_text(std::move(all), /*left_aside=*/0, {}, page, kProcesses) + "\n";
+  return runs_text(std::move(all), {}, {}, page, kProcesses) + "\n";
 }
 
 // Every report as a screen of its own.
@@ -85,7 +85,8 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
 }
 
 int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> reports,
-                      std::size_t left_aside, const RunsNaming& naming, const RowChoice& choice) {
+                      const LeftAside& left_aside, const RunsNaming& naming,
+                      const RowChoice& choice) {
   const Listing& listing = arguments.listing;
   if (listing.csv) {
     return publish_csv(listing,
@@ -132,14 +133,14 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
     if (result == Filtering::Result::refused) return kBadInput;
     if (result == Filtering::Result::lacks) continue;
     for (MergedProcess& process : merged_processes(*report)) {
-      reports.push_back({path, std::move(process)});
+      reports.push_back({path, std::move(process), !report->processes.empty()});
     }
   }
   if (reports.empty()) {
     filtering.say_lacking();
     return kBadInput;
   }
-  const std::size_t left_aside = keep_last_of_each(reports);
+  const LeftAside left_aside = keep_each_once(reports);
   const Listing& listing = arguments.listing;
   const bool has_all = listing.typed_most || listing.json || listing.csv;
   const RowChoice choice(has_all ? listing.most : kProcesses, listing.sort);

@@ -1,0 +1,18 @@
+// keep_each_once() leaves out, of reports whose numbers are to be added up, those that would count
+// a process again.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vramscope {
+
+// Of several reports of one process the last one stays, by sequence. Of one that was merged and the
+// reports that it was made of, these stay if they are all there, else the merged one in the place
+// of those that are. What is left out is said. Merged ones that have some processes in common, and
+// each others besides, all stay. Reads no more of a file than tells whose report it is; one that
+// somebody formatted anew stands for itself. May throw bad_alloc.
+void keep_each_once(std::vector<std::string>& paths);
+
+}  // namespace vramscope
