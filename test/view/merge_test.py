@@ -62,6 +62,18 @@ def fields(value, schema, rule, path=""):
         yield path, rule, value
 
 
+def declared(schema, path=""):
+    """(rule, path) of each field that says what becomes of it; of definitions under their names."""
+    if path and "x-merged" in schema:
+        yield schema["x-merged"], path
+    for name, inner in schema.get("properties", {}).items():
+        yield from declared(inner, f"{path}.{name}".removeprefix("."))
+    for inner in [schema.get("items"), *schema.get("allOf", []), *schema.get("anyOf", [])]:
+        yield from declared(inner, path) if isinstance(inner, dict) else ()
+    for name, inner in schema.get("definitions", {}).items():
+        yield from declared(inner, name)
+
+
 class Merge(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -190,6 +202,38 @@ class Merge(unittest.TestCase):
             elif path != ".oom.events":
                 self.assertEqual(now, value, f"{path}: {rule}")
         self.assertGreater(added, 150)
+
+    def test_the_description_lists_the_fields_of_each_rule(self):
+        page = report_schema.PATH.with_name("FORMAT.md").read_text()
+        page = page[page.index("| `x-merged` | in a merged report | of |"):]
+        rows = [row.split("|")[1:4] for row in page[:page.index("\n\n")].splitlines()[2:]]
+        wanted = {}
+        for rule, path in declared(SCHEMA):
+            wanted.setdefault(rule, []).append(path)
+        found = {}
+        for rules, _, of in rows:
+            for rule, part in zip(re.findall("`(.*?)`", rules), of.split(";"), strict=True):
+                found[rule] = re.findall("`(.*?)`", part)
+        self.assertEqual(wanted, found)
+
+    def test_no_sum_of_peaks_is_called_a_peak(self):
+        """Nor is it compared with a device's size, which it may be beyond."""
+        merged = self.merge(*self.some_reports(3))
+        shown = self.call("report", "--wide", merged).stdout
+        shown = shown[shown.index("processes merged"):]
+        self.assertIn("  reserved   sum of peaks  66.0 MiB, now 66.0 MiB\n", shown)
+        self.assertIn("\nWhat made the peaks, added: ", shown)
+        self.assertIn("  pinned      sum of peaks ", shown)
+        self.assertIn("  the processes' limits add up to 120 GiB: 9 requests refused\n", shown)
+        self.assertEqual([], re.findall(r"^ +\w+ +peak +\d.*", shown, re.MULTILINE))
+        self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  the highest of them was reached after ")
+        self.assertIn(", of all processes added", self.call("stats", merged).stdout)
+        self.assertIn("PEAKS ADDED", self.call("owners", merged).stdout)
+        self.assertIn("AT PEAK: of each process, when its memory held most.", self.call("sites", merged).stdout)
+        self.assertEqual(3, json.loads(self.call("report", "--json", merged).stdout)["merged_processes"])
+        alone = self.call("report", "--wide", self.merge(SAMPLE)).stdout
+        self.assertIn("  reserved   peak  22.0 MiB  [", alone)
+        self.assertNotIn("sum of peaks", alone)
 
     def test_a_rule_is_what_becomes_of_two_that_differ(self):
         """Numbers that add, or of which the larger or smaller stays, changed one by one in the second report."""

@@ -3,6 +3,7 @@
 #include "reporter/view/text/device_text.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -30,6 +31,7 @@ std::string line(const std::string& text, const Page& page) { return paragraph(t
 struct UsedDevice {
   std::uint16_t index = 0;
   const DeviceReport* report = nullptr;  // nullptr: nothing else is known of it
+  bool adds_peaks = false;               // of several processes
   std::vector<KindFacts> others = {};    // the highest peak first
 };
 
@@ -55,6 +57,7 @@ std::vector<UsedDevice> used_devices(const Report& report) {
     return device.others.empty() && !device.report->used;
   });
   for (UsedDevice& device : result) {
+    device.adds_peaks = adds_peaks(report);
     std::stable_sort(device.others.begin(), device.others.end(),
                      [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
   }
@@ -85,13 +88,22 @@ std::string saved_time_text(const DeviceReport& device, const Page& page) {
   return line("the cache saved about " + duration_text(saved.saved_ns) + " (estimated)", page);
 }
 
+// As the program saw it; 0: unknown, or nothing to compare sums of peaks with, which may be more.
+std::uint64_t capacity(const UsedDevice& device) {
+  if (device.report == nullptr || device.adds_peaks) return 0;
+  const DeviceFacts& facts = device.report->facts;
+  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
+  return is_limited ? facts.limit_bytes : facts.total_bytes;
+}
+
 // "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
-std::string level_text(std::string name, std::size_t name_cells, std::uint64_t peak,
-                       std::int64_t now, std::uint64_t whole, const Page& page) {
+std::string level_text(const UsedDevice& device, std::string name, std::size_t name_cells,
+                       std::uint64_t peak, std::int64_t now, const Page& page) {
+  const std::uint64_t whole = capacity(device);
   name.resize(name_cells, ' ');
   std::string bytes = bytes_text(static_cast<std::int64_t>(peak));
   bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
-  std::string result = name + "  peak " + bytes;
+  std::string result = name + (device.adds_peaks ? "  sum of peaks " : "  peak ") + bytes;
   if (whole != 0) {
     const std::size_t cells =
         std::min(kBarCells, page.width - std::min(page.width, kBesideBar + name_cells));
@@ -111,33 +123,23 @@ std::size_t name_cells_of(const UsedDevice& device) {
   return cells;
 }
 
-// As the program saw it; 0: unknown.
-std::uint64_t capacity(const UsedDevice& device) {
-  if (device.report == nullptr) return 0;
-  const DeviceFacts& facts = device.report->facts;
-  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
-  return is_limited ? facts.limit_bytes : facts.total_bytes;
-}
-
 std::string other_kinds(const UsedDevice& device, const Page& page) {
   std::string result;
   for (const KindFacts& kind : device.others) {
-    result +=
-        line(level_text(kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
-                        static_cast<std::int64_t>(kind.current_bytes), capacity(device), page) +
-                 ", " + counted(kind.allocations, "call"),
-             page);
+    result += line(level_text(device, kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
+                              static_cast<std::int64_t>(kind.current_bytes), page) +
+                       ", " + counted(kind.allocations, "call"),
+                   page);
   }
   return result;
 }
 
 std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& page) {
   const DeviceReport& device = *used.report;
-  const std::uint64_t size = capacity(used);
   const std::size_t cells = name_cells_of(used);
   const DeviceStatistics& stats = device.statistics;
   const auto level = [&](const char* name, const Stat& stat) {
-    return line(level_text(name, cells, positive(stat.peak), stat.current, size, page), page);
+    return line(level_text(used, name, cells, positive(stat.peak), stat.current, page), page);
   };
   std::string result = level("reserved", stats.reserved_bytes.all);
   result += level("allocated", stats.allocated_bytes.all);
@@ -153,8 +155,14 @@ std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& pag
   return result;
 }
 
-std::string limit_text(const DeviceFacts& facts, const Page& page) {
+std::string limit_text(const UsedDevice& device, const Page& page) {
+  const DeviceFacts& facts = device.report->facts;
   if (facts.limit_bytes == 0) return "";
+  if (device.adds_peaks) {
+    return line("the processes' limits add up to " + bytes_text(facts.limit_bytes) + ": " +
+                    counted(facts.limit_refusals, "request") + " refused",
+                page);
+  }
   return line("limited to " + bytes_text(facts.limit_bytes) + " of " +
                   bytes_text(facts.total_bytes) + ": " + counted(facts.limit_refusals, "request") +
                   " refused",
@@ -190,40 +198,45 @@ std::string device_in_full(const UsedDevice& device, bool has_cache, std::string
     result += pages_text(report->facts.pages, page);
   }
   result += other_kinds(device, page);
-  if (report != nullptr) result += limit_text(report->facts, page);
+  if (report != nullptr) result += limit_text(device, page);
   return result;
 }
 
 std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string_view note,
                              const Page& page) {
   using enum Table::Align;
-  Table table({{"GPU", right},
-               {"RESERVED PEAK", right},
-               {"OF CAPACITY", right},
-               {"", left, 2},
-               {"ALLOCATED PEAK", right},
-               {"ALLOCATIONS", right},
-               {"FROM CACHE", right, 1},
-               {"OOM", right}});
+  const bool adds = devices.front().adds_peaks;
+  std::vector<Table::Column> columns{{"GPU", right},
+                                     {adds ? "RESERVED PEAKS ADDED" : "RESERVED PEAK", right}};
+  if (!adds) columns.insert(columns.end(), {{"OF CAPACITY", right}, {"", left, 2}});
+  columns.insert(columns.end(), {{adds ? "ALLOCATED PEAKS ADDED" : "ALLOCATED PEAK", right},
+                                 {"ALLOCATIONS", right},
+                                 {"FROM CACHE", right, 1},
+                                 {"OOM", right}});
+  Table table(std::move(columns));
   std::string others;
   std::size_t cells = 0;
   for (const UsedDevice& device : devices) cells = std::max(cells, name_cells_of(device));
   for (const UsedDevice& device : devices) {
     for (const KindFacts& kind : device.others) {
-      others += line(
-          "GPU " + std::to_string(device.index) + "  " +
-              level_text(kind_text(kind.kind), cells, kind.peak_bytes,
-                         static_cast<std::int64_t>(kind.current_bytes), capacity(device), page),
-          page);
+      others += line("GPU " + std::to_string(device.index) + "  " +
+                         level_text(device, kind_text(kind.kind), cells, kind.peak_bytes,
+                                    static_cast<std::int64_t>(kind.current_bytes), page),
+                     page);
     }
     if (device.report == nullptr || !device.report->used) continue;
     const DeviceStatistics& stats = device.report->statistics;
     const Savings saved = savings(device.report->timing);
     const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
-    table.add({std::to_string(device.index), bytes_text(peak), percent_text(peak, capacity(device)),
-               bar(peak, capacity(device), kBarCells / 2, page),
-               bytes_text(stats.allocated_bytes.all.peak), count_text(saved.allocations),
-               percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
+    std::vector<std::string> row{std::to_string(device.index), bytes_text(peak)};
+    if (!adds) {
+      row.insert(row.end(), {percent_text(peak, capacity(device)),
+                             bar(peak, capacity(device), kBarCells / 2, page)});
+    }
+    row.insert(row.end(),
+               {bytes_text(stats.allocated_bytes.all.peak), count_text(saved.allocations),
+                percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
+    table.add(std::move(row));
   }
   std::string result = title(std::to_string(devices.size()) + " GPUs" + std::string(note), page);
   return result + (table.empty() ? "" : table.text(page)) + others;

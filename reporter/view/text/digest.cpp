@@ -209,6 +209,14 @@ std::string of_all_text(const Report& report, Kind kind, std::uint16_t device) {
   return "";
 }
 
+bool adds_peaks(const Report& report) { return report.processes.size() > 1; }
+
+std::string peak_word(const Report& report) {
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  if (is_choice) return adds_peaks(report) ? "at the peaks" : "at the peak";
+  return adds_peaks(report) ? "sum of peaks" : "peak";
+}
+
 std::string nothing_text(const Report& report) {
   return report.chosen ? "Nothing that passes was allocated.\n" : "Nothing was allocated.\n";
 }

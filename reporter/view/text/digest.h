@@ -77,6 +77,11 @@ struct Savings {
   return of_all_text(report, kind.kind, kind.device);
 }
 
+// What stands before the bytes of a peak: "peak", or "sum of peaks" of a report that was merged of
+// several, which adds them up; where rows were chosen, "at the peak": theirs at the peak of all.
+[[nodiscard]] bool adds_peaks(const Report& report);
+[[nodiscard]] std::string peak_word(const Report& report);
+
 // "Nothing was allocated.", or that nothing which a filter lets pass was.
 [[nodiscard]] std::string nothing_text(const Report& report);
 

@@ -74,7 +74,8 @@ std::string device_text(const Report& report, const DeviceFacts& facts, const Pa
 
 std::string requests_text(const Report& report, const Page& page, const RowChoice& choice) {
   using enum Table::Align;
-  Table table({{"PEAK", right}, {"NOW", right}, {"CALLS", right}, {"KIND", left}, {"OWNER", left}});
+  const char* const peak = adds_peaks(report) ? "PEAKS ADDED" : "PEAK";
+  Table table({{peak, right}, {"NOW", right}, {"CALLS", right}, {"KIND", left}, {"OWNER", left}});
   std::vector<LedgerEntry> entries;
   for (const LedgerEntry& entry : report.ledger) {
     if (entry.calls != 0) entries.push_back(entry);
@@ -194,7 +195,7 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, const R
   for (char& letter : title)
     letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
   Table table({{"AT PEAK", right},
-               {"OWN PEAK", right, 3},
+               {adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
                {"NOW", right, 1},
                {"TOTAL", right, 4},
                {"COUNT", right, 2},
@@ -218,7 +219,11 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, const R
     result += "  and " + std::to_string(entries.size() - shown) + " more\n";
   }
   return result + table.left_out(page) + "\n" +
-         paragraph("Requested bytes. AT PEAK: when that memory held most.", page) +
+         paragraph(adds_peaks(report)
+                       ? "Requested bytes, of all processes added. AT PEAK: when that memory "
+                         "held most in each."
+                       : "Requested bytes. AT PEAK: when that memory held most.",
+                   page) +
          totals_text(report, page);
 }
 

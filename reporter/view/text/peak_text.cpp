@@ -76,6 +76,7 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
                         const Page& page) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   std::string result = is_choice ? "the peak of all was reached after " : "reached after ";
+  if (adds_peaks(report)) result = "the highest of them was reached after ";
   result += duration_text(kind.peak_ns);
   if (!kind.peak_thread.empty()) result += " by thread " + printable(kind.peak_thread, page);
   if (!kind.peak_range.empty() && kind.peak_range != "none") {
@@ -112,9 +113,7 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
 
 std::string kind_text_of(const Report& report, const KindFacts& kind, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
-  const bool is_choice = report.chosen && report.chosen->by_rows;
-  const std::string title = memory_text(kind.kind, kind.device) +
-                            (is_choice ? ": at the peak " : ": peak ") +
+  const std::string title = memory_text(kind.kind, kind.device) + ": " + peak_word(report) + " " +
                             bytes_text(kind.peak_bytes) + of_all_text(report, kind) + " requested" +
                             rounded(report, kind) + ", now " + bytes_text(kind.current_bytes);
   std::string heading = paragraph(title, page).substr(2);  // not indented itself

@@ -46,7 +46,7 @@ constexpr std::pair<const char*, std::vector<Share> (*)(const Report&)> kLists[]
 void report_json(JsonText& json, const Report& report, const std::string& path,
                  const NameFrame& name, const RowChoice& choice) {
   json.object().field("file", path).field("trigger", report.trigger);
-  json.field("sequence", report.sequence);
+  json.field("sequence", report.sequence).field("merged_processes", report.processes.size());
   process_json(json, report);
   json.key("devices").array();
   for (const DeviceReport& device : report.devices) {

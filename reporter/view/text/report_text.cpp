@@ -167,7 +167,9 @@ std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const
   if (shares.empty()) return "";
   const std::size_t shown = rows_shown(shares.size(), most);
   const auto rows = page.stacks == Stacks::as_tree ? peak_trees : peak_rows;
-  const std::string heading = "What made the peak: " + whole_text(report, shares.front());
+  const std::string heading =
+      (adds_peaks(report) ? "What made the peaks, added: " : "What made the peak: ") +
+      whole_text(report, shares.front());
   return title(with_note(heading, report), page) + rows(shares, shown, report, name, page) +
          rest_text(shares, shown, page);
 }
@@ -229,10 +231,8 @@ std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, c
   std::string name = kind_text(kind);
   name.resize(name_cells, ' ');
   const std::string no_memory = kind == Kind::address_range ? ": address space, not memory" : "";
-  const bool is_choice = report.chosen && report.chosen->by_rows;
-  return line(name + (is_choice ? "  at the peak " : "  peak ") + bytes_text(bytes.peak) +
-                  ", now " + bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") +
-                  no_memory,
+  return line(name + "  " + peak_word(report) + " " + bytes_text(bytes.peak) + ", now " +
+                  bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory,
               page);
 }
 

@@ -161,13 +161,14 @@ std::vector<Table::Column> columns_for(SiteOrder order) {
 }
 
 // Of the columns that the table has.
-std::string legend_of(std::string_view table, const Page& page) {
+std::string legend_of(const Report& report, std::string_view table, const Page& page) {
   const std::string_view titles = table.substr(0, table.find('\n'));
   std::string text;
   for (const SiteColumn& column : kColumns) {
     const bool is_there = titles.find(column.column.title) != std::string_view::npos;
     if (is_there && *column.legend != '\0') text += std::string(" ") + column.legend;
   }
+  if (adds_peaks(report)) text += " AT PEAK: of each process, when its memory held most.";
   return paragraph("Bytes are requested bytes." + text, page);
 }
 
@@ -260,7 +261,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
     table.add(cells_of(report.sites[sites[i]]), static_cast<std::int64_t>(sites[i]));
   }
   const std::string rows = table.text(page);
-  return rows + remarks(report, sites.size() - shown, page) + "\n" + legend_of(rows, page) +
+  return rows + remarks(report, sites.size() - shown, page) + "\n" + legend_of(report, rows, page) +
          totals_text(report, page);
 }
 

@@ -1,6 +1,7 @@
 // The statistics of a report under PyTorch's names.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/stats_text.h"
+#include "reporter/view/text/digest.h"
 
 #include <algorithm>
 
@@ -79,7 +80,8 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
   for (const DeviceReport& device : report.devices) {
     if (of.device && device.facts.index != *of.device) continue;
     const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
-                              printable(device.facts.name, page) + "  memory_stats";
+                              printable(device.facts.name, page) + "  memory_stats" +
+                              (adds_peaks(report) ? ", of all processes added" : "");
     result += lines(title, first(memory_stats(device), of), page) + "\n";
   }
   if (!of.device) {

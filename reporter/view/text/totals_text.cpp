@@ -60,9 +60,7 @@ std::string time_of(const Report& report, std::uint64_t ns) {
 
 std::string peaks_of(const Report& report) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
-  const char* const first = is_choice                     ? "at the peak of "
-                            : report.processes.size() > 1 ? "sum of peaks "
-                                                          : "peak ";
+  const std::string first = peak_word(report) + (is_choice ? " of " : " ");
   std::string text;
   for (const KindFacts& kind : kinds_by_peak(report)) {
     text += (text.empty() ? first : ", ") + memory_text(kind.kind, kind.device) + " " +
