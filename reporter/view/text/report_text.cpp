@@ -54,47 +54,6 @@ std::string trigger_text(const Report& report) {
   return "written for the reason '" + report.trigger + "'";  // of a newer version
 }
 
-std::string what_ran(const Report& report, const Page& page) {
-  const ProcessFacts& process = report.process;
-  const std::size_t merged = report.processes.size();
-  std::string who = merged == 0 ? "pid " + std::to_string(process.pid)
-                                : count_text(static_cast<std::int64_t>(merged)) +
-                                      (merged == 1 ? " process" : " processes") + " merged";
-  if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
-  if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
-  if (report.trigger == kImported) {
-    who = printable(process.mode, page);  // nothing is known of the process
-  } else {
-    who += ", mode " + printable(process.mode, page);
-  }
-  if (process.mode == "cache") {  // the only one that the policy is of; older versions had none
-    for (const auto& [name, value] : process.options) {
-      if (name == "policy") who += ", policy " + printable(value, page);
-    }
-  }
-  if (process.cuda_driver_version > 0) {
-    who += ", CUDA " + std::to_string(process.cuda_driver_version / 1000) + "." +
-           std::to_string(process.cuda_driver_version % 1000 / 10);
-  }
-  if (process.simulated) who += ", on the simulated device";
-
-  std::string when = "report " + std::to_string(report.sequence) + ", " +
-                     printable(trigger_text(report), page) + " " +
-                     time_text(process.report_time_ns);
-  if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
-    when += ", after " + duration_text(process.report_time_ns - process.start_time_ns);
-  }
-  if (process.simulated_launches != 0) {
-    when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
-  }
-  return coloured(fitted(command_line(report, page), page), Colour::bold, page) + "\n" +
-         line(who, page) + line(when, page) +
-         (merged > 1 ? line("each peak is the sum of the processes' own peaks, which need not have "
-                            "come together",
-                            page)
-                     : "");
-}
-
 // "GPU 0, 183 MiB", above the rows that are shares of it.
 std::string whole_text(const Report& report, const Share& share) {
   return memory_text(share.kind, share.device) + ", " + bytes_text(share.whole) +
@@ -337,6 +296,47 @@ std::string warnings_text(const Report& report, const Page& page) {
 
 }  // namespace
 
+std::string report_head(const Report& report, const Page& page) {
+  const ProcessFacts& process = report.process;
+  const std::size_t merged = report.processes.size();
+  std::string who = merged == 0 ? "pid " + std::to_string(process.pid)
+                                : count_text(static_cast<std::int64_t>(merged)) +
+                                      (merged == 1 ? " process" : " processes") + " merged";
+  if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
+  if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
+  if (report.trigger == kImported) {
+    who = printable(process.mode, page);  // nothing is known of the process
+  } else {
+    who += ", mode " + printable(process.mode, page);
+  }
+  if (process.mode == "cache") {  // the only one that the policy is of; older versions had none
+    for (const auto& [name, value] : process.options) {
+      if (name == "policy") who += ", policy " + printable(value, page);
+    }
+  }
+  if (process.cuda_driver_version > 0) {
+    who += ", CUDA " + std::to_string(process.cuda_driver_version / 1000) + "." +
+           std::to_string(process.cuda_driver_version % 1000 / 10);
+  }
+  if (process.simulated) who += ", on the simulated device";
+
+  std::string when = "report " + std::to_string(report.sequence) + ", " +
+                     printable(trigger_text(report), page) + " " +
+                     time_text(process.report_time_ns);
+  if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
+    when += ", after " + duration_text(process.report_time_ns - process.start_time_ns);
+  }
+  if (process.simulated_launches != 0) {
+    when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
+  }
+  return coloured(fitted(command_line(report, page), page), Colour::bold, page) + "\n" +
+         line(who, page) + line(when, page) +
+         (merged > 1 ? line("each peak is the sum of the processes' own peaks, which need not have "
+                            "come together",
+                            page)
+                     : "");
+}
+
 std::string pinned_text(const Report& report) {
   const Savings saved = pinned_savings(report);
   if (saved.hits == 0) return "";
@@ -361,7 +361,7 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   const bool is_empty = peak.empty() && alive.empty();
   const char* const next = report.oom.count != 0 ? "oom" : is_empty ? "stats" : "peak";
   const std::string nothing = is_empty && report.chosen ? "\n" + nothing_text(report) : "";
-  return what_ran(report, page) + devices_text(report, page) + nothing +
+  return report_head(report, page) + devices_text(report, page) + nothing +
          peak_sites(peak, most, report, name, page) +
          live_sites(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +

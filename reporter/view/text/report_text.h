@@ -26,6 +26,9 @@ inline constexpr std::size_t kReportSites = 10;
                                       const NameFrame& name, const Page& page,
                                       const RowChoice& choice);
 
+// What its first lines say: the command, then the process, then when it was written.
+[[nodiscard]] std::string report_head(const Report& report, const Page& page);
+
 // Appends one object.
 void report_json(JsonText& json, const Report& report, const std::string& path,
                  const NameFrame& name, const RowChoice& choice);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reporter/record/stack/owners.h"
+#include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/site_numbers.h"
 
@@ -90,36 +91,9 @@ class Chooser {
   std::vector<Role> roles_;  // by module
 };
 
-void add(std::optional<SiteTotals>& sum, const std::optional<SiteTotals>& more) {
-  if (!more) return;
-  if (!sum) sum.emplace();
-  *sum += *more;
-}
-
-void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
-  sum.resize(std::max(sum.size(), more.size()));
-  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
-}
-
 void add(Site& sum, const Site& more) {
-  sum.totals += more.totals;
-  add(sum.estimate, more.estimate);
-  for (const SitePart& part : more.parts) {
-    const auto same = std::find_if(sum.parts.begin(), sum.parts.end(), [&](const SitePart& p) {
-      return p.kind == part.kind && p.device == part.device;
-    });
-    if (same == sum.parts.end()) {
-      sum.parts.push_back(part);
-    } else {
-      same->totals += part.totals;
-      add(same->estimate, part.estimate);
-    }
-  }
-  sum.temporary_count += more.temporary_count;
-  add(sum.lifetimes, more.lifetimes);
-  add(sum.sizes, more.sizes);
-  add(sum.live_by_age, more.live_by_age);
-  add(sum.live_past, more.live_past);
+  add_numbers(sum, more);
+  add_numbers(sum.live_past, more.live_past);
   sum.numbers.insert(sum.numbers.end(), more.numbers.begin(), more.numbers.end());
 }
 

@@ -69,29 +69,16 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
                                        : filter_head(filter, page) + diff_text(found, of, page));
 }
 
-// What one of them lacks may have come or gone.
-bool both_filtered(const Arguments& given, Report& before, Report& after) {
-  using enum Filtering::Result;
-  const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
-                                 : given.at == "end" ? Measure::live
-                                                     : Measure::total};
-  Filtering filtering(given.filter, use);
-  const Filtering::Result first = filtering.apply(before, given.before);
-  const Filtering::Result second = first == refused ? refused : filtering.apply(after, given.after);
-  if (first == lacks && second == lacks) filtering.say_lacking();
-  const bool any = first == done || second == done;
-  if (!any || second == refused) return false;
-  if (first == lacks) filter_report(before, given.filter, use, names_from_symbols());
-  if (second == lacks) filter_report(after, given.filter, use, names_from_symbols());
-  return true;
-}
-
 int show_diff(Arguments& given) {
   std::optional<Report> before = open_named(given.before);
   std::optional<Report> after = open_named(given.after);
   if (!before || !after) return kBadInput;
   settle_rows(given.listing);
-  if (!both_filtered(given, *before, *after)) return kBadInput;
+  const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
+                                 : given.at == "end" ? Measure::live
+                                                     : Measure::total};
+  Filtering filtering(given.filter, use);
+  if (!filtering.applies_to_both({*before, given.before}, {*after, given.after})) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   DiffOf of{.before = given.before,

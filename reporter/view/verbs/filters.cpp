@@ -65,6 +65,17 @@ bool Filtering::applies(Report& report, const std::string& path) {
   return result == Result::done;
 }
 
+bool Filtering::applies_to_both(Named before, Named after) {
+  using enum Result;
+  const Result first = apply(before.report, before.path);
+  const Result second = first == refused ? refused : apply(after.report, after.path);
+  if (first == lacks && second == lacks) say_lacking();
+  if (second == refused || (first == lacks && second == lacks)) return false;
+  if (first == lacks) filter_report(before.report, filter_, use_, names_from_symbols());
+  if (second == lacks) filter_report(after.report, filter_, use_, names_from_symbols());
+  return true;
+}
+
 void Filtering::say_lacking() const {
   if (!lacking_.empty()) say(lacking_);
 }

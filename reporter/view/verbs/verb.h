@@ -156,6 +156,12 @@ class Filtering {
   [[nodiscard]] Result apply(Report& report, const std::string& path);
   // The same for the only report, or the first: that it lacks something is said.
   [[nodiscard]] bool applies(Report& report, const std::string& path);
+  // The same for two that are compared: what one of them lacks may have come or gone.
+  struct Named {
+    Report& report;
+    const std::string& path;
+  };
+  [[nodiscard]] bool applies_to_both(Named before, Named after);
   // Says what the first report lacks that lacked something.
   void say_lacking() const;
 
