@@ -1,8 +1,9 @@
 // Opens pages of vramscope html in a browser without a window, does with them what a person does,
 // and prints what they show.
 // SPDX-License-Identifier: Apache-2.0
-// node browse.mjs MODULES BROWSER JOBS: JOBS is a JSON file, [{"name", "page", "pictures": FOLDER}];
-// the answer is JSON, by name {"errors", "requests", ...}.
+// node browse.mjs MODULES BROWSER JOBS: JOBS is a JSON file, [{"name", "page", "pictures": FOLDER,
+// "acts": [WORD...], "part": [FROM, TO]}]; part: milliseconds to type, else what is drawn; the
+// answer is JSON, by name {"errors", "requests", ...}.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -17,14 +18,17 @@ const numbers = (page, selector) => page.$$eval(selector + ' data', (all) => all
 const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.textContent));
 const width = (page) => page.evaluate(() => document.documentElement.scrollWidth);
 
-// The page may not evaluate text; what checks it comes in by the browser's own door.
-async function complaints(page) {
-  await page.evaluate(axe + ';0');
-  return page.evaluate(async () => (await window.axe.run(document)).violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.target + ' ' + node.failureSummary).join(' | ')));
+// The page may not evaluate text; what checks it comes in by the browser's own door. rules: null: all.
+async function complaints(page, rules) {
+  await page.evaluate('window.axe || ' + axe + ';0');
+  return page.evaluate(async (rules) => {
+    const options = { resultTypes: ['violations'], ...(rules ? { runOnly: { type: 'rule', values: rules } } : {}) };
+    return (await window.axe.run(document, options)).violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.target + ' ' + node.failureSummary).join(' | '));
+  }, rules);
 }
 
 async function picture(page, job, name) {
-  if (job.pictures) await page.screenshot({ path: `${job.pictures}/${job.name}.${name}.png`, fullPage: true, timeout: 120000 });
+  if (job.pictures) await page.screenshot({ path: `${job.pictures}/${job.name}.${name}.png`, fullPage: true, ...PATIENCE });
 }
 
 async function flame(page) {
@@ -50,6 +54,11 @@ async function flame(page) {
   await page.keyboard.press('Escape');
   await page.keyboard.press('Home');
   seen.home = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  await page.locator('.flame [role=treeitem]').nth(1).dispatchEvent('mouseover');
+  seen.byMouse = await page.textContent('#flame-content .detail');
+  await page.locator('.flame [role=treeitem]').nth(1).dispatchEvent('click');
+  seen.clicked = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  await page.keyboard.press('Escape');
   await page.fill('#flame-content input[type=search]', 'load_batch');
   seen.found = await texts(page, '#flame-content .note');
   seen.matches = await page.$$eval('.flame .f-match', (all) => all.length);
@@ -81,34 +90,43 @@ async function places(page) {
   return seen;
 }
 
-async function timeline(page, isTrace) {
+const histograms = (page) => page.$$eval('#histograms table', (all) => all.map((table) => [...table.querySelectorAll('tbody tr')].map((row) => [row.cells[0].textContent, Number(row.querySelector('data').value)])));
+
+// All that follows a part that is chosen.
+async function below(page) {
+  return { sums: await numbers(page, '#places-table tfoot tr:last-child'), histograms: await histograms(page),
+    refusals: await texts(page, '#oom h3'), mapAt: await numbers(page, '#map-content > .note'), mapSums: await numbers(page, '#map-sums') };
+}
+
+async function timeline(page, job) {
   const seen = { isThere: (await page.locator('.uplot').count()) === 1 };
   if (!seen.isThere) return seen;
   const said = () => page.textContent('#window-text');
   seen.all = await said();
-  const box = await page.locator('.u-over').boundingBox();
   await page.locator('.u-over').scrollIntoViewIfNeeded();
   const at = await page.locator('.u-over').boundingBox();
-  await page.mouse.move(at.x + box.width * 0.25, at.y + 50);
+  await page.mouse.move(at.x + at.width * 0.25, at.y + 50);
   await page.mouse.down();
-  await page.mouse.move(at.x + box.width * 0.5, at.y + 60, { steps: 4 });
+  await page.mouse.move(at.x + at.width * 0.5, at.y + 60, { steps: 4 });
   await page.mouse.up();
   await page.mouse.move(0, 0);
-  seen.drawn = await page.$$eval('#timeline-content input', (all) => all.map((one) => Number(one.value)));
-  await page.fill('#timeline-content input >> nth=0', '0');
-  await page.fill('#timeline-content input >> nth=1', '0.5');
-  await page.click('#timeline-content button[type=submit]');
-  seen.typed = await said();
-  if (isTrace) {
-    await page.fill('#timeline-content input >> nth=0', String(seen.drawn[0]));
-    await page.fill('#timeline-content input >> nth=1', String(seen.drawn[1]));
+  const fields = () => page.$$eval('#timeline-content input', (all) => all.map((one) => Number(one.value)));
+  seen.drawn = await fields();
+  const type = async (part) => {
+    await page.fill('#timeline-content input >> nth=0', String(part[0]));
+    await page.fill('#timeline-content input >> nth=1', String(part[1]));
     await page.click('#timeline-content button[type=submit]');
-  }
-  seen.typedEdges = await page.$$eval('#timeline-content input', (all) => all.map((one) => one.value));
-  seen.sumsOfPart = await numbers(page, '#places-table tfoot tr:last-child');
+  };
+  await type([0, 0.5]);
+  seen.typed = await said();
+  await type(job.part || seen.drawn);
+  seen.edges = await fields();
+  seen.part = await below(page);
+  await type([600, 700]);
+  seen.none = await below(page);
   await page.click('#window-all');
   seen.again = await said();
-  seen.sumsOfAll = await numbers(page, '#places-table tfoot tr:last-child');
+  seen.whole = await below(page);
   seen.marks = await texts(page, '#marks li');
   return seen;
 }
@@ -134,11 +152,12 @@ async function map(page) {
   return seen;
 }
 
-async function look(browser, job) {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, javaScriptEnabled: true });
+const ACTS = { flame, places, timeline, map };
+
+async function open(browser, job, seen) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE.timeout);
-  const seen = { errors: [], requests: [], dialogs: [] };
   page.on('pageerror', (error) => seen.errors.push(String(error)));
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && seen.errors.push(message.text()));
   page.on('dialog', (dialog) => { seen.dialogs.push(dialog.message()); dialog.dismiss(); });
@@ -147,10 +166,25 @@ async function look(browser, job) {
     seen.requests.push(route.request().url());
     return route.abort();
   });
-  const began = Date.now();
+  return page;
+}
+
+// Seconds of a processor that the page's own thread has used until all of it was painted.
+async function drawn(page, job) {
+  const browser = await page.context().newCDPSession(page);
+  await browser.send('Performance.enable', { timeDomain: 'threadTicks' });
   await page.goto('file://' + job.page, { waitUntil: 'load', ...PATIENCE });
   await page.waitForSelector('#flame-total data', PATIENCE);
-  seen.drawn_ms = Date.now() - began;
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const { metrics } = await browser.send('Performance.getMetrics');
+  await browser.detach();
+  return metrics.find((one) => one.name === 'TaskDuration').value;
+}
+
+async function look(browser, job) {
+  const seen = { errors: [], requests: [], dialogs: [] };
+  const page = await open(browser, job, seen);
+  seen.drawn_s = await drawn(page, job);
   seen.title = await page.title();
   seen.text = await page.evaluate(() => document.body.innerText);
   seen.overview = await texts(page, '#overview li');
@@ -158,19 +192,15 @@ async function look(browser, job) {
   seen.changes = await numbers(page, '#changes');
   seen.processes = await numbers(page, '#processes');
   seen.refusals = await numbers(page, '#oom');
+  seen.histograms = await histograms(page);
+  seen.fields = await page.$$eval('#timeline-content input', (all) => all.map((one) => Number(one.value)));
   seen.links = await page.$$eval('nav a', (all) => all.map((one) => one.getAttribute('href')).filter((link) => !document.querySelector(link) || document.querySelector(link).hidden));
-  if (!job.only) {
-    seen.flame = await flame(page);
-    seen.places = await places(page);
-    seen.timeline = await timeline(page, job.name === 'trace');
-    seen.map = await map(page);
-  }
-  seen.axe = {};
-  for (const theme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme: theme });
-    seen.axe[theme] = await complaints(page);
-    await picture(page, job, theme);
-  }
+  for (const act of job.acts) seen[act] = await ACTS[act](page, job);
+  seen.axe = { light: await complaints(page, null) };
+  await picture(page, job, 'light');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  seen.axe.dark = await complaints(page, ['color-contrast']); // the others do not look at colours
+  await picture(page, job, 'dark');
   await page.selectOption('#controls select >> nth=1', 'light');
   seen.paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   seen.widths = {};
@@ -181,7 +211,7 @@ async function look(browser, job) {
   }
   await page.emulateMedia({ media: 'print' });
   seen.printsControls = await page.isVisible('#controls');
-  await context.close();
+  await page.context().close();
   return seen;
 }
 

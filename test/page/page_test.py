@@ -4,10 +4,10 @@
 """page_test.py BUILD [WORD...]
 
 One browser without a window opens all pages. Their pictures stay in BUILD/test/page/pictures."""
-import copy
 import csv
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -15,7 +15,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../export"))
 import harness  # noqa: E402
+from import_test import MIB, snapshot  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SAMPLE = harness.SOURCE / "test/reporter/sample.json"
@@ -25,7 +27,8 @@ MOST_BYTES = 2 << 20
 MANY = 20_000  # sites; VRAMSCOPE_PAGE_SITES sets another number
 BROWSER_SECONDS = 400  # of a machine with much else to do
 NUMBERS = ("peak_bytes", "peak_count", "live_bytes", "live_count", "total_bytes", "total_count", "total_ns")
-COLUMNS = (0, 1, 2, 4, 5, 7, 6)  # of the table, by the eight numbers of a row
+ALL_ACTS = ("flame", "places", "timeline", "map")
+DRAWN_S = 2.0  # of a processor, ten times what was measured (0.1 to 0.2)
 
 HOSTILE = {
     "HTML": "<img src=x onerror=alert(1)>",
@@ -52,13 +55,14 @@ def with_names(report, names):
         report["codes"].append({"name": name, "source": 0, "first_line": 1})
         frame = {"module": None, "offset": 0, "code": len(report["codes"]) - 1, "line": number + 1}
         report["frames"].append(frame)
-        site = copy.deepcopy(report["sites"][2])
         bytes_of = 1000 * (number + 1)
-        for part in (site, site["parts"][0], site["parts"][0]["estimate"]):
-            part.update(live_bytes=bytes_of, peak_bytes=bytes_of, total_bytes=bytes_of)
-        site.update(id=len(report["sites"]), estimate=site["parts"][0]["estimate"],
-                    frames=[len(report["frames"]) - 1, 2])  # fmt: skip
-        report["sites"].append(site)
+        held = {"live_bytes": bytes_of, "peak_bytes": bytes_of, "total_bytes": bytes_of}
+        site = report["sites"][2]
+        part = site["parts"][0]
+        estimate = {**part["estimate"], **held}
+        report["sites"].append({**site, **held, "id": len(report["sites"]), "estimate": estimate,
+                                "parts": [{**part, **held, "estimate": estimate}],
+                                "frames": [len(report["frames"]) - 1, 2]})  # fmt: skip
     return report
 
 
@@ -72,14 +76,43 @@ def hostile():
     return report
 
 
-def grown():
+def grown(by):
     report = sample()
     for kind in report["kinds"]:
-        kind["peak_bytes"] += 5000
+        kind["peak_bytes"] += by
     for totals in (report["sites"][2], *[part for part in report["sites"][2]["parts"]]):
-        totals["peak_bytes"] += 5000
-        totals["estimate"]["peak_bytes"] += 5000
+        totals["peak_bytes"] += by
+        totals["estimate"]["peak_bytes"] += by
     return report
+
+
+def long_names(number):
+    """Of which a page has no room for all that it could show of short ones."""
+    return (f"function_{i}" + "_with_a_long_name" * (i % 20) for i in range(number))
+
+
+def rmm_log():
+    """A block a tenth of a second, which the next one follows; at 450 ms memory runs out."""
+    lines = ["Thread,Time,Action,Pointer,Size,Stream"]
+    for i in range(10):
+        at = f"00:00:00:{i * 100_000:06}"
+        lines.append(f"7,{at},allocate,0x{0x10000000 * (i + 1):x},{(i + 1) << 20},0x0")
+        if i == 4:
+            lines.append("7,00:00:00:450000,allocate failure,(nil),1099511627776,0x0")
+        if i % 2:
+            lines.append(f"7,00:00:00:{i * 100_000 + 60_000:06},free,0x{0x10000000 * (i + 1):x},{(i + 1) << 20},0x0")
+    return "\n".join(lines) + "\n"
+
+
+def nonzero(counts):
+    """Without zeros at both ends, as a histogram is drawn."""
+    used = [i for i, count in enumerate(counts) if count]
+    return counts[used[0]:used[-1] + 1] if used else []
+
+
+def summed(lists):
+    lists = list(lists)
+    return [sum(one[i] for one in lists if i < len(one)) for i in range(max(map(len, lists)))]
 
 
 def sums(report):
@@ -111,6 +144,10 @@ def replayed(events, window):
     return [*(most or held()), held()[0], *allocated]
 
 
+def data_in(page):
+    return json.loads(page.split('id="report">')[1].split("</script>")[0])
+
+
 class Pages:
     """All pages, written once, and what the browser saw of each."""
 
@@ -128,27 +165,39 @@ class Pages:
         self.reports[name] = report
         return self.path(name)
 
-    def make(self, name, *words, only=False):
-        page = self.path(name + ".html")
-        done = subprocess.run([harness.TOOL, "html", "-o", page, *words], env=harness.environment(),
-                              capture_output=True, text=True, check=False)  # fmt: skip
+    def tool(self, *words):
+        done = subprocess.run([harness.TOOL, *words], env=harness.environment(), capture_output=True, text=True,
+                              check=False, timeout=harness.DEADLINE_S)  # fmt: skip
         if done.returncode != 0:
             raise AssertionError(done.stderr)
-        self.jobs.append({"name": name, "page": page, "pictures": str(PICTURES), "only": only})
+        return done.stdout
+
+    def make(self, name, *words, acts=(), part=None):
+        page = self.path(name + ".html")
+        self.tool("html", "-o", page, *words)
+        self.jobs.append({"name": name, "page": page, "pictures": str(PICTURES), "acts": acts, "part": part})
 
     def make_all(self):
-        self.make("report", self.write("report.json", sample()))
-        self.make("hostile", self.write("hostile.json", hostile()))
-        self.make("changes", self.path("report.json"), self.write("grown.json", grown()), only=True)
+        self.make("report", self.write("report.json", sample()), acts=ALL_ACTS)
+        self.make("hostile", self.write("hostile.json", hostile()), acts=("flame", "places"))
+        self.make("changes", "--from", "100ms", "--to", "0.5s", self.path("report.json"),
+                  self.write("grown.json", grown(5000)))  # fmt: skip
         os.mkdir(self.path("ranks"))
         for rank in range(3):
-            report = sample()
+            report = sample() if rank < 2 else grown(10 * MIB)
+            report["timeline"]["series"][0]["highest"][-1] += 10 * MIB if rank == 2 else 0
             report["process"].update(rank=rank, pid=100 + rank)
             report["processes"] = []
             self.write(f"ranks/r{rank}.json", report)
-        self.make("ranks", self.path("ranks"), only=True)
-        many = with_names(sample(), (f"function_{i}" for i in range(int(os.environ.get("VRAMSCOPE_PAGE_SITES", MANY)))))
-        self.make("many", self.write("many.json", many), only=True)
+        self.make("ranks", self.path("ranks"))
+        many = with_names(sample(), long_names(int(os.environ.get("VRAMSCOPE_PAGE_SITES", MANY))))
+        self.make("many", self.write("many.json", many))
+        with open(self.path("snapshot.pickle"), "wb") as file:
+            pickle.dump(snapshot(), file, protocol=4)
+        self.make("snapshot", self.path("snapshot.pickle"), acts=("map",))
+        with open(self.path("rmm.csv"), "w", encoding="utf-8") as file:
+            file.write(rmm_log())
+        self.make("rmm", self.path("rmm.csv"), acts=("timeline",), part=(400, 490))
         self.trace()
 
     def trace(self):
@@ -158,18 +207,16 @@ class Pages:
         words = [harness.TOOL, "run", "--sim", "--trace", trace, "--", program]
         if program.exists() and subprocess.run(words, env=harness.environment(), cwd=self.folder, capture_output=True,
                                                check=False).returncode == 0:  # fmt: skip
-            self.make("trace", trace)
+            self.make("trace", trace, acts=ALL_ACTS)
 
     def events(self):
-        done = subprocess.run([harness.TOOL, "trace", "--csv", self.path("run.trace")], env=harness.environment(),
-                              capture_output=True, text=True, check=True)  # fmt: skip
-        return list(csv.DictReader(done.stdout.splitlines()))
+        return list(csv.DictReader(self.tool("trace", "--csv", self.path("run.trace")).splitlines()))
 
     def data(self, name):
         """What stands in the page of that name."""
         page = next(job["page"] for job in self.jobs if job["name"] == name)
         with open(page, encoding="utf-8") as file:
-            return json.loads(file.read().split('id="report">')[1].split("</script>")[0])
+            return data_in(file.read())
 
     def look(self):
         os.makedirs(PICTURES, exist_ok=True)
@@ -241,15 +288,28 @@ class Page(unittest.TestCase):
     def test_folded_places_keep_the_sums_exact_and_the_page_small(self):
         page = next(job["page"] for job in Page.pages.jobs if job["name"] == "many")
         self.assertLess(os.path.getsize(page), MOST_BYTES)
+        self.assertGreater(os.path.getsize(page), MOST_BYTES // 3)
         data = Page.pages.data("many")
         self.assertGreater(data["folded"], 1000)
         self.assertGreater(data["folded_share_ppm"], 0)
         totals = [sum(memory["totals"][i] for memory in data["memory"]) for i in range(8)]
-        rows = [sum(row[3 + i] for row in data["rows"]) + sum(other[i] for other in data["others"]) for i in range(8)]
+        rows = [sum(row[2 + i] for row in data["rows"]) + sum(other[i] for other in data["others"]) for i in range(8)]
         self.assertEqual(totals, rows)
         expected = sums(Page.pages.reports["many.json"])
         self.assertEqual(expected[:2] + expected[4:], totals[:2] + totals[4:])
         self.assertIn(f"{data['folded']:,} other places", Page.seen["many"]["text"])
+
+    def test_pages_are_small_and_drawn_soon(self):
+        for job in Page.pages.jobs:
+            self.assertLess(os.path.getsize(job["page"]), MOST_BYTES, job["name"])
+            self.assertLess(Page.seen[job["name"]]["drawn_s"], DRAWN_S, job["name"])
+
+    def test_histograms_are_those_of_the_report(self):
+        for name in ("report", "many"):
+            sites = Page.pages.reports[name + ".json"]["sites"]
+            sizes, lives = ([count for _, count in table] for table in Page.seen[name]["histograms"])
+            self.assertEqual(nonzero(summed(site["sizes"] for site in sites)), sizes)
+            self.assertEqual(nonzero(summed(site["lifetimes"] for site in sites)), lives)
 
     def test_verdict_and_ledger_say_what_the_report_says(self):
         seen = Page.seen["report"]
@@ -273,6 +333,8 @@ class Page(unittest.TestCase):
         self.assertEqual("100%", seen["enlarged"])
         self.assertIn(seen["below"], seen["detail"])
         self.assertRegex(seen["home"], "^all:")
+        self.assertIn(seen["clicked"], seen["byMouse"])
+        self.assertNotIn("all:", seen["clicked"])
         self.assertTrue(any("found" in text for text in seen["found"]), seen["found"])
         self.assertGreater(seen["matches"], 0)
 
@@ -296,18 +358,81 @@ class Page(unittest.TestCase):
         self.assertEqual(seen["all"], seen["again"])
         self.assertTrue(any("peak of" in mark for mark in seen["marks"]))
 
-    def test_a_part_of_a_trace_filters_all_that_is_below(self):
+    def test_part_of_a_trace_filters_all_that_is_below(self):
         if "trace" not in Page.seen:
             self.skipTest("the program was not built (no nvcc here)")
         seen = Page.seen["trace"]["timeline"]
         data = Page.pages.data("trace")
         part = data["windows"]["part_ns"]
-        first, last = (round(float(edge) * 1e6) for edge in seen["typedEdges"])
+        first, last = (round(edge * 1e6) for edge in seen["edges"])
         window = first // part * part, -(-last // part) * part
-        self.assertEqual(replayed(Page.pages.events(), window), seen["sumsOfPart"][:5])
+        self.assertEqual(replayed(Page.pages.events(), window), seen["part"]["sums"][:5])
         whole = data["memory"][0]["totals"]
-        self.assertEqual([whole[i] for i in (0, 1, 2, 4, 5)], seen["sumsOfAll"][:5])
-        self.assertNotEqual(seen["sumsOfPart"], seen["sumsOfAll"])
+        self.assertEqual([whole[i] for i in (0, 1, 2, 4, 5)], seen["whole"]["sums"][:5])
+        self.assertNotEqual(seen["part"]["sums"], seen["whole"]["sums"])
+        self.assert_map(seen["whole"], "run.trace", "peak")
+        (at_ns,) = seen["part"]["mapAt"]
+        self.assertTrue(window[0] <= at_ns < window[1], (at_ns, window))
+        told = self.assert_map(seen["part"], "run.trace", f"{at_ns}ns")
+        self.assertEqual(seen["part"]["sums"][0], told["requested_bytes"])  # the most of that part
+
+    def assert_map(self, shown, trace, instant):
+        """What the page shows of segments is what the verb map tells of the instant, which is given."""
+        told = json.loads(Page.pages.tool("map", "--json", "--at", instant, Page.pages.path(trace)))["places"][0]
+        keys = ("total_bytes", "allocated_bytes", "live_count", "free_bytes", "stranded_bytes", "largest_free_bytes")
+        self.assertEqual([told[key] for key in keys], shown["mapSums"])
+        return told
+
+    def test_log_of_rmm_is_a_page_of_which_a_part_can_be_chosen(self):
+        seen = Page.seen["rmm"]["timeline"]
+        self.assertEqual([400, 490], seen["edges"])
+        self.assertEqual(["450 ms: 1.00 TiB of GPU 0 refused"], seen["part"]["refusals"])
+        self.assertEqual(seen["part"]["refusals"], seen["whole"]["refusals"])
+        # Of 1 to 5 MiB what is even was freed.
+        live = 1 + 3 + 5
+        self.assertEqual([live * MIB, 3, live * MIB, 5 * MIB, 1], seen["part"]["sums"][:5])
+        self.assertEqual([["from 4.00 MiB", 1]], [table for table in seen["part"]["histograms"] if table][0])
+        self.assert_map(seen["whole"], "rmm.csv", "peak")
+        self.assertEqual([400_000_000], seen["part"]["mapAt"])
+        self.assert_map(seen["part"], "rmm.csv", "400ms")
+        self.assertIn(live * MIB, Page.seen["rmm"]["refusals"])  # who held the memory
+
+    def test_part_without_a_refusal_shows_none(self):
+        self.assertEqual([], Page.seen["rmm"]["timeline"]["none"]["refusals"])
+
+    def test_snapshot_of_pytorch_is_a_page(self):
+        seen = Page.seen["snapshot"]
+        self.assertIn(12 * MIB - 100 + 1000 + 300, [sum(row["bytes"] for row in json.loads(
+            Page.pages.tool("report", "--json", Page.pages.path("snapshot.pickle")))["peak"])])  # fmt: skip
+        data = Page.pages.data("snapshot")
+        self.assertEqual(12 * MIB - 100 + 1000 + 300, sum(one["totals"][0] for one in data["memory"]))
+        self.assertIn("forward (forward.py:10)", seen["text"])
+        self.assertIn("Memory ran out in 1 call", seen["text"])
+        self.assertEqual([22 * MIB, 12 * MIB + 512, 3], seen["map"]["sums"][:3])
+
+    def test_times_on_the_command_line_choose_the_part(self):
+        self.assertEqual([100, 500], Page.seen["changes"]["fields"])
+
+    def test_filters_leave_the_rest_of_a_trace_out(self):
+        trace = Page.pages.path("rmm.csv")
+        log = [("--min-bytes", "4MiB"), ("--kind", "device"), ("--thread", "7")]
+        for words in (log[0], log[1], log[2], log[2] + log[0]):
+            data = data_in(Page.pages.tool("html", "-o", "-", *words, trace))
+            told = json.loads(Page.pages.tool("timeline", "--json", *words, trace))
+            self.assertEqual(" ".join(words), data["filter"])
+            (memory,) = data["memory"]
+            self.assertEqual(told["series"][0]["peak_bytes"], memory["peak_bytes"])
+            self.assertEqual(memory["peak_bytes"], memory["totals"][0])
+            self.assertEqual(memory["peak_bytes"], max(data["windows"]["highest"][0]))
+        told = json.loads(Page.pages.tool("timeline", "--json", "--min-bytes", "4MiB", trace))
+        self.assertEqual((5 + 7 + 9 + 10) * MIB, told["series"][0]["peak_bytes"])
+
+    def test_filter_that_nothing_passes_is_refused(self):
+        for words, said in ((("--device", "3"), "has no device 3"), (("--thread", "x"), "has no thread 'x'")):
+            done = subprocess.run([harness.TOOL, "html", "-o", "-", *words, Page.pages.path("rmm.csv")],
+                                  env=harness.environment(), capture_output=True, text=True, check=False)  # fmt: skip
+            self.assertEqual((2, ""), (done.returncode, done.stdout))
+            self.assertIn(said, done.stderr)
 
     def test_map_tells_each_block_and_what_pins(self):
         seen = Page.seen["report"]["map"]
@@ -326,11 +451,19 @@ class Page(unittest.TestCase):
     def test_two_reports_show_what_changed(self):
         self.assertIn(5000, Page.seen["changes"]["changes"])
         self.assertIn("What changed", Page.seen["changes"]["text"])
+        told = json.loads(Page.pages.tool("diff", "--json", Page.pages.path("report.json"),
+                                          Page.pages.path("grown.json")))  # fmt: skip
+        for one in told["rows"]:
+            self.assertIn(one["change_bytes"], Page.seen["changes"]["changes"])
 
-    def test_a_folder_shows_its_ranks(self):
+    def test_a_folder_shows_its_ranks_and_what_makes_one_differ(self):
         seen = Page.seen["ranks"]
         for rank in range(3):
             self.assertIn(f"rank {rank} ({100 + rank})", seen["text"])
+        self.assertIn("What makes a peak differ from the median", seen["text"])
+        self.assertIn(10 * MIB, seen["processes"])
+        (one,) = Page.pages.data("ranks")["runs"]["differences"]
+        self.assertEqual(102, one["pid"])
 
     def test_hostile_names_are_text(self):
         seen = Page.seen["hostile"]
@@ -348,6 +481,24 @@ class Page(unittest.TestCase):
         self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-\S+'; style-src 'sha256-\S+'; "
                                  r"base-uri 'none'; form-action 'none'$")  # fmt: skip
         self.assertEqual(2, text.count("</script>"))
+
+
+class WithoutNpm(unittest.TestCase):
+    """The tool linked with what a build has where npm is not."""
+
+    def run_tool(self, *words, tool=harness.BUILD / "test/page/vramscope_without_page"):
+        return subprocess.run([tool, *words], env=harness.environment(), capture_output=True, text=True, check=False,
+                              timeout=harness.DEADLINE_S)  # fmt: skip
+
+    def test_verb_says_in_one_line_why_there_is_no_page(self):
+        done = self.run_tool("html", "-o", "-", SAMPLE)
+        self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
+        self.assertIn("this build has no page", done.stderr)
+
+    def test_all_else_is_as_ever(self):
+        for words in (("--help",), ("report", SAMPLE), ("map", "--json", SAMPLE)):
+            ours, full = self.run_tool(*words), self.run_tool(*words, tool=harness.TOOL)
+            self.assertEqual((0, full.stdout), (ours.returncode, ours.stdout), words)
 
 
 if __name__ == "__main__":

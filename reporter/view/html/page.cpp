@@ -4,10 +4,11 @@
 #include "reporter/view/html/page.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <unordered_map>
 
+#include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
-#include "reporter/view/html/page_map.h"
 #include "reporter/view/html/page_sites.h"
 #include "reporter/view/html/page_stacks.h"
 #include "reporter/view/html/trace_windows.h"
@@ -33,12 +34,12 @@ constexpr std::size_t kSites = 2000;  // shown one by one, where there is room
 constexpr std::size_t kFewestSites = 50;
 constexpr std::size_t kMostOfLine = 300;   // characters
 constexpr std::size_t kMostOfText = 1000;  // of a warning
-constexpr std::size_t kRefusals = 10;      // moments at which memory ran out
+constexpr std::size_t kRefusals = 10;      // who held memory when it ran out
+constexpr std::size_t kMarks = 500;        // instants of a trace
 
-// The lines at the top of the report's screen: what ran, where, and of a report when.
-std::string heading(const PageOf& of, const NameFrame& name) {
-  const Page page{.unicode = true, .cuts = false};
-  const std::string text = report_text(of.report, of.path, name, page, 1);
+// What ran, where, and of a report when: a line each, as the report's screen begins.
+std::string heading(const PageOf& of) {
+  const std::string text = report_head(of.report, {.unicode = true, .cuts = false});
   const std::size_t lines = of.timeline.is_of_trace ? 2 : 3;
   std::string result;
   std::size_t begin = 0;
@@ -49,6 +50,26 @@ std::string heading(const PageOf& of, const NameFrame& name) {
   }
   return result;
 }
+
+// The call stacks of a page by site of the report, each of which is named once.
+class Stacks {
+ public:
+  Stacks(const Report& report, const NameFrame& name) : report_(report), name_(name) {}
+  // 0: it has no stack yet, and is to have none.
+  std::uint32_t node_of(std::size_t site, bool is_made) {
+    const auto found = nodes_.find(site);
+    if (found != nodes_.end()) return found->second;
+    if (!is_made) return 0;
+    return nodes_[site] = stacks_.add(call_site(report_, report_.sites[site], name_, kAllFrames));
+  }
+  void write(JsonText& json) const { stacks_.write(json); }
+
+ private:
+  const Report& report_;
+  const NameFrame& name_;
+  PageStacks stacks_;
+  std::unordered_map<std::size_t, std::uint32_t> nodes_;
+};
 
 void write_totals(JsonText& json, const SiteTotals& totals, std::uint64_t temporary) {
   for (const std::uint64_t number :
@@ -80,19 +101,11 @@ void write_memory(JsonText& json, const Report& report, const PageSites& sites) 
   json.end();
 }
 
-// Rows are the number of the site in the file, its node, its memory, and eight numbers.
-void write_rows(JsonText& json, const Report& report, const PageSites& sites,
-                const NameFrame& name) {
-  PageStacks stacks;
-  std::size_t site = PageRow::kOthers;
-  std::uint32_t node = 0;
+// Rows are the node of the site's call stack, its memory, and eight numbers.
+void write_rows(JsonText& json, const PageSites& sites, Stacks& stacks) {
   json.key("rows").array();
   for (const PageRow& row : sites.rows) {
-    if (row.site != site) {
-      site = row.site;
-      node = stacks.add(call_site(report, report.sites[site], name, kAllFrames));
-    }
-    json.array().value(site_number(report, row.site)).value(node).value(row.memory);
+    json.array().value(stacks.node_of(row.site, true)).value(row.memory);
     write_totals(json, row.totals, row.temporary_count);
     json.end();
   }
@@ -104,23 +117,17 @@ void write_rows(JsonText& json, const Report& report, const PageSites& sites,
   }
   json.end().field("shown", sites.shown).field("folded", sites.folded);
   json.field("folded_share_ppm", sites.folded_share_ppm);
-  stacks.write(json);
 }
 
 using Counts = std::vector<std::uint64_t>;
 
-void add_to(std::vector<std::uint64_t>& sums, const std::vector<std::uint64_t>& counts) {
-  sums.resize(std::max(sums.size(), counts.size()));
-  for (std::size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
-}
-
 // Over all sites, those that are folded too.
 void write_histograms(JsonText& json, const PageOf& of) {
-  std::vector<std::uint64_t> sizes = of.windows == nullptr ? Counts() : of.windows->sizes();
-  std::vector<std::uint64_t> lives = of.windows == nullptr ? Counts() : of.windows->lives();
+  Counts sizes = of.windows == nullptr ? Counts() : of.windows->sizes();
+  Counts lives = of.windows == nullptr ? Counts() : of.windows->lives();
   for (const Site& site : of.report.sites) {
-    add_to(sizes, site.sizes);
-    add_to(lives, site.lifetimes);
+    add_numbers(sizes, site.sizes);
+    add_numbers(lives, site.lifetimes);
   }
   const auto write = [&](const char* key, const std::vector<std::uint64_t>& counts, auto name_of) {
     json.key(key).array();
@@ -139,25 +146,66 @@ void write_texts(JsonText& json, std::string_view key, const std::vector<std::st
   json.end();
 }
 
-std::string data_of(const PageOf& of, const NameFrame& name, std::size_t most_sites) {
+// A trace may have more of them than a page has room for: peaks and the first of the others.
+RunTimeline with_fewer_marks(RunTimeline timeline) {
+  std::size_t others = 0;
+  std::erase_if(timeline.marks, [&](const RunMark& mark) {
+    return mark.what != RunMark::What::peak && ++others > kMarks;
+  });
+  timeline.ranges.clear();
+  return timeline;
+}
+
+// All that does not depend on how many sites are shown: the fields before those, and after.
+struct Fixed {
+  std::string heading;
+  std::vector<std::string> verdict;
+  std::string owners;
+  std::string timeline;
+  std::string oom;
+};
+
+Fixed fixed_of(const PageOf& of, const NameFrame& name) {
+  return {.heading = heading(of),
+          .verdict = verdict(of, name),
+          .owners = owners_json(of.report, 0),
+          .timeline = timeline_json(with_fewer_marks(of.timeline), 0),
+          .oom = oom_json(of.report, name, kRefusals)};
+}
+
+void write_head(JsonText& json, const PageOf& of, const Fixed& fixed) {
   const Report& report = of.report;
-  JsonText json;
-  json.object().field("file", harmless(of.path)).field("tool", VRAMSCOPE_VERSION);
+  json.field("file", harmless(of.path)).field("tool", VRAMSCOPE_VERSION);
   json.field("program", harmless(report.process.executable)).field("pid", report.process.pid);
-  json.field("heading", heading(of, name)).field("of_trace", of.timeline.is_of_trace);
-  json.field("estimates", sampling_text(report));
-  write_texts(json, "verdict", verdict(of, name));
+  json.field("heading", fixed.heading).field("of_trace", of.timeline.is_of_trace);
+  json.field("filter", harmless(of.filter)).field("estimates", sampling_text(report));
+  write_texts(json, "verdict", fixed.verdict);
   write_texts(json, "warnings", report.warnings);
-  json.key("owners").json(owners_json(report, 0));
-  const PageSites sites = page_sites(report, most_sites);
-  write_memory(json, report, sites);
-  write_rows(json, report, sites, name);
+  json.key("owners").json(fixed.owners).key("window");
+  if (!of.window) {
+    json.null();
+    return;
+  }
+  json.array().value(of.window->first).value(of.window->second).end();
+}
+
+std::string data_of(const PageOf& of, const NameFrame& name, const Fixed& fixed,
+                    std::size_t most_sites) {
+  constexpr std::size_t kCellsOfSite = 4;
+  JsonText json;
+  Stacks stacks(of.report, name);
+  write_head(json.object(), of, fixed);
+  const PageSites sites = page_sites(of.report, most_sites);
+  write_memory(json, of.report, sites);
+  write_rows(json, sites, stacks);
   if (of.windows != nullptr) of.windows->write(json, sites);
   write_histograms(json, of);
-  json.key("timeline").json(timeline_json(of.timeline, 0));
-  write_map(json, of, name, most_sites);
-  json.key("oom").json(oom_json(report, name, kRefusals));
-  json.key("diff").json(of.diff).key("runs").json(of.runs);
+  json.key("timeline").json(fixed.timeline).key("map");
+  of.map.write(
+      json, [&](std::size_t site, bool is_made) { return stacks.node_of(site, is_made); },
+      kCellsOfSite * most_sites);
+  stacks.write(json);
+  json.key("oom").json(fixed.oom).key("diff").json(of.diff).key("runs").json(of.runs);
   return json_for_page(json.end().text());
 }
 
@@ -174,10 +222,11 @@ bool has_page() { return *kPageBundle != '\0'; }
 std::string page_text(const PageOf& of, const NameFrame& name) {
   const std::string_view bundle = kPageBundle;
   const std::size_t place = bundle.find(kPlaceForData);
+  const Fixed fixed = fixed_of(of, name);
   std::string data;
   std::size_t most = kSites;
   do {
-    data = data_of(of, name, most);
+    data = data_of(of, name, fixed, most);
     most /= 2;
   } while (bundle.size() + data.size() > kPageBytes && most >= kFewestSites);
   std::string page(bundle.substr(0, place));

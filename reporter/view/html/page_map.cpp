@@ -3,124 +3,173 @@
 #include "reporter/view/html/page_map.h"
 
 #include <algorithm>
-#include <array>
-#include <vector>
+#include <unordered_map>
+#include <utility>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
 namespace {
 
 constexpr std::size_t kParts = 1000;  // of a segment; blocks that are smaller are joined
-constexpr std::size_t kPinners = 20;
-
-// A block, or several that follow each other.
-struct Cell {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t used_bytes = 0;
-  std::uint64_t blocks = 0;
-  const BlockFacts* block = nullptr;  // the only one
-  bool is_pin = false;
-};
-
-class Cells {
- public:
-  explicit Cells(const MapSegment& segment)
-      : facts_(*segment.facts), least_(facts_.total_size / kParts) {
-    for (std::size_t i = 0; i < facts_.blocks.size(); ++i) {
-      add(facts_.blocks[i], i == segment.pin);
-    }
-  }
-  [[nodiscard]] const std::vector<Cell>& all() const { return cells_; }
-
- private:
-  void add(const BlockFacts& block, bool is_pin) {
-    const bool is_free = block.state == BlockState::inactive;
-    const Cell cell{.offset = block.address - facts_.address,
-                    .bytes = block.size,
-                    .used_bytes = is_free ? 0 : block.size,
-                    .blocks = 1,
-                    .block = &block,
-                    .is_pin = is_pin};
-    const bool joins = !cells_.empty() && is_small(cells_.back()) && is_small(cell);
-    if (!joins) {
-      cells_.push_back(cell);
-      return;
-    }
-    Cell& last = cells_.back();
-    last.bytes += cell.bytes;
-    last.used_bytes += cell.used_bytes;
-    ++last.blocks;
-    last.block = nullptr;
-  }
-  [[nodiscard]] bool is_small(const Cell& cell) const {
-    return cell.bytes < least_ && !cell.is_pin;
-  }
-
-  const SegmentFacts& facts_;
-  const std::uint64_t least_;
-  std::vector<Cell> cells_;
-};
-
-// Where it begins, bytes, bytes in use, blocks; of a single one its state, requested bytes, site
-// and birth too.
-void write_cell(JsonText& json, const Report& report, const Cell& cell) {
-  json.array().value(cell.offset).value(cell.bytes).value(cell.used_bytes).value(cell.blocks);
-  if (cell.block != nullptr) {
-    const BlockFacts& block = *cell.block;
-    const std::int64_t site =
-        block.site < 0 ? -1 : site_number(report, static_cast<std::size_t>(block.site));
-    json.value(static_cast<unsigned>(block.state)).value(block.requested_size).value(site);
-    json.value(block.born_ns);
-  }
-  json.end();
-}
-
-void write_segment(JsonText& json, const Report& report, const MapSegment& segment,
-                   const std::vector<Cell>& cells) {
-  json.object().field("address", segment.facts->address).field("bytes", segment.facts->total_size);
-  json.field("pool", pool_name(segment.pool));
-  json.field("live_count", segment.live_count).field("free_bytes", segment.free_bytes);
-  json.field("stranded_bytes", segment.stranded_bytes()).field("hole_bytes", segment.hole_bytes);
-  json.field("gives_back_bytes", segment.gives_back_bytes).key("pin");
-  const auto pin =
-      std::find_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.is_pin; });
-  pin == cells.end() ? json.null() : json.value(pin - cells.begin());
-  json.key("cells").array();
-  for (const Cell& cell : cells) write_cell(json, report, cell);
-  json.end().end();
-}
-
-std::string summary_of(const PageOf& of, const NameFrame& name) {
-  std::vector<MapPlace> places = of.places;
-  for (MapPlace& place : places) place.segments.clear();
-  return map_json(of.report, places, of.moment, name, kPinners);
-}
+constexpr std::size_t kBytesOfMoments = 900'000;  // of JSON, where there are several
+constexpr std::size_t kFewestCells = 16;
 
 }  // namespace
 
-void write_map(JsonText& json, const PageOf& of, const NameFrame& name, std::size_t most) {
-  constexpr std::size_t kBlocksOfSegment = 4;
-  std::size_t room = kBlocksOfSegment * most;
-  std::size_t segments = most;
-  json.key("map").object().key("summary").json(summary_of(of, name)).key("states").array();
-  for (const std::string_view state : kBlockStateNames) json.value(state);
-  json.end().key("segments").array();
-  for (const MapPlace& place : of.places) {
-    std::size_t shown = 0;
-    json.object().key("shown").array();
-    for (const MapSegment& segment : place.segments) {
-      const Cells cells(segment);
-      if (segments == 0 || cells.all().size() > room) break;
-      --segments;
-      room -= cells.all().size();
-      ++shown;
-      write_segment(json, of.report, segment, cells.all());
-    }
-    json.end().field("left_out", place.segments.size() - shown).end();
+void PageMap::add_cell(Segment& segment, const Cell& cell) {
+  const auto is_small = [&](const Cell& one) {
+    return one.bytes < segment.bytes / kParts && !one.is_pin;
+  };
+  if (segment.cells.empty() || !is_small(segment.cells.back()) || !is_small(cell)) {
+    segment.cells.push_back(cell);
+    return;
   }
+  Cell& last = segment.cells.back();
+  last.bytes += cell.bytes;
+  last.used_bytes += cell.used_bytes;
+  ++last.blocks;
+}
+
+PageMap::Segment PageMap::segment_of(const MapSegment& segment) {
+  const SegmentFacts& facts = *segment.facts;
+  Segment made{.facts = segment, .address = facts.address, .bytes = facts.total_size};
+  made.facts.facts = nullptr;
+  for (std::size_t i = 0; i < facts.blocks.size(); ++i) {
+    const BlockFacts& block = facts.blocks[i];
+    const bool is_free = block.state == BlockState::inactive;
+    add_cell(made, {.offset = block.address - facts.address,
+                    .bytes = block.size,
+                    .used_bytes = is_free ? 0 : block.size,
+                    .blocks = 1,
+                    .state = block.state,
+                    .requested_bytes = block.requested_size,
+                    .site = block.site,
+                    .born_ns = block.born_ns,
+                    .is_pin = i == segment.pin});
+  }
+  return made;
+}
+
+std::size_t PageMap::add(const std::vector<MapPlace>& places, const MapMoment& moment,
+                         std::size_t pinners, std::size_t cells) {
+  Moment& made = moments_.emplace_back(Moment{.facts = moment});
+  for (const MapPlace& place : places) {
+    Placed& placed = made.places.emplace_back();
+    for (const MapSegment& segment : place.segments) {
+      Segment shown = segment_of(segment);
+      if (shown.cells.size() > cells) break;
+      cells -= shown.cells.size();
+      placed.segments.push_back(std::move(shown));
+    }
+    placed.all = place.segments.size();
+    placed.facts = place;
+    placed.facts.segments.clear();
+    placed.facts.pinners.resize(std::min(pinners, placed.facts.pinners.size()));
+  }
+  return moments_.size() - 1;
+}
+
+// Segments have numbers, in the order in which they are first written.
+class PageMap::Writer {
+ public:
+  explicit Writer(const NodeOf& node) : node_(node) {}
+
+  void add(const Moment& moment, std::size_t cells) {
+    json_.object().field("moment", moment.facts.text).field("at_ns", moment.facts.at_ns);
+    json_.key("places").array();
+    for (const Placed& place : moment.places) add_place(place, cells);
+    json_.end().end();
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_ + json_.text().size(); }
+  void write(JsonText& json) {
+    json.key("segments").array();
+    for (const std::string* segment : segments_) json.json(*segment);
+    json.end().key("moments").json(json_.end().text());
+  }
+
+ private:
+  void add_place(const Placed& place, std::size_t& cells) {
+    const MapPlace& facts = place.facts;
+    json_.object().field("kind", kKindNames[static_cast<std::size_t>(facts.kind)]);
+    json_.field("device", facts.device).field("total_bytes", facts.total_bytes);
+    json_.field("allocated_bytes", facts.allocated_bytes).field("live_count", facts.live_count);
+    json_.field("free_bytes", facts.free_bytes).field("stranded_bytes", facts.stranded_bytes);
+    json_.field("largest_free_bytes", facts.largest_free_bytes).key("pinned_by").array();
+    for (const MapPinner& pinner : facts.pinners) {
+      json_.array().value(pinner.stranded_bytes).value(pinner.segments).value(pinner.blocks);
+      json_.value(pinner.gives_back_bytes).value(node_of(pinner.site, true)).end();
+    }
+    json_.end().key("shown").array();
+    std::size_t shown = 0;
+    for (const Segment& segment : place.segments) {
+      if (segment.cells.size() > cells) break;
+      cells -= segment.cells.size();
+      json_.value(number_of(segment));
+      ++shown;
+    }
+    json_.end().field("left_out", place.all - shown).end();
+  }
+
+  std::size_t number_of(const Segment& segment) {
+    const auto [found, is_new] = numbers_.try_emplace(text_of(segment), segments_.size());
+    if (is_new) segments_.push_back(&found->first);
+    if (is_new) bytes_ += found->first.size();
+    return found->second;
+  }
+
+  std::string text_of(const Segment& segment) {
+    const MapSegment& facts = segment.facts;
+    JsonText json;
+    json.object().field("address", segment.address).field("bytes", segment.bytes);
+    json.field("pool", pool_name(facts.pool)).field("live_count", facts.live_count);
+    json.field("free_bytes", facts.free_bytes).field("stranded_bytes", facts.stranded_bytes());
+    json.field("hole_bytes", facts.hole_bytes).field("gives_back_bytes", facts.gives_back_bytes);
+    const auto pin = std::find_if(segment.cells.begin(), segment.cells.end(),
+                                  [](const Cell& cell) { return cell.is_pin; });
+    json.key("pin");
+    pin == segment.cells.end() ? json.null() : json.value(pin - segment.cells.begin());
+    json.key("cells").array();
+    for (const Cell& cell : segment.cells) write_cell(json, cell);
+    return json.end().end().text();
+  }
+
+  // Where it begins, bytes, bytes in use, blocks; of a single one its state, requested bytes, node
+  // and birth too.
+  void write_cell(JsonText& json, const Cell& cell) const {
+    json.array().value(cell.offset).value(cell.bytes).value(cell.used_bytes).value(cell.blocks);
+    if (cell.blocks == 1) {
+      json.value(static_cast<unsigned>(cell.state)).value(cell.requested_bytes);
+      json.value(node_of(cell.site, false)).value(cell.born_ns);
+    }
+    json.end();
+  }
+  [[nodiscard]] std::uint32_t node_of(std::int64_t site, bool is_made) const {
+    return site < 0 ? 0 : node_(static_cast<std::size_t>(site), is_made);
+  }
+
+  const NodeOf& node_;
+  JsonText json_ = std::move(JsonText().array());
+  std::size_t bytes_ = 0;  // of segments
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<const std::string*> segments_;
+};
+
+void PageMap::write(JsonText& json, const NodeOf& node, std::size_t cells) const {
+  json.object().key("states").array();
+  for (const std::string_view state : kBlockStateNames) json.value(state);
+  json.end();
+  for (std::size_t each = cells;; each /= 2) {
+    Writer writer(node);
+    for (std::size_t i = 0; i < moments_.size(); ++i)
+      writer.add(moments_[i], i == whole_ ? cells : each);
+    const bool is_small = moments_.size() < 2 || each < kFewestCells;
+    if (!is_small && writer.bytes() > kBytesOfMoments) continue;
+    writer.write(json);
+    break;
+  }
+  json.field("whole", whole_).key("parts").array();
+  for (const std::size_t moment : parts_) json.value(moment);
   json.end().end();
 }
 

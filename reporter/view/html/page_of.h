@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "reporter/view/html/page_map.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/run_timeline.h"
 
@@ -18,11 +22,14 @@ struct PageOf {
   std::string path;      // the file, for headings and commands
   const Report& report;  // with the frames that are to be shown
   const RunTimeline& timeline;
-  std::vector<MapPlace> places = {};  // of the report's segments
-  MapMoment moment = {};
+  std::vector<MapPlace> places = {};  // of the segments that the verdict is about
+  const PageMap& map;
   std::string diff = {};  // what diff_json() makes of it and an earlier one; "": there is none
   std::string runs = {};  // what runs_json() makes of the processes that it is merged of
   const TraceWindows* windows = nullptr;  // of a trace
+  std::string filter = {};                // as typed; "": none
+  // That is chosen at first; none: all of the run.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> window = {};
 };
 
 }  // namespace vramscope

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "reporter/report/merge_numbers.h"
 #include "reporter/view/text/sites_text.h"
-#include "reporter/view/text/trace_filter.h"
 
 namespace vramscope {
 namespace {
@@ -27,10 +27,12 @@ void write_numbers(JsonText& json, const std::vector<std::uint64_t>& numbers) {
 
 }  // namespace
 
-TraceWindows::TraceWindows(std::uint64_t first_ns, std::uint64_t last_ns,
-                           std::function<std::size_t(Tag)> site_of)
+TraceWindows::TraceWindows(std::uint64_t first_ns, std::uint64_t last_ns, TracePlace memory,
+                           const TraceFilter& filter, std::function<std::size_t(Tag)> site_of)
     : first_ns_(first_ns),
       part_ns_((last_ns - first_ns) / kParts + 1),
+      memory_of_(memory),
+      filter_(filter),
       site_of_(std::move(site_of)),
       sizes_(kParts),
       lives_(kParts) {}
@@ -40,8 +42,10 @@ void TraceWindows::add(const TraceEvent& one) {
   const Event& event = one.event;
   now_ = std::max(now_, after(first_ns_, event.start_ns));
   advance(std::min<std::size_t>(now_ / part_ns_, kParts - 1));
+  ++events_;
   memory_.add(one, *this);
-  const bool is_call = one.what <= trace::What::went && event.tag != 0;
+  const bool is_call = one.what <= trace::What::went && event.tag != 0 &&
+                       filter_.passes(event.tag, event.place, event.bytes);
   if (is_call && is_allocating(event.effect)) {
     touch(event.tag, event.place).numbers[kTime] += event.total_ns;
   }
@@ -68,6 +72,9 @@ TraceWindows::Row& TraceWindows::touch(Tag tag, Place place) {
 }
 
 void TraceWindows::came(const TraceBlock& block, const Event&) {
+  if (left_out_.size() <= block.slot) left_out_.resize(block.slot + std::size_t{1});
+  left_out_[block.slot] = !filter_.passes(block.tag, block.place, block.bytes);
+  if (left_out_[block.slot]) return;
   if (born_.size() <= block.slot) born_.resize(block.slot + std::size_t{1});
   born_[block.slot] = now_;
   count(sizes_[part_], static_cast<std::size_t>(std::bit_width(block.bytes)));
@@ -81,9 +88,11 @@ void TraceWindows::came(const TraceBlock& block, const Event&) {
   if (memory.live_bytes <= memory.highest_bytes) return;
   memory.highest_bytes = memory.live_bytes;
   ++memory.number;
+  if (&memory == &memories_[memory_of_]) instants_[part_] = {memory.live_bytes, events_};
 }
 
 void TraceWindows::went(const TraceBlock& block, TraceMemory::End how) {
+  if (left_out_[block.slot]) return;
   if (how == TraceMemory::End::freed)
     count(lives_[part_], lifetime_decade(now_ - born_[block.slot]));
   Row& row = touch(block.tag, block.place);
@@ -96,7 +105,8 @@ void TraceWindows::advance(std::uint64_t part) {
   if (part <= part_) return;
   end_part();
   for (auto& [where, memory] : memories_) memory.highest.resize(part, memory.live_bytes);
-  part_ = part;
+  const std::uint64_t held = memories_[memory_of_].live_bytes;
+  while (part_ < part) instants_[++part_] = {held, events_};
 }
 
 // Of each row that changed, what it held when its memory held most, and at the end.
@@ -123,8 +133,7 @@ std::vector<std::uint64_t> TraceWindows::sum_of(
     const std::vector<std::vector<std::uint64_t>>& parts) {
   std::vector<std::uint64_t> sums;
   for (const std::vector<std::uint64_t>& counts : parts) {
-    sums.resize(std::max(sums.size(), counts.size()));
-    for (std::size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
+    add_numbers(sums, counts);
   }
   return sums;
 }

@@ -14,6 +14,8 @@
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/view/html/page_sites.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/trace_filter.h"
+#include "reporter/view/text/trace_totals.h"
 
 namespace vramscope {
 
@@ -22,15 +24,25 @@ class TraceWindows : private TraceMemory::Changes {
  public:
   static constexpr std::size_t kParts = 100;
 
-  // first_ns, last_ns: of the trace's events. site_of: the report's site of a tag.
-  TraceWindows(std::uint64_t first_ns, std::uint64_t last_ns,
-               std::function<std::size_t(Tag)> site_of);
+  // first_ns, last_ns: of the trace. memory: of whose highest events_until() tells. What does not
+  // pass the filter, which outlives this, is left out. site_of: the report's site of a tag.
+  TraceWindows(std::uint64_t first_ns, std::uint64_t last_ns, TracePlace memory,
+               const TraceFilter& filter, std::function<std::size_t(Tag)> site_of);
   void add(const TraceEvent& one);
   void finish();
 
   // Allocations of the whole trace, as Site::sizes and Site::lifetimes have them.
   [[nodiscard]] std::vector<std::uint64_t> sizes() const { return sum_of(sizes_); }
   [[nodiscard]] std::vector<std::uint64_t> lives() const { return sum_of(lives_); }
+
+  // Of a part: the most that the memory held in it, and how many events there were when it first
+  // did, with the one by which it did.
+  [[nodiscard]] std::uint64_t highest_of(std::size_t part) const { return instants_[part].bytes; }
+  [[nodiscard]] std::uint64_t events_until(std::size_t part) const {
+    return instants_[part].events;
+  }
+  [[nodiscard]] TracePlace memory() const { return memory_of_; }
+  [[nodiscard]] std::uint64_t part_ns() const { return part_ns_; }
 
   // The field "windows" into an object: "part_ns", "highest" (by memory, of each part), "rows" (by
   // row of `sites`) and "others" (by memory), each a list of parts in which something changed:
@@ -39,7 +51,7 @@ class TraceWindows : private TraceMemory::Changes {
   void write(JsonText& json, const PageSites& sites) const;
 
  private:
-  using Where = std::pair<Kind, std::uint16_t>;
+  using Where = TracePlace;
   using Numbers = std::array<std::uint64_t, 7>;
   struct Change {
     std::size_t part = 0;
@@ -50,6 +62,10 @@ class TraceWindows : private TraceMemory::Changes {
     std::uint64_t highest_bytes = 0;  // of this part
     std::uint64_t number = 1;         // of the highest so far
     std::vector<std::uint64_t> highest = {};
+  };
+  struct Instant {
+    std::uint64_t bytes = 0;
+    std::uint64_t events = 0;
   };
   struct Row {
     Memory* memory = nullptr;
@@ -69,8 +85,13 @@ class TraceWindows : private TraceMemory::Changes {
 
   const std::uint64_t first_ns_;
   const std::uint64_t part_ns_;
+  const TracePlace memory_of_;
+  const TraceFilter& filter_;
   const std::function<std::size_t(Tag)> site_of_;
   std::uint64_t now_ = 0;
+  std::uint64_t events_ = 0;
+  std::array<Instant, kParts> instants_{};
+  std::vector<bool> left_out_;  // by slot
   std::size_t part_ = 0;
   TraceMemory memory_;
   std::map<Where, Memory> memories_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
@@ -28,6 +29,7 @@ const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
   std::string text = memory_text(kind.kind, kind.device) + " held " + amount_text(kind.peak_bytes) +
                      " at its peak";
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   const DeviceFacts* const device = device_of(report, kind);
   if (device != nullptr && takes_device_memory(kind.kind) && device->total_bytes != 0) {
     text += ", " + percent_text(kind.peak_bytes, device->total_bytes) + " of the device's " +

@@ -31,8 +31,9 @@ export function name(text) {
 // A table with a caption. heads: texts, with a leading '#' for columns of numbers; rows: of cells.
 export function table(caption, heads, rows) {
   const isNumber = heads.map((head) => head.startsWith('#'));
-  const head = heads.map((text, i) => make('th', { scope: 'col', class: isNumber[i] && 'number' }, text.replace('#', '')));
-  const body = rows.map((cells) => make('tr', {}, cells.map((cell, i) => make('td', { class: isNumber[i] && 'number' }, cell))));
+  const style = (i) => (isNumber[i] ? 'number' : heads[i] === 'Where' ? 'where' : null);
+  const head = heads.map((text, i) => make('th', { scope: 'col', class: style(i) }, text.replace('#', '')));
+  const body = rows.map((cells) => make('tr', {}, cells.map((cell, i) => make('td', { class: style(i) }, cell))));
   const made = make('table', {}, make('caption', {}, caption), make('thead', {}, make('tr', {}, head)), make('tbody', {}, body));
   return make('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption }, made);
 }

@@ -56,7 +56,12 @@ export class Flame {
       this.draw();
     };
     const costs = Object.entries(COSTS).filter(([key]) => key !== 'temporary' || !model.report.of_trace).map(([key, cost]) => [key, cost.label]);
-    this.graph = make('div', { class: 'flame', role: 'tree', 'aria-label': 'Flame graph', onkeydown: (event) => this.key(event) });
+    const at = (act) => (event) => {
+      const node = this.nodes.get(event.target);
+      if (node) act(node);
+    };
+    this.graph = make('div', { class: 'flame', role: 'tree', 'aria-label': 'Flame graph', onkeydown: (event) => this.key(event),
+      onclick: at((node) => { this.zoom(node); this.choose(node, true); }), onmouseover: at((node) => this.tell(node)), onfocusin: at((node) => this.tell(node)) });
     this.detail = make('p', { class: 'detail', 'aria-live': 'polite' });
     this.found = make('p', { class: 'note', 'aria-live': 'polite' });
     this.whole = make('p', { id: 'flame-total' });
@@ -112,6 +117,7 @@ export class Flame {
     this.width = this.graph.clientWidth;
     this.graph.replaceChildren();
     this.boxes = new Map();
+    this.nodes = new Map();
     if (this.root.value === 0) {
       this.graph.append(make('div', { role: 'treeitem', tabindex: 0, class: 'f-all' }, 'nothing'));
       this.detail.textContent = 'Nothing of that.';
@@ -140,12 +146,12 @@ export class Flame {
     const style = frame === -1 ? 'f-all' : frame === -2 ? 'f-other' : SORTS[this.model.sort(frame)];
     const classes = [style, this.matches.has(node) && 'f-match', isAbove && 'above'].filter(Boolean).join(' ');
     const label = this.model.frameName(frame);
-    const box = make('div', { class: classes, role: 'treeitem', tabindex: -1, 'aria-level': node.depth + 1, 'aria-label': this.describe(node),
-      onclick: () => { this.zoom(node); this.choose(node, true); }, onmouseenter: () => this.tell(node), onfocus: () => this.tell(node) }, label);
+    const box = make('div', { class: classes, role: 'treeitem', tabindex: -1, 'aria-level': node.depth + 1, 'aria-label': this.describe(node) }, label);
     box.style.left = 100 * left + '%';
     box.style.width = 100 * (right - left) + '%';
     box.style.top = node.depth * ROW + 'px';
     this.boxes.set(node, box);
+    this.nodes.set(box, node);
     return box;
   }
 

@@ -12,7 +12,7 @@ import { changes, processes, refusals } from './views.js';
 
 const report = JSON.parse(document.getElementById('report').textContent);
 const model = new Model(report);
-const state = { memory: 0, cost: 'peak', isInverted: false };
+const state = { memory: report.memory.length > 0 ? 0 : -1, cost: 'peak', isInverted: false };
 const program = report.program.split('/').pop() || 'a program';
 
 function show(id, ...children) {
@@ -24,7 +24,7 @@ function head() {
   const title = report.diff ? `${program}: what changed` : report.runs ? `${program}: ${report.runs.processes.length} processes` : `${program} ${report.pid}`;
   document.title = title + ' - Vramscope';
   replace('title', make('bdi', {}, title));
-  replace('heading', make('bdi', {}, report.heading));
+  replace('heading', make('bdi', {}, report.heading), report.filter === '' ? null : make('strong', {}, '\nOnly ', make('bdi', {}, report.filter)));
   replace('about', `Made by vramscope ${report.tool} of `, make('bdi', {}, report.file), '. Requested bytes are what the program asked for; a place is a distinct call stack that allocates.');
 }
 
@@ -56,9 +56,15 @@ if (report.diff) show('changes', changes(report.diff));
 if (report.runs) show('processes', processes(report.runs));
 const flame = new Flame(model, document.getElementById('flame-content'), state);
 const places = new Places(model, document.getElementById('places-content'), state);
+const hasMap = report.map.moments.some((moment) => moment.places.length > 0);
+document.getElementById('map').hidden = !hasMap;
+const map = hasMap ? new SegmentMap(model, document.getElementById('map-content')) : null;
 const drawBelow = () => {
   flame.draw();
   places.draw();
+};
+const drawRefusals = (window) => {
+  if (report.oom.count > 0) show('oom', refusals(report, window));
 };
 const drawHistograms = () => {
   const [sizes, lives] = model.histograms();
@@ -72,14 +78,15 @@ const timeline = new Timeline(report, document.getElementById('timeline-content'
   const chosen = model.choose(window);
   drawBelow();
   drawHistograms();
-  return chosen === null ? '' : ` Below: from ${durationText(chosen[0])} to ${durationText(chosen[1])}; never freed is there what was live at its end. The map is of the run's peak.`;
+  drawRefusals(chosen);
+  if (map) map.draw();
+  return chosen === null ? '' : ` Below: from ${durationText(chosen[0])} to ${durationText(chosen[1])}; never freed is there what was live at its end.`;
 });
-if (report.oom && report.oom.count > 0) show('oom', refusals(report.oom));
-if (report.map.summary.places.length > 0) {
-  document.getElementById('map').hidden = false;
-  new SegmentMap(model, document.getElementById('map-content'));
+if (!report.windows || timeline.series.length === 0) {
+  drawRefusals(null);
+  drawHistograms();
+  drawBelow();
 }
-drawHistograms();
 
 const memories = report.memory.map((memory, i) => [String(i), memory.name]);
 const chooseMemory = choice('Memory:', [...memories, ['-1', 'all, each at its own peak']], '0', (value) => {
@@ -87,6 +94,4 @@ const chooseMemory = choice('Memory:', [...memories, ['-1', 'all, each at its ow
   drawBelow();
 });
 replace('controls', chooseMemory, themes(() => timeline.draw()));
-if (memories.length === 0) state.memory = -1;
-drawBelow();
 navigation();

@@ -1,6 +1,7 @@
 // Segments drawn to scale with the blocks in them, and the block that pins each.
 // SPDX-License-Identifier: Apache-2.0
 import { bytes, choice, count, make, name, table } from './dom.js';
+import { memoryName } from './model.js';
 import { bytesText, countText, counted, durationText } from './numbers.js';
 
 const STYLES = { active_allocated: 'b-used', inactive: 'b-free' };
@@ -12,13 +13,14 @@ export class SegmentMap {
     this.detail = make('p', { class: 'detail', 'aria-live': 'polite', id: 'map-detail' });
     this.rows = make('div', { id: 'segments' });
     this.text = make('div');
-    const places = this.map.summary.places;
-    const names = places.map((one, i) => [String(i), this.nameOf(one)]);
+    this.keys = this.map.moments[this.map.whole].places.map((one) => `${one.kind} ${one.device}`);
+    this.key = this.keys[0];
+    const names = this.map.moments[this.map.whole].places.map((one, i) => [this.keys[i], memoryName(model.report, one)]);
+    this.moment = make('p', { class: 'note' });
     const legend = [['b-used', 'in use'], ['b-mixed', 'small blocks'], ['b-pending', 'waiting or set apart'], ['b-free', 'free'], ['b-pin', 'pins its segment']];
-    place.replaceChildren(make('p', { class: 'note' }, 'Memory ' + this.map.summary.moment + '. The block whose free would open the largest hole pins its segment.'),
-      make('div', { class: 'controls' }, choice('Memory:', names, '0', (value) => this.draw(Number(value)))), this.text,
+    place.replaceChildren(this.moment, make('div', { class: 'controls' }, choice('Memory:', names, this.key, (key) => { this.key = key; this.draw(); })), this.text,
       make('ul', { class: 'legend' }, legend.map(([style, text]) => make('li', {}, make('span', { class: 'swatch ' + style }), text))), this.rows, this.detail);
-    this.draw(0);
+    this.draw();
   }
 
   styleOf(cell, isPin) {
@@ -28,16 +30,22 @@ export class SegmentMap {
     return STYLES[this.map.states[state]] || 'b-pending';
   }
 
-  nameOf(one) {
-    const found = this.model.report.memory.find((memory) => memory.kind === one.kind && memory.device === one.device);
-    return found ? found.name : one.kind;
-  }
-
-  draw(index) {
-    const place = this.map.summary.places[index];
-    const { shown, left_out } = this.map.segments[index];
+  // What the model's moment was like.
+  draw() {
+    const { moment, at_ns, places } = this.map.moments[this.model.moment];
+    const place = places.find((one) => `${one.kind} ${one.device}` === this.key);
+    const at = make('data', { value: at_ns }, durationText(at_ns));
+    this.moment.replaceChildren(`Memory ${moment}, `, at, ' after the first call. The block whose free would open the largest hole pins its segment.');
+    this.detail.textContent = '';
+    if (!place) {
+      this.text.replaceChildren(make('p', {}, 'It held nothing then.'));
+      this.rows.replaceChildren();
+      return;
+    }
+    const left_out = place.left_out;
+    const shown = place.shown.map((number) => this.map.segments[number]);
     const sentence = make('p', { id: 'map-sums' }, bytes(place.total_bytes), ' in segments: ', bytes(place.allocated_bytes), ' in ', count(place.live_count), ' live blocks, ', bytes(place.free_bytes), ' free, of that ', bytes(place.stranded_bytes), ' stranded beside live blocks; the largest hole is ', bytes(place.largest_free_bytes), '.');
-    const pinners = place.pinned_by.map((pin) => [bytes(pin.stranded_bytes), count(pin.segments), count(pin.blocks), bytes(pin.gives_back_bytes), name(pin.frames.slice(0, 4).join(' < ') || 'unknown')]);
+    const pinners = place.pinned_by.map(([stranded, segments, blocks, givesBack, node]) => [bytes(stranded), count(segments), count(blocks), bytes(givesBack), name(node ? this.model.stackLine(node) : 'unknown')]);
     this.text.replaceChildren(sentence, pinners.length > 0 ? table('What pins segments', ['#Stranded', '#Segments', '#Blocks in them', '#Given back if freed', 'Where'], pinners) : '');
     const largest = Math.max(...shown.map((segment) => segment.bytes), 1);
     this.rows.replaceChildren(...shown.map((segment) => this.segment(segment, largest)), left_out > 0 ? make('p', { class: 'note' }, counted(left_out, 'further segment') + ' strand less, and are not drawn.') : '');
@@ -70,13 +78,12 @@ export class SegmentMap {
   }
 
   tell(segment, index) {
-    const [offset, all, used, blocks, state, requested, site, born] = segment.cells[index];
+    const [offset, all, used, blocks, state, requested, node, born] = segment.cells[index];
     const where = '0x' + (segment.address + offset).toString(16);
     if (blocks > 1) {
       this.detail.textContent = `${where}: ${countText(blocks)} small blocks, ${bytesText(all)}, of that ${bytesText(used)} in use`;
       return;
     }
-    const node = this.model.nodeOfSite(site);
     const lines = [`${where}: ${bytesText(all)}, ${this.map.states[state].replaceAll('_', ' ')}`];
     if (used > 0) lines.push(`, ${bytesText(requested)} requested`);
     if (born >= 0) lines.push(`, allocated ${durationText(born)} after the first call`);

@@ -6,6 +6,12 @@ const NUMBERS = 8;
 const IN_LINE = 4; // frames of a call stack in one line
 const [FUNCTION, FULL, PLACE, PATH, MODULE, SORT] = [0, 1, 2, 3, 4, 5];
 
+// "GPU 0": of what has a kind and a device.
+export function memoryName(report, one) {
+  const found = report.memory.find((memory) => memory.kind === one.kind && memory.device === one.device);
+  return found ? found.name : one.kind;
+}
+
 function sumOf(all) {
   return Array.from({ length: NUMBERS }, (_, i) => all.reduce((sum, numbers) => sum + numbers[i], 0));
 }
@@ -33,10 +39,10 @@ function within(changes, first, last, peak) {
 export class Model {
   constructor(report) {
     this.report = report;
-    this.rows = report.rows.map(([site, node, memory, ...numbers]) => ({ site, node, memory, numbers }));
-    this.nodes = new Map(this.rows.map((row) => [row.site, row.node]));
+    this.rows = report.rows.map(([node, memory, ...numbers]) => ({ node, memory, numbers }));
     this.paths = new Map();
     this.window = null; // sums of a part of the run, where there are any
+    this.moment = report.map.whole; // of the map
   }
 
   // What the page is about now: rows, what the folded places come to, and both together.
@@ -51,10 +57,12 @@ export class Model {
   choose(window) {
     const windows = this.report.windows;
     this.window = null;
+    this.moment = this.report.map.whole;
     if (!windows || window === null) return null;
     const first = Math.floor(window[0] / windows.part_ns);
     const last = Math.max(first, Math.ceil(window[1] / windows.part_ns) - 1);
     const peaks = windows.highest.map((parts) => parts.slice(first, last + 1).reduce((best, bytes, i, all) => (bytes > all[best] ? i : best), 0) + first);
+    this.moment = this.report.map.parts[peaks.length > 0 ? peaks[0] : first];
     const rows = this.rows.map((row, i) => ({ ...row, numbers: within(windows.rows[i], first, last, peaks[row.memory]) }));
     const others = windows.others.map((changes, memory) => within(changes, first, last, peaks[memory]));
     const totals = others.map((numbers, memory) => sumOf([numbers, ...rows.filter((row) => row.memory === memory).map((row) => row.numbers)]));
@@ -118,8 +126,5 @@ export class Model {
   stackText(node) {
     if (!this.paths.has(node)) this.paths.set(node, this.path(node).map((frame) => this.frameText(frame)).join('\n'));
     return this.paths.get(node);
-  }
-  nodeOfSite(site) {
-    return this.nodes.get(site);
   }
 }

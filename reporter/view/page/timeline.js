@@ -2,16 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import uPlot from 'uplot';
 import { bytes, make } from './dom.js';
+import { memoryName } from './model.js';
 import { bytesText, durationText } from './numbers.js';
 
 const MOST_CURVES = 6;
 const MILLION = 1e6;
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
-
-function memoryName(report, one) {
-  const found = report.memory.find((memory) => memory.kind === one.kind && memory.device === one.device);
-  return found ? found.name : one.kind;
-}
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -49,10 +45,10 @@ export class Timeline {
       make('span', {}, 'From '), this.fields[0], make('span', {}, ' to '), this.fields[1], make('span', {}, ' ms '),
       make('button', { type: 'submit' }, 'Choose'), make('button', { type: 'button', id: 'window-all', onclick: () => this.choose(0, this.end()) }, 'All of it'));
     this.legend = make('ul', { class: 'legend' });
-    const effect = this.timeline.from_trace ? 'Draw over a part to choose it: places, flame graph, sizes and lives are then of that part.' : 'Draw over a part to enlarge it.';
+    const effect = this.timeline.from_trace ? 'Draw over a part to choose it: all that is below is then of that part.' : 'Draw over a part to enlarge it.';
     place.replaceChildren(make('p', { class: 'note' }, 'Requested bytes, the most in each interval. ' + effect), this.legend, this.chart, controls, this.said, this.marks());
     this.draw();
-    this.choose(0, this.end());
+    this.choose(...(report.window || [0, this.end()]));
     new ResizeObserver(() => this.plot && this.plot.setSize(this.size())).observe(this.chart);
   }
 

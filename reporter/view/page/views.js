@@ -1,6 +1,7 @@
 // Sections that are lists: what changed, processes, and moments at which memory ran out.
 // SPDX-License-Identifier: Apache-2.0
 import { bytes, count, make, name, table } from './dom.js';
+import { memoryName } from './model.js';
 import { changeText, counted, durationText, percentText } from './numbers.js';
 
 const FRAMES = 6; // of a call stack in a row
@@ -29,6 +30,17 @@ export function changes(diff) {
   ];
 }
 
+const who = (one) => (one.rank === null ? String(one.pid) : `rank ${one.rank} (${one.pid})`);
+
+// By which call stacks the peak of a process is far from the median.
+function differences(runs) {
+  const rows = (runs.differences || []).flatMap((one) => {
+    const process = runs.processes.find((process) => process.pid === one.pid);
+    return one.sites.map((site) => [process ? who(process) : String(one.pid), change(site.bytes - site.median_bytes), bytes(site.bytes), bytes(site.median_bytes), stack(site.frames)]);
+  });
+  return rows.length > 0 ? table('What makes a peak differ from the median', ['Process', '#Difference', '#At its peak', '#In the median', 'Where'], rows) : null;
+}
+
 export function processes(runs) {
   const hasRanks = runs.processes.some((one) => one.rank !== null);
   const rows = runs.processes.map((one) => [hasRanks ? String(one.rank ?? '') : null, String(one.pid), name(one.executable.split('/').pop()), name(one.hostname), one.ended_by || one.trigger, bytes(one.peak_bytes), bytes(one.current_bytes), count(one.allocations)].filter((cell) => cell !== null));
@@ -36,7 +48,7 @@ export function processes(runs) {
   const bars = runs.processes.map((one) => {
     const meter = make('span', { class: 'meter' });
     meter.style.width = (100 * one.peak_bytes) / most + '%';
-    return [one.rank === null ? String(one.pid) : `rank ${one.rank} (${one.pid})`, bytes(one.peak_bytes), meter];
+    return [who(one), bytes(one.peak_bytes), meter];
   });
   const peaks = table('Peaks side by side', ['Process', '#Peak', 'Share of the highest'], bars);
   peaks.querySelectorAll('td:last-child').forEach((cell) => cell.classList.add('wide'));
@@ -47,15 +59,16 @@ export function processes(runs) {
     table('Processes, the highest peak first', [...(hasRanks ? ['Rank'] : []), 'Pid', 'Program', 'Host', 'Ended', '#Peak', '#Now', '#Allocations'], rows),
     peaks,
     table('Among the processes', ['Figure', '#Least', '#Median', '#Most', 'Least in', 'Most in'], figures),
+    differences(runs),
     devices.length > 0 ? table('Together on each device', ['Device', 'Name', '#Processes', '#Peak at least', '#Peak at most'], devices) : null,
   ];
 }
 
-function refusal(event) {
+function refusal(report, event) {
   const shares = event.shares.map((one) => [bytes(one.live_bytes), percentText(one.live_bytes, event.requested_bytes), count(one.live_count), stack(one.frames)]);
   const pins = event.pins.map((one) => [bytes(one.free_bytes), count(one.segments), bytes(one.live_bytes), stack(one.frames)]);
   return make('article', {},
-    make('h3', {}, `${durationText(event.time_ns)}: `, bytes(event.bytes), ` of ${place(event)} refused`),
+    make('h3', {}, `${durationText(event.time_ns)}: `, bytes(event.bytes), ` of ${memoryName(report, event)} refused`),
     make('p', {}, 'Asked for by ', stack(event.frames), event.function ? [' with ', name(event.function)] : '', event.thread ? [' on ', name(event.thread)] : '', event.range ? [' in ', name(event.range)] : '', '.'),
     event.hint ? make('p', { class: 'warning' }, name(event.hint)) : '',
     event.total_bytes > 0 ? make('p', {}, bytes(event.free_bytes), ' of ', bytes(event.total_bytes), ' were free; segments held ', bytes(event.reserved_bytes), ', of that ', bytes(event.allocated_bytes), ' in use; the largest hole was ', bytes(event.largest_free_bytes), '.') : '',
@@ -63,6 +76,11 @@ function refusal(event) {
     pins.length > 0 ? table('What pinned free memory', ['#Free', '#Segments', '#In use', 'Where'], pins) : '');
 }
 
-export function refusals(oom) {
-  return [make('p', {}, 'Memory ran out in ', count(oom.count), oom.count === 1 ? ' call' : ' calls', oom.count > oom.events.length ? `; ${oom.events.length} of them are described.` : '.'), ...oom.events.map(refusal)];
+// window: from and to, of a trace; null: all of the run.
+export function refusals(report, window) {
+  const { count: all, events } = report.oom;
+  const shown = events.filter((event) => window === null || (event.time_ns >= window[0] && event.time_ns < window[1]));
+  const described = all > events.length ? `; ${counted(events.length, 'call')} of them are described` : '';
+  const here = window === null ? '.' : `, ${shown.length} of them in this part.`;
+  return [make('p', {}, 'Memory ran out in ', count(all), all === 1 ? ' call' : ' calls', described + here), ...shown.map((event) => refusal(report, event))];
 }

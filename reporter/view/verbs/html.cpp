@@ -12,13 +12,11 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/html/page.h"
-#include "reporter/view/html/trace_windows.h"
+#include "reporter/view/html/trace_page.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/instant.h"
 #include "reporter/view/text/runs_text.h"
-#include "reporter/view/text/trace_map.h"
-#include "reporter/view/text/trace_report.h"
-#include "reporter/view/text/trace_timeline.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
 #include "reporter/view/verbs/verb.h"
@@ -72,70 +70,106 @@ int publish_page(const Arguments& given, const std::string& page) {
   return status;
 }
 
-int page_of_trace(const Arguments& given, const std::string& file) {
-  std::string page;
-  const auto use = [&](TraceReader& reader) {
-    TraceTotals totals;
-    const auto add = [&](const TraceEvent& event) { totals.add(event); };
-    if (!reader.read(TraceReader::Order::by_change, add)) return reader.problem();
-    totals.finish();
-    Report report = report_of_trace(reader.names(), totals);
-    const TraceTimeline timeline = trace_timeline(reader, {}, {}, names_from_symbols());
-    if (!timeline.problem.empty()) return timeline.problem;
-    TraceMap map = trace_map(reader, {.what = TraceInstant::What::peak}, {}, names_from_symbols());
-    const std::vector<std::size_t> sites = choose_frames(report, given.stacks);
-    choose_frames(map.report, given.stacks);  // its sites are those of the report, and stay so
-    if (map.report.sites.size() != report.sites.size()) map.problem = "other sites";
-    TraceWindows windows(totals.first_ns, totals.last_ns, [&](Tag tag) {
-      return sites[std::min(site_of_tag(reader.names(), tag), sites.size() - 1)];
-    });
-    const auto add_to_windows = [&](const TraceEvent& event) { windows.add(event); };
-    if (!reader.read(TraceReader::Order::by_change, add_to_windows)) return reader.problem();
-    windows.finish();
-    page =
-        page_text({.path = file,
-                   .report = report,
-                   .timeline = timeline.timeline,
-                   .places = map.problem.empty() ? memory_map(map.report) : std::vector<MapPlace>(),
-                   .moment = map.moment,
-                   .windows = &windows},
-                  names_from_symbols());
-    return std::string();
-  };
-  if (!given.filter.is_empty()) {
-    return refuse("a page of a trace has all of it; vramscope trace takes filters");
-  }
-  return read_trace(file, use) ? publish_page(given, page) : kBadInput;
+using Window = std::optional<std::pair<std::uint64_t, std::uint64_t>>;
+
+// --from and --to choose what a person can choose on the page.
+Window window_of(const Filter& filter) {
+  if (filter.from.empty() && filter.to.empty()) return std::nullopt;
+  return std::make_pair(read_instant(filter.from).value_or(0),
+                        read_instant(filter.to).value_or(UINT64_MAX));
 }
+
+Filter without_times(Filter filter) {
+  filter.from = filter.to = "";
+  return filter;
+}
+
+int page_of_trace(const Arguments& given, const std::string& file) {
+  const Filter filter = without_times(given.filter);
+  TracePage made;
+  const auto use = [&](TraceReader& reader) {
+    made = trace_page(reader, {.path = file,
+                               .filter = filter,
+                               .stacks = given.stacks,
+                               .window = window_of(given.filter)});
+    return made.problem;
+  };
+  if (!read_trace(file, use)) return kBadInput;
+  return made.missing.empty() ? publish_page(given, made.page)
+                              : refuse("'" + file + "' " + made.missing);
+}
+
+// The reports of single processes once more, to tell what made one of them differ. Those whose
+// names have the process's number are looked at first.
+class ReportsAgain {
+ public:
+  ReportsAgain(std::vector<std::string> paths, const Arguments& given)
+      : paths_(std::move(paths)), given_(given) {}
+
+  [[nodiscard]] static std::string key_of(const ProcessFacts& process) {
+    return std::to_string(process.pid) + " on " + process.hostname;
+  }
+  // The last one of the process; nothing where it was merged of several.
+  [[nodiscard]] std::optional<Report> operator()(const std::string& key) const {
+    const std::string pid = "." + key.substr(0, key.find(' ')) + ".";
+    std::vector<std::string> paths = paths_;
+    std::stable_partition(paths.begin(), paths.end(), [&](const std::string& path) {
+      return path.find(pid) != std::string::npos;
+    });
+    for (std::string& path : paths) {
+      std::optional<Report> report = open_report(path);
+      if (!report || !report->processes.empty() || key_of(report->process) != key) continue;
+      const FilterUse use;
+      const Filter filter = without_times(given_.filter);
+      if (!Filtering(filter, use).applies(*report, path)) return std::nullopt;
+      choose_frames(*report, given_.stacks);
+      return report;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  const Arguments& given_;
+};
 
 // The processes that were merged, as `report` has them.
-std::string runs_of(const Report& report, const std::string& path) {
+std::string runs_of(const Report& report, const ReportsAgain& again) {
   if (report.processes.empty()) return "";
   std::vector<ReportOfProcess> all;
-  for (const MergedProcess& process : report.processes) all.push_back({path, process});
-  return runs_json(std::move(all), LeftAside{}, RunsNaming{}, 0);
+  for (const MergedProcess& process : report.processes) {
+    all.push_back({ReportsAgain::key_of(process.process), process});
+  }
+  const RunsNaming naming{.read_again = again, .name = names_from_symbols()};
+  return runs_json(std::move(all), LeftAside{}, naming, 0);
 }
 
-int page_of_report(const Arguments& given, const std::string& path, Report& report,
-                   const std::string& diff, const NameFrame& name) {
+struct Beside {
+  std::string diff = {};
+  std::string runs = {};
+};
+
+int page_of_report(const Arguments& given, const std::string& path, const Report& report,
+                   const Beside& beside) {
+  constexpr std::size_t kPinners = 20;
+  constexpr std::size_t kCells = 8000;
   const RunTimeline timeline = run_timeline(report, {});
-  const std::string page =
-      page_text({.path = path,
-                 .report = report,
-                 .timeline = timeline,
-                 .places = memory_map(report),
-                 .moment = {.text = report.trigger == "exit" ? "at the end" : "when it was written",
-                            .at_ns = report.timeline.duration_ns},
-                 .diff = diff,
-                 .runs = runs_of(report, path)},
-                name);
-  return publish_page(given, page);
-}
-
-// False: it was said why not.
-bool filter_one(Report& report, const Arguments& given, const std::string& path) {
-  const FilterUse use;
-  return Filtering(given.filter, use).applies(report, path);
+  std::vector<MapPlace> places = memory_map(report);
+  PageMap map;
+  map.add(places,
+          {.text = report.trigger == "exit" ? "at the end" : "when it was written",
+           .at_ns = report.timeline.duration_ns},
+          kPinners, kCells);
+  const PageOf of{.path = path,
+                  .report = report,
+                  .timeline = timeline,
+                  .places = std::move(places),
+                  .map = map,
+                  .diff = beside.diff,
+                  .runs = beside.runs,
+                  .filter = filter_text(without_times(given.filter)),
+                  .window = window_of(given.filter)};
+  return publish_page(given, page_text(of, names_from_symbols()));
 }
 
 // What changed from the first word's report to the second's, and then that one.
@@ -145,15 +179,30 @@ int page_of_two(const Arguments& given) {
   std::optional<Report> before = open_named(before_path);
   std::optional<Report> after = open_named(after_path);
   if (!before || !after) return kBadInput;
-  if (!filter_one(*before, given, before_path) || !filter_one(*after, given, after_path)) {
-    return kBadInput;
-  }
+  const FilterUse use;
+  const Filter filter = without_times(given.filter);
+  Filtering filtering(filter, use);
+  if (!filtering.applies_to_both({*before, before_path}, {*after, after_path})) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   const NameFrame name = names_from_symbols();
   const DiffOf of{.before = before_path, .after = after_path, .most = kDifferences};
   const std::string diff = diff_json(differences(*before, *after, of.by, of.at, name), of);
-  return page_of_report(given, after_path, *after, diff, name);
+  return page_of_report(given, after_path, *after, {.diff = diff});
+}
+
+int page_of_reports(const Arguments& given) {
+  std::string path = given.files.front();
+  std::vector<std::string> paths = report_files(given.files, say);
+  if (paths.empty()) return kBadInput;
+  std::optional<Report> report = given.files.size() == 1 ? open_named(path) : open_merged(paths);
+  const FilterUse use;
+  const Filter filter = without_times(given.filter);
+  if (!report || !Filtering(filter, use).applies(*report, path)) return kBadInput;
+  choose_frames(*report, given.stacks);
+  std::reverse(paths.begin(), paths.end());  // later reports of a process have later names
+  return page_of_report(given, path, *report,
+                        {.runs = runs_of(*report, ReportsAgain(paths, given))});
 }
 
 int write_html(const Arguments& given) {
@@ -168,14 +217,7 @@ int write_html(const Arguments& given) {
   });
   if (any_trace && words.size() > 1) return refuse("a page is of one trace, or of reports");
   if (any_trace) return page_of_trace(given, words.front());
-  if (words.size() == 2) return page_of_two(given);
-  std::string path = words.front();
-  const std::vector<std::string> paths = report_files(words, say);
-  if (paths.empty()) return kBadInput;
-  std::optional<Report> report = words.size() == 1 ? open_named(path) : open_merged(paths);
-  if (!report || !filter_one(*report, given, path)) return kBadInput;
-  choose_frames(*report, given.stacks);
-  return page_of_report(given, path, *report, "", names_from_symbols());
+  return words.size() == 2 ? page_of_two(given) : page_of_reports(given);
 }
 
 }  // namespace

@@ -1,0 +1,58 @@
+// TraceMaps is the segments of a trace at several instants, as a page draws them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/view/html/page_map.h"
+#include "reporter/view/html/trace_windows.h"
+#include "reporter/view/text/memory_map.h"
+#include "reporter/view/text/trace_segments.h"
+
+namespace vramscope {
+
+// What maps of a trace are made with. All of it outlives TraceMaps.
+struct TraceMapsOf {
+  const TraceNames& names;
+  const TraceFilter& filter;
+  std::uint64_t first_ns = 0;             // of the trace's first event
+  const std::vector<std::size_t>& sites;  // the page's site of each of the trace
+  const TraceWindows& windows;            // which are finished
+  std::uint64_t live_count = 0;           // about how many blocks live at once
+};
+
+// Takes the trace's events once more, in the order by_change: one map of the run's peak, and for
+// each of its parts one of the instant at which the memory that held most held most; fewer where so
+// much is live that it would take long. Threads: one. May throw bad_alloc.
+class TraceMaps {
+ public:
+  explicit TraceMaps(const TraceMapsOf& of);
+  void add(const TraceEvent& event);
+  void finish();
+
+  [[nodiscard]] const PageMap& map() const { return map_; }
+  [[nodiscard]] const MapMoment& moment() const { return moment_; }  // of the run's peak
+  // At the run's peak, without segments.
+  [[nodiscard]] const std::vector<MapPlace>& places() const { return places_; }
+
+ private:
+  void take(std::size_t part);
+
+  const TraceMapsOf of_;
+  TraceSegments segments_;
+  std::vector<std::size_t> shown_by_;  // by part: the part whose instant shows it
+  std::vector<std::size_t> wanted_;    // these, by time
+  std::size_t peak_ = 0;               // the one of the run's peak
+  std::vector<std::size_t> moments_;   // of wanted_
+  PageMap map_;
+  Report scratch_;  // whose segments are those of an instant
+  MapMoment moment_;
+  std::vector<MapPlace> places_;
+  std::uint64_t events_ = 0;
+  std::uint64_t now_ = 0;
+};
+
+}  // namespace vramscope
