@@ -92,10 +92,12 @@ async function places(page) {
 
 const histograms = (page) => page.$$eval('#histograms table', (all) => all.map((table) => [...table.querySelectorAll('tbody tr')].map((row) => [row.cells[0].textContent, Number(row.querySelector('data').value)])));
 
+const titles = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.title));
+
 // All that follows a part that is chosen.
 async function below(page) {
   return { sums: await numbers(page, '#places-table tfoot tr:last-child'), histograms: await histograms(page),
-    refusals: await texts(page, '#oom h3'), mapAt: await numbers(page, '#map-content > .note'), mapSums: await numbers(page, '#map-sums') };
+    refusals: await texts(page, '#oom h3'), columns: await titles(page, '.columns-chart > span'), mapAt: await numbers(page, '#map-content > .note'), mapSums: await numbers(page, '#map-sums') };
 }
 
 async function timeline(page, job) {

@@ -397,6 +397,15 @@ class Page(unittest.TestCase):
         self.assert_map(seen["part"], "rmm.csv", "400ms")
         self.assertIn(live * MIB, Page.seen["rmm"]["refusals"])  # who held the memory
 
+    def test_holders_of_each_part_add_up_to_its_most(self):
+        seen = Page.seen["rmm"]["timeline"]
+        windows = Page.pages.data("rmm")["windows"]
+        self.assertEqual(len(windows["highest"][0]), len(seen["whole"]["columns"]))
+        first = 400_000_000 // windows["part_ns"]
+        self.assertEqual(-(-490_000_000 // windows["part_ns"]) - first, len(seen["part"]["columns"]))
+        self.assertTrue(seen["part"]["columns"][-1].endswith(": 9.00 MiB"), seen["part"]["columns"])
+        self.assertTrue(seen["whole"]["columns"][-1].endswith(": 35.0 MiB"), seen["whole"]["columns"])
+
     def test_part_without_a_refusal_shows_none(self):
         self.assertEqual([], Page.seen["rmm"]["timeline"]["none"]["refusals"])
 

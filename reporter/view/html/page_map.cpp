@@ -169,7 +169,7 @@ void PageMap::write(JsonText& json, const NodeOf& node, std::size_t cells) const
     break;
   }
   json.field("whole", whole_).key("parts").array();
-  for (const std::size_t moment : parts_) json.value(moment);
+  for (const Part& part : parts_) json.value(part.moment).value(part.at_ns);
   json.end().end();
 }
 

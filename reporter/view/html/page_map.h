@@ -23,10 +23,15 @@ class PageMap {
   // number.
   std::size_t add(const std::vector<MapPlace>& places, const MapMoment& moment, std::size_t pinners,
                   std::size_t cells);
-  // Of a trace: the moment that shows all of it, and that which shows each part.
-  void set_parts(std::size_t whole, std::vector<std::size_t> moments) {
+  // Of a trace: the moment that shows all of it, and that which shows each part, with the instant:
+  // where nothing happens for a while, one moment is of several.
+  struct Part {
+    std::size_t moment = 0;
+    std::uint64_t at_ns = 0;
+  };
+  void set_parts(std::size_t whole, std::vector<Part> parts) {
     whole_ = whole;
-    parts_ = std::move(moments);
+    parts_ = std::move(parts);
   }
 
   // An object into `json`: "states", "segments", those that stand in several moments once,
@@ -72,7 +77,7 @@ class PageMap {
 
   std::vector<Moment> moments_;
   std::size_t whole_ = 0;
-  std::vector<std::size_t> parts_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace vramscope

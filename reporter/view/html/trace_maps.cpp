@@ -63,12 +63,12 @@ void TraceMaps::add(const TraceEvent& event) {
 
 void TraceMaps::finish() {
   while (moments_.size() < wanted_.size()) take(wanted_[moments_.size()]);
-  std::vector<std::size_t> moments;
+  std::vector<PageMap::Part> moments;
   for (const std::size_t part : shown_by_) {
     const auto found = std::lower_bound(wanted_.begin(), wanted_.end(), part);
     moments.push_back(moments_[static_cast<std::size_t>(found - wanted_.begin())]);
   }
-  const std::size_t whole = moments[peak_];
+  const std::size_t whole = moments[peak_].moment;
   map_.set_parts(whole, std::move(moments));
 }
 
@@ -78,8 +78,9 @@ void TraceMaps::take(std::size_t part) {
   const bool is_peak = part == peak_;
   const bool is_same = taken != 0 && !is_peak && wanted_[taken - 1] != peak_ &&
                        of_.windows.events_until(wanted_[taken - 1]) == events_;
+  const std::uint64_t at_ns = is_peak ? now_ : std::max(now_, part * of_.windows.part_ns());
   if (is_same) {
-    moments_.push_back(moments_.back());
+    moments_.push_back({.moment = moments_.back().moment, .at_ns = at_ns});
     return;
   }
   scratch_.devices.clear();
@@ -93,10 +94,11 @@ void TraceMaps::take(std::size_t part) {
   const std::string memory = memory_text(of_.windows.memory().first, of_.windows.memory().second);
   const MapMoment moment{
       .text = is_peak ? "at the peak of " + memory : "when " + memory + " held most",
-      .at_ns = is_peak ? now_ : std::max(now_, part * of_.windows.part_ns()),
+      .at_ns = at_ns,
       .is_of_trace = true};
-  moments_.push_back(map_.add(places, moment, is_peak ? kPinners : kPinnersOfPart,
-                              is_peak ? kCells : kCellsOfPart));
+  const std::size_t made = map_.add(places, moment, is_peak ? kPinners : kPinnersOfPart,
+                                    is_peak ? kCells : kCellsOfPart);
+  moments_.push_back({.moment = made, .at_ns = at_ns});
   if (!is_peak) return;
   moment_ = moment;
   places_ = std::move(places);

@@ -43,10 +43,10 @@ class TraceMaps {
 
   const TraceMapsOf of_;
   TraceSegments segments_;
-  std::vector<std::size_t> shown_by_;  // by part: the part whose instant shows it
-  std::vector<std::size_t> wanted_;    // these, by time
-  std::size_t peak_ = 0;               // the one of the run's peak
-  std::vector<std::size_t> moments_;   // of wanted_
+  std::vector<std::size_t> shown_by_;   // by part: the part whose instant shows it
+  std::vector<std::size_t> wanted_;     // these, by time
+  std::size_t peak_ = 0;                // the one of the run's peak
+  std::vector<PageMap::Part> moments_;  // of wanted_
   PageMap map_;
   Report scratch_;  // whose segments are those of an instant
   MapMoment moment_;

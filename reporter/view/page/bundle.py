@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCES = ("charts.js", "dom.js", "flame.js", "main.js", "map.js", "model.js", "numbers.js", "page.css", "page.html",
+SOURCES = ("charts.js", "dom.js", "flame.js", "holders.js", "main.js", "map.js", "model.js", "numbers.js", "page.css", "page.html",
            "tables.js", "timeline.js", "views.js")  # fmt: skip
 PACKAGES = ("package.json", "package-lock.json")
 BUNDLED = ("d3-hierarchy", "uplot")  # whose licences the page carries

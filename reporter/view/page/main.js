@@ -3,6 +3,7 @@
 import { histogram, ledgers } from './charts.js';
 import { choice, make, replace } from './dom.js';
 import { Flame } from './flame.js';
+import { Holders } from './holders.js';
 import { SegmentMap } from './map.js';
 import { Model } from './model.js';
 import { durationText } from './numbers.js';
@@ -59,7 +60,11 @@ const places = new Places(model, document.getElementById('places-content'), stat
 const hasMap = report.map.moments.some((moment) => moment.places.length > 0);
 document.getElementById('map').hidden = !hasMap;
 const map = hasMap ? new SegmentMap(model, document.getElementById('map-content')) : null;
+const hasHolders = Boolean(report.windows) && report.memory.length > 0;
+document.getElementById('holders').hidden = !hasHolders;
+const holders = hasHolders ? new Holders(model, document.getElementById('holders-content'), state) : null;
 const drawBelow = () => {
+  if (holders) holders.draw();
   flame.draw();
   places.draw();
 };

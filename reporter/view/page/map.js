@@ -32,7 +32,7 @@ export class SegmentMap {
 
   // What the model's moment was like.
   draw() {
-    const { moment, at_ns, places } = this.map.moments[this.model.moment];
+    const { moment, at_ns, places } = this.model.moment;
     const place = places.find((one) => `${one.kind} ${one.device}` === this.key);
     const at = make('data', { value: at_ns }, durationText(at_ns));
     this.moment.replaceChildren(`Memory ${moment}, `, at, ' after the first call. The block whose free would open the largest hole pins its segment.');

@@ -36,13 +36,31 @@ function within(changes, first, last, peak) {
   return numbers;
 }
 
+// What a row held when its memory held most in each of so many parts.
+function heldIn(changes, first, length) {
+  const held = [];
+  let live = 0;
+  let at = 0;
+  for (let part = 0; part < first + length; part++) {
+    let most = live;
+    if (at < changes.length && changes[at] === part) {
+      most = changes[at + 1];
+      live = changes[at + 3];
+      at += 8;
+    }
+    if (part >= first) held.push(most);
+  }
+  return held;
+}
+
 export class Model {
   constructor(report) {
     this.report = report;
     this.rows = report.rows.map(([node, memory, ...numbers]) => ({ node, memory, numbers }));
     this.paths = new Map();
     this.window = null; // sums of a part of the run, where there are any
-    this.moment = report.map.whole; // of the map
+    this.parts = null; // of a trace: the first and the last that are chosen; null: all
+    this.moment = this.wholeMoment(); // of the map
   }
 
   // What the page is about now: rows, what the folded places come to, and both together.
@@ -52,23 +70,49 @@ export class Model {
     return { rows: rows.filter((row) => row.memory === state.memory), others: others[state.memory], total: totals[state.memory] };
   }
 
+  wholeMoment() {
+    return this.report.map.moments[this.report.map.whole];
+  }
+
   // Leaves the parts of a trace that the window touches; null: all of it. Gives the window as it is
   // then, from the beginning of a part to the end of one.
   choose(window) {
     const windows = this.report.windows;
     this.window = null;
-    this.moment = this.report.map.whole;
+    this.parts = null;
+    this.moment = this.wholeMoment();
     if (!windows || window === null) return null;
     const first = Math.floor(window[0] / windows.part_ns);
     const last = Math.max(first, Math.ceil(window[1] / windows.part_ns) - 1);
+    this.parts = [first, last];
     const peaks = windows.highest.map((parts) => parts.slice(first, last + 1).reduce((best, bytes, i, all) => (bytes > all[best] ? i : best), 0) + first);
-    this.moment = this.report.map.parts[peaks.length > 0 ? peaks[0] : first];
+    const part = peaks.length > 0 ? peaks[0] : first;
+    const [number, at_ns] = this.report.map.parts.slice(2 * part);
+    this.moment = { ...this.report.map.moments[number], at_ns };
     const rows = this.rows.map((row, i) => ({ ...row, numbers: within(windows.rows[i], first, last, peaks[row.memory]) }));
     const others = windows.others.map((changes, memory) => within(changes, first, last, peaks[memory]));
     const totals = others.map((numbers, memory) => sumOf([numbers, ...rows.filter((row) => row.memory === memory).map((row) => row.numbers)]));
     const counts = (parts) => parts.slice(first, last + 1).reduce((sums, part) => sums.map((sum, i) => sum + (part[i] || 0)), Array(80).fill(0));
     this.window = { rows, others, totals, sizes: counts(windows.sizes), lives: counts(windows.lives) };
     return [first * windows.part_ns, (last + 1) * windows.part_ns];
+  }
+
+  // By part of a trace that is chosen: what was held when most was, in all and by the places that
+  // held most, of which `most` are given.
+  holders(state, most) {
+    const { highest, rows, part_ns } = this.report.windows;
+    const isChosen = (memory) => state.memory < 0 || memory === state.memory;
+    const length = Math.max(...highest.map((parts) => parts.length));
+    const [first, last] = this.parts || [0, length - 1];
+    const sums = highest.filter((_, memory) => isChosen(memory));
+    const totals = Array.from({ length: Math.min(last, length - 1) - first + 1 }, (_, i) => sums.reduce((sum, parts) => sum + (parts[first + i] || 0), 0));
+    const top = this.rows.flatMap((row, i) => {
+      if (!isChosen(row.memory)) return [];
+      const held = heldIn(rows[i], first, totals.length);
+      return [{ node: row.node, held, most: Math.max(...held) }];
+    });
+    top.sort((a, b) => b.most - a.most);
+    return { first, partNs: part_ns, totals, top: top.slice(0, most).filter((one) => one.most > 0) };
   }
 
   // Histograms of what the page is about now, as [name, number].
