@@ -24,6 +24,7 @@
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
 #include "reporter/report/assemble.h"
+#include "reporter/report/commit.h"
 #include "reporter/report/json.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
@@ -209,6 +210,7 @@ void Reports::collect_devices(ReportParts& parts) {
 ReportParts Reports::collect(const char* trigger) {
   ReportParts parts;
   parts.trigger = trigger;
+  parts.commit = commit_name();
   cupti::flush();
   call_time_ns = now_ns();
   collect_memory(parts);

@@ -252,6 +252,7 @@ std::vector<FunctionFacts> called_functions(const ReportParts& parts) {
 Report assemble(ReportParts parts) {
   Report report;
   report.tool_version = VRAMSCOPE_VERSION;
+  report.tool_commit = std::move(parts.commit);
   report.trigger = std::move(parts.trigger);
   report.sequence = parts.sequence;
   report.process = std::move(parts.process);

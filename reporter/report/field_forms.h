@@ -54,8 +54,9 @@ struct SchemaMark {};  // {"name": "vramscope-report", "version": 1}; anything e
 template <class Text>
 struct Tool {
   Text& version;
+  Text& commit;
 };
 template <class Text>
-Tool(Text&) -> Tool<Text>;
+Tool(Text&, Text&) -> Tool<Text>;
 
 }  // namespace vramscope

@@ -24,6 +24,7 @@ template <class Text, class F>
 void visit_fields(const Tool<Text>& tool, F&& f) {
   f.fixed("name", "\"vramscope\"");
   f("version", tool.version);
+  f("commit", tool.commit);
 }
 
 template <IsOne<Duration> Self, class F>
@@ -322,7 +323,7 @@ void visit_fields(Self& merged, F&& f) {
 template <IsOne<Report> Self, class F>
 void visit_fields(Self& report, F&& f) {
   f.required("schema", SchemaMark{});
-  f("tool", Tool{report.tool_version});
+  f("tool", Tool{report.tool_version, report.tool_commit});
   f("trigger", report.trigger);
   f("sequence", report.sequence);
   f.required("process", report.process);

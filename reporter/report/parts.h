@@ -19,6 +19,7 @@ namespace vramscope {
 // Each part is taken at its own instant but for `memory`, which is one instant.
 struct ReportParts {
   std::string trigger;
+  std::string commit = {};  // that the library was built from
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceFacts> devices;

@@ -202,7 +202,8 @@ struct Chosen {
 // One report. Reading a written report gives an equal value.
 struct Report {
   std::string tool_version;
-  std::string trigger;  // why it was written: see FORMAT.md; of a newer report any word
+  std::string tool_commit;  // of the library that recorded; "": not known, or written by the tool
+  std::string trigger;      // why it was written: see FORMAT.md; of a newer report any word
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceReport> devices;

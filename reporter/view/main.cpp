@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "reporter/report/commit.h"
+#include "reporter/report/report.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -19,10 +21,19 @@ constexpr const char* kFooter =
     "  vramscope report vramscope.train.4711.json  where did the memory go?\n"
     "  vramscope VERB --help                       more about one verb";
 
+// "vramscope 0.1.0 (commit b55cfdc123456, 2026-11-23), report format 1".
+std::string version() {
+  std::string text = "vramscope " VRAMSCOPE_VERSION;
+  if (!commit_name().empty()) {
+    text.append(" (commit ").append(commit_name()).append(", ").append(commit_date()).append(")");
+  }
+  return text + ", report format " + std::to_string(kReportVersion);
+}
+
 int main_of_tool(std::vector<std::string> words) {
   CommandLine line({.name = "vramscope",
                     .description = "Vramscope: where the CUDA memory of a program goes",
-                    .version = "vramscope " VRAMSCOPE_VERSION,
+                    .version = version(),
                     .footer = kFooter,
                     .width = help_width()});
   const Verb verbs[] = {

@@ -175,6 +175,7 @@ Refusal sample_refusal() {
 ReportParts sample_parts() {
   ReportParts parts;
   parts.trigger = "signal";
+  parts.commit = "b55cfdc123456";
   parts.sequence = 2;
   parts.process = {.pid = 4711,
                    .ppid = 1,

@@ -60,7 +60,8 @@ class Arguments(ToolTest):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""), words)
             self.assertIn("Usage", result.stdout)
-        self.assertRegex(self.call("--version").stdout, r"^vramscope \d+\.\d+\.\d+\n$")
+        known = r"( \(commit [0-9a-f]{13}(-dirty)?, \d{4}-\d\d-\d\d\))?"  # to a clone of git's
+        self.assertRegex(self.call("--version").stdout, rf"^vramscope \d+\.\d+\.\d+{known}, report format \d+\n$")
 
     def test_help_of_each_verb_has_an_example_of_its_own(self):
         listed = re.search(r"(?ms)^Subcommands:\n(.*?)^\S", self.call("--help").stdout)[1]
