@@ -90,6 +90,14 @@ void set(CLI::App& app, CLI::Option& option, const OptionTraits& traits) {
   if (!traits.needs.empty()) option.needs(app.get_option(traits.needs));
 }
 
+std::vector<std::string> names_of(const CLI::Option& option) {
+  if (option.get_positional()) return {option.get_name()};
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
 std::vector<std::string> flags_of(const CLI::App& verb) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : verb.get_options()) {
@@ -142,6 +150,7 @@ void Command::option(const std::string& names, Value value, const std::string& h
   CLI::Option& option = *std::visit(add, value);
   option.allow_extra_args(false);  // of several values each has the name before it
   set(app_, option, traits);
+  if (!traits.choices.empty()) choices_[names_of(option).front()] = traits.choices;
 }
 
 void Command::positional(const std::string& name, Value value, const std::string& help,
@@ -175,6 +184,36 @@ bool Command::takes_value(const std::string& option) const {
 
 bool Command::was_typed() const { return app_.parsed(); }
 
+VerbDescription Command::described() const {
+  VerbDescription verb{
+      .name = app_.get_name(), .help = app_.get_description(), .footer = app_.get_footer()};
+  for (const CLI::Option* const option : app_.get_options()) {
+    const bool is_word = option->get_positional();
+    OptionDescription of{.names = names_of(*option), .help = option->get_description()};
+    if (option->get_items_expected_max() > 0 && !is_word) of.value = option->get_type_name();
+    // Before it stands what usually counts: "COST=peak" in --help.
+    if (!of.value.empty()) of.usual = option->get_default_str();
+    const auto choices = choices_.find(of.names.front());
+    if (choices != choices_.end()) of.choices = choices->second;
+    of.is_repeatable = is_word && option->get_expected_max() > 1;
+    (is_word ? verb.words : verb.options).push_back(std::move(of));
+  }
+  return verb;
+}
+
+std::vector<std::string> choices_in(const std::string& sentence) {
+  std::string list = sentence;
+  if (const std::size_t last = list.rfind(" or "); last != list.npos) list.replace(last, 4, ", ");
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(", ", at), list.size());
+    words.push_back(list.substr(at, end - at));
+    if (words.back().empty() || words.back().find(' ') != std::string::npos) return {};
+    at = end + 2;
+  }
+  return words;
+}
+
 CommandLine::CommandLine(const Texts& texts)
     : app_(std::make_unique<CLI::App>(texts.description, texts.name)), width_(texts.width) {
   app_->set_version_flag("--version", texts.version, "Show the version");
@@ -188,6 +227,12 @@ CommandLine::~CommandLine() = default;
 Command& CommandLine::add_verb(const std::string& name, const std::string& help) {
   return *commands_.emplace_back(
       std::make_unique<Command>(*app_->add_subcommand(name, help), width_));
+}
+
+std::vector<VerbDescription> CommandLine::described() const {
+  std::vector<VerbDescription> verbs;
+  for (const auto& command : commands_) verbs.push_back(command->described());
+  return verbs;
 }
 
 CommandLine::Reading CommandLine::read(const std::vector<std::string>& words) {

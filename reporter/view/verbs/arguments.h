@@ -5,11 +5,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "reporter/view/text/description.h"
 
 namespace CLI {
 class App;
@@ -28,9 +31,10 @@ using Value = std::variant<std::string*, std::size_t*, unsigned*, int*, std::opt
 struct OptionTraits {
   std::string value_name = {};  // of its value in --help: "BYTES"; "": by its type
   WhyNot why_not = {};
-  bool shows_default = false;  // in --help
-  std::string group = {};      // its heading in --help; "": the usual one
-  std::string needs = {};      // another option, without which this one is a mistake
+  bool shows_default = false;             // in --help
+  std::string group = {};                 // its heading in --help; "": the usual one
+  std::string needs = {};                 // another option, without which this one is a mistake
+  std::vector<std::string> choices = {};  // all it takes, for a shell to complete; {}: files
 };
 
 // One verb's arguments. What is described has to live until the words are read. Threads: one.
@@ -64,11 +68,18 @@ class Command {
   [[nodiscard]] bool takes_value(const std::string& option) const;
   // Whether this was the verb, once the words were read.
   [[nodiscard]] bool was_typed() const;
+  // What --help is made of.
+  [[nodiscard]] VerbDescription described() const;
 
  private:
   CLI::App& app_;
   std::size_t width_;
+  std::map<std::string, std::vector<std::string>> choices_ = {};  // by the option's first name
 };
+
+// The words of "cache, observe or off"; {} when one of them is several: "a size such as 2GiB, or
+// none".
+[[nodiscard]] std::vector<std::string> choices_in(const std::string& sentence);
 
 // "; nearest is NAME" of the names, or "" when the word is like none of them.
 [[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& names);
@@ -89,6 +100,8 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   [[nodiscard]] Command& add_verb(const std::string& name, const std::string& help);
+  // All verbs, in the order in which they were added.
+  [[nodiscard]] std::vector<VerbDescription> described() const;
 
   struct Reading {
     bool answered = false;  // help or version is written: nothing is left to do

@@ -104,9 +104,15 @@ Verb add_diff(CommandLine& line) {
                      "Report of the earlier run, a folder or a pattern");
   command.positional("AFTER", &arguments->after, "Report of the later run, likewise");
   command.option("--by", &arguments->by, "What to compare: " + listed(kDiffByNames),
-                 {.value_name = "WHAT", .why_not = one_of(kDiffByNames), .shows_default = true});
+                 {.value_name = "WHAT",
+                  .why_not = one_of(kDiffByNames),
+                  .shows_default = true,
+                  .choices = choices_in(listed(kDiffByNames))});
   command.option("--at", &arguments->at, "Compare what was held when: " + listed(kDiffAtNames),
-                 {.value_name = "WHEN", .why_not = one_of(kDiffAtNames), .shows_default = true});
+                 {.value_name = "WHEN",
+                  .why_not = one_of(kDiffAtNames),
+                  .shows_default = true,
+                  .choices = choices_in(listed(kDiffAtNames))});
   command.option("--threshold", &arguments->threshold,
                  "Exit with 1 if all, or one row, grew by more: 10MiB, or 2% of all before",
                  {.value_name = "BYTES|%", .why_not = no_threshold});

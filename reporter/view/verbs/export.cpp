@@ -28,16 +28,20 @@ struct Arguments {
   Filter filter;
 };
 
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const ExportFormat& format : export_formats()) names.emplace_back(format.name);
+  return names;
+}
+
 std::string not_a_format(const std::string& given) {
   if (export_format(given) != nullptr) return "";
-  std::vector<std::string> names;
-  std::vector<std::string_view> all;
-  for (const ExportFormat& format : export_formats()) {
-    names.emplace_back(format.name);
-    all.push_back(format.name);
-  }
+  const std::vector<std::string> names = format_names();
+  const std::vector<std::string_view> all(names.begin(), names.end());
   return "'" + given + "' is no format" + nearest(given, names) + "; formats are " + listed(all);
 }
+
+constexpr const char* kCosts = "peak, leaked, total or count";
 
 std::string not_a_cost(const std::string& given) {
   return cost_named(given) ? "" : "'" + given + "' is none of peak, leaked, total and count";
@@ -163,12 +167,15 @@ Verb add_export(CommandLine& line) {
   Command& command = line.add_verb("export", "Write reports and traces in formats of other tools");
   command.positional("FILE", &arguments->files, "Reports or traces, folders of reports, patterns");
   command.option("--format", &arguments->format, "One of those below",
-                 {.value_name = "FORMAT", .why_not = not_a_format});
+                 {.value_name = "FORMAT", .why_not = not_a_format, .choices = format_names()});
   command.option("-o,--output", &arguments->output,
                  "Write to FILE instead of standard output, or into a folder that is there",
                  {.value_name = "FILE"});
   command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
-                 {.value_name = "COST", .why_not = not_a_cost, .shows_default = true});
+                 {.value_name = "COST",
+                  .why_not = not_a_cost,
+                  .shows_default = true,
+                  .choices = choices_in(kCosts)});
   add_filters(command, arguments->filter);
   add_view_options(command, arguments->stacks);
   command.footer(footer());

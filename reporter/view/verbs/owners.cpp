@@ -39,9 +39,10 @@ Report with_others(Report report) {
   return report;
 }
 
+constexpr const char* kAxisWords = "owner, thread, stream, range, function, size";
+
 std::string no_axis(const std::string& name) {
-  const std::string all = "owner, thread, stream, range, function, size";
-  return axis_named(name) ? "" : "'" + name + "' is none of " + all;
+  return axis_named(name) ? "" : "'" + name + "' is none of " + kAxisWords;
 }
 
 int show_owners(Arguments& given) {
@@ -71,7 +72,7 @@ Verb add_owners(CommandLine& line) {
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter);
   command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
-                 {.value_name = "AXIS", .why_not = no_axis});
+                 {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
       "The parts of a GPU add up to what is used of it. Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"

@@ -298,7 +298,8 @@ void add_settings(Command& command, Arguments& arguments) {
     };
     const OptionTraits traits{.value_name = is_flag ? "" : "VALUE",
                               .why_not = why_not,
-                              .group = "Settings, also as VRAMSCOPE_NAME"};
+                              .group = "Settings, also as VRAMSCOPE_NAME",
+                              .choices = choices_in(row.accepted)};
     if (is_flag) {
       command.flag(flags, value, help, traits);
     } else {
@@ -342,9 +343,10 @@ Verb add_run(CommandLine& line) {
   command.option("--sim-memory", &arguments->simulated_memory,
                  "Memory of the simulated device, such as 16GiB",
                  {.value_name = "BYTES", .why_not = no_size, .needs = "--sim"});
-  command.option("--preset", &arguments->preset,
-                 "Set the framework's variables so that each allocation is seen: " + preset_names(),
-                 {.value_name = "NAME", .why_not = no_preset});
+  command.option(
+      "--preset", &arguments->preset,
+      "Set the framework's variables so that each allocation is seen: " + preset_names(),
+      {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
   command.flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
   add_settings(command, *arguments);
   command.footer(kFooter);

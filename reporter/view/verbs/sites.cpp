@@ -51,7 +51,10 @@ Verb add_sites(CommandLine& line) {
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter);
   command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),
-                 {.value_name = "ORDER", .why_not = no_order, .shows_default = true});
+                 {.value_name = "ORDER",
+                  .why_not = no_order,
+                  .shows_default = true,
+                  .choices = choices_in(listed(kSiteOrderNames))});
   command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");
   add_layout_options(command, arguments->stacks);
   add_view_options(command, arguments->stacks);

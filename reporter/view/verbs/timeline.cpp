@@ -112,7 +112,10 @@ Verb add_timeline(CommandLine& line) {
   add_one_report(command, *arguments, kCurves);
   command.option("--scale", &arguments->scale,
                  "Of the bytes: " + listed(kScaleNames) + "; automatic says what it chose",
-                 {.value_name = "SCALE", .why_not = no_scale, .shows_default = true});
+                 {.value_name = "SCALE",
+                  .why_not = no_scale,
+                  .shows_default = true,
+                  .choices = choices_in(listed(kScaleNames))});
   add_filters(command, arguments->filter);
   arguments->use.subject = Subject::curves;
   command.flag("--ascii", arguments->ascii, "Draw with ASCII alone");

@@ -65,6 +65,8 @@ struct Verb {
 [[nodiscard]] Verb add_html(CommandLine& line);
 [[nodiscard]] Verb add_functions(CommandLine& line);
 [[nodiscard]] Verb add_options(CommandLine& line);
+[[nodiscard]] Verb add_completion(CommandLine& line);
+[[nodiscard]] Verb add_manual(CommandLine& line);
 
 // Checks of an argument: "", or why it is none.
 [[nodiscard]] std::string not_a_count(const std::string& given);
