@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,8 @@ class Staged(NamedTuple):
     staged: pathlib.Path
     files: list  # all of it
     prefix: pathlib.Path  # where it was moved
+    left: list  # of the folder where it was staged, when it was taken away again
+    said: str  # by who took it away
 
 
 @functools.cache
@@ -36,8 +39,18 @@ def installation():
     meson("install", "--no-rebuild", "--quiet", "--destdir", str(staged))
     files = [path for path in staged.rglob("*") if path.is_symlink() or not path.is_dir()]
     shutil.copytree(staged / prefix.lstrip("/"), place / "moved", symlinks=True)
-    meson("--internal", "uninstall")  # by the list that the installation left
-    return Staged(staged, files, place / "moved")
+    # As it happens: installed again, and used by Python; somebody else has a file beside ours.
+    meson("install", "--no-rebuild", "--quiet", "--destdir", str(staged))
+    module = next(path for path in files if path.name == "vramscope.py")
+    subprocess.run([sys.executable, "-c", "import vramscope"], cwd=module.parent, check=True)
+    other = staged / prefix.lstrip("/") / "bin/other"
+    other.touch()
+    said = subprocess.run([harness.SOURCE / "scripts/uninstall", harness.BUILD], check=True, text=True, stdout=subprocess.PIPE)
+    left = [path for path in staged.rglob("*") if not path.is_dir()]
+    other.unlink()
+    # Empty now, and not ours to remove.
+    left += [path for path in staged.rglob("*") if path not in other.parents]
+    return Staged(staged, files, place / "moved", [path for path in left if path != other], said.stdout)
 
 
 class Install(harness.Case):
@@ -96,14 +109,34 @@ class Install(harness.Case):
 
     def test_nothing_names_where_it_was_built_or_staged(self):
         for path in self.prefix.rglob("*"):
-            if path.suffix in (".pc", ".cmake", ".json", ".h", ".py"):
+            is_text = path.suffix in (".pc", ".cmake", ".json", ".h", ".py", ".bash", ".fish")
+            if is_text or path.name in ("vramscope.1", "vramscope.7", "_vramscope"):
                 text = path.read_text()
                 for place in (str(harness.BUILD), str(installation().staged)):
                     self.assertNotIn(place, text, path)
 
-    def test_uninstalling_leaves_no_file(self):
+    def test_uninstalling_leaves_nothing_and_takes_nothing_of_others(self):
         self.assertLess(10, len(installation().files))
-        self.assertEqual([], [str(path) for path in installation().files if os.path.lexists(path)])
+        self.assertEqual([], installation().left)
+        self.assertEqual(f"uninstall: {len(installation().files)} files removed\n", installation().said)
+
+    def test_version_and_commit_are_those_of_the_reports(self):
+        tool = self.prefix / "bin/vramscope"
+        self.call(tool, "run", "-q", "--sim", "-o", "r.json", harness.program("linked"))
+        of_report = json.loads(pathlib.Path(self.folder, "r.json").read_text())["tool"]
+        said = self.call(tool, "--version").stdout
+        self.assertTrue(said.startswith(f"vramscope {of_report['version']}"), said)
+        commit = re.search(r"commit (\S+),", said)
+        self.assertEqual(commit[1] if commit else "", of_report["commit"])
+
+    def test_man_and_shells_find_theirs_where_they_look(self):
+        harness.installed("man")
+        shown = self.call("man", "-w", "7", "vramscope", MANPATH=str(self.prefix / "share/man"))
+        self.assertEqual(f"{self.prefix}/share/man/man7/vramscope.7\n", shown.stdout)
+        self.assertTrue((self.prefix / "share/man/man1/vramscope.1").is_file())
+        for file in ("bash-completion/completions/vramscope.bash", "zsh/site-functions/_vramscope",
+                     "fish/vendor_completions.d/vramscope.fish"):  # fmt: skip
+            self.assertIn("recover", (self.prefix / "share" / file).read_text())
 
 
 if __name__ == "__main__":
