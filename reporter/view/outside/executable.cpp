@@ -1,12 +1,13 @@
-// Reads headers of ELF files, and what a loader says of them.
+// Finds programs as a shell does, and asks their loader.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/outside/executable.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +19,11 @@
 #include <sstream>
 #include <string_view>
 
+#include "reporter/view/outside/elf_program.h"
+
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kMostHeaders = 128;
-constexpr std::size_t kMostPath = 4096;
 constexpr std::size_t kMostListed = std::size_t{64} << 10;
 constexpr int kRefused = 127;  // by the loader
 
@@ -35,34 +36,6 @@ std::string in_path(const std::string& name) {
     if (access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path)) return path;
   }
   return "";
-}
-
-template <class T>
-bool read_at(int file, std::uint64_t offset, T& value) {
-  return pread(file, &value, sizeof value, static_cast<off_t>(offset)) ==
-         static_cast<ssize_t>(sizeof value);
-}
-
-// The name in the segment that asks for a loader.
-std::string loader_of(int file, const Elf64_Ehdr& head) {
-  for (std::size_t i = 0; i < head.e_phnum && i < kMostHeaders; ++i) {
-    Elf64_Phdr segment{};
-    if (!read_at(file, head.e_phoff + i * sizeof segment, segment)) return "";
-    if (segment.p_type != PT_INTERP || segment.p_filesz > kMostPath) continue;
-    std::string name(segment.p_filesz, '\0');
-    if (pread(file, name.data(), name.size(), static_cast<off_t>(segment.p_offset)) < 0) return "";
-    return name.c_str();  // up to its end
-  }
-  return "";
-}
-
-void read_head(int file, Executable& program) {
-  Elf64_Ehdr head{};
-  if (!read_at(file, 0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return;
-  program.elf = true;
-  program.narrow = head.e_ident[EI_CLASS] == ELFCLASS32 && head.e_machine == EM_386;
-  program.native = head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_machine == EM_X86_64;
-  if (program.native) program.loader = loader_of(file, head);
 }
 
 // What a command prints, both streams; "" when it cannot be started.
@@ -96,11 +69,29 @@ std::string output_of(std::array<const char*, 4> words) {
 Executable find_executable(const std::string& name) {
   Executable program;
   program.path = in_path(name);
-  const int file = program.path.empty() ? -1 : open(program.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return program;
-  read_head(file, program);
-  close(file);
+  const auto file = ElfProgram::open(program.path);
+  if (!file) return program;
+  program.elf = true;
+  program.narrow = file->is_narrow();
+  program.native = file->is_native();
+  if (program.native) program.loader = file->loader();
   return program;
+}
+
+std::string more_rights(const std::string& path) {
+  struct stat status {};
+  struct statvfs system {};
+  if (stat(path.c_str(), &status) != 0) return "";
+  if (statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0) return "";
+  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) return "is set-user-id";
+  const bool group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0;
+  if (group && status.st_gid != getgid()) return "is set-group-id";
+  const bool capable = getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+  return capable && getuid() != 0 ? "has capabilities of its own (setcap)" : "";
+}
+
+std::string listed_by_loader(const Executable& program) {
+  return output_of({program.loader.c_str(), "--list", program.path.c_str(), nullptr});
 }
 
 std::string loader_complaint(std::string_view listed) {
@@ -128,10 +119,10 @@ std::string why_not_loaded(const std::string& name, int status) {
   if (program.narrow) return "32-bit programs run unrecorded";
   if (!program.native) return "the program is not for x86-64";
   if (program.loader.empty()) return "the program is linked statically: nothing can be preloaded";
+  const std::string rights = more_rights(program.path);
+  if (!rights.empty()) return "the program " + rights + ": nothing is preloaded into it";
   if (status != kRefused) return "";
-  const char* const loader = program.loader.c_str();
-  const std::string complaint =
-      loader_complaint(output_of({loader, "--list", program.path.c_str(), nullptr}));
+  const std::string complaint = loader_complaint(listed_by_loader(program));
   return complaint.empty() ? "" : "the loader refused the program: " + complaint;
 }
 

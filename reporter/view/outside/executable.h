@@ -18,6 +18,14 @@ struct Executable {
 // The file that a shell would run for `name`.
 [[nodiscard]] Executable find_executable(const std::string& name);
 
+// Why the loader takes it for one with more rights than who starts it, and preloads nothing into
+// it: "is set-user-id"; "" when it does not.
+[[nodiscard]] std::string more_rights(const std::string& path);
+
+// What the program's loader lists of the libraries that it would load, a line each. It starts
+// nothing else.
+[[nodiscard]] std::string listed_by_loader(const Executable& program);
+
 // One line on why the program never ran as one that the library is loaded into; "" when it may
 // have. Asks the program's loader, which lists what it finds, and starts nothing else. status: the
 // program's exit status; the loader ends a program that it refuses with 127.

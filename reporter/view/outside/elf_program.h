@@ -1,0 +1,52 @@
+// ElfProgram reads of a program's file, or a library's, what decides whether a profiler is loaded
+// into it and what it finds there.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gelf.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramscope {
+
+// Threads: one.
+class ElfProgram {
+ public:
+  // nullopt: it cannot be opened, or is no ELF file.
+  [[nodiscard]] static std::optional<ElfProgram> open(const std::string& path);
+
+  [[nodiscard]] bool is_native() const;       // for x86-64, with 64 bits
+  [[nodiscard]] bool is_narrow() const;       // for x86, with 32 bits
+  [[nodiscard]] std::string machine() const;  // "AArch64", "machine 22"
+  [[nodiscard]] std::string loader() const;   // that it asks for; "": it is linked statically
+  [[nodiscard]] std::vector<std::string> needed() const;  // names of libraries, as linked
+  [[nodiscard]] bool has_section(std::string_view name) const;
+  // Whether its constants have the text.
+  [[nodiscard]] bool mentions(std::string_view text) const;
+  // Whether others can call a function of that name in it.
+  [[nodiscard]] bool exports(std::string_view function) const;
+  // What the note of that owner says, a text; "": it has none.
+  [[nodiscard]] std::string note(std::string_view owner) const;
+
+ private:
+  struct Close {
+    int file = -1;
+    void operator()(Elf* elf) const;
+  };
+  // Visits sections until `found` says true; whether it did.
+  using Visit = std::function<bool(Elf_Scn*, const GElf_Shdr&)>;
+  bool any_section(const Visit& found) const;
+  [[nodiscard]] std::string_view name_of(const GElf_Shdr& header) const;
+
+  ElfProgram(std::unique_ptr<Elf, Close> elf, const GElf_Ehdr& head)
+      : elf_(std::move(elf)), head_(head) {}
+  std::unique_ptr<Elf, Close> elf_;
+  GElf_Ehdr head_;
+};
+
+}  // namespace vramscope
