@@ -3,6 +3,7 @@
 #define VRAMSCOPE_IMPLEMENTATION
 #include "interpose/face/vramscope.h"
 
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,15 @@
 
 namespace vramscope {
 namespace {
+
+// A note of the file, which the command line tool reads without loading it: the version.
+struct VersionNote {
+  ElfW(Nhdr) head;
+  alignas(4) char owner[12];
+  alignas(4) char version[16];
+};
+[[gnu::used, gnu::section(".note.vramscope")]] constexpr VersionNote version_note{
+    {sizeof "vramscope", sizeof VRAMSCOPE_VERSION, 1}, "vramscope", VRAMSCOPE_VERSION};
 
 // Runs body(profiler), with our failures as codes.
 template <class Body>

@@ -31,6 +31,8 @@ inline constexpr const char* kNvtxInjectionVariable = "VRAMSCOPE_NVTX_INJECTION"
 inline constexpr const char* kSimulatorVariable = "VRAMSCOPE_SIM";
 // Path of the library, for `run` where it is not installed beside it.
 inline constexpr const char* kLibraryVariable = "VRAMSCOPE_LIBRARY";
+// Owner of the note in the library's file that says its version.
+inline constexpr const char* kVersionNote = "vramscope";
 // Name of a deliberate fault (allocator/ground/faults.def), in a build that has them.
 inline constexpr const char* kFaultVariable = "VRAMSCOPE_FAULT";
 

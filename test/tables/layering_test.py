@@ -43,7 +43,7 @@ FOLDERS = {
     "reporter": ["view", "report", "record"],
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
-    "reporter/view": ["", "verbs", "export", "import", "html", "text", "outside"],
+    "reporter/view": ["", "verbs", "doctor", "export", "import", "html", "text", "outside"],
 }
 
 # The face of a room: what all its folders may include, wherever it lies.

@@ -617,10 +617,10 @@ class Run(ToolTest):
     def test_a_report_that_went_away_is_none(self):
         gone = {"STAND_IN_REPORT": self.path("gone.json")}
         result = self.run_shell("", LD_LIBRARY_PATH="", **gone)
-        self.assertEqual(result.stderr, "vramscope: no report: there is no libcuda.so.1 here; try --sim\n")
+        self.assertEqual(result.stderr, "vramscope: no report: there is no libcuda.so.1 here; try --sim; vramscope doctor sh says more\n")
         shutil.copy(LIBRARY, self.path("libcuda.so.1"))
         result = self.run_shell("", LD_LIBRARY_PATH=self.folder, **gone)
-        self.assertEqual(result.stderr, "vramscope: no report: the program used no CUDA\n")
+        self.assertEqual(result.stderr, "vramscope: no report: the program used no CUDA; vramscope doctor sh says more\n")
 
     def test_what_cannot_be_written_is_told_before_the_program_starts(self):
         os.mkfifo(self.path("pipe"))

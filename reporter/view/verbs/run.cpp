@@ -174,11 +174,14 @@ std::string why_no_report(const Arguments& arguments, const Ending& ending, bool
     const char* name = sigabbrev_np(ending.signal);
     return "no report: SIG" + std::string(name != nullptr ? name : "?") + " ended the program";
   }
+  const std::string doctor = "; vramscope doctor " +
+                             std::string(arguments.simulate ? "--sim " : "") +
+                             shell_word(arguments.program[0]) + " says more";
   const std::string reason = why_not_loaded(arguments.program[0], ending.status);
-  if (!reason.empty()) return "no report: " + reason;
+  if (!reason.empty()) return "no report: " + reason + doctor;
   const bool no_driver = !arguments.simulate && !has_driver();
-  return no_driver ? "no report: there is no libcuda.so.1 here; try --sim"
-                   : "no report: the program used no CUDA";
+  if (no_driver) return "no report: there is no libcuda.so.1 here; try --sim" + doctor;
+  return "no report: the program used no CUDA" + doctor;
 }
 
 // What is left of a run without a report.

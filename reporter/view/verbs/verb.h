@@ -27,6 +27,7 @@ class TraceReader;
 enum ExitCode : int {
   kFine = 0,
   kThreshold = 1,  // a threshold that was asked for is crossed
+  kStops = 1,      // of doctor: something stops recording
   kBadInput = 2,   // bad usage, or a file that cannot be read or written
   // Of `run`, beside the program's own, as a shell has them.
   kOwnFailure = 125,
@@ -48,6 +49,7 @@ struct Verb {
 [[nodiscard]] Verb add_run(CommandLine& line);
 [[nodiscard]] Verb add_recover(CommandLine& line);
 [[nodiscard]] Verb add_snapshot(CommandLine& line);
+[[nodiscard]] Verb add_doctor(CommandLine& line);
 [[nodiscard]] Verb add_report(CommandLine& line);
 [[nodiscard]] Verb add_stats(CommandLine& line);
 [[nodiscard]] Verb add_sites(CommandLine& line);

@@ -1,0 +1,73 @@
+// Whether our library can be preloaded from where it lies.
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "interpose/settings/private_variables.h"
+#include "reporter/view/doctor/heads.h"
+#include "reporter/view/outside/elf_program.h"
+#include "reporter/view/outside/executable.h"
+#include "reporter/view/outside/installation.h"
+
+namespace vramscope {
+namespace {
+
+constexpr const char* kSubject = "library";
+constexpr const char* kInstall = "install Vramscope anew (meson install)";
+
+constexpr int kFunctions = 0
+#define DRIVER_FUNCTION(...) +1
+#include "interpose/table/functions.def"
+#undef DRIVER_FUNCTION
+    ;
+
+void examine_version(const std::string& path, Findings& findings) {
+  const std::string version = version_of_library(path);
+  if (version == VRAMSCOPE_VERSION) {
+    return findings.fine(kSubject, path + ", version " + version + ", stands before " +
+                                       std::to_string(kFunctions) +
+                                       " functions of the driver, dlsym and cuGetProcAddress");
+  }
+  const std::string is = version.empty() ? "does not say its version" : "is of version " + version;
+  findings.limits(kSubject, path + " " + is + ", this tool is of " VRAMSCOPE_VERSION,
+                  "use both from one installation; live files of killed programs cannot be read");
+}
+
+std::string why_not_preloaded(const std::string& path, std::string& advice) {
+  advice = "move the installation to another folder";
+  if (path.find_first_of(" :") != path.npos) {
+    return "cannot be preloaded: its path has a space or a colon, which separate names there";
+  }
+  if (is_on_noexec(path)) return "cannot be preloaded: its file system is mounted noexec";
+  advice = "give others the right to read it (chmod a+r), and its folders";
+  if (access(path.c_str(), R_OK) != 0) return std::string("cannot be read: ") + strerror(errno);
+  const auto file = ElfProgram::open(path);
+  advice = kInstall;
+  if (!file) return "is no library";
+  return file->is_native() ? "" : "is for another machine: " + file->machine();
+}
+
+}  // namespace
+
+std::string version_of_library(const std::string& path) {
+  const auto file = ElfProgram::open(path);
+  return file ? file->note(kVersionNote) : "";
+}
+
+bool is_our_library(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libvramscope.so");
+}
+
+void examine_library(Findings& findings) {
+  const InstalledFile library = find_library();
+  if (!library.error.empty()) return findings.stops(kSubject, library.error, kInstall);
+  std::string advice;
+  const std::string why_not = why_not_preloaded(library.path, advice);
+  if (!why_not.empty()) return findings.stops(kSubject, library.path + " " + why_not, advice);
+  examine_version(library.path, findings);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,111 @@
+// Where a report, a trace and the live file of a program would go, and whether there is room.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/live/live_folder.h"
+#include "reporter/view/doctor/heads.h"
+#include "reporter/view/outside/output_check.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kScarce = std::uint64_t{64} << 20;   // less on a file system is told
+constexpr std::uint64_t kLiveFile = std::uint64_t{1} << 20;  // that one takes at first, 0.8 MiB
+// Live files leave half of a file system to others, or so much (allocator/ground/live_memory.cpp).
+constexpr std::uint64_t kLeftToOthers = std::uint64_t{1} << 30;
+
+struct Room {
+  std::uint64_t all = 0, free = 0;
+};
+std::optional<Room> room_in(const std::string& folder) {
+  struct statvfs system {};
+  if (statvfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return std::nullopt;
+  return Room{std::uint64_t{system.f_blocks} * system.f_frsize,
+              std::uint64_t{system.f_bavail} * system.f_frsize};
+}
+
+std::string whole(const std::string& path) {
+  std::error_code error;
+  const auto from_root = std::filesystem::absolute(path, error);
+  return error ? path : from_root.lexically_normal().string();
+}
+
+void examine_pattern(const char* noun, const std::string& pattern, const Patient& patient,
+                     Findings& findings) {
+  const std::string flag = noun == std::string("trace") ? "--trace" : "--output";
+  const std::string problem = why_not_writable(noun, pattern, patient.program);
+  if (!problem.empty()) {
+    return findings.stops("output", problem, "name another place by run " + flag);
+  }
+  const std::string to = whole(pattern);
+  const auto room = room_in(to.substr(0, to.rfind('/') + 1));
+  const std::string free = room ? ", where " + amount_text(room->free) + " are free" : "";
+  const std::string what = std::string(noun) + "s go to " + to + free;
+  if (!room || room->free >= kScarce) return findings.fine("output", what);
+  findings.limits("output", what, "make room, or name another place by run " + flag);
+}
+
+// The folder in memory that a program would take; "": none.
+std::string live_folder_of_this_user() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  for (const std::string& folder : live_folders(runtime == nullptr ? "" : runtime)) {
+    const int error = why_not_private(folder);
+    const std::string above = folder.substr(0, folder.rfind('/'));
+    if (error == 0 || (error == ENOENT && access(above.c_str(), W_OK) == 0)) return folder;
+  }
+  return "";
+}
+
+void examine_live_folder(Findings& findings) {
+  constexpr const char* kElsewhere = "name a file by run --live-file PATTERN";
+  const std::string folder = live_folder_of_this_user();
+  if (folder.empty()) {
+    return findings.limits("live file",
+                           "neither /dev/shm nor XDG_RUNTIME_DIR takes a folder of this user: a "
+                           "program that is killed leaves no report",
+                           kElsewhere);
+  }
+  const auto room = room_in(folder.substr(0, folder.rfind('/')));
+  const std::uint64_t others = room ? std::min(room->all / 2, kLeftToOthers) : 0;
+  if (room && room->free < others + kLiveFile) {
+    return findings.limits(
+        "live file",
+        folder + " has no room: " + amount_text(room->free) + " of " + amount_text(room->all) +
+            " are free there, and a program that is killed leaves no report",
+        "enlarge it (docker run --shm-size 1g), or name a file by run --live-file PATTERN");
+  }
+  findings.fine("live file", "lies in " + folder + ": what is killed leaves a report");
+}
+
+void examine_live_file(const Options& options, Findings& findings) {
+  if (options.live_file == kLiveFileInMemory) return examine_live_folder(findings);
+  if (options.live_file == kNoLiveFile) {
+    return findings.limits("live file", "is switched off: a program that is killed leaves none",
+                           "unset VRAMSCOPE_LIVE_FILE");
+  }
+  const std::string problem = why_not_writable("live file", options.live_file, "");
+  if (problem.empty()) return findings.fine("live file", "goes to " + whole(options.live_file));
+  findings.limits("live file", problem, "name another place by run --live-file");
+}
+
+}  // namespace
+
+void examine_output(const Patient& patient, Findings& findings) {
+  const Options options = parse_options(collect_settings(environ)).options;
+  examine_pattern("report", options.output, patient, findings);
+  if (!options.trace.empty()) examine_pattern("trace", options.trace, patient, findings);
+  examine_live_file(options, findings);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,47 @@
+// What call stacks, and the names in them, need.
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "interpose/settings/options.h"
+#include "reporter/view/doctor/driver_answer.h"
+#include "reporter/view/doctor/heads.h"
+
+namespace vramscope {
+namespace {
+
+void examine_unwinder(Findings& findings) {
+  const StackMethod method = parse_options(collect_settings(environ)).options.stacks;
+  if (method == StackMethod::none) {
+    return findings.limits("libunwind", "no call stacks are taken (VRAMSCOPE_STACKS=none)",
+                           "unset it to see where memory is allocated");
+  }
+  const std::string path = found_by_loader("libunwind.so.8");
+  if (!path.empty()) return findings.fine("libunwind", path);
+  findings.limits("libunwind", "there is no libunwind.so.8: stacks are taken by frame pointers",
+                  "install libunwind8, or compile with -fno-omit-frame-pointer");
+}
+
+void examine_debuginfod(Findings& findings) {
+  const char* const servers = std::getenv("DEBUGINFOD_URLS");
+  if (servers == nullptr || *servers == '\0') {
+    return findings.fine("debuginfod",
+                         "is not asked for debug files of the system's libraries: "
+                         "DEBUGINFOD_URLS is not set");
+  }
+  if (!found_by_loader("libdebuginfod.so.1").empty()) {
+    return findings.fine("debuginfod", std::string(servers) + " are asked by who reads a report");
+  }
+  findings.limits("debuginfod", "DEBUGINFOD_URLS is set, but there is no libdebuginfod.so.1",
+                  "install libdebuginfod1");
+}
+
+}  // namespace
+
+void examine_stacks(Findings& findings) {
+  examine_unwinder(findings);
+  examine_debuginfod(findings);
+}
+
+}  // namespace vramscope

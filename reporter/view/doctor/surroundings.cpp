@@ -1,0 +1,132 @@
+// What a program would find around it: settings, other preloaded libraries, signals, limits.
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "interpose/settings/options.h"
+#include "reporter/view/doctor/heads.h"
+#include "reporter/view/outside/elf_program.h"
+#include "reporter/view/outside/installation.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+void examine_preloaded(const std::string& path, Findings& findings) {
+  constexpr const char* kSubject = "LD_PRELOAD";
+  if (is_our_library(path)) {
+    const bool same = path.starts_with(find_library().path);
+    if (same) return findings.fine(kSubject, "has " + path + " already: run is not needed");
+    return findings.limits(kSubject, "has another libvramscope.so: " + path,
+                           "take it out: two of them record each call twice");
+  }
+  const auto file = ElfProgram::open(path);
+  if (!file) {
+    if (path.find('/') == path.npos) return findings.fine(kSubject, "has " + path + " too");
+    return findings.limits(kSubject, path + " is no library: each program complains on stderr",
+                           "take it out of LD_PRELOAD");
+  }
+  for (const char* name : {"cuMemAlloc_v2", "cudaMalloc", "cuGetProcAddress", "dlsym"}) {
+    if (!file->exports(name)) continue;
+    return findings.limits(kSubject, path + " intercepts " + name + " too",
+                           "leave it behind libvramscope.so, as run does, and record without it "
+                           "where numbers look wrong");
+  }
+  if (!file->exports("malloc")) return findings.fine(kSubject, "has " + path + " too");
+  findings.fine(kSubject, "has another malloc too, " + path + ": it stays, behind ours");
+}
+
+void examine_preloads(Findings& findings) {
+  const char* const words = std::getenv("LD_PRELOAD");
+  std::string rest = words == nullptr ? "" : words;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find_first_of(" :"), rest.size());
+    if (end != 0) examine_preloaded(rest.substr(0, end), findings);
+    rest.erase(0, end + 1);
+  }
+}
+
+// A program inherits both.
+void examine_signal(int number, Findings& findings) {
+  if (number == 0) {
+    return findings.limits("signal", "none asks a running program for a report",
+                           "unset VRAMSCOPE_SIGNAL");
+  }
+  const std::string name = text(Signal{number});
+  struct sigaction action {};
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaction(number, nullptr, &action);
+  sigprocmask(SIG_SETMASK, nullptr, &blocked);
+  const bool is_blocked = sigismember(&blocked, number) == 1;
+  if (is_blocked || action.sa_handler == SIG_IGN) {
+    return findings.limits(
+        "signal",
+        name + (is_blocked ? " is blocked" : " is ignored") + " here, and programs inherit that",
+        "use run --signal SIGUSR2 to ask running programs for reports");
+  }
+  findings.fine("signal", name + " asks a running program for a report");
+}
+
+// "" unless the file begins with a number.
+std::string first_word(const char* path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  return word.find_first_not_of("0123456789") == word.npos ? word : "";
+}
+
+void examine_memory_limit(Findings& findings) {
+  constexpr std::uint64_t kLittle = std::uint64_t{128} << 20;
+  constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    const std::uint64_t bytes = std::strtoull(first_word(path).c_str(), nullptr, 10);
+    if (bytes == 0 || bytes >= kUnlimited) continue;
+    const std::string what = "the control group allows " + amount_text(bytes) + " of host memory";
+    if (bytes >= kLittle) return findings.fine("container", what);
+    return findings.limits("container", what,
+                           "what is recorded takes 1 MiB and more of it: raise the limit");
+  }
+  findings.fine("container", "no control group limits host memory");
+}
+
+void examine_rights(Findings& findings) {
+  const std::string scope = first_word("/proc/sys/kernel/yama/ptrace_scope");
+  findings.fine("rights",
+                (scope.empty() ? "no ptrace scope is set" : "ptrace scope " + scope) +
+                    std::string(": no matter, nothing is traced; of running programs only "
+                                "your own are asked"));
+}
+
+}  // namespace
+
+void examine_settings(const Patient& patient, Findings& findings) {
+  const ParseResult parsed = parse_options(collect_settings(environ));
+  for (const std::string& problem : parsed.problems) {
+    findings.limits("settings", problem, "see vramscope options");
+  }
+  if (parsed.options.mode == Mode::off) {
+    findings.stops("settings", "VRAMSCOPE_MODE=off: nothing is recorded", "unset VRAMSCOPE_MODE");
+  }
+  if (!parsed.options.report_at_exit) {
+    findings.limits("settings", "no report is written at exit (VRAMSCOPE_REPORT_AT_EXIT=off)",
+                    "unset it, or ask with vramscope snapshot");
+  }
+  if (patient.pid == 0) examine_signal(parsed.options.signal.number, findings);
+}
+
+void examine_surroundings(Findings& findings) { examine_preloads(findings); }
+
+void examine_container(Findings& findings) {
+  examine_memory_limit(findings);
+  examine_rights(findings);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,360 @@
+"""vramscope doctor on set-ups that are broken in one way each, and on some that are not."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+
+import harness
+import programs
+
+sys.path.insert(0, str(harness.SOURCE / "test/view"))
+import listings  # noqa: E402
+
+LOADER = b"/lib64/ld-linux-x86-64.so.2"
+NOBODY = 65534
+
+
+class Doctor(harness.Case):
+    def ask(self, *words, how=None, **variables):
+        """(exit status, findings) of a tool without the simulator's folder around it."""
+        environment = {**harness.environment(), "LD_LIBRARY_PATH": "", **variables}
+        done = programs.finish([harness.TOOL, "doctor", "--json", *words], environment, self.folder,
+                               harness.DEADLINE_S, **(how or {}))  # fmt: skip
+        self.assertEqual("", done.stderr, words)
+        return done.returncode, json.loads(done.stdout)
+
+    def found(self, state, subject, part, *words, how=None, **variables):
+        """Exactly this one of its state and subject, with the part; the exit status follows."""
+        status, findings = self.ask(*words, how=how, **variables)
+        told = [f"{one['found']}; {one['advice']}" for one in findings
+                if (one["state"], one["subject"]) == (state, subject)]  # fmt: skip
+        self.assertEqual(1, len(told), (state, subject, findings))
+        self.assertIn(part, told[0])
+        stops = any(one["state"] == "stops" for one in findings)
+        self.assertEqual(stops, findings[0]["state"] == "stops", "what stops is not first")
+        self.assertEqual(1 if stops else 0, status)
+        return findings
+
+    def stops(self, subject, part, *words, **more):
+        """So, and nothing else stops."""
+        findings = self.found("stops", subject, part, *words, **more)
+        self.assertEqual(1, [one["state"] for one in findings].count("stops"), findings)
+
+    def refused(self, part, *words, how=None):
+        done = programs.finish([harness.TOOL, "doctor", *words], harness.environment(), self.folder,
+                               harness.DEADLINE_S, **(how or {}))  # fmt: skip
+        self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")))
+        self.assertIn(part, done.stderr)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def changed(self, name, old, new, at=None, source="/bin/true"):
+        """A copy of a program with other bytes of the same length at one place."""
+        code = pathlib.Path(source).read_bytes()
+        at = code.index(old) if at is None else at
+        self.assertEqual((old, len(old)), (code[at : at + len(old)], len(new)))
+        return self.program_of(name, code[:at] + new + code[at + len(old) :])
+
+    def program_of(self, name, content):
+        path = pathlib.Path(self.path(name))
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o755)
+        return str(path)
+
+    def script(self, text):
+        return self.program_of("script", text.encode())
+
+
+class Healthy(Doctor):
+    def test_a_program_that_is_recorded_is_said_to_be(self):
+        train = harness.program("train")
+        status, findings = self.ask("--sim", train)
+        self.assertEqual((0, []), (status, [one for one in findings if one["state"] == "stops"]))
+        told = {one["subject"]: one["found"] for one in findings}
+        self.assertIn("is loaded into it", told["program"])
+        self.assertRegex(told["runtime"], r"libcudart\.so\.\d+ is linked dynamically")
+        self.assertRegex(told["driver"], r"test/simulator/libcuda\.so\S*, for CUDA 1\d\.\d, 1 device")
+        self.assertRegex(told["library"], r"version \d+\.\d+\.\d+, stands before \d{3} functions")
+        self.assertIn(self.folder, told["output"])
+        self.assertIn("SIGUSR1", told["signal"])
+        text = self.run_tool("doctor", "--sim", train)
+        self.assertEqual((0, ""), (text.returncode, text.stderr))
+        self.assertIn("Nothing here stops recording", text.stdout)
+        self.assertTrue(text.stdout.endswith(f"\nNext: vramscope run --sim {train}\n"), text.stdout)
+        for one in findings:
+            self.assertIn(one["found"], text.stdout)  # a line each
+
+    def test_what_it_lists_is_as_the_schema_says(self):
+        for words in ([], ["--sim"], ["/bin/true"]):
+            self.assertEqual([], listings.problems("doctor", self.ask(*words)[1]))
+        rows = self.run_tool("doctor", "--csv", "--sim").stdout.splitlines()
+        self.assertEqual("state,subject,found,advice", rows[0])
+        self.assertEqual(len(self.ask("--sim")[1]), len(rows) - 1)
+
+    def test_the_machine_alone_is_looked_at(self):
+        told = {one["subject"] for one in self.ask("--sim")[1]}
+        self.assertLessEqual({"library", "driver", "runtimes", "NVML", "CUPTI", "libunwind", "debuginfod", "output",
+                              "live file", "signal", "container", "rights"}, told)  # fmt: skip
+
+    def test_a_python_script_is_followed_to_its_interpreter(self):
+        script = self.script("#!/usr/bin/env python3\nprint(1)\n")
+        findings = self.found("fine", "script", "is executed by", "--sim", script)
+        self.assertTrue(any("python3" in one["found"] for one in findings if one["subject"] == "program"))
+
+
+class Programs(Doctor):
+    def test_a_static_program(self):
+        source = self.path("p.c")
+        pathlib.Path(source).write_text("void _start(void) { for (;;) {} }\n")
+        program = self.path("static")
+        subprocess.run([harness.installed("cc"), "-static", "-nostdlib", "-o", program, source], check=True)
+        self.stops("program", "is linked statically: nothing can be preloaded; link it dynamically", "--sim", program)
+
+    def elevated(self):
+        """A program with the rights of another user."""
+        if os.getuid() != 0:
+            return harness.installed("su")
+        copy = shutil.copy("/bin/true", self.path("elevated"))
+        os.chown(copy, NOBODY, NOBODY)
+        os.chmod(copy, 0o4755)
+        return copy
+
+    def test_a_set_user_id_program(self):
+        program = self.elevated()
+        if os.statvfs(program).f_flag & os.ST_NOSUID or not os.stat(program).st_mode & stat.S_ISUID:
+            self.skipTest("there is no set-user-id here")
+        self.stops("program", "is set-user-id: the loader preloads nothing into it", "--sim", program)
+        done = self.run_tool("run", "--sim", program, stdin="")
+        self.assertIn("no report: the program is set-user-id", done.stderr)
+
+    def test_a_32_bit_program(self):
+        self.stops("program", "is a 32-bit program", "--sim", harness.program("program_32"))
+
+    def test_a_program_for_another_machine(self):
+        foreign = self.changed("foreign", b"\x3e", b"\xb7", 18)
+        self.stops("program", "is not for x86-64, but for AArch64", "--sim", foreign)
+
+    def test_a_program_of_musl(self):
+        program = self.changed("musl", LOADER, b"/lib/ld-musl-x86_64.so.1\0\0\0")
+        self.stops("program", "musl, and the library needs glibc", "--sim", program)
+
+    def test_a_program_whose_loader_or_library_is_not_there(self):
+        orphan = self.changed("orphan", LOADER, LOADER.replace(b"lib64", b"lib63"))
+        self.stops("program", "its loader '/lib63/ld-linux-x86-64.so.2' is not there", "--sim", orphan)
+        lacking = self.changed("lacking", b"libc.so.6", b"libq.so.6")
+        self.stops("program", "cannot start: libq.so.6", "--sim", lacking)
+
+    def test_a_statically_linked_runtime_on_the_simulated_device(self):
+        program = harness.program("train_nvcc_static")
+        self.stops("runtime", "link with nvcc -cudart shared", "--sim", program)
+        findings = self.ask(program)[1]
+        self.assertIn("and is seen", next(one["found"] for one in findings if one["subject"] == "runtime"))
+
+    def test_a_program_that_may_not_be_executed(self):
+        copy = shutil.copy("/bin/true", self.path("plain"))
+        os.chmod(copy, 0o644)
+        self.stops("program", "may not be executed; chmod +x", "--sim", copy)
+        text = self.program_of("text", b"no program\n")
+        self.stops("program", "is neither a program nor a script", "--sim", text)
+
+    def test_scripts_that_take_the_library_away(self):
+        for line in ("unset LD_PRELOAD", "LD_PRELOAD= ./train", "exec env -i ./train", "sudo ./train"):
+            script = self.script(f"#!/bin/sh\n# LD_PRELOAD= in a remark\n{line}\n")
+            self.found("limits", "script", ":3 may take LD_PRELOAD", "--sim", script)
+        harmless = self.script("#!/bin/sh\nenv X=1 ./train -i\necho sudoku\n")
+        self.assertNotIn("limits", [one["state"] for one in self.ask("--sim", harmless)[1] if one["subject"] == "script"])
+        self.stops("script", "there is no '/no/sh'", "--sim", self.script("#!/no/sh\n"))
+
+    def test_a_program_that_names_what_preloads_us(self):
+        source = self.path("p.c")
+        pathlib.Path(source).write_text("#include <stdlib.h>\nint main(void) { return unsetenv(\"LD_PRELOAD\"); }\n")
+        program = self.path("resets")
+        subprocess.run([harness.installed("cc"), "-s", "-o", program, source], check=True)
+        self.found("limits", "program", "names LD_PRELOAD", "--sim", program)
+        self.found("limits", "symbols", "is stripped", "--sim", program)
+
+    def test_what_is_no_program(self):
+        self.refused("there is no program './nothing'", "./nothing")
+        self.refused("'--epochs' is too many", "--", "./train", "--epochs")
+        self.refused("'0' is no number of a process", "0")
+
+
+class Surroundings(Doctor):
+    def test_a_driver_that_is_not_there_or_does_not_start(self):
+        pathlib.Path(self.path("libcuda.so.1")).write_text("no library\n")
+        self.stops("driver", "there is no libcuda.so.1 here; install", LD_LIBRARY_PATH=self.folder)
+        source = self.path("d.c")
+        pathlib.Path(source).write_text(
+            "int cuInit(unsigned f) { return f ? 1 : 100; }\n"
+            "int cuGetErrorName(int c, const char** n) { *n = \"CUDA_ERROR_NO_DEVICE\"; return c - 100; }\n")
+        build = [harness.installed("cc"), "-shared", "-fPIC", "-o", self.path("libcuda.so.1"), source]
+        subprocess.run(build, check=True)
+        hidden = {"LD_LIBRARY_PATH": self.folder, "CUDA_VISIBLE_DEVICES": ""}
+        self.stops("driver", "cuInit gives 100 (CUDA_ERROR_NO_DEVICE); CUDA_VISIBLE_DEVICES hides", **hidden)
+        pathlib.Path(source).write_text("int cuInit(unsigned f) { return *(volatile int*)(f * 8L); }\n")
+        subprocess.run(build, check=True)
+        self.stops("driver", "cuInit was ended by SIGSEGV", LD_LIBRARY_PATH=self.folder)
+
+    def test_without_libunwind_frame_pointers_are_walked(self):
+        pathlib.Path(self.path("libunwind.so.8")).write_text("no library\n")
+        self.found("limits", "libunwind", "there is no libunwind.so.8", "--sim", LD_LIBRARY_PATH=self.folder)
+
+    def test_an_output_folder_that_cannot_be_written(self):
+        self.stops("output", "in 'no/': No such file", "--sim", VRAMSCOPE_OUTPUT="no/%p.json")
+        self.stops("output", "in '/proc/': ", "--sim", VRAMSCOPE_OUTPUT="/proc/%p.json")
+        self.stops("output", "cannot write a trace in 'no/'", "--sim", VRAMSCOPE_TRACE="no/%p.trace")
+
+    def test_an_output_folder_without_room(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        self.found("stops", "output", "File too large", "--sim", how={"preexec_fn": limit})
+        place = pathlib.Path(self.path("full"))
+        place.mkdir()
+        mount = f"mount -t tmpfs -o size=4k none '{place}' && echo > '{place}/x'"
+        command = ["unshare", "-m", "/bin/sh", "-c", f"{mount} && '{harness.TOOL}' doctor --sim --json; echo"]
+        environment = harness.environment(VRAMSCOPE_OUTPUT=f"{place}/%p.json")
+        done = programs.finish(command, environment, self.folder, harness.DEADLINE_S)
+        if not done.stdout.strip():
+            self.skipTest("no file system can be mounted here")
+        first = json.loads(done.stdout)[0]
+        self.assertEqual(("stops", "output"), (first["state"], first["subject"]))
+        self.assertIn("No space left on device", first["found"])
+
+    def test_other_preloaded_libraries(self):
+        jemalloc = next(pathlib.Path("/usr/lib").glob("*/libjemalloc.so.2"), None)
+        if jemalloc is None:
+            self.skipTest("libjemalloc2 is not installed")
+        self.found("fine", "LD_PRELOAD", f"another malloc too, {jemalloc}", "--sim", LD_PRELOAD=str(jemalloc))
+        done = self.run_tool("doctor", "--sim", "--json", LD_PRELOAD="/no/such.so")
+        self.assertIn("/no/such.so is no library", done.stdout)
+        other = shutil.copy(harness.LIBRARY, self.path("libvramscope.so"))
+        self.found("limits", "LD_PRELOAD", "another libvramscope.so", "--sim", LD_PRELOAD=other, VRAMSCOPE_MODE="observe")
+
+    def test_a_signal_that_the_program_would_inherit_ignored_or_blocked(self):
+        def ignore():
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+        def block():
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+
+        for before, part in ((ignore, "SIGUSR1 is ignored here"), (block, "SIGUSR1 is blocked here")):
+            self.found("limits", "signal", part, "--sim", how={"preexec_fn": before})
+        self.found("limits", "signal", "none asks", "--sim", VRAMSCOPE_SIGNAL="none")
+
+    def test_settings(self):
+        self.stops("settings", "VRAMSCOPE_MODE=off", "--sim", VRAMSCOPE_MODE="off")
+        self.found("limits", "settings", "VRAMSCOPE_MODE", "--sim", VRAMSCOPE_MODE="on")
+        self.found("limits", "live file", "is switched off", "--sim", VRAMSCOPE_LIVE_FILE="off")
+
+    def test_a_library_that_cannot_be_preloaded(self):
+        copy = self.program_of("a b/libvramscope.so", harness.LIBRARY.read_bytes())
+        self.stops("library", "its path has a space or a colon", "--sim", VRAMSCOPE_LIBRARY=copy)
+        self.stops("library", "/no/such", "--sim", VRAMSCOPE_LIBRARY="/no/such")
+        foreign = self.changed("libvramscope.so", b"\x3e", b"\xb7", 18, source=harness.LIBRARY)
+        self.stops("library", "is for another machine: AArch64", "--sim", VRAMSCOPE_LIBRARY=foreign)
+
+    def test_a_library_of_another_version(self):
+        code = harness.LIBRARY.read_bytes()
+        at = code.index(b"vramscope\0\0\0") + 12
+        other = self.program_of("libvramscope.so", code[:at] + b"9" + code[at + 1 :])
+        self.found("limits", "library", " is of version 9.", "--sim", VRAMSCOPE_LIBRARY=other)
+        self.found("limits", "library", "does not say its version", "--sim", VRAMSCOPE_LIBRARY="/bin/true")
+
+
+class Processes(Doctor):
+    def hold(self, *before, preexec_fn=None):
+        """A recorded program that waits, and the number of its process."""
+        words = [harness.TOOL, "run", "-q", "--sim", *before, harness.program("hold")]
+        environment = {**harness.environment(), "LD_LIBRARY_PATH": ""}
+        process = programs.start(words, environment, self.folder, stdin=subprocess.PIPE, text=True,
+                                 preexec_fn=preexec_fn)  # fmt: skip
+        self.addCleanup(programs.end, process)
+        self.assertEqual("ready 1\n", process.stdout.readline())
+        return process
+
+    def child_of(self, process):
+        return pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+
+    def pid_under(self, process):
+        """Of the program that `run` started."""
+        for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                name, rest = entry.read_text().rsplit(")", 1)
+            except OSError:
+                continue
+            if int(rest.split()[1]) == process.pid and name.endswith("(hold"):
+                return entry.parent.name
+        raise AssertionError("run has no child")
+
+    def test_one_that_is_recorded(self):
+        pid = self.pid_under(self.hold())
+        status, findings = self.ask(pid)
+        told = {one["subject"]: one for one in findings}
+        self.assertEqual((0, {"fine"}), (status, {one["state"] for one in findings}), findings)
+        self.assertIn(f"{harness.LIBRARY}, version", told["library"]["found"])
+        self.assertIn("mode cache", told["settings"]["found"])
+        self.assertIn("calls are recorded", told["driver"]["found"])
+        self.assertEqual(f"it writes {os.path.realpath(self.folder)}/vramscope.hold.{pid}.json", told["end"]["found"])
+        self.assertEqual(f"vramscope snapshot {pid}", told["signal"]["advice"])
+
+    def test_one_that_blocks_the_signal(self):
+        def block():
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+
+        pid = self.pid_under(self.hold(preexec_fn=block))
+        self.found("limits", "signal", "every thread blocks SIGUSR1", pid)
+
+    def test_one_that_runs_without_us(self):
+        process = self.start_program(["sleep", "600"])
+        self.stops("process", "runs without the library; start it with vramscope run", str(process.pid))
+
+    def test_one_whose_parent_has_us(self):
+        script = "env -i sleep 600 & echo $!; wait"
+        words = [harness.TOOL, "run", "-q", "--sim", "sh", "-c", script]
+        process = programs.start(words, harness.environment(), self.folder, stdin=subprocess.DEVNULL, text=True)
+        self.addCleanup(programs.end, process)
+        pid = process.stdout.readline().strip()
+        while pathlib.Path(f"/proc/{pid}/comm").read_text() != "sleep\n":
+            pass
+        self.stops("process", "LD_PRELOAD was taken from it", pid)
+
+    def test_one_that_is_gone(self):
+        process = subprocess.Popen(["true"])
+        process.wait()
+        self.refused(f"there is no process {process.pid}", str(process.pid))
+        unreaped = subprocess.Popen(["true"])
+        os.waitid(os.P_PID, unreaped.pid, os.WEXITED | os.WNOWAIT)
+        self.addCleanup(unreaped.wait)
+        self.refused("has ended already", str(unreaped.pid))
+
+    def test_one_of_another_user(self):
+        if os.getuid() != 0:
+            return self.refused("process 1 may not be looked at", "1")
+        tool = shutil.copy(harness.TOOL, self.path("vramscope"))
+        os.chmod(self.folder, 0o755)
+        process = self.start_program(["sleep", "600"])
+        done = subprocess.run([tool, "doctor", str(process.pid)], capture_output=True, text=True, check=False,
+                              user=NOBODY, group=NOBODY, extra_groups=[], cwd="/")  # fmt: skip
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertIn("may not be looked at: Permission denied; ask as the user", done.stderr)
+
+
+class Pointers(Doctor):
+    def test_run_points_to_doctor_once_where_nothing_was_recorded(self):
+        done = self.run_tool("run", "--sim", "/bin/true")
+        self.assertEqual("vramscope: no report: the program used no CUDA; vramscope doctor --sim /bin/true says more\n", done.stderr)
+        recorded = self.run_tool("run", "--sim", harness.program("linked"))
+        self.assertNotIn("doctor", recorded.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
