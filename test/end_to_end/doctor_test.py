@@ -338,6 +338,8 @@ class Processes(Doctor):
 
     def test_one_of_another_user(self):
         if os.getuid() != 0:
+            if os.stat("/proc/1").st_uid == os.getuid():
+                self.skipTest("every process here is this user's")
             return self.refused("process 1 may not be looked at", "1")
         tool = shutil.copy(harness.TOOL, self.path("vramscope"))
         os.chmod(self.folder, 0o755)
