@@ -27,9 +27,9 @@ namespace {
 struct VersionNote {
   ElfW(Nhdr) head;
   alignas(4) char owner[12];
-  alignas(4) char version[16];
+  alignas(4) char version[(sizeof VRAMSCOPE_VERSION + 3) / 4 * 4];
 };
-[[gnu::used, gnu::section(".note.vramscope")]] constexpr VersionNote version_note{
+[[gnu::used, gnu::aligned(4), gnu::section(".note.vramscope")]] constexpr VersionNote version_note{
     {sizeof "vramscope", sizeof VRAMSCOPE_VERSION, 1}, "vramscope", VRAMSCOPE_VERSION};
 
 // Runs body(profiler), with our failures as codes.

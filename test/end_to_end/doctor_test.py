@@ -262,6 +262,11 @@ class Surroundings(Doctor):
         foreign = self.changed("libvramscope.so", b"\x3e", b"\xb7", 18, source=harness.LIBRARY)
         self.stops("library", "is for another machine: AArch64", "--sim", VRAMSCOPE_LIBRARY=foreign)
 
+    def test_the_version_of_the_library_is_a_note_as_other_tools_read_them(self):
+        done = subprocess.run(["readelf", "-n", harness.LIBRARY], capture_output=True, text=True, check=True)
+        self.assertEqual("", done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^  vramscope +0x")
+
     def test_a_library_of_another_version(self):
         code = harness.LIBRARY.read_bytes()
         at = code.index(b"vramscope\0\0\0") + 12
