@@ -38,7 +38,8 @@ std::size_t highest_of(const TraceWindows& windows, std::size_t begin, std::size
 }  // namespace
 
 TraceMaps::TraceMaps(const TraceMapsOf& of)
-    : of_(of), segments_(of.names.process.mode == "dedicated", of.filter, of.first_ns) {
+    : of_(of),
+      segments_(of.names.process.mode == "dedicated", of.filter, of.first_ns, of.segments) {
   constexpr std::size_t kParts = TraceWindows::kParts;
   const std::uint64_t blocks = of.live_count * kParts;
   const std::size_t step = std::min<std::size_t>(blocks / kMostBlocks + 1, kParts);
@@ -86,6 +87,7 @@ void TraceMaps::take(std::size_t part) {
   scratch_.devices.clear();
   scratch_.host.segments.clear();
   scratch_.host.registrations.clear();
+  if (segments_.by_pytorch()) scratch_.process.options = {{"policy", "pytorch"}};
   segments_.put_into(scratch_, of_.names);
   for (DeviceReport& device : scratch_.devices) renumber(device.segments, of_.sites);
   renumber(scratch_.host.segments, of_.sites);
@@ -95,7 +97,8 @@ void TraceMaps::take(std::size_t part) {
   const MapMoment moment{
       .text = is_peak ? "at the peak of " + memory : "when " + memory + " held most",
       .at_ns = at_ns,
-      .is_of_trace = true};
+      .is_of_trace = true,
+      .are_inferred = segments_.are_inferred()};
   const std::size_t made = map_.add(places, moment, is_peak ? kPinners : kPinnersOfPart,
                                     is_peak ? kCells : kCellsOfPart);
   moments_.push_back({.moment = made, .at_ns = at_ns});

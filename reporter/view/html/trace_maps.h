@@ -17,6 +17,7 @@ namespace vramscope {
 // What maps of a trace are made with. All of it outlives TraceMaps.
 struct TraceMapsOf {
   const TraceNames& names;
+  const std::vector<SegmentChange>& segments;  // TraceReader::segments()
   const TraceFilter& filter;
   std::uint64_t first_ns = 0;             // of the trace's first event
   const std::vector<std::size_t>& sites;  // the page's site of each of the trace

@@ -64,6 +64,7 @@ TracePage trace_page(TraceReader& reader, const TracePageOf& of) {
   windows.finish();
   report.oom = refusals.finish();
   TraceMaps maps({.names = reader.names(),
+                  .segments = reader.segments(),
                   .filter = those,
                   .first_ns = totals.begin_ns,
                   .sites = sites,
