@@ -315,10 +315,25 @@ std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector
   return ledger;
 }
 
+namespace {
+
+// From the first recorded call to the last change of what was held, about: to the end of a bucket.
+// What a program does afterwards, its exit or its waiting, says nothing of what it allocated.
+std::uint64_t active_ns(const Snapshot& memory) {
+  const std::uint64_t whole = memory.taken_ns - std::min(start_of(memory), memory.taken_ns);
+  std::uint64_t active = 0;
+  for (const TimelineSnapshot& series : memory.timelines) {
+    active = std::max(active, series.bucket_ns * series.highest.size());
+  }
+  return active == 0 ? whole : std::min(active, whole);
+}
+
+}  // namespace
+
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites) {
   const Snapshot& memory = parts.memory;
-  const std::uint64_t whole = memory.taken_ns - std::min(memory.start_ns, memory.taken_ns);
+  const std::uint64_t whole = active_ns(memory);
   if (whole == 0) return;
   for (const BlockSnapshot& block : memory.blocks) {
     if (block.state != BlockState::active_allocated || block.tag >= site_of_tag.size()) continue;

@@ -202,6 +202,18 @@ TEST(Report, TellsTheAgesOfWhatIsLive) {
   EXPECT_EQ(last, 1000U);
 }
 
+// A program that ran out of memory within a second and took ten to exit kept everything on purpose.
+TEST(Report, AgesEndWithTheLastChangeOfWhatWasHeld) {
+  ReportParts parts = sample_parts();
+  parts.memory.taken_ns += 10'000'000'000;
+
+  const Report report = assemble(std::move(parts));
+
+  std::uint64_t first = 0;
+  for (const Site& site : report.sites) first += site.live_by_age.empty() ? 0 : site.live_by_age[0];
+  EXPECT_EQ(first, 20U * (1 << 20) - 10 + 4000);
+}
+
 TEST(Report, SurvivesTagsThatTheRecorderDoesNotKnow) {
   ReportParts parts = sample_parts();
   parts.recorder.tags.clear();
