@@ -1,4 +1,4 @@
-// Reads reports with the JSON library, one element at a time, and joins writer and file.
+// Reads reports with JSON libraries, one element at a time, and joins writer and file.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/json.h"
 
@@ -16,6 +16,7 @@
 #include "reporter/report/fields.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/write_signals.h"
+#include "reporter/report/json_events.h"
 #include "reporter/report/json_reader.h"
 #include "reporter/report/json_tree.h"
 #include "reporter/report/json_writer.h"
@@ -70,10 +71,10 @@ class ReportBuilder {
     return add(tree_.add(Type::negative, static_cast<std::uint64_t>(value)));
   }
   bool number_unsigned(number_unsigned_t value) { return add(tree_.add(Type::natural, value)); }
-  bool number_float(number_float_t, const string_t&) { return add(tree_.add(Type::real)); }
-  bool string(string_t& value) { return add(tree_.add_text(value)); }
+  bool number_float(number_float_t, std::string_view) { return add(tree_.add(Type::real)); }
+  bool string(std::string_view value) { return add(tree_.add_text(value)); }
   bool binary(binary_t&) { return true; }  // of other formats than JSON
-  bool key(string_t& name) {
+  bool key(std::string_view name) {
     levels_[depth_ - 1].key = name;
     return true;
   }
@@ -215,6 +216,7 @@ class ReportBuilder {
 };
 
 Report parse(const std::string& text) try {
+  if (ReportBuilder builder; parsed_quickly(text, builder)) return builder.finish();
   ReportBuilder builder;
   Json::sax_parse(text, &builder);
   return builder.finish();

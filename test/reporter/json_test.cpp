@@ -186,6 +186,24 @@ TEST_F(ReportFile, TellsThePlaceOfASyntaxError) {
   EXPECT_EQ(refusal("[1]"), "byte 1: expected a report, which begins with '{'");
 }
 
+// The quick parser takes half a surrogate pair and what stands behind a zero byte, and no mark of
+// the order of bytes.
+TEST_F(ReportFile, IsReadAsTheStricterParserWould) {
+  const auto with_trigger = [&](const std::string& text) {
+    return refusal(sample_with("\"trigger\":\"signal\"", "\"trigger\":\"" + text + "\""));
+  };
+  const std::string whole = sample_with("", "");
+
+  EXPECT_NE(with_trigger("\\udc00").find("surrogate"), std::string::npos);
+  EXPECT_NE(with_trigger("\xff").find("ill-formed UTF-8"), std::string::npos);
+  EXPECT_NE(with_trigger("\x01").find("control character"), std::string::npos);
+  EXPECT_EQ(with_trigger("\\ud83d\\ude00"), "");
+  EXPECT_NE(refusal(whole + std::string("\0{", 2)), "");
+  EXPECT_EQ(refusal("\xEF\xBB\xBF" + whole), "");
+  EXPECT_NE(refusal(sample_with("\"pid\":4711", "\"pid\":1e999")).find("number overflow"),
+            std::string::npos);
+}
+
 TEST_F(ReportFile, CallsAFileThatIsCutOffThat) {
   const std::string whole = sample_with("", "");
   for (std::size_t kept = 1; kept < whole.find_last_of('}'); kept += 1 + whole.size() / 97) {

@@ -29,6 +29,7 @@ RESERVED = [
     (r"sqlite3\.h", r"reporter/view/export/sqlite\.cpp$", "only view/export/sqlite.cpp knows SQLite"),
     (r"\w+\.pb\.h", r"reporter/view/export/(pprof|perfetto)\.cpp$",
      "only the formats of their names know what protoc makes"),
+    (r"rapidjson/", r"reporter/report/json_events\.h$", "only reporter/report/json_events.h knows the quick parser"),
     (r"nlohmann/", r"reporter/report/json\.cpp$|test/", "only reporter/report/json.cpp reads JSON"),
     (r"cu(da|pti|rand|blas)\w*(\.h|/)|cupti|nvtx|cub/|generated_cuda", r"interpose/|test/",
      "only interpose and test know CUDA"),
