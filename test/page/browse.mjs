@@ -219,6 +219,11 @@ async function look(browser, job) {
 
 const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'], ...PATIENCE });
 const answers = {};
-for (const job of JSON.parse(readFileSync(jobsFile, 'utf-8'))) answers[job.name] = await look(browser, job);
+const jobs = JSON.parse(readFileSync(jobsFile, 'utf-8'));
+// Two at a time: each waits for its page most of the time.
+const work = async () => {
+  for (let job = jobs.shift(); job; job = jobs.shift()) answers[job.name] = await look(browser, job);
+};
+await Promise.all([work(), work()]);
 await browser.close();
 console.log(JSON.stringify(answers));

@@ -433,6 +433,13 @@ class Page(unittest.TestCase):
             self.assertEqual(told["series"][0]["peak_bytes"], memory["peak_bytes"])
             self.assertEqual(memory["peak_bytes"], memory["totals"][0])
             self.assertEqual(memory["peak_bytes"], max(data["windows"]["highest"][0]))
+        if (harness.PROGRAMS / "train").exists():
+            words = ("--site", "load_batch|forward")
+            data = data_in(Page.pages.tool("html", "-o", "-", *words, Page.pages.path("run.trace")))
+            told = json.loads(Page.pages.tool("trace", "--json", *words, Page.pages.path("run.trace")))["kinds"][0]
+            totals = data["memory"][0]["totals"]
+            self.assertEqual([told[key] for key in ("peak_bytes", "total_bytes", "allocations")],
+                             [totals[0], totals[4], totals[5]])  # fmt: skip
         told = json.loads(Page.pages.tool("timeline", "--json", "--min-bytes", "4MiB", trace))
         self.assertEqual((5 + 7 + 9 + 10) * MIB, told["series"][0]["peak_bytes"])
 
