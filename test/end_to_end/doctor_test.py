@@ -217,17 +217,26 @@ class Surroundings(Doctor):
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
         self.found("stops", "output", "File too large", "--sim", how={"preexec_fn": limit})
-        place = pathlib.Path(self.path("full"))
-        place.mkdir()
-        mount = f"mount -t tmpfs -o size=4k none '{place}' && echo > '{place}/x'"
-        command = ["unshare", "-m", "/bin/sh", "-c", f"{mount} && '{harness.TOOL}' doctor --sim --json; echo"]
-        environment = harness.environment(VRAMSCOPE_OUTPUT=f"{place}/%p.json")
-        done = programs.finish(command, environment, self.folder, harness.DEADLINE_S)
-        if not done.stdout.strip():
-            self.skipTest("no file system can be mounted here")
-        first = json.loads(done.stdout)[0]
+        place = self.path("full")
+        os.mkdir(place)
+        first = self.ask_with(f"mount -t tmpfs -o size=4k none '{place}' && echo > '{place}/x'", VRAMSCOPE_OUTPUT=f"{place}/%p.json")[0]
         self.assertEqual(("stops", "output"), (first["state"], first["subject"]))
         self.assertIn("No space left on device", first["found"])
+
+    def ask_with(self, mount, **variables):
+        """What is found where a file system is mounted for the tool alone."""
+        command = ["unshare", "-m", "/bin/sh", "-c", f"{mount} && '{harness.TOOL}' doctor --sim --json; echo"]
+        done = programs.finish(command, harness.environment(**variables), self.folder, harness.DEADLINE_S)
+        if not done.stdout.strip():
+            self.skipTest("no file system can be mounted here")
+        return json.loads(done.stdout)
+
+    def test_a_container_whose_shared_memory_has_no_room(self):
+        findings = self.ask_with("mount -t tmpfs -o size=1m none /dev/shm", XDG_RUNTIME_DIR="")
+        told = next(one for one in findings if one["subject"] == "live file")
+        self.assertEqual("limits", told["state"])
+        self.assertRegex(told["found"], r"^/dev/shm/vramscope-\d+ has no room: .* of 1.00 MiB are free")
+        self.assertIn("--shm-size 1g", told["advice"])
 
     def test_other_preloaded_libraries(self):
         jemalloc = next(pathlib.Path("/usr/lib").glob("*/libjemalloc.so.2"), None)
