@@ -418,6 +418,11 @@ class Page(unittest.TestCase):
         self.assertIn("forward (forward.py:10)", seen["text"])
         self.assertIn("Memory ran out in 1 call", seen["text"])
         self.assertEqual([22 * MIB, 12 * MIB + 512, 3], seen["map"]["sums"][:3])
+        self.assertIn("Memory when the snapshot was taken", seen["text"])
+        # What a snapshot does not know is not told as nothing.
+        self.assertEqual("snapshot.pickle - Vramscope", seen["title"])
+        self.assertIn("GPU 0: 22.0 MiB used", seen["text"])
+        self.assertNotIn("0 B used", seen["text"])
 
     def test_times_on_the_command_line_choose_the_part(self):
         self.assertEqual([100, 500], Page.seen["changes"]["fields"])

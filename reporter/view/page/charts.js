@@ -20,13 +20,14 @@ function ledgerOf(device, ledger) {
   const entries = ledger.filter((entry) => entry.device === device.device && entry.device_bytes > 0).sort((a, b) => b.device_bytes - a.device_bytes);
   const parts = entries.map((entry, i) => ({ style: 'k' + Math.min(i, COLOURS), value: entry.device_bytes, text: `${entry.kind}, ${entry.owner}: ${bytesText(entry.device_bytes)}` }));
   const free = Math.max(device.total_bytes - device.used_bytes, 0);
-  const all = [...parts, { style: 'kfree', value: free, text: `free: ${bytesText(free)}` }];
-  const title = `GPU ${device.device}: ${bytesText(device.used_bytes)} of ${bytesText(device.total_bytes)} used`;
+  const isKnown = device.total_bytes > 0; // how large it is
+  const all = isKnown ? [...parts, { style: 'kfree', value: free, text: `free: ${bytesText(free)}` }] : parts;
+  const title = `GPU ${device.device}: ${bytesText(device.used_bytes)} ` + (isKnown ? `of ${bytesText(device.total_bytes)} used` : 'used');
   const rows = entries.map((entry, i) => [make('span', { class: 'swatch k' + Math.min(i, COLOURS) }), bytes(entry.device_bytes), percentText(entry.device_bytes, device.used_bytes), name(entry.kind), name(entry.owner)]);
-  rows.push([make('span', { class: 'swatch kfree' }), bytes(free), '', 'free', '']);
+  if (isKnown) rows.push([make('span', { class: 'swatch kfree' }), bytes(free), '', 'free', '']);
   return [
     make('h3', {}, title),
-    bar(title + ': ' + all.map((part) => part.text).join('; '), all, device.total_bytes),
+    bar(title + ': ' + all.map((part) => part.text).join('; '), all, isKnown ? device.total_bytes : device.used_bytes),
     device.used_bytes * 3 < device.total_bytes && parts.length > 0 ? [make('p', { class: 'note' }, 'What is used, enlarged:'), bar('What is used: ' + parts.map((part) => part.text).join('; '), parts, device.used_bytes)] : null,
     table(`Whose the memory of GPU ${device.device} was when the report was written`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
   ];

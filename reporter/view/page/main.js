@@ -22,7 +22,7 @@ function show(id, ...children) {
 }
 
 function head() {
-  const title = report.diff ? `${program}: what changed` : report.runs ? `${program}: ${report.runs.processes.length} processes` : `${program} ${report.pid}`;
+  const title = report.diff ? `${program}: what changed` : report.runs ? `${program}: ${report.runs.processes.length} processes` : report.pid === 0 ? program : `${program} ${report.pid}`; // of what others wrote nobody is known
   document.title = title + ' - Vramscope';
   replace('title', make('bdi', {}, title));
   replace('heading', make('bdi', {}, report.heading), report.filter === '' ? null : make('strong', {}, '\nOnly ', make('bdi', {}, report.filter)));

@@ -16,6 +16,7 @@
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/instant.h"
+#include "reporter/view/text/report_text.h"
 #include "reporter/view/text/runs_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
@@ -144,6 +145,11 @@ std::string runs_of(const Report& report, const ReportsAgain& again) {
   return runs_json(std::move(all), LeftAside{}, naming, 0);
 }
 
+std::string moment_of(const Report& report) {
+  if (report.trigger == "exit") return "at the end";
+  return report.trigger == kImported ? "when the snapshot was taken" : "when it was written";
+}
+
 struct Beside {
   std::string diff = {};
   std::string runs = {};
@@ -156,10 +162,8 @@ int page_of_report(const Arguments& given, const std::string& path, const Report
   const RunTimeline timeline = run_timeline(report, {});
   std::vector<MapPlace> places = memory_map(report);
   PageMap map;
-  map.add(places,
-          {.text = report.trigger == "exit" ? "at the end" : "when it was written",
-           .at_ns = report.timeline.duration_ns},
-          kPinners, kCells);
+  map.add(places, {.text = moment_of(report), .at_ns = report.timeline.duration_ns}, kPinners,
+          kCells);
   const PageOf of{.path = path,
                   .report = report,
                   .timeline = timeline,
