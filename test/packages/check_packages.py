@@ -189,7 +189,7 @@ INSTALL = {
     ".xz": "apt-get -qq update && apt-get -qq install -y --no-install-recommends xz-utils libdw1 libsqlite3-0 libunwind8 >/dev/null;"
            " tar -x -f /tmp/{name} -C /opt; ln -s /opt/vramscope-*/bin/vramscope /usr/bin/",
     ".rpm": "apt-get -qq update && apt-get -qq install -y --no-install-recommends rpm libdw1 libsqlite3-0 libunwind8 >/dev/null;"
-            " rpm -i --nodeps --force-debian /tmp/{name} 2>/dev/null",
+            " rpm -i --nodeps /tmp/{name} || rpm -i --nodeps --force-debian /tmp/{name}",  # as old ones want it on Debian
 }  # fmt: skip
 USE = """vramscope --version; cd /tmp; vramscope run --sim -o r.json ./linked; vramscope report r.json;
 vramscope html -o r.html r.json; grep -q "<html" r.html; vramscope export --format sqlite -o r.sqlite r.json"""
