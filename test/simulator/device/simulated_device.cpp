@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <new>
+#include <utility>
 
 namespace vramscope::simulator {
 
@@ -25,9 +28,21 @@ Grant SimulatedDevice::allocate(Memory kind, std::size_t bytes, Granules::Owner 
   if (!before.ok()) return refuse(before);
   if (bytes == 0) return refuse(kInvalid);
   if (fault) return refuse(kNoRoom);
+  try {
+    return allocate_locked(kind, bytes, owner);
+  } catch (const std::bad_alloc&) {  // the process has no room, as a driver would say
+    return refuse(kNoRoom);
+  }
+}
+
+// Has its entry before it takes anything of the device.
+Grant SimulatedDevice::allocate_locked(Memory kind, std::size_t bytes, Granules::Owner owner) {
+  std::map<Address, Live> own;
+  auto entry = own.extract(own.try_emplace(0, Live{bytes, kind}).first);
   const auto address = place_beside_neighbours(kind, bytes, owner);
   if (!address) return refuse(kNoRoom);
-  live_[*address] = {bytes, kind};
+  entry.key() = *address;
+  live_.insert(std::move(entry));
   counters_.live_bytes += bytes;
   ++counters_.live_count;
   return {.status = {}, .address = *address};

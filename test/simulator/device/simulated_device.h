@@ -111,6 +111,7 @@ class SimulatedDevice {
   };
 
   Grant refuse(Status status) noexcept;
+  Grant allocate_locked(Memory kind, std::size_t bytes, Granules::Owner owner);
   bool fault_is_due() noexcept;
   std::uint64_t used() const noexcept;
   std::optional<Address> place(Memory kind, std::size_t bytes, Granules::Owner owner);

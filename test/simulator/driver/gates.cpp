@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/driver/gates.h"
 
+#include <new>
 #include <type_traits>
 #include <variant>
 
@@ -34,7 +35,11 @@ CUresult enter(Parameters... arguments) {
   using Guard = std::conditional_t<kNeeds == Needs::context, Uncancelled, std::monostate>;
   [[maybe_unused]] const Guard no_cancellation_point{};
   const FlavourScope scope(kFlavour);
-  return kBody(arguments...);
+  try {
+    return kBody(arguments...);
+  } catch (const std::bad_alloc&) {  // no exception crosses a C function
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
 }
 
 template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
