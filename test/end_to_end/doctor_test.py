@@ -106,7 +106,7 @@ class Healthy(Doctor):
 
     def test_a_python_script_is_followed_to_its_interpreter(self):
         script = self.script("#!/usr/bin/env python3\nprint(1)\n")
-        findings = self.found("fine", "script", "is executed by", "--sim", script)
+        findings = self.found("fine", "script", "is executed by", "--sim", script, PATH="/usr/bin:/bin")
         self.assertTrue(any("python3" in one["found"] for one in findings if one["subject"] == "program"))
 
 

@@ -211,7 +211,9 @@ std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNa
   arrange_processes(reports, {});
   const std::string highest = reports.front().file;
   arrange_processes(reports, choice);
-  std::string text = coloured(title(reports, left_aside), Colour::bold, page) + "\n" +
+  std::string heading = sentence(title(reports, left_aside), page);
+  heading.pop_back();
+  std::string text = coloured(heading, Colour::bold, page) + "\n" +
                      table_text(reports, page, choice.most) + events_text(reports, page);
   const std::string sums = sums_text(device_sums(processes_of(reports)), page);
   if (!sums.empty()) text += "\n" + sums;
