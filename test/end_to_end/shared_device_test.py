@@ -1,5 +1,6 @@
 """Processes that use one device at the same time: what each report says of it is that process's."""
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import pathlib
 import signal
@@ -13,6 +14,7 @@ MIB = 1 << 20
 CONTEXT = 300 * MIB
 COUNT = 8
 OUT_OF_MEMORY = 2
+BUCKETS = 256  # of a timeline, at most
 
 
 class SharedDevice(harness.Case):
@@ -130,6 +132,42 @@ class SharedDevice(harness.Case):
 
     def test_it_does_so_where_the_program_only_asks_what_is_free(self):
         self.check_way(("free", "take 1", "give"))
+
+    def take_turns(self, ours, other):
+        """At most 35 MiB together. There are more turns than a timeline has buckets, so that some
+        bucket has 30 MiB of the one and 20 MiB of the other."""
+        for turn in range(2 * BUCKETS):
+            self.say(ours, "take 30")
+            if turn == BUCKETS:
+                self.say(other, "take 5")
+                self.say(other, "give")
+            self.say(ours, "give")
+            self.say(other, "take 20")
+            self.say(other, "give")
+
+    def together(self, *files):
+        """What `report` says of the device: as JSON, and its line of text."""
+        shown = self.run_tool("report", "--json", *files)
+        self.assertEqual((0, ""), (shown.returncode, shown.stderr))
+        (device,) = json.loads(shown.stdout)["devices"]
+        text = self.run_tool("report", *files).stdout
+        (line,) = [line for line in text.splitlines() if line.startswith("  GPU 0")]
+        return device["lower_bytes"], device["upper_bytes"], line
+
+    def test_what_processes_with_traces_held_together_is_exact(self):
+        processes = [self.commanded("cache", VRAMSCOPE_TRACE="%p.trace") for _ in range(2)]
+        self.take_turns(*processes)
+        for process in processes:
+            process.communicate(timeout=harness.DEADLINE_S)
+            self.assertEqual(0, process.returncode)
+        lower, upper, line = self.together(self.folder)
+        self.assertEqual((35 * MIB, 35 * MIB), (lower, upper))
+        self.assertIn("2 processes, peak 35.0 MiB, exactly, from their traces", line)
+        next(pathlib.Path(self.folder).glob("*.trace")).unlink()
+        lower, upper, line = self.together(self.folder)
+        self.assertLessEqual(lower, 35 * MIB)
+        self.assertGreaterEqual(upper, 50 * MIB)
+        self.assertIn("peak between", line)
 
     @staticmethod
     def child_of(process):

@@ -148,6 +148,7 @@ void add(Parts& parts, const MergedProcess& process, std::size_t number,
     parts.sum.host.clear();
   }
   parts.sum.processes.push_back(number);
+  parts.sum.ordinals.push_back(device.index);
 }
 
 std::uint64_t total(const MergedProcess& process, std::uint64_t KindFacts::*number, bool of_all) {

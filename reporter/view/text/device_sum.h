@@ -17,13 +17,15 @@ struct DeviceSum {
   std::string host;  // "" where processes of several have it: containers on one machine
   std::string name;
   std::string uuid;
-  std::uint16_t index = 0;             // the ordinal that the first of them had for it
-  std::vector<std::size_t> processes;  // indices
+  std::uint16_t index = 0;              // the ordinal that the first of them had for it
+  std::vector<std::size_t> processes;   // indices
+  std::vector<std::uint16_t> ordinals;  // that each of them had for it
   std::uint64_t sum_of_peaks = 0;
   // The peak of the sum is not below `lower` and not above `upper`. Clocks of several hosts count
   // as one.
   std::uint64_t lower = 0;
   std::uint64_t upper = 0;
+  bool is_traced = false;  // they are equal, from traces of all of them
 };
 
 // By host and ordinal. A device is the same for two processes if its UUID is; where none is known,

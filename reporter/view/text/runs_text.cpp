@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "reporter/view/text/device_sum.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/ranks_text.h"
 
@@ -30,10 +31,12 @@ std::string peak_text(const PeakBounds& peak) {
   return (peak.lower == peak.upper ? "" : "<= ") + amount_text(peak.upper);
 }
 
-std::vector<MergedProcess> processes_of(const Reports& reports) {
+std::vector<DeviceSum> sums_of(const Reports& reports) {
   std::vector<MergedProcess> processes;
   for (const ReportOfProcess& one : reports) processes.push_back(one.process);
-  return processes;
+  std::vector<DeviceSum> sums = device_sums(processes);
+  make_exact(sums, reports);
+  return sums;
 }
 
 std::string program_of(const ProcessFacts& process) {
@@ -99,6 +102,7 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
 }
 
 std::string sum_text(const DeviceSum& sum) {
+  if (sum.is_traced) return "peak " + amount_text(sum.upper) + ", exactly, from their traces";
   if (sum.lower == sum.upper) return "peak " + amount_text(sum.upper);
   return "peak between " + amount_text(sum.lower) + " and " + amount_text(sum.upper);
 }
@@ -215,7 +219,7 @@ std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNa
   heading.pop_back();
   std::string text = coloured(heading, Colour::bold, page) + "\n" +
                      table_text(reports, page, choice.most) + events_text(reports, page);
-  const std::string sums = sums_text(device_sums(processes_of(reports)), page);
+  const std::string sums = sums_text(sums_of(reports), page);
   if (!sums.empty()) text += "\n" + sums;
   text += ranks_text(reports, naming, page);
   // Of one that was merged, what it says of all follows.
@@ -230,7 +234,7 @@ std::string runs_json(Reports reports, const LeftAside& left_aside, const RunsNa
   json.key("processes").array();
   add_objects(json, reports, process_columns(), choice.most);
   json.end().key("devices").array();
-  for (const DeviceSum& sum : device_sums(processes_of(reports))) device_json(json, sum, reports);
+  for (const DeviceSum& sum : sums_of(reports)) device_json(json, sum, reports);
   json.end().key("figures").array();
   figures_json(json, reports);
   json.end().key("differences").array();

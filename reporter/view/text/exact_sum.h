@@ -1,0 +1,22 @@
+// make_exact() says what processes held of a device together at most, where every one of them has
+// its trace.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "reporter/view/text/device_sum.h"
+#include "reporter/view/text/ranks_text.h"
+
+namespace vramscope {
+
+// `sums` are device_sums() of `reports`. Where the bounds are apart, and the traces of all
+// processes that used the device are there, both become the peak of the sum, and `is_traced` is
+// set. A trace is looked for beside the report, then where the report says that it is. It counts if
+// it has all events that the report names, and the same peaks. A call counts from its beginning; of
+// one instant what was freed goes before what came. Bounds stay where the processes are of several
+// hosts, or of two boots of one, and of a process that was killed, since nobody knows how long it
+// held on. Takes 16 bytes for each allocation and free. May throw bad_alloc.
+void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports);
+
+}  // namespace vramscope
