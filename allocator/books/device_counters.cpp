@@ -29,11 +29,16 @@ void DeviceCounters::Lanes::operator-=(const Lanes& other) {
 
 // Does any lane lie below zero? A lower half that does takes one from the upper one.
 inline bool DeviceCounters::is_raised(Pair bytes, Pair parts) {
+#ifdef __aarch64__
+  const auto lower_half = static_cast<std::int32_t>(parts[1]);
+  return (bytes[0] | bytes[1] | parts[0] | parts[1] | lower_half) < 0;
+#else
   using Doubles = __attribute__((vector_size(16))) double;
   using Floats = __attribute__((vector_size(16))) float;
   constexpr int kSigns = 0b1110;  // not that of the lower half of inactive_split_bytes
   return (__builtin_ia32_movmskpd(reinterpret_cast<Doubles>(bytes)) |
           (__builtin_ia32_movmskps(reinterpret_cast<Floats>(parts)) & kSigns)) != 0;
+#endif
 }
 
 inline DeviceCounters::Lanes DeviceCounters::all_below() const {

@@ -36,7 +36,7 @@ void pass_barriers() noexcept {
       membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
     return;
   are_prepared.store(false, std::memory_order_relaxed);
-  __builtin_ia32_mfence();  // a fence by its name is what gcc's thread sanitizer refuses
+  full_barrier();
   nanosleep(&kLongerThanAnyStore, nullptr);
 }
 
@@ -65,7 +65,7 @@ void BiasedMutex::lock_inner() {
     if (found == 0) continue;
     if (GivesUpLostLocks::on() && holder_of(found) == EndingThread::holder()) throw LockLost();
     if (looks < kLooks) {
-      __builtin_ia32_pause();
+      pause_processor();
     } else {
       const KeptErrno kept;
       nanosleep(&kSleep, nullptr);

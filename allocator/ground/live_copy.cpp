@@ -9,11 +9,10 @@
 #include <cstring>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/machine.h"
 
 namespace vramscope {
 namespace {
-
-constexpr std::size_t kPage = 4096;  // of each part at least so much is mapped
 
 std::byte* part_of(const LiveHeader& header, std::size_t part) noexcept {
   return reinterpret_cast<std::byte*>(header.base + part * kLivePartBytes);
@@ -21,9 +20,10 @@ std::byte* part_of(const LiveHeader& header, std::size_t part) noexcept {
 
 }  // namespace
 
-// What is not in the file is no shared memory: the child has it anyway.
+// What is not in the file is no shared memory: the child has it anyway. Of each part at least a
+// page is mapped.
 std::size_t LiveCopy::bytes_of(const LiveHeader& header, std::size_t part) noexcept {
-  return std::max<std::size_t>(header.bytes[part].load(std::memory_order_acquire), kPage);
+  return std::max<std::size_t>(header.bytes[part].load(std::memory_order_acquire), kWholePage);
 }
 
 void LiveCopy::take(const LiveMemory& memory) noexcept {

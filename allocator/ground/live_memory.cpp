@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/machine.h"
 #include "allocator/ground/standard_files.h"
 #include "allocator/ground/uncancelled.h"
 
@@ -22,7 +23,6 @@ extern "C" [[gnu::weak]] void __lsan_register_root_region(const void* begin, std
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kObjectsStep = std::size_t{64} << 10;
 
 // Where nobody has mapped anything: programs, libraries and heaps lie above, what sanitizers and
@@ -83,15 +83,15 @@ int allocate_in(int file, std::uint64_t offset, std::size_t bytes) noexcept {
 int LiveMemory::map_parts(int file) noexcept {
   for (std::size_t i = 0; i < kLiveParts; ++i) {
     void* const page =
-        map_at(base_ + i * kLivePartBytes, kPage, MAP_SHARED, file, i * kLivePartBytes);
+        map_at(base_ + i * kLivePartBytes, kWholePage, MAP_SHARED, file, i * kLivePartBytes);
     int problem = page == nullptr ? ENOMEM : 0;
-    if (problem == 0 && madvise(page, kPage, MADV_DONTFORK) != 0) problem = errno;
+    if (problem == 0 && madvise(page, kWholePage, MADV_DONTFORK) != 0) problem = errno;
     if (problem == 0) {
-      madvise(page, kPage, MADV_DONTDUMP);
+      madvise(page, kWholePage, MADV_DONTDUMP);
       continue;
     }
-    if (page != nullptr) munmap(page, kPage);
-    while (i-- > 0) munmap(reinterpret_cast<void*>(base_ + i * kLivePartBytes), kPage);
+    if (page != nullptr) munmap(page, kWholePage);
+    while (i-- > 0) munmap(reinterpret_cast<void*>(base_ + i * kLivePartBytes), kWholePage);
     return problem;
   }
   return 0;
@@ -103,9 +103,9 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   if (std::strlen(path) >= path_.size()) return ENAMETOOLONG;
   if (fstat(file, &found) != 0) return errno;
   if (!is_within_file_limit(kFileBytes)) return EFBIG;
-  if (!leaves_room(path, kPage)) return ENOSPC;
+  if (!leaves_room(path, kWholePage)) return ENOSPC;
   if (ftruncate(file, static_cast<off_t>(kFileBytes)) != 0) return errno;
-  if (const int problem = allocate_in(file, 0, kPage); problem != 0) return problem;
+  if (const int problem = allocate_in(file, 0, kWholePage); problem != 0) return problem;
   device_ = found.st_dev;
   number_ = found.st_ino;
   std::strcpy(path_.data(), path);
@@ -122,7 +122,7 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   header_->format = LiveHeader::kFormat;
   header_->parts = kLiveParts;
   header_->base = base_;
-  header_->bytes[0].store(kPage, std::memory_order_relaxed);
+  header_->bytes[0].store(kWholePage, std::memory_order_relaxed);
   return 0;
 }
 
@@ -149,8 +149,8 @@ int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noe
   const std::size_t more = wanted - bytes;
   if (!is_within_file_limit(address_of(part) - base_ + wanted)) return EFBIG;
   if (!leaves_room(path_.data(), more)) return ENOSPC;
-  const std::size_t mapped = std::max(bytes, kPage);
-  if (mremap(first, mapped, std::max(wanted, kPage), 0) == MAP_FAILED) return errno;
+  const std::size_t mapped = std::max(bytes, kWholePage);
+  if (mremap(first, mapped, std::max(wanted, kWholePage), 0) == MAP_FAILED) return errno;
   int problem = 0;
   do {
     problem = madvise(added, more, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
@@ -184,7 +184,7 @@ void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noe
     }
     header_->problem.store(static_cast<std::uint32_t>(problem), std::memory_order_relaxed);
   }
-  if (bytes == 0) munmap(first, kPage);  // begin() mapped it
+  if (bytes == 0) munmap(first, kWholePage);  // begin() mapped it
   constexpr int kOfSystem = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (map_at(address_of(part) + bytes, wanted - bytes, kOfSystem, -1, 0) == nullptr) return nullptr;
   header_->extent[index].store(wanted, std::memory_order_release);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <exception>
 
+#include "allocator/ground/machine.h"
+
 namespace vramscope {
 
 // A lock throws it to a thread that gives lost locks up (GivesUpLostLocks): what it protects stays
@@ -16,15 +18,8 @@ class LockLost : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "a lock will not be free"; }
 };
 
-// The address of the calling thread's control block, of which glibc aligns each to 64 bytes; x86-64
-// has it at fs:0.
-[[nodiscard]] inline std::uintptr_t this_control_block() noexcept {
-  std::uintptr_t block = 0;
-  __asm__("mov %%fs:0, %0" : "=r"(block));
-  return block;
-}
-
-// A thread as the holder of a lock: never 0, and of each living thread another one.
+// A thread as the holder of a lock: never 0, and of each living thread another one, since control
+// blocks are farther apart than 64 bytes.
 [[nodiscard]] inline std::uint32_t holder_of(std::uintptr_t control_block) noexcept {
   return static_cast<std::uint32_t>(control_block >> 6) | 1U;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "allocator/ground/live_memory.h"
+#include "allocator/ground/machine.h"
 
 namespace vramscope {
 
@@ -76,11 +77,10 @@ class MappedArray {
  private:
   static constexpr std::size_t kLeastStep = std::size_t{64} << 10;
   static constexpr std::size_t kMostStep = std::size_t{1} << 20;
-  static constexpr std::size_t kPage = 4096;
-  static_assert(sizeof(T) <= kPage);
+  static_assert(sizeof(T) <= kWholePage);
 
   [[nodiscard]] static std::size_t whole_pages(std::size_t count) {
-    return (count * sizeof(T) + kPage - 1) / kPage * kPage;
+    return (count * sizeof(T) + kWholePage - 1) / kWholePage * kWholePage;
   }
   [[nodiscard]] bool grow_live_to(std::size_t wanted) noexcept {
     const std::size_t bytes = whole_pages(size_);

@@ -5,7 +5,7 @@
 
 #include "allocator/ground/thread_room.h"
 
-// own_stack_switch.S
+// own_stack_switch_*.S
 extern "C" __attribute__((visibility("hidden"))) void vramscope_switch_stack(
     void* end, void (*function)(void*) noexcept, void* argument) noexcept;
 

@@ -30,7 +30,7 @@ constexpr int kPausesGivenWay = 64;         // by whoever unlocks, for a waiter'
 constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 50'000};
 
 void pause(int times) noexcept {
-  for (int i = 0; i < times; ++i) __builtin_ia32_pause();
+  for (int i = 0; i < times; ++i) pause_processor();
 }
 
 std::uint64_t now_ns() noexcept {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/machine.h"
 #include "allocator/ground/on_valgrind.h"
 
 namespace vramscope::thread_room {
@@ -73,13 +74,12 @@ Room* find_left(pid_t process, pid_t self) {
 
 // A page that faults, the stack, the room.
 Room* map_room() {
-  constexpr std::size_t kGuardBytes = 4096;
-  constexpr std::size_t kBytes = kGuardBytes + kStackBytes + sizeof(Room);
+  constexpr std::size_t kBytes = kWholePage + kStackBytes + sizeof(Room);
   void* const pages = mmap(nullptr, kBytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
-  auto* const stack = static_cast<std::byte*>(pages) + kGuardBytes;
-  if (mprotect(stack, kBytes - kGuardBytes, PROT_READ | PROT_WRITE) != 0) {
+  auto* const stack = static_cast<std::byte*>(pages) + kWholePage;
+  if (mprotect(stack, kBytes - kWholePage, PROT_READ | PROT_WRITE) != 0) {
     munmap(pages, kBytes);
     return nullptr;
   }

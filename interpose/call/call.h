@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "allocator/caching_allocator.h"
+#include "allocator/ground/machine.h"
 #include "interpose/driver/profiler.h"
 #include "interpose/ground/clock.h"
 #include "reporter/record/event.h"
@@ -158,7 +159,7 @@ class Call {
   [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
   // Where the driver was called from.
   [[nodiscard]] Address caller() const noexcept {
-    return static_cast<const Address*>(frame_)[1];  // System V ABI for x86-64, section 3.2.2
+    return static_cast<const Frame*>(frame_)->code();
   }
   // The tag of the stack, which is taken as far as it is needed, and whether the memory is to be
   // dedicated. On the stack of ours: these take much of it.

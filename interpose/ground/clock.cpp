@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/clock.h"
 
+#ifndef __aarch64__
 #include <cpuid.h>
+#endif
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "allocator/ground/kept_errno.h"
 
@@ -32,15 +35,24 @@ Moment read_both_clocks() noexcept {
   Moment best;
   std::uint64_t shortest = ~std::uint64_t{0};
   for (int i = 0; i < 5; ++i) {
-    const std::uint64_t before = __rdtsc();
+    const std::uint64_t before = read_counter();
     const std::uint64_t ns = read_clock_ns(CLOCK_MONOTONIC);
-    const std::uint64_t took = __rdtsc() - before;
+    const std::uint64_t took = read_counter() - before;
     if (took >= shortest) continue;
     shortest = took;
     best = {before + took / 2, ns};
   }
   return best;
 }
+
+#ifdef __aarch64__
+// Arm's manual, D11: the count's rate is constant. The kernel tells the instructions of a process
+// that may not read it what it would have read.
+constexpr std::string_view kTrusted = "arch_sys_counter\n";
+
+bool can_be_a_clock() noexcept { return true; }
+#else
+constexpr std::string_view kTrusted = "tsc\n";
 
 // Intel's manual, volume 3, 18.17.1: constant in all states of the processor.
 bool has_constant_rate() noexcept {
@@ -54,15 +66,18 @@ bool may_be_read() noexcept {
   return prctl(PR_GET_TSC, &allowed) == 0 && allowed == PR_TSC_ENABLE;
 }
 
+bool can_be_a_clock() noexcept { return has_constant_rate() && may_be_read(); }
+#endif
+
 // The kernel watches whether all processors' counters agree, and takes another clock if not.
 bool is_trusted_by_kernel() noexcept {
   const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                         O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  char name[8] = {};
+  char name[32] = {};
   const ssize_t length = read(file, name, sizeof name - 1);
   close(file);
-  return length == 4 && std::memcmp(name, "tsc\n", 4) == 0;
+  return length > 0 && std::string_view(name) == kTrusted;
 }
 
 }  // namespace
@@ -70,7 +85,7 @@ bool is_trusted_by_kernel() noexcept {
 void start_counter_clock() noexcept {
   if (started.test_and_set()) return;
   const KeptErrno kept;
-  if (has_constant_rate() && may_be_read() && is_trusted_by_kernel()) {
+  if (can_be_a_clock() && is_trusted_by_kernel()) {
     first = read_both_clocks();
     measuring.store(true, std::memory_order_release);
   }

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#ifndef __aarch64__
 #include <x86intrin.h>
+#endif
 
 #include <ctime>
 
@@ -22,7 +24,18 @@ inline std::uint64_t read_clock_ns(clockid_t clock) noexcept {
 // Since the epoch: for dates.
 inline std::uint64_t wall_time_ns() noexcept { return read_clock_ns(CLOCK_REALTIME); }
 
-// The processor's own counter in the units of CLOCK_MONOTONIC: 8 ns a reading instead of 21.
+// The processor's own counter: what x86-64 calls its time stamp, aarch64 its virtual count.
+inline std::uint64_t read_counter() noexcept {
+#ifdef __aarch64__
+  std::uint64_t ticks = 0;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return __rdtsc();
+#endif
+}
+
+// That counter in the units of CLOCK_MONOTONIC: on x86-64 8 ns a reading instead of 21.
 struct CounterClock {
   std::atomic<bool> ready{false};  // the others are set and change no more
   std::uint64_t ticks = 0;         // the counter ...
@@ -44,7 +57,7 @@ inline std::uint64_t now_ns() noexcept {
   if (!counter_clock.ready.load(std::memory_order_acquire)) [[unlikely]]
     return kernel_now_ns();
   __extension__ using Wide = unsigned __int128;
-  const std::uint64_t ticks = __rdtsc() - counter_clock.ticks;
+  const std::uint64_t ticks = read_counter() - counter_clock.ticks;
   return counter_clock.ns +
          static_cast<std::uint64_t>(Wide{ticks} * counter_clock.ns_per_tick >> 32);
 }

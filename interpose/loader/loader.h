@@ -14,7 +14,7 @@ namespace vramscope {
 // Threads: any.
 [[nodiscard]] void* real_dlsym(void* handle, const char* name) noexcept;
 
-// Finds it now, for the gate of lookup_gate.S, which jumps there. Threads: any.
+// Finds it now, for the gate of lookup_gate_*.S, which jumps there. Threads: any.
 void find_real_dlsym() noexcept;
 
 // The C library's definition; real_dlsym passes through those of libraries in between.

@@ -139,7 +139,7 @@ void* wrapper_of(const FunctionRow& row) noexcept { return wrappers()[&row - kFu
 
 }  // namespace vramscope
 
-// Called by lookup_gate.S for every dlsym of the process.
+// Called by lookup_gate_*.S for every dlsym of the process.
 extern "C" __attribute__((visibility("hidden"))) vramscope::Answer vramscope_lookup(
     void* handle, const char* name, const void* caller) noexcept {
   using namespace vramscope;

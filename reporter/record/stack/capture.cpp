@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/machine.h"
 #include "allocator/ground/own_stack.h"
 #include "reporter/record/stack/known_stacks.h"
 #include "reporter/record/stack/own_text.h"
@@ -37,6 +38,13 @@ constinit Stacks stacks;
 
 constinit std::atomic<PythonCapture> python_capture{nullptr};
 
+// libunwind's name of what unwinds this process.
+#ifdef __aarch64__
+#define VRAMSCOPE_LOCAL_UNWIND(name) "_ULaarch64_" name
+#else
+#define VRAMSCOPE_LOCAL_UNWIND(name) "_ULx86_64_" name
+#endif
+
 // Each thread keeps its unwind information apart: no lock, and no signal mask set and restored,
 // at each step. Left alone when the program had libunwind before us: the setting is its own.
 void cache_per_thread(void* library, DlsymFunction real_dlsym) {
@@ -44,13 +52,15 @@ void cache_per_thread(void* library, DlsymFunction real_dlsym) {
   using SetSize = int (*)(void* space, std::size_t size, int flag);
   constexpr int kPerThread = 2;            // UNW_CACHE_PER_THREAD of libunwind-common.h
   constexpr std::size_t kSizeHint = 1024;  // what heap profilers use
-  void* const space = real_dlsym(library, "_ULx86_64_local_addr_space");
+  void* const space = real_dlsym(library, VRAMSCOPE_LOCAL_UNWIND("local_addr_space"));
   if (space == nullptr) return;
   void* const local = *static_cast<void**>(space);
-  if (auto set = reinterpret_cast<SetPolicy>(real_dlsym(library, "_ULx86_64_set_caching_policy"))) {
+  if (auto set = reinterpret_cast<SetPolicy>(
+          real_dlsym(library, VRAMSCOPE_LOCAL_UNWIND("set_caching_policy")))) {
     set(local, kPerThread);
   }
-  if (auto set = reinterpret_cast<SetSize>(real_dlsym(library, "_ULx86_64_set_cache_size"))) {
+  if (auto set = reinterpret_cast<SetSize>(
+          real_dlsym(library, VRAMSCOPE_LOCAL_UNWIND("set_cache_size")))) {
     set(local, kSizeHint, 0);
   }
 }
@@ -96,12 +106,6 @@ const StackLimits& thread_limits() {
   return limits;
 }
 
-// What a function's frame pointer points to (System V ABI for x86-64, section 3.2.2).
-struct Frame {
-  const Frame* caller;
-  std::uintptr_t return_address;
-};
-
 // Whether a whole frame can be read at `frame`: inside this thread's stack, above `below`.
 bool is_readable(const Frame* frame, std::uintptr_t below, const StackLimits& stack) {
   const auto address = reinterpret_cast<std::uintptr_t>(frame);
@@ -118,7 +122,7 @@ __attribute__((no_sanitize("address"))) std::size_t walk_frame_pointers(const Fr
   std::uintptr_t below = reinterpret_cast<std::uintptr_t>(frame) - 1;
   std::size_t depth = 0;
   while (depth < size && is_readable(frame, below, stack) && frame->return_address != 0) {
-    addresses[depth++] = frame->return_address;
+    addresses[depth++] = frame->code();
     below = reinterpret_cast<std::uintptr_t>(frame);
     frame = frame->caller;
   }
@@ -178,9 +182,9 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
 Door door_of(const Frame* frame) {
   constexpr int kMostOwn = 32;
   for (int i = 0; i < kMostOwn; ++i, frame = frame->caller) {
-    if (stacks.own.contains(frame->return_address - 1)) continue;
+    if (stacks.own.contains(frame->code() - 1)) continue;
     return {.slot = reinterpret_cast<std::uintptr_t>(&frame->return_address),
-            .return_address = frame->return_address,
+            .return_address = frame->code(),
             .frame_pointer = reinterpret_cast<std::uintptr_t>(frame->caller)};
   }
   return {};
@@ -198,8 +202,9 @@ __attribute__((no_sanitize("address"))) bool record_frame_pointers(const Door& d
   walked.needs_frame_pointer = true;
   std::size_t depth = 0;
   while (depth < stacks.max_depth && is_readable(frame, below, limits_now)) {
-    const std::uintptr_t code = frame->return_address;
-    if (!walked.add({reinterpret_cast<std::uintptr_t>(&frame->return_address), code})) return false;
+    const std::uintptr_t code = frame->code();
+    const auto slot = reinterpret_cast<std::uintptr_t>(&frame->return_address);
+    if (!walked.add({slot, frame->return_address})) return false;
     if (code == 0) break;
     if (!stacks.own.contains(code - 1)) {
       if (depth == expected.depth || expected.frames[depth] != code) return false;
@@ -254,9 +259,9 @@ bool captures_native_only(StackPart part) noexcept {
 
 Door door_at(const void* frame) noexcept {
   const auto* const ours = static_cast<const Frame*>(frame);
-  if (stacks.own.contains(ours->return_address - 1)) return {};
+  if (stacks.own.contains(ours->code() - 1)) return {};
   return {.slot = reinterpret_cast<std::uintptr_t>(&ours->return_address),
-          .return_address = ours->return_address,
+          .return_address = ours->code(),
           .frame_pointer = reinterpret_cast<std::uintptr_t>(ours->caller)};
 }
 

@@ -29,7 +29,8 @@ Pages* own_pages() {
 }
 
 constexpr std::uintptr_t kPage = std::uintptr_t{1} << kPageShift;
-// Addresses of programs on x86-64 with four or five levels of tables; below is the null page.
+// Addresses of programs on x86-64 with four or five levels of tables, and all on aarch64; below is
+// the null page.
 constexpr std::uintptr_t kHighest = std::uintptr_t{1} << 56;
 
 // The system copies the set before it looks at what to do with it, which is nothing valid: EFAULT

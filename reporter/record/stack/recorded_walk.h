@@ -13,7 +13,7 @@
 namespace vramscope {
 
 // Where the program called into code of ours: the slot of the return address, and the frame
-// pointer that it had (System V ABI for x86-64, section 3.2.2).
+// pointer that it had (Frame of machine.h).
 struct Door {
   std::uintptr_t slot = 0;  // 0: not found
   std::uintptr_t return_address = 0;
@@ -49,6 +49,15 @@ struct Walked {
 
 namespace recorded_walk {
 
+#ifdef __aarch64__
+// What a function of ours knows there of its caller is a frame pointer, and tables count from the
+// stack pointer that it had: no walk begins at the door.
+inline void open(DlsymFunction) noexcept {}
+[[nodiscard]] inline bool take(const Door&, std::span<const std::uintptr_t>, bool,
+                               Walked&) noexcept {
+  return false;
+}
+#else
 // Opens libunwind's unwinder for stacks of others (libunwind-x86_64.so.8), which asks for each word
 // that it reads. Without it take() answers false. As open_stacks() in all else.
 void open(DlsymFunction real_dlsym) noexcept;
@@ -58,6 +67,7 @@ void open(DlsymFunction real_dlsym) noexcept;
 // Frames of ours are left out. Takes some 30 us. Threads: any; asks the loader about objects.
 [[nodiscard]] bool take(const Door& door, std::span<const std::uintptr_t> expected, bool ends,
                         Walked& walked) noexcept;
+#endif
 
 }  // namespace recorded_walk
 }  // namespace vramscope

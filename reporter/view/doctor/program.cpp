@@ -81,9 +81,11 @@ void examine_names(const ElfProgram& file, Findings& findings) {
 // "" or why the library is not loaded.
 std::string why_not_loaded_into(const Executable& program, const ElfProgram& file,
                                 std::string& advice) {
-  advice = "record it on a machine of its kind; Vramscope is for x86-64 Linux";
+  advice = "record it on a machine of its kind; this Vramscope is for " +
+           ElfProgram::own_machine() + " Linux";
   if (program.narrow) return "is a 32-bit program: it runs unrecorded";
-  if (!program.native) return "is not for x86-64, but for " + file.machine();
+  if (!program.native)
+    return "is not for " + ElfProgram::own_machine() + ", but for " + file.machine();
   advice = "link it dynamically (without -static), or record the program that it starts";
   if (program.loader.empty()) return "is linked statically: nothing can be preloaded";
   advice = "link it with glibc";

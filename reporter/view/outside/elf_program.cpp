@@ -21,6 +21,12 @@ std::string up_to_zero(std::string_view text) {
   return std::string(text.substr(0, text.find('\0')));
 }
 
+#ifdef __aarch64__
+constexpr unsigned kOwnMachine = EM_AARCH64;
+#else
+constexpr unsigned kOwnMachine = EM_X86_64;
+#endif
+
 // Those that CUDA exists, or existed, for.
 std::string machine_name(unsigned machine) {
   switch (machine) {
@@ -65,7 +71,7 @@ std::optional<ElfProgram> ElfProgram::open(const std::string& path) {
 }
 
 bool ElfProgram::is_native() const {
-  return head_.e_ident[EI_CLASS] == ELFCLASS64 && head_.e_machine == EM_X86_64;
+  return head_.e_ident[EI_CLASS] == ELFCLASS64 && head_.e_machine == kOwnMachine;
 }
 
 bool ElfProgram::is_narrow() const {
@@ -73,6 +79,8 @@ bool ElfProgram::is_narrow() const {
 }
 
 std::string ElfProgram::machine() const { return machine_name(head_.e_machine); }
+
+std::string ElfProgram::own_machine() { return machine_name(kOwnMachine); }
 
 std::string ElfProgram::loader() const {
   std::size_t count = 0;

@@ -20,10 +20,11 @@ class ElfProgram {
   // nullopt: it cannot be opened, or is no ELF file.
   [[nodiscard]] static std::optional<ElfProgram> open(const std::string& path);
 
-  [[nodiscard]] bool is_native() const;       // for x86-64, with 64 bits
-  [[nodiscard]] bool is_narrow() const;       // for x86, with 32 bits
-  [[nodiscard]] std::string machine() const;  // "AArch64", "machine 22"
-  [[nodiscard]] std::string loader() const;   // that it asks for; "": it is linked statically
+  [[nodiscard]] bool is_native() const;            // for own_machine(), with 64 bits
+  [[nodiscard]] bool is_narrow() const;            // for x86, with 32 bits
+  [[nodiscard]] std::string machine() const;       // "AArch64", "machine 22"
+  [[nodiscard]] static std::string own_machine();  // that the tool is for
+  [[nodiscard]] std::string loader() const;        // that it asks for; "": it is linked statically
   [[nodiscard]] std::vector<std::string> needed() const;  // names of libraries, as linked
   [[nodiscard]] bool has_section(std::string_view name) const;
   // Whether its constants have the text.

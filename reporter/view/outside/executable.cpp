@@ -117,7 +117,7 @@ std::string why_not_loaded(const std::string& name, int status) {
   const Executable program = find_executable(name);
   if (!program.elf) return "";
   if (program.narrow) return "32-bit programs run unrecorded";
-  if (!program.native) return "the program is not for x86-64";
+  if (!program.native) return "the program is not for " + ElfProgram::own_machine();
   if (program.loader.empty()) return "the program is linked statically: nothing can be preloaded";
   const std::string rights = more_rights(program.path);
   if (!rights.empty()) return "the program " + rights + ": nothing is preloaded into it";

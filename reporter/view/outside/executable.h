@@ -10,7 +10,7 @@ namespace vramscope {
 struct Executable {
   std::string path;     // "": there is none of that name
   bool elf = false;     // else a script, or nothing that is known here
-  bool native = true;   // for x86-64, with 64 bits
+  bool native = true;   // for the machine that the tool is for, with 64 bits
   bool narrow = false;  // for x86, with 32 bits
   std::string loader;   // that it asks for; "": it is linked statically
 };

@@ -3,6 +3,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#ifdef __aarch64__
+// As the one below, with the instructions that may begin a function whose address is taken.
+#define VRAMSCOPE_ENTRY(symbol, labels)               \
+  asm(".text\n"                                       \
+      ".p2align 4\n" labels                           \
+      ".cfi_startproc\n"                              \
+      "hint #34\n"                                    \
+      "adrp x16, vramscope_slot_" #symbol             \
+      "\n"                                            \
+      "ldr x16, [x16, #:lo12:vramscope_slot_" #symbol \
+      "]\n"                                           \
+      "br x16\n"                                      \
+      ".cfi_endproc\n"                                \
+      ".size " #symbol ", . - " #symbol "\n");
+#else
 // Defines `symbol` at the label lines given, as a jump to what vramscope_slot_<symbol> holds. A
 // jump on rip cannot be moved by a patcher that knows no addressing by rip, so 14 bytes stand
 // before it, as a compiler writes them: they save two registers, take room and leave all as it was.
@@ -26,3 +41,4 @@
       "(%rip)\n"                                \
       ".cfi_endproc\n"                          \
       ".size " #symbol ", . - " #symbol "\n");
+#endif
