@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/frames.h"
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "reporter/report/report.h"
 #include "reporter/report/symbol_cache.h"
@@ -146,6 +148,59 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
   return in_module || all;
 }
 
+// What of a frame is the same in every stack that it is in.
+struct FrameRole {
+  std::string entry = {};  // the CUDA function that it names, "" none
+  bool is_cuda = false;
+  bool is_loader = false;
+  bool is_start = false;
+  std::vector<bool> is_entry = {};  // of each of its functions, or of the frame without names
+};
+
+FrameRole role_in_stacks(const Report& report, const FrameFact& frame,
+                         const std::vector<SourceFrame>& names) {
+  FrameRole role;
+  role.is_cuda = is_cuda_frame(report, frame, names, role.entry);
+  role.is_loader = is_loader(report, frame);
+  role.is_start = !names.empty() && !names.front().is_python && is_start(names.front().function);
+  for (const SourceFrame& name : names) {
+    role.is_entry.push_back(!name.is_python && is_cuda_entry(name.function));
+  }
+  if (names.empty()) role.is_entry = {false};
+  return role;
+}
+
+// The caller that the function of this index is.
+Caller caller_at(const Report& report, const FrameFact& frame,
+                 const std::vector<SourceFrame>& names, std::size_t function) {
+  return names.empty() ? caller_without_name(report, frame)
+                       : caller_of(report, frame, names[function]);
+}
+
+// Calls `add` with the frame and the function of each caller, innermost first; gives the entry.
+template <class RoleOf, class Add>
+std::string walk(const Report& report, const Site& site, std::size_t most, const RoleOf& role_of,
+                 const Add& add) {
+  std::string entry;
+  bool outside = false;
+  std::size_t callers = 0;
+  for (const std::uint32_t index : site.frames) {
+    if (index >= report.frames.size() || callers >= most) break;
+    const FrameRole& role = role_of(index);
+    if (!outside && !role.entry.empty()) entry = role.entry;
+    outside = outside || !role.is_cuda;
+    if (!outside || role.is_loader) continue;
+    if (callers != 0 && role.is_start) break;
+    for (std::size_t i = 0; i < role.is_entry.size() && callers < most; ++i) {
+      // An inlined wrapper such as cudaMalloc<float> is still CUDA's.
+      if (callers == 0 && role.is_entry[i]) continue;
+      add(index, i);
+      ++callers;
+    }
+  }
+  return entry;
+}
+
 }  // namespace
 
 NameFrame names_from_symbols() {
@@ -174,26 +229,49 @@ NameFrame names_from_symbols() {
 CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
                    std::size_t most) {
   CallSite result;
-  bool outside = false;
-  for (const std::uint32_t index : site.frames) {
-    if (index >= report.frames.size() || result.callers.size() >= most) break;
-    const FrameFact& frame = report.frames[index];
-    const std::vector<SourceFrame> names = names_of(report, frame, name);
-    outside = outside || !is_cuda_frame(report, frame, names, result.entry);
-    if (!outside || is_loader(report, frame)) continue;
-    const bool may_be_start = !names.empty() && !names.front().is_python;
-    if (may_be_start && !result.callers.empty() && is_start(names.front().function)) break;
-    for (const SourceFrame& function : names) {
-      // An inlined wrapper such as cudaMalloc<float> is still CUDA's.
-      const bool may_be_cuda = result.callers.empty() && !function.is_python;
-      if (may_be_cuda && is_cuda_entry(function.function)) continue;
-      if (result.callers.size() < most) {
-        result.callers.push_back(caller_of(report, frame, function));
-      }
-    }
-    if (names.empty()) result.callers.push_back(caller_without_name(report, frame));
-  }
+  std::vector<SourceFrame> names;
+  FrameRole role;
+  const auto role_of = [&](std::uint32_t index) -> const FrameRole& {
+    names = names_of(report, report.frames[index], name);
+    return role = role_in_stacks(report, report.frames[index], names);
+  };
+  result.entry = walk(report, site, most, role_of, [&](std::uint32_t index, std::size_t function) {
+    result.callers.push_back(caller_at(report, report.frames[index], names, function));
+  });
   return result;
+}
+
+struct NumberedCallers::Frame {
+  FrameRole role;
+  std::vector<std::uint32_t> callers = {};
+};
+
+NumberedCallers::NumberedCallers(const Report& report, const NameFrame& name, Number number)
+    : report_(report), name_(name), number_(std::move(number)), frames_(report.frames.size()) {}
+NumberedCallers::~NumberedCallers() = default;
+
+const NumberedCallers::Frame& NumberedCallers::frame(std::uint32_t index) {
+  std::unique_ptr<Frame>& known = frames_[index];
+  if (known) return *known;
+  const FrameFact& fact = report_.frames[index];
+  const std::vector<SourceFrame> names = names_of(report_, fact, name_);
+  known = std::make_unique<Frame>(Frame{.role = role_in_stacks(report_, fact, names)});
+  for (std::size_t i = 0; i < known->role.is_entry.size(); ++i) {
+    known->callers.push_back(number_(caller_at(report_, fact, names, i)));
+  }
+  return *known;
+}
+
+std::vector<std::uint32_t> NumberedCallers::of(const Site& site, std::size_t most) {
+  std::vector<std::uint32_t> callers;
+  callers.reserve(std::min(most, site.frames.size()));
+  walk(
+      report_, site, most,
+      [&](std::uint32_t index) -> const FrameRole& { return frame(index).role; },
+      [&](std::uint32_t index, std::size_t function) {
+        callers.push_back(frames_[index]->callers[function]);
+      });
+  return callers;
 }
 
 std::string source_line(const CallSite& site) {

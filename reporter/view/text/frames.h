@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,29 @@ struct CallSite {
 inline constexpr std::size_t kFramesShown = 3;  // in a row of a text
 inline constexpr std::size_t kAllFrames = ~std::size_t{0};
 inline constexpr std::size_t kFramesInJson = kAllFrames;  // nothing is cut silently
+
+// The callers of many sites of one report by numbers: each frame is named once. Refers to `report`
+// and `name`, which have to outlive it.
+class NumberedCallers {
+ public:
+  using Number = std::function<std::uint32_t(const Caller&)>;
+  NumberedCallers(const Report& report, const NameFrame& name, Number number);
+  ~NumberedCallers();
+  NumberedCallers(const NumberedCallers&) = delete;
+  NumberedCallers& operator=(const NumberedCallers&) = delete;
+
+  // What `number` gave for the callers that call_site() tells, innermost first.
+  [[nodiscard]] std::vector<std::uint32_t> of(const Site& site, std::size_t most);
+
+ private:
+  struct Frame;
+  const Frame& frame(std::uint32_t index);
+
+  const Report& report_;
+  const NameFrame& name_;
+  Number number_;
+  std::vector<std::unique_ptr<Frame>> frames_;  // by index in the report; null: not asked for yet
+};
 
 // What is written where the innermost caller was, "" unknown.
 [[nodiscard]] std::string source_line(const CallSite& site);
