@@ -174,7 +174,7 @@ TEST(Map, IsReadAtSixtyColumns) {
   served without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  PINNED BY
-  28.0 MiB    20.0 MiB  make_weights (train.cpp:42) < ..
+  28.0 MiB    20.0 MiB  make_weights (train.cpp:42) < main
   1.88 MiB         0 B  libnet.so+0x40 < main (train.cpp:99)
   No room for SEGMENTS, BLOCKS, OLDEST: --wide shows all.
 
@@ -220,7 +220,7 @@ TEST(Map, IsReadAtEightyColumns) {
   served without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  OLDEST  PINNED BY
-  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < ..
+  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main
   No room for SEGMENTS, BLOCKS: --wide shows all.
   and 1 more site
 

@@ -31,8 +31,8 @@ const CallSite kThree = stack(
 TEST(StackText, ShowsAsManyFramesAsThereIsRoomFor) {
   EXPECT_EQ(stack_text(kThree, 80), "make (a.cpp:1) < build (b.cpp:2) < main (c.cpp:3)");
   EXPECT_EQ(stack_text(kThree, 49), "make (a.cpp:1) < build (b.cpp:2) < main (c.cpp:3)");
-  EXPECT_EQ(stack_text(kThree, 48), "make (a.cpp:1) < build (b.cpp:2) < ..");
-  EXPECT_EQ(stack_text(kThree, 30), "make (a.cpp:1) < ..");
+  EXPECT_EQ(stack_text(kThree, 48), "make (a.cpp:1) < build (b.cpp:2) < main");
+  EXPECT_EQ(stack_text(kThree, 30), "make (a.cpp:1) < build < main");
   EXPECT_EQ(stack_text({}, 30), "unknown");
 }
 
@@ -111,7 +111,8 @@ TEST(StackText, TellsApartByTemplateArgumentsPathsAndAddresses) {
 }
 
 TEST(StackText, LeavesStacksThatAreTheSame) {
-  EXPECT_EQ(told({kThree, kThree}, 30), (std::vector<std::string>(2, "make (a.cpp:1) < ..")));
+  EXPECT_EQ(told({kThree, kThree}, 30),
+            (std::vector<std::string>(2, "make (a.cpp:1) < build < main")));
 }
 
 TEST(StackText, OfAStackThatEndedWhereAnotherGoesOnIsTheOneWithoutMore) {

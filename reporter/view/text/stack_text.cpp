@@ -34,7 +34,8 @@ std::string joined(const CallSite& site, std::size_t most, std::size_t name_widt
   return site.callers.size() > most ? text.append(kMore) : text;
 }
 
-// The innermost frame and as many of those that called it as there is room for.
+// The innermost frame and as many of those that called it as there is room for, the last of them
+// without its place if need be.
 std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t room) {
   const Caller& first = site.callers.front();
   const std::size_t after = site.callers.size() > 1 ? kMore.size() : 0;
@@ -43,11 +44,13 @@ std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t r
   std::string text = frame_text(first, std::clamp(left, kLeastName, kLongName));
   for (std::size_t i = 1; i < most; ++i) {
     const std::size_t behind = i + 1 < site.callers.size() ? kMore.size() : 0;
+    const Caller& caller = site.callers[i];
     std::string next;
-    for (const std::size_t width : {kUsualName, kShortName}) {
-      next = std::string(kBefore) + frame_text(site.callers[i], width);
-      if (columns(text) + columns(next) + behind <= room) break;
-      next.clear();
+    for (const std::string& form : {frame_text(caller, kUsualName), frame_text(caller, kShortName),
+                                    function_name(caller, kShortName)}) {
+      if (columns(text) + kBefore.size() + columns(form) + behind > room) continue;
+      next = std::string(kBefore) + form;
+      break;
     }
     if (next.empty()) return text.append(kMore);
     text += next;
