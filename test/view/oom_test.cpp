@@ -88,6 +88,19 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
 }
 
+TEST(Oom, BlamesNoCacheAndNoOthersWhereTheDriverServesAll) {
+  Report report = refused();
+  report.process.mode = "observe";
+  OomEvent& event = report.oom.events[0];
+  event.direct_bytes = 800 << 20;
+  EXPECT_TRUE(has(text_of(report), "in allocations of the program, served by the driver\n"));
+  EXPECT_FALSE(has(text_of(report), "without a cache"));
+  EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of it"));
+  event.free_bytes = event.bytes;
+  event.outside_bytes = 2000 << 20;
+  EXPECT_TRUE(has(text_of(report), "hint: the driver had as much free, and refused it"));
+}
+
 TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
   Report report = refused();
   report.oom.events.pop_back();

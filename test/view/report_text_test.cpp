@@ -149,7 +149,11 @@ TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
 
   const std::string text = screen(report);
 
-  EXPECT_TRUE(has(text, "out of memory 1 time;"));
+  EXPECT_TRUE(has(text, "  out of memory 1 time\n"));
+  report.devices[0].statistics.num_alloc_retries = 2;
+  EXPECT_TRUE(has(screen(report), "  out of memory 1 time; cache emptied to retry 2 times\n"));
+  report.devices[0].statistics.num_ooms = 0;
+  EXPECT_TRUE(has(screen(report), "  cache emptied to retry 2 times\n"));
   EXPECT_TRUE(has(text, "  warning: 7 calls went unrecorded\n"));
   EXPECT_TRUE(has(text, "  warning: b?[0m\n  and 2 more warnings\n"));
 }

@@ -135,7 +135,8 @@ void examine_program(const Patient& patient, Findings& findings) {
                                 "' (a path, or a name in PATH)");
   }
   if (access(program.path.c_str(), X_OK) != 0) {
-    return findings.stops(kSubject, program.path + " may not be executed", "chmod +x");
+    return findings.stops(kSubject, program.path + " may not be executed",
+                          "chmod +x, or name what reads it: vramscope doctor python3");
   }
   if (is_on_noexec(program.path)) {
     return findings.stops(kSubject, program.path + " is on a file system mounted noexec",

@@ -134,6 +134,18 @@ std::string other_kinds(const UsedDevice& device, const Page& page) {
   return result;
 }
 
+// "out of memory 2 times; cache emptied to retry 3 times".
+std::string trouble_text(const DeviceStatistics& stats) {
+  const auto times = [](std::int64_t count) {
+    return counted(static_cast<std::uint64_t>(count), "time");
+  };
+  std::string text;
+  if (stats.num_ooms != 0) text = "out of memory " + times(stats.num_ooms);
+  if (stats.num_alloc_retries == 0) return text;
+  return text + (text.empty() ? "" : "; ") + "cache emptied to retry " +
+         times(stats.num_alloc_retries);
+}
+
 std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& page) {
   const DeviceReport& device = *used.report;
   const std::size_t cells = name_cells_of(used);
@@ -145,14 +157,8 @@ std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& pag
   result += level("allocated", stats.allocated_bytes.all);
   result += level("requested", stats.requested_bytes.all);
   result += line(savings_text(device, has_cache), page) + saved_time_text(device, page);
-  if (stats.num_ooms != 0 || stats.num_alloc_retries != 0) {
-    const std::string trouble =
-        "out of memory " + counted(static_cast<std::uint64_t>(stats.num_ooms), "time") +
-        "; cache emptied to retry " +
-        counted(static_cast<std::uint64_t>(stats.num_alloc_retries), "time");
-    result += "  " + coloured(trouble, Colour::red, page) + "\n";
-  }
-  return result;
+  const std::string trouble = trouble_text(stats);
+  return trouble.empty() ? result : result + "  " + coloured(trouble, Colour::red, page) + "\n";
 }
 
 std::string limit_text(const UsedDevice& device, const Page& page) {
@@ -190,7 +196,9 @@ std::string device_in_full(const UsedDevice& device, bool has_cache, std::string
                            const Page& page) {
   const DeviceReport* const report = device.report;
   std::string heading = "GPU " + std::to_string(device.index);
-  if (report != nullptr) heading += "  " + printable(report->facts.name, page);
+  if (report != nullptr && !report->facts.name.empty()) {
+    heading += "  " + printable(report->facts.name, page);
+  }
   heading += note;
   std::string result = title(heading, page);
   if (report != nullptr && report->used) {

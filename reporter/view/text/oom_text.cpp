@@ -50,6 +50,9 @@ std::uint64_t limit_of(const Report& report, const OomEvent& event) {
   return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
 }
 
+// With it the driver serves each allocation itself.
+bool is_observed(const Report& report) { return report.process.mode == "observe"; }
+
 // The limit counts what the program has, and nothing of others or of the driver's.
 std::uint64_t free_under(std::uint64_t limit, const OomEvent& event) {
   return limit - std::min(limit, event.reserved_bytes + event.direct_bytes);
@@ -74,7 +77,9 @@ std::string device_table(const Report& report, const OomEvent& event, const Page
   add(event.split_free_bytes,
       "free in pieces beside blocks in use, the largest of " + amount(event.largest_free_bytes));
   add(event.idle_bytes, "in idle segments");
-  add(event.direct_bytes, "from the driver itself: arrays, managed memory and the like");
+  add(event.direct_bytes, is_observed(report)
+                              ? "in allocations of the program, served by the driver"
+                              : "from the driver itself: arrays, managed memory and the like");
   if (limit != 0) {
     return (table.empty() ? "" : table.text(page)) + "  the GPU itself has " +
            amount(event.free_bytes) + " free, which the limit withholds\n";
@@ -144,8 +149,11 @@ std::string hint_for(const Report& report, const OomEvent& event) {
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
   if (!event.has_details || event.total_bytes == 0) return "";
   if (event.bytes > event.total_bytes) return "it asks for more than the whole GPU has";
+  if (event.bytes != 0 && event.free_bytes >= event.bytes) {
+    return "the driver had as much free, and refused it: perhaps in pieces";
+  }
   const bool is_pytorch = option_of(report, "policy") == "pytorch";
-  if (event.bytes != 0 && event.native_free_bytes >= event.bytes) {
+  if (event.bytes != 0 && event.native_free_bytes >= event.bytes && !is_observed(report)) {
     return is_pytorch
                ? "without the cache it would probably have fit: --policy native-safe or observe"
                : "without the cache it would probably have fit: --mode observe tells";
@@ -163,8 +171,9 @@ std::string hint_for(const Report& report, const OomEvent& event) {
 
 namespace {
 
-std::string estimate_line(const OomEvent& event, const Page& page) {
-  if (!event.has_details || event.total_bytes == 0 || event.by_limit) return "";
+std::string estimate_line(const Report& report, const OomEvent& event, const Page& page) {
+  const bool is_known = event.has_details && event.total_bytes != 0;
+  if (!is_known || event.by_limit || is_observed(report)) return "";
   return paragraph("without a cache about " + amount(event.native_free_bytes) +
                        " would have been free (an estimate)",
                    page);
@@ -189,8 +198,8 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
     result += "  not looked at closer: memory ran out too often\n";
   }
   for (const std::string& table :
-       {device_table(report, event, page), estimate_line(event, page), owners_line(event, page),
-        shares_table(report, event, name, page, choice),
+       {device_table(report, event, page), estimate_line(report, event, page),
+        owners_line(event, page), shares_table(report, event, name, page, choice),
         pins_table(report, event, name, page, choice)}) {
     result += table;
   }

@@ -320,9 +320,9 @@ std::string report_head(const Report& report, const Page& page) {
   }
   if (process.simulated) who += ", on the simulated device";
 
-  std::string when = "report " + std::to_string(report.sequence) + ", " +
-                     printable(trigger_text(report), page) + " " +
-                     time_text(process.report_time_ns);
+  std::string when =
+      "report " + std::to_string(report.sequence) + ", " + printable(trigger_text(report), page);
+  if (process.report_time_ns != 0) when += " " + time_text(process.report_time_ns);
   if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
     when += ", after " + duration_text(process.report_time_ns - process.start_time_ns);
   }
