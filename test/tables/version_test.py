@@ -41,7 +41,7 @@ def archive_problems(root, commit, day):
     if commit is None or not head[0].startswith(commit) or head[1] != day:
         yield f"vramscope --version says commit {commit} of {day}, git {head}"
     with tempfile.TemporaryDirectory() as place:
-        packed = subprocess.run(["git", "archive", "HEAD", "COMMIT", "reporter/report/commit.sh"], cwd=root, check=True,
+        packed = subprocess.run(["git", "archive", "HEAD", "reporter/report/COMMIT", "reporter/report/commit.sh"], cwd=root, check=True,
                                 stdout=subprocess.PIPE).stdout  # fmt: skip
         subprocess.run(["tar", "-x", "-C", place], input=packed, check=True)
         carried = output("sh", f"{place}/reporter/report/commit.sh")
