@@ -423,6 +423,10 @@ class Page(unittest.TestCase):
         self.assertEqual("snapshot.pickle - Vramscope", seen["title"])
         self.assertIn("GPU 0: 22.0 MiB used", seen["text"])
         self.assertNotIn("0 B used", seen["text"])
+        self.assertEqual([6, 7], data["untold"])
+        for untold in ("Temporary", "Time"):
+            self.assertNotIn(f"\n{untold}\n", seen["text"].replace("\t", "\n"))
+            self.assertIn(f"\n{untold}\n", Page.seen["report"]["text"].replace("\t", "\n"))
 
     def test_times_on_the_command_line_choose_the_part(self):
         self.assertEqual([100, 500], Page.seen["changes"]["fields"])
@@ -482,6 +486,8 @@ class Page(unittest.TestCase):
         for rank in range(3):
             self.assertIn(f"rank {rank} ({100 + rank})", seen["text"])
         self.assertIn("What makes a peak differ from the median", seen["text"])
+        self.assertIn("where the peaks of 3 processes are added", seen["text"])
+        self.assertNotIn("at its peak,", seen["text"])
         self.assertIn(10 * MIB, seen["processes"])
         (one,) = Page.pages.data("ranks")["runs"]["differences"]
         self.assertEqual(102, one["pid"])

@@ -52,9 +52,9 @@ std::string heading(const PageOf& of) {
 }
 
 // The call stacks of a page by site of the report, each of which is named once.
-class Stacks {
+class SiteStacks {
  public:
-  Stacks(const Report& report, const NameFrame& name) : report_(report), name_(name) {}
+  SiteStacks(const Report& report, const NameFrame& name) : report_(report), name_(name) {}
   // 0: it has no stack yet, and is to have none.
   std::uint32_t node_of(std::size_t site, bool is_made) {
     const auto found = nodes_.find(site);
@@ -102,7 +102,7 @@ void write_memory(JsonText& json, const Report& report, const PageSites& sites) 
 }
 
 // Rows are the node of the site's call stack, its memory, and eight numbers.
-void write_rows(JsonText& json, const PageSites& sites, Stacks& stacks) {
+void write_rows(JsonText& json, const PageSites& sites, SiteStacks& stacks) {
   json.key("rows").array();
   for (const PageRow& row : sites.rows) {
     json.array().value(stacks.node_of(row.site, true)).value(row.memory);
@@ -173,11 +173,24 @@ Fixed fixed_of(const PageOf& of, const NameFrame& name) {
           .oom = oom_json(of.report, name, kRefusals)};
 }
 
+// Which of a row's eight numbers the input does not tell: a trace not which allocations were
+// temporary, an import not how long calls took either.
+void write_untold(JsonText& json, const PageOf& of) {
+  constexpr int kTime = 6;
+  constexpr int kTemporary = 7;
+  const bool is_import = of.report.trigger == kImported;
+  json.key("untold").array();
+  if (is_import) json.value(kTime);
+  if (is_import || of.timeline.is_of_trace) json.value(kTemporary);
+  json.end();
+}
+
 void write_head(JsonText& json, const PageOf& of, const Fixed& fixed) {
   const Report& report = of.report;
   json.field("file", harmless(of.path)).field("tool", VRAMSCOPE_VERSION);
   json.field("program", harmless(report.process.executable)).field("pid", report.process.pid);
-  json.field("heading", fixed.heading).field("of_trace", of.timeline.is_of_trace);
+  json.field("heading", fixed.heading);
+  write_untold(json, of);
   json.field("filter", harmless(of.filter)).field("estimates", sampling_text(report));
   write_texts(json, "verdict", fixed.verdict);
   write_texts(json, "warnings", report.warnings);
@@ -193,7 +206,7 @@ std::string data_of(const PageOf& of, const NameFrame& name, const Fixed& fixed,
                     std::size_t most_sites) {
   constexpr std::size_t kCellsOfSite = 4;
   JsonText json;
-  Stacks stacks(of.report, name);
+  SiteStacks stacks(of.report, name);
   write_head(json.object(), of, fixed);
   const PageSites sites = page_sites(of.report, most_sites);
   write_memory(json, of.report, sites);

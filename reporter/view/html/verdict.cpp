@@ -25,16 +25,20 @@ const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
   return nullptr;
 }
 
-// "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call."
+// "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
+// held 183 MiB where the peaks of 2 processes are added, ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
-  std::string text = memory_text(kind.kind, kind.device) + " held " + amount_text(kind.peak_bytes) +
-                     " at its peak";
+  std::string text = memory_text(kind.kind, kind.device) + " held " + amount_text(kind.peak_bytes);
+  text += adds_peaks(report) ? " where the peaks of " + std::to_string(report.processes.size()) +
+                                   " processes are added"
+                             : " at its peak";
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   const DeviceFacts* const device = device_of(report, kind);
   if (device != nullptr && takes_device_memory(kind.kind) && device->total_bytes != 0) {
     text += ", " + percent_text(kind.peak_bytes, device->total_bytes) + " of the device's " +
             amount_text(device->total_bytes);
   }
+  if (adds_peaks(report)) return text + ".";  // each process had its own instant
   return text + ", " + duration_text(kind.peak_ns) + " after the first call.";
 }
 

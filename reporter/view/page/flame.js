@@ -55,7 +55,7 @@ export class Flame {
       state[name] = value;
       this.draw();
     };
-    const costs = Object.entries(COSTS).filter(([key]) => key !== 'temporary' || !model.report.of_trace).map(([key, cost]) => [key, cost.label]);
+    const costs = Object.entries(COSTS).filter(([, cost]) => !model.report.untold.includes(cost.index)).map(([key, cost]) => [key, cost.label]);
     const at = (act) => (event) => {
       const node = this.nodes.get(event.target);
       if (node) act(node);

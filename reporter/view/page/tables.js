@@ -5,7 +5,8 @@ import { countText, counted, durationText } from './numbers.js';
 
 const STEP = 50; // rows shown at first, and more at a time
 
-// Title, which of the eight numbers, how it reads, and whether narrow pages leave it out.
+// Title, which of the eight numbers, how it reads, and whether narrow pages leave it out; those that
+// the input does not tell (`untold`) are no columns.
 const ALL_COLUMNS = [
   ['At peak', 0, bytes, false],
   ['Blocks at peak', 1, count, true],
@@ -19,7 +20,7 @@ const ALL_COLUMNS = [
 export class Places {
   constructor(model, place, state) {
     this.model = model;
-    this.columns = ALL_COLUMNS.filter(([title]) => title !== 'Temporary' || !model.report.of_trace); // a trace does not tell
+    this.columns = ALL_COLUMNS.filter(([, index]) => !model.report.untold.includes(index));
     this.state = state;
     this.words = '';
     this.most = STEP;
