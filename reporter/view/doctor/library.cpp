@@ -14,7 +14,7 @@
 namespace vramscope {
 namespace {
 
-constexpr const char* kSubject = "library";
+constexpr const char* kLibrarySubject = "library";
 constexpr const char* kInstall = "install Vramscope anew (meson install)";
 
 constexpr int kFunctions = 0
@@ -26,12 +26,13 @@ constexpr int kFunctions = 0
 void examine_version(const std::string& path, Findings& findings) {
   const std::string version = version_of_library(path);
   if (version == VRAMSCOPE_VERSION) {
-    return findings.fine(kSubject, path + ", version " + version + ", stands before " +
-                                       std::to_string(kFunctions) +
-                                       " functions of the driver, dlsym and cuGetProcAddress");
+    return findings.fine(kLibrarySubject,
+                         path + ", version " + version + ", stands before " +
+                             std::to_string(kFunctions) +
+                             " functions of the driver, dlsym and cuGetProcAddress");
   }
   const std::string is = version.empty() ? "does not say its version" : "is of version " + version;
-  findings.limits(kSubject, path + " " + is + ", this tool is of " VRAMSCOPE_VERSION,
+  findings.limits(kLibrarySubject, path + " " + is + ", this tool is of " VRAMSCOPE_VERSION,
                   "use both from one installation; live files of killed programs cannot be read");
 }
 
@@ -63,10 +64,11 @@ bool is_our_library(std::string_view path) {
 
 void examine_library(Findings& findings) {
   const InstalledFile library = find_library();
-  if (!library.error.empty()) return findings.stops(kSubject, library.error, kInstall);
+  if (!library.error.empty()) return findings.stops(kLibrarySubject, library.error, kInstall);
   std::string advice;
   const std::string why_not = why_not_preloaded(library.path, advice);
-  if (!why_not.empty()) return findings.stops(kSubject, library.path + " " + why_not, advice);
+  if (!why_not.empty())
+    return findings.stops(kLibrarySubject, library.path + " " + why_not, advice);
   examine_version(library.path, findings);
 }
 

@@ -20,7 +20,7 @@
 namespace vramscope {
 namespace {
 
-constexpr const char* kSubject = "process";
+constexpr const char* kProcessSubject = "process";
 constexpr const char* kStart = "start it with vramscope run";
 
 bool runs_under_us(pid_t pid) {
@@ -40,22 +40,23 @@ void examine_absence(pid_t pid, const ProcessFiles& process, Findings& findings)
   const std::string who = "process " + std::to_string(pid) + " (" + process.program() + ") ";
   const std::string by_file = why_not_by_file(process.program());
   if (!by_file.empty()) {
-    return findings.stops(kSubject, who + by_file + ": the library is not loaded into it",
+    return findings.stops(kProcessSubject, who + by_file + ": the library is not loaded into it",
                           "see vramscope doctor " + process.program());
   }
   const std::string preloads = process.variable("LD_PRELOAD").value_or("");
   if (preloads.find("libvramscope.so") != preloads.npos) {
-    return findings.stops(kSubject, who + "has LD_PRELOAD=" + preloads + ", but not the library",
+    return findings.stops(kProcessSubject,
+                          who + "has LD_PRELOAD=" + preloads + ", but not the library",
                           "look for the loader's line on its stderr: the file may not be there");
   }
   const pid_t parent = process.parent();
   if (parent > 0 && runs_under_us(parent)) {
-    return findings.stops(kSubject,
+    return findings.stops(kProcessSubject,
                           who + "runs without the library, though its parent " +
                               std::to_string(parent) + " has it: LD_PRELOAD was taken from it",
                           "start vramscope run behind what clears the environment");
   }
-  findings.stops(kSubject, who + "runs without the library", kStart);
+  findings.stops(kProcessSubject, who + "runs without the library", kStart);
 }
 
 void examine_loaded(const std::string& path, Findings& findings) {

@@ -15,7 +15,7 @@
 namespace vramscope {
 namespace {
 
-constexpr const char* kSubject = "program";
+constexpr const char* kProgramSubject = "program";
 constexpr const char* kRuntime = "runtime";
 
 // Only NVIDIA's own has it; any static runtime has the name of that error.
@@ -107,20 +107,23 @@ std::string why_not_loaded_into(const Executable& program, const ElfProgram& fil
 
 void examine_environment_use(const ElfProgram& file, const std::string& path, Findings& findings) {
   if (!file.mentions("LD_PRELOAD")) return;
-  findings.limits(kSubject, path + " names LD_PRELOAD: it may take it from programs that it starts",
+  findings.limits(kProgramSubject,
+                  path + " names LD_PRELOAD: it may take it from programs that it starts",
                   "vramscope doctor PID tells of a running one; preload it there by hand");
 }
 
 void examine_file(const Executable& program, const Patient& patient, Findings& findings) {
   const auto file = ElfProgram::open(program.path);
   if (!file) {
-    return findings.stops(kSubject, program.path + " is neither a program nor a script",
+    return findings.stops(kProgramSubject, program.path + " is neither a program nor a script",
                           "name the program that is started in the end");
   }
   std::string advice;
   const std::string why_not = why_not_loaded_into(program, *file, advice);
-  if (!why_not.empty()) return findings.stops(kSubject, program.path + " " + why_not, advice);
-  findings.fine(kSubject, program.path + " is linked dynamically: the library is loaded into it");
+  if (!why_not.empty())
+    return findings.stops(kProgramSubject, program.path + " " + why_not, advice);
+  findings.fine(kProgramSubject,
+                program.path + " is linked dynamically: the library is loaded into it");
   examine_environment_use(*file, program.path, findings);
   examine_runtime(*file, patient, findings);
   examine_names(*file, findings);
@@ -135,11 +138,11 @@ void examine_program(const Patient& patient, Findings& findings) {
                                 "' (a path, or a name in PATH)");
   }
   if (access(program.path.c_str(), X_OK) != 0) {
-    return findings.stops(kSubject, program.path + " may not be executed",
+    return findings.stops(kProgramSubject, program.path + " may not be executed",
                           "chmod +x, or name what reads it: vramscope doctor python3");
   }
   if (is_on_noexec(program.path)) {
-    return findings.stops(kSubject, program.path + " is on a file system mounted noexec",
+    return findings.stops(kProgramSubject, program.path + " is on a file system mounted noexec",
                           "copy it to another");
   }
   if (!program.elf) program = examine_script(program, findings);

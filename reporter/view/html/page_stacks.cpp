@@ -8,13 +8,13 @@ namespace vramscope {
 namespace {
 
 // Both ends of longer names and paths are kept: a page is to stay small.
-constexpr std::size_t kMostOfText = 500;
+constexpr std::size_t kMostOfFrame = 500;
 
 }  // namespace
 
 std::uint32_t PageStacks::number_of(const std::string& text) {
   const auto next = static_cast<std::uint32_t>(strings_.size());
-  const auto [found, is_new] = numbers_.try_emplace(shortened(harmless(text), kMostOfText), next);
+  const auto [found, is_new] = numbers_.try_emplace(shortened(harmless(text), kMostOfFrame), next);
   if (is_new) strings_.push_back(&found->first);
   return found->second;
 }

@@ -11,7 +11,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{4} << 30;
+constexpr std::size_t kMostOfImport = std::size_t{4} << 30;
 
 // Protocol 2 begins with the dictionary, later ones with a frame.
 bool is_pickle(std::string_view head) {
@@ -85,7 +85,7 @@ bool is_memory_snapshot(const std::string& path) { return is_pickle(beginning_of
 std::variant<ImportedRun, FileError> read_import(const std::string& path) noexcept {
   try {
     const InputFile file = read_file(path, {.noun = "a memory snapshot or a log",
-                                            .most_bytes = kMostBytes,
+                                            .most_bytes = kMostOfImport,
                                             .wrong_beginning = wrong_beginning});
     ImportedRun run;
     run.path = path;

@@ -10,7 +10,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // of an allocation: a PiB
+constexpr std::uint64_t kMostOfAllocation = std::uint64_t{1} << 50;  // of an allocation: a PiB
 constexpr std::uint64_t kDayNs = 86'400ULL * 1'000'000'000;
 
 // Of "0x7f12", "4711"; "(nil)" is nothing, too.
@@ -122,7 +122,7 @@ class Log {
     const auto when = cells_[time] == kNone ? 0 : time_of(row[time]);
     if (!address || !bytes || !who || !where) return "numbers for pointer, size, thread and stream";
     if (!when) return "a time such as 13:45:59:123456";
-    if (*bytes > kMostBytes) return "sizes below 1 PiB";
+    if (*bytes > kMostOfAllocation) return "sizes below 1 PiB";
     ImportedEvent event{.time_ns = monotonic(*when), .address = *address, .bytes = *bytes};
     event.thread = *who == 0 ? 0 : names_.thread(static_cast<std::int64_t>(*who));
     return take(row[action], event, names_.stream(*where));

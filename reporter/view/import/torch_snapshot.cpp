@@ -12,7 +12,7 @@ namespace vramscope {
 namespace {
 
 using Value = Pickle::Value;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // of a block: a PiB
+constexpr std::uint64_t kMostOfBlock = std::uint64_t{1} << 50;  // of a block: a PiB
 
 // Functions of PyTorch that stand innermost in each stack with frames of C++: what records it, and
 // the allocator itself.
@@ -75,8 +75,8 @@ class TorchSnapshot {
   }
   std::uint64_t bytes_of(Value of, std::string_view key) {
     const std::uint64_t bytes = number(of, key);
-    if (bytes > kMostBytes) fail("expected sizes below 1 PiB");
-    return std::min(bytes, kMostBytes);
+    if (bytes > kMostOfBlock) fail("expected sizes below 1 PiB");
+    return std::min(bytes, kMostOfBlock);
   }
   std::uint16_t device_of(std::uint64_t number) {
     if (number >= kMaxDevices) fail("expected devices below " + std::to_string(kMaxDevices));

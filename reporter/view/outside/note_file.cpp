@@ -19,7 +19,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kMostBytes = 64 << 20;  // of a note: a million paths
+constexpr std::size_t kMostOfNote = 64 << 20;  // of a note: a million paths
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Notes notes_in(const std::string& path) {
   constexpr std::string_view kTrace = kTraceNote;
   constexpr std::string_view kLive = kLiveNote;
   Notes notes;
-  const std::string text = beginning_of(path, kMostBytes);
+  const std::string text = beginning_of(path, kMostOfNote);
   std::string_view rest = text;
   for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
     std::string line(rest.substr(0, end));

@@ -12,7 +12,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostOfPerfMap = std::size_t{64} << 20;
 constexpr std::size_t kMostName = 1024;
 
 bool take_number(std::string_view& line, std::uint64_t& number) {
@@ -27,7 +27,7 @@ bool take_number(std::string_view& line, std::uint64_t& number) {
 
 PerfMap::PerfMap(std::int64_t pid) {
   const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
-  const std::string text = beginning_of(path, kMostBytes);
+  const std::string text = beginning_of(path, kMostOfPerfMap);
   std::string_view rest = text;
   for (std::size_t end; !rest.empty(); rest.remove_prefix(std::min(end + 1, rest.size()))) {
     end = std::min(rest.find('\n'), rest.size());

@@ -12,7 +12,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kMostOfSource = std::uint64_t{4} << 20;
 constexpr std::size_t kMostOfALine = 200;
 
 bool is_as_it_was(int file, const SourceFact& source) {
@@ -36,7 +36,8 @@ std::string whole(int file) {
 
 std::vector<std::string> read_lines(const SourceFact& source) {
   std::vector<std::string> lines;
-  if (source.bytes == 0 || source.bytes > kMostBytes || !source.path.starts_with('/')) return lines;
+  if (source.bytes == 0 || source.bytes > kMostOfSource || !source.path.starts_with('/'))
+    return lines;
   const int file = ::open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) return lines;
   const std::string text = is_as_it_was(file, source) ? whole(file) : "";

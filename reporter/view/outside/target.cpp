@@ -18,7 +18,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kMostBytes = 64 << 20;  // of one file under /proc
+constexpr std::size_t kMostOfProcFile = 64 << 20;  // of one file under /proc
 
 std::optional<std::string> read_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -29,7 +29,7 @@ std::optional<std::string> read_file(const std::string& path) {
   do {
     got = ::read(file, buffer.data(), buffer.size());
     if (got > 0) result.append(buffer.data(), static_cast<std::size_t>(got));
-  } while ((got > 0 && result.size() < kMostBytes) || (got < 0 && errno == EINTR));
+  } while ((got > 0 && result.size() < kMostOfProcFile) || (got < 0 && errno == EINTR));
   const int error = errno;
   close(file);
   errno = error;

@@ -20,8 +20,6 @@
 namespace vramscope {
 namespace {
 
-std::string size_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
 std::vector<std::string> frames_of(const Report& report, std::size_t site, const NameFrame& name) {
   std::vector<std::string> frames;
   for (const Caller& caller : call_site(report, report.sites[site], name, kFramesInJson).callers) {
@@ -166,7 +164,7 @@ std::vector<CheckedSite> grown_sites(const Differences& found, Kind kind, std::u
 }
 
 std::string number_text(const Check& check, std::uint64_t number) {
-  return check.is_count ? count_text(static_cast<std::int64_t>(number)) : size_of(number);
+  return check.is_count ? count_text(static_cast<std::int64_t>(number)) : amount_text(number);
 }
 
 std::string failure_text(const Check& check) {

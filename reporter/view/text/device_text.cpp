@@ -25,8 +25,6 @@ std::string title(std::string_view text, const Page& page) {
   return "\n" + coloured(fitted(text, page), Colour::bold, page) + "\n";
 }
 
-std::string line(const std::string& text, const Page& page) { return paragraph(text, page); }
-
 // A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
 struct UsedDevice {
   std::uint16_t index = 0;
@@ -85,7 +83,7 @@ std::string savings_text(const DeviceReport& device, bool has_cache) {
 std::string saved_time_text(const DeviceReport& device, const Page& page) {
   const Savings saved = savings(device.timing);
   if (saved.saved_ns == 0) return "";
-  return line("the cache saved about " + duration_text(saved.saved_ns) + " (estimated)", page);
+  return paragraph("the cache saved about " + duration_text(saved.saved_ns) + " (estimated)", page);
 }
 
 // As the program saw it; 0: unknown, or nothing to compare sums of peaks with, which may be more.
@@ -126,10 +124,11 @@ std::size_t name_cells_of(const UsedDevice& device) {
 std::string other_kinds(const UsedDevice& device, const Page& page) {
   std::string result;
   for (const KindFacts& kind : device.others) {
-    result += line(level_text(device, kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
-                              static_cast<std::int64_t>(kind.current_bytes), page) +
-                       ", " + counted(kind.allocations, "call"),
-                   page);
+    result +=
+        paragraph(level_text(device, kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
+                             static_cast<std::int64_t>(kind.current_bytes), page) +
+                      ", " + counted(kind.allocations, "call"),
+                  page);
   }
   return result;
 }
@@ -151,12 +150,12 @@ std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& pag
   const std::size_t cells = name_cells_of(used);
   const DeviceStatistics& stats = device.statistics;
   const auto level = [&](const char* name, const Stat& stat) {
-    return line(level_text(used, name, cells, positive(stat.peak), stat.current, page), page);
+    return paragraph(level_text(used, name, cells, positive(stat.peak), stat.current, page), page);
   };
   std::string result = level("reserved", stats.reserved_bytes.all);
   result += level("allocated", stats.allocated_bytes.all);
   result += level("requested", stats.requested_bytes.all);
-  result += line(savings_text(device, has_cache), page) + saved_time_text(device, page);
+  result += paragraph(savings_text(device, has_cache), page) + saved_time_text(device, page);
   const std::string trouble = trouble_text(stats);
   return trouble.empty() ? result : result + "  " + coloured(trouble, Colour::red, page) + "\n";
 }
@@ -165,14 +164,14 @@ std::string limit_text(const UsedDevice& device, const Page& page) {
   const DeviceFacts& facts = device.report->facts;
   if (facts.limit_bytes == 0) return "";
   if (device.adds_peaks) {
-    return line("the processes' limits add up to " + bytes_text(facts.limit_bytes) + ": " +
-                    counted(facts.limit_refusals, "request") + " refused",
-                page);
+    return paragraph("the processes' limits add up to " + bytes_text(facts.limit_bytes) + ": " +
+                         counted(facts.limit_refusals, "request") + " refused",
+                     page);
   }
-  return line("limited to " + bytes_text(facts.limit_bytes) + " of " +
-                  bytes_text(facts.total_bytes) + ": " + counted(facts.limit_refusals, "request") +
-                  " refused",
-              page);
+  return paragraph("limited to " + bytes_text(facts.limit_bytes) + " of " +
+                       bytes_text(facts.total_bytes) + ": " +
+                       counted(facts.limit_refusals, "request") + " refused",
+                   page);
 }
 
 // "512 pages mapped in 40 calls, 12.3 ms (longest 1.2 ms), 30 unmapped, 2.1 ms (longest 80 us)".
@@ -189,7 +188,7 @@ std::string pages_text(const PageTimes& pages, const Page& page) {
     result += ", " + count_text(pages.unmap.count) + " unmapped" +
               took(pages.unmap.total_ns, pages.unmap.max_ns);
   }
-  return line(result, page);
+  return paragraph(result, page);
 }
 
 std::string device_in_full(const UsedDevice& device, bool has_cache, std::string_view note,
@@ -227,10 +226,10 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string
   for (const UsedDevice& device : devices) cells = std::max(cells, name_cells_of(device));
   for (const UsedDevice& device : devices) {
     for (const KindFacts& kind : device.others) {
-      others += line("GPU " + std::to_string(device.index) + "  " +
-                         level_text(device, kind_text(kind.kind), cells, kind.peak_bytes,
-                                    static_cast<std::int64_t>(kind.current_bytes), page),
-                     page);
+      others += paragraph("GPU " + std::to_string(device.index) + "  " +
+                              level_text(device, kind_text(kind.kind), cells, kind.peak_bytes,
+                                         static_cast<std::int64_t>(kind.current_bytes), page),
+                          page);
     }
     if (device.report == nullptr || !device.report->used) continue;
     const DeviceStatistics& stats = device.report->statistics;

@@ -331,7 +331,7 @@ Pairs matched(Sides& before, Sides& after, DiffBy by, Names& names) {
   return pairs;
 }
 
-const std::vector<std::string>& frames_of(const Difference& row) {
+const std::vector<std::string>& frames_in_order(const Difference& row) {
   return row.after.is_there && row.before.is_there ? std::min(row.after.frames, row.before.frames)
          : row.after.is_there                      ? row.after.frames
                                                    : row.before.frames;
@@ -344,8 +344,8 @@ void put_largest_first(std::vector<Difference>& rows) {
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const Difference& a, const Difference& b) {
     if (size(a) != size(b)) return size(a) > size(b);
-    return std::tie(a.name, frames_of(a), a.kind, a.device) <
-           std::tie(b.name, frames_of(b), b.kind, b.device);
+    return std::tie(a.name, frames_in_order(a), a.kind, a.device) <
+           std::tie(b.name, frames_in_order(b), b.kind, b.device);
   });
 }
 

@@ -42,6 +42,10 @@ struct Difference {
     return static_cast<std::int64_t>(after.bytes) - static_cast<std::int64_t>(before.bytes);
   }
   [[nodiscard]] Change what() const;
+  // A place that is new, or gone, has frames on one side alone.
+  [[nodiscard]] const std::vector<std::string>& frames() const {
+    return after.is_there ? after.frames : before.frames;
+  }
 };
 
 struct Differences {

@@ -16,9 +16,9 @@ using enum Table::Align;
 
 constexpr std::size_t kLeastName = 30;  // columns of a row's place, else it stands below
 
-std::string size_of(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
-std::string side_text(const DiffSide& side) { return side.is_there ? size_of(side.bytes) : "-"; }
+std::string side_text(const DiffSide& side) {
+  return side.is_there ? amount_text(side.bytes) : "-";
+}
 
 // "new" is no name in C++.
 std::string word(Change change) {
@@ -26,12 +26,8 @@ std::string word(Change change) {
                                  : std::string(kChangeNames[static_cast<std::size_t>(change)]);
 }
 
-const std::vector<std::string>& frames_of(const Difference& row) {
-  return row.after.is_there ? row.after.frames : row.before.frames;
-}
-
 std::string where_text(const Difference& row, DiffBy by) {
-  return by == DiffBy::site ? frames_text(frames_of(row)) : row.name;
+  return by == DiffBy::site ? frames_text(row.frames()) : row.name;
 }
 
 // ", +13.1 %".
@@ -43,9 +39,9 @@ std::string growth_text(std::uint64_t before, std::uint64_t after) {
 }
 
 std::string whole_text(const std::string& name, std::uint64_t before, std::uint64_t after) {
-  if (before == after) return name + size_of(before) + ", as before";
+  if (before == after) return name + amount_text(before) + ", as before";
   const auto change = static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
-  return name + size_of(before) + " -> " + size_of(after) + " (" + change_text(change) +
+  return name + amount_text(before) + " -> " + amount_text(after) + " (" + change_text(change) +
          growth_text(before, after) + ")";
 }
 
@@ -90,7 +86,7 @@ void row_json(JsonText& json, const Difference& row, DiffBy by) {
 // The frames say so of a module that has another build id than it had in the run.
 std::string nameless_text(const Differences& found, const Page& page) {
   const bool any = std::any_of(found.rows.begin(), found.rows.end(), [](const Difference& row) {
-    const std::vector<std::string>& frames = frames_of(row);
+    const std::vector<std::string>& frames = row.frames();
     return std::any_of(frames.begin(), frames.end(),
                        [](const std::string& frame) { return frame.ends_with(" (replaced)"); });
   });
@@ -104,7 +100,7 @@ std::string nameless_text(const Differences& found, const Page& page) {
 
 std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
   if (!of.limit) return "";
-  const std::string limit = size_of(*of.limit) + ", the threshold.";
+  const std::string limit = amount_text(*of.limit) + ", the threshold.";
   return "\n" + sentence((crosses(found, *of.limit) ? "Grew by more than "
                                                     : "Nothing grew by more than ") +
                              limit,
@@ -208,7 +204,7 @@ Columns<Difference> diff_columns() {
   };
   side("before", &Row::before);
   side("after", &Row::after);
-  columns.push_back({"frames", [](const Row& row) { return frames_of(row); }});
+  columns.push_back({"frames", [](const Row& row) { return row.frames(); }});
   return columns;
 }
 

@@ -18,6 +18,16 @@
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
+
+// What of a frame is the same in every stack that it is in.
+struct FrameRole {
+  std::string entry = {};  // the CUDA function that it names, "" none
+  bool is_cuda = false;
+  bool is_loader = false;
+  bool is_start = false;
+  std::vector<bool> is_entry = {};  // of each of its functions, or of the frame without names
+};
+
 namespace {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -147,15 +157,6 @@ bool is_cuda_frame(const Report& report, const FrameFact& frame,
   }
   return in_module || all;
 }
-
-// What of a frame is the same in every stack that it is in.
-struct FrameRole {
-  std::string entry = {};  // the CUDA function that it names, "" none
-  bool is_cuda = false;
-  bool is_loader = false;
-  bool is_start = false;
-  std::vector<bool> is_entry = {};  // of each of its functions, or of the frame without names
-};
 
 FrameRole role_in_stacks(const Report& report, const FrameFact& frame,
                          const std::vector<SourceFrame>& names) {

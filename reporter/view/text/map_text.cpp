@@ -18,16 +18,6 @@ constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kMostWidth = 240;  // of rows of characters, however wide the page is
 constexpr std::uint64_t kTenth = 10;     // of what is reserved: from there on it is fragmentation
 
-std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
-std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
-                       const Page& page) {
-  if (site < 0) return "unknown";
-  const Site& found = report.sites[static_cast<std::size_t>(site)];
-  const CallSite where = call_site(report, found, name, kFramesInRow + 1);
-  return printable(stack_text(where, Table::kUncut), page);
-}
-
 std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
   if (born_ns < 0) return "";
   const auto born = static_cast<std::uint64_t>(born_ns);
@@ -36,16 +26,17 @@ std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
 
 std::string title_of(const MapPlace& place, const MapMoment& moment) {
   return memory_text(place.kind, place.device) + " " + moment.text + ", after " +
-         duration_text(moment.at_ns) + ": " + amount(place.total_bytes) + " in " +
+         duration_text(moment.at_ns) + ": " + amount_text(place.total_bytes) + " in " +
          counted(place.segments.size(), "segment");
 }
 
 // Is it fragmentation?
 std::string verdict(const MapPlace& place) {
   if (place.is_direct()) return "Fragmentation: none of ours, the driver gave each by itself.";
-  const std::string stranded =
-      amount(place.stranded_bytes) + " (" + percent_text(place.stranded_bytes, place.total_bytes) +
-      ") is stranded: free beside live blocks, in " + counted(place.stranded_segments, "segment");
+  const std::string stranded = amount_text(place.stranded_bytes) + " (" +
+                               percent_text(place.stranded_bytes, place.total_bytes) +
+                               ") is stranded: free beside live blocks, in " +
+                               counted(place.stranded_segments, "segment");
   if (place.stranded_bytes == 0 && place.free_bytes == 0) {
     return "Fragmentation: no, nothing in these segments is free.";
   }
@@ -70,14 +61,14 @@ std::string requests_text(const MapPlace& place) {
   constexpr std::size_t kShown = 4;
   std::vector<std::string> parts;
   if (place.small_request_bytes != 0)
-    parts.push_back("requests up to " + amount(place.small_request_bytes));
+    parts.push_back("requests up to " + amount_text(place.small_request_bytes));
   if (place.large_request_bytes != 0) {
     parts.push_back((parts.empty() ? "requests above 1.00 MiB up to " : "larger ones up to ") +
-                    amount(place.large_request_bytes));
+                    amount_text(place.large_request_bytes));
   }
   std::string sizes;
   for (std::size_t i = 0; i < std::min(kShown, place.whole_bytes.size()); ++i) {
-    sizes += (i == 0 ? "" : ", ") + amount(place.whole_bytes[i]);
+    sizes += (i == 0 ? "" : ", ") + amount_text(place.whole_bytes[i]);
   }
   if (place.whole_bytes.size() > kShown) {
     sizes += " and " + counted(place.whole_bytes.size() - kShown, "size") + " more";
@@ -93,11 +84,11 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
   Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
   table.place_last(Table::Last::wrapped);
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
-    if (bytes != 0) table.add({amount(bytes), percent_text(bytes, place.total_bytes), what});
+    if (bytes != 0) table.add({amount_text(bytes), percent_text(bytes, place.total_bytes), what});
   };
   const std::uint64_t idle = place.returnable_bytes;
   add(place.allocated_bytes, "in " + counted(place.live_count, "block") + " (requested " +
-                                 amount(place.requested_bytes) + ")");
+                                 amount_text(place.requested_bytes) + ")");
   add(place.pending_bytes, "freed, but perhaps in use yet");
   add(place.stranded_bytes, "stranded: free, and cannot go back");
   add(idle, place.idle_segments == 0
@@ -105,8 +96,8 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
                 : "idle: " + counted(place.idle_segments, "segment") + " without a live block");
   std::string result = table.empty() ? "" : table.text(page);
   if (place.free_bytes != 0) {
-    result += paragraph("largest free hole " + amount(place.largest_free_bytes) + " of " +
-                            amount(place.free_bytes) + " free; external fragmentation " +
+    result += paragraph("largest free hole " + amount_text(place.largest_free_bytes) + " of " +
+                            amount_text(place.free_bytes) + " free; external fragmentation " +
                             permille_text(external_fragmentation(place)) + " (1 - largest / free)",
                         page);
   }
@@ -127,11 +118,12 @@ std::string refused_text(const Report& report, const MapPlace& place, const Page
   if (report.trigger != "oom" || report.oom.events.empty()) return "";
   const OomEvent& event = report.oom.events.back();
   if (event.kind != place.kind || event.device != place.device || event.bytes == 0) return "";
-  std::string text = "refused then: " + amount(event.bytes);
-  if (event.total_bytes != 0) text += ", the driver had " + amount(event.free_bytes) + " free";
+  std::string text = "refused then: " + amount_text(event.bytes);
+  if (event.total_bytes != 0) text += ", the driver had " + amount_text(event.free_bytes) + " free";
   const std::uint64_t together = event.free_bytes + place.stranded_bytes;
   if (event.bytes > event.free_bytes && event.bytes <= together) {
-    text += "; with the stranded " + amount(place.stranded_bytes) + " it would have had enough";
+    text +=
+        "; with the stranded " + amount_text(place.stranded_bytes) + " it would have had enough";
   }
   return paragraph(text, page);
 }
@@ -150,8 +142,8 @@ std::string pinners_table(const Report& report, const MapPlace& place, const Map
   for (std::size_t i = 0; i < shown; ++i) {
     const MapPinner& pinner = place.pinners[i];
     table.add(
-        {amount(pinner.stranded_bytes), count_text(static_cast<std::int64_t>(pinner.segments)),
-         amount(pinner.gives_back_bytes), count_text(static_cast<std::int64_t>(pinner.blocks)),
+        {amount_text(pinner.stranded_bytes), count_text(static_cast<std::int64_t>(pinner.segments)),
+         amount_text(pinner.gives_back_bytes), count_text(static_cast<std::int64_t>(pinner.blocks)),
          age_text(pinner.oldest_ns, moment)},
         pinner.site);
   }
@@ -215,8 +207,8 @@ class Drawing {
     std::uint64_t total = 0;
     for (const MapSegment* one : segments) total += one->facts->total_size;
     std::string title = std::string(name_of(segments.front()->pool)) + ": " +
-                        counted(segments.size(), "segment") + ", " + amount(total) +
-                        "; a character is " + amount(unit_);
+                        counted(segments.size(), "segment") + ", " + amount_text(total) +
+                        "; a character is " + amount_text(unit_);
     title = paragraph(title, page_);
     title.pop_back();
     return "\n" + coloured(title, Colour::bold, page_) + "\n" +
@@ -233,10 +225,11 @@ class Drawing {
     std::array<char, 32> address{};
     std::snprintf(address.data(), address.size(), "0x%llx",
                   static_cast<unsigned long long>(segment.facts->address));
-    std::string result = paragraph(amount(segment.facts->total_size) + " at " + address.data() +
-                                       ": " + amount(segment.free_bytes) + " free, largest hole " +
-                                       amount(segment.largest_free_bytes),
-                                   page_);
+    std::string result =
+        paragraph(amount_text(segment.facts->total_size) + " at " + address.data() + ": " +
+                      amount_text(segment.free_bytes) + " free, largest hole " +
+                      amount_text(segment.largest_free_bytes),
+                  page_);
     const std::vector<Cell> all = cells(segment);
     for (std::size_t at = 0; at < all.size(); at += columns_) {
       result += "    |" + drawn(all, at, columns_, page_) + "|\n";
@@ -247,10 +240,10 @@ class Drawing {
   std::string pin_text(const MapSegment& segment) const {
     const BlockFacts& block = segment.facts->blocks[segment.pin];
     std::string gives = segment.gives_back_bytes == 0
-                            ? "a hole of " + amount(segment.hole_bytes)
-                            : amount(segment.gives_back_bytes) + " back to the driver";
+                            ? "a hole of " + amount_text(segment.hole_bytes)
+                            : amount_text(segment.gives_back_bytes) + " back to the driver";
     if (segment.live_count > 1) gives += " (1 of " + counted(segment.live_count, "block") + ")";
-    std::string text = "@ " + amount(block.size);
+    std::string text = "@ " + amount_text(block.size);
     const std::string age = age_text(block.born_ns, moment_);
     if (!age.empty()) text += ", " + age + " old";
     text += "; its free gives " + gives + ": ";

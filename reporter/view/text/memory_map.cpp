@@ -8,12 +8,12 @@
 #include <tuple>
 
 #include "reporter/report/holes.h"
+#include "reporter/view/text/segment_sizes.h"
 
 namespace vramscope {
 namespace {
 
 // As the program's allocator had them: allocator/size_policy.h.
-constexpr std::uint64_t kSmallRequest = 1 << 20;
 constexpr std::uint64_t kSmallPage = 2 << 20;
 constexpr std::uint64_t kLargePage = 20 << 20;
 

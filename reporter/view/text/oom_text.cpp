@@ -16,18 +16,8 @@
 namespace vramscope {
 namespace {
 
-std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
 std::string asked_text(const OomEvent& event) {
-  return event.bytes == 0 ? "an allocation" : amount(event.bytes);
-}
-
-std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
-                       const Page& page, std::size_t most = kFramesInRow) {
-  if (site < 0) return "unknown";
-  const Site& found = report.sites[static_cast<std::size_t>(site)];
-  const CallSite where = call_site(report, found, name, most + 1);
-  return printable(stack_text(where, Table::kUncut, most), page);
+  return event.bytes == 0 ? "an allocation" : amount_text(event.bytes);
 }
 
 std::string ordinal_text(std::uint64_t number) {
@@ -62,27 +52,28 @@ std::uint64_t free_under(std::uint64_t limit, const OomEvent& event) {
 std::string device_table(const Report& report, const OomEvent& event, const Page& page) {
   using enum Table::Align;
   const std::uint64_t limit = limit_of(report, event);
-  Table table({{"BYTES", right},
-               {"SHARE", right},
-               {limit == 0 ? "THE DEVICE THEN" : "THE LIMIT OF " + amount(limit) + " THEN", left}});
+  Table table(
+      {{"BYTES", right},
+       {"SHARE", right},
+       {limit == 0 ? "THE DEVICE THEN" : "THE LIMIT OF " + amount_text(limit) + " THEN", left}});
   table.place_last(Table::Last::wrapped);
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
     const std::uint64_t whole = limit == 0 ? event.total_bytes : limit;
-    if (bytes != 0) table.add({amount(bytes), percent_text(bytes, whole), what});
+    if (bytes != 0) table.add({amount_text(bytes), percent_text(bytes, whole), what});
   };
   if (limit != 0) add(free_under(limit, event), "free under the limit");
   add(event.allocated_bytes, "in " + counted(event.allocation_count, "block") + " (requested " +
-                                 amount(event.requested_bytes) + ")");
+                                 amount_text(event.requested_bytes) + ")");
   add(event.pending_bytes, "freed, but perhaps in use yet");
-  add(event.split_free_bytes,
-      "free in pieces beside blocks in use, the largest of " + amount(event.largest_free_bytes));
+  add(event.split_free_bytes, "free in pieces beside blocks in use, the largest of " +
+                                  amount_text(event.largest_free_bytes));
   add(event.idle_bytes, "in idle segments");
   add(event.direct_bytes, is_observed(report)
                               ? "in allocations of the program, served by the driver"
                               : "from the driver itself: arrays, managed memory and the like");
   if (limit != 0) {
     return (table.empty() ? "" : table.text(page)) + "  the GPU itself has " +
-           amount(event.free_bytes) + " free, which the limit withholds\n";
+           amount_text(event.free_bytes) + " free, which the limit withholds\n";
   }
   add(event.context_bytes, "contexts of this process");
   add(event.module_bytes, "code of this process");
@@ -102,9 +93,10 @@ std::string shares_table(const Report& report, const OomEvent& event, const Name
   arrange(shares, oom_share_columns(report, name), choice);
   for (std::size_t i = 0; i < rows_shown(shares.size(), choice.most); ++i) {
     const OomShare& share = shares[i];
-    table.add({amount(share.live_bytes), count_text(static_cast<std::int64_t>(share.live_count)),
-               memory_text(share.kind, event.device)},
-              share.site);
+    table.add(
+        {amount_text(share.live_bytes), count_text(static_cast<std::int64_t>(share.live_count)),
+         memory_text(share.kind, event.device)},
+        share.site);
   }
   return table.empty() ? "" : table.text(page);
 }
@@ -123,9 +115,9 @@ std::string pins_table(const Report& report, const OomEvent& event, const NameFr
                      {"HELD BY", left}});
   for (std::size_t i = 0; i < rows_shown(pins.size(), choice.most); ++i) {
     const OomPin& pin = pins[i];
-    table.add({amount(pin.free_bytes), amount(pin.largest_free_bytes),
+    table.add({amount_text(pin.free_bytes), amount_text(pin.largest_free_bytes),
                count_text(static_cast<std::int64_t>(pin.segments)),
-               count_text(static_cast<std::int64_t>(pin.live_count)), amount(pin.live_bytes)},
+               count_text(static_cast<std::int64_t>(pin.live_count)), amount_text(pin.live_bytes)},
               pin.site);
   }
   return table.empty() ? "" : table.text(page);
@@ -136,7 +128,7 @@ std::string owners_line(const OomEvent& event, const Page& page) {
   for (const OomOwner& owner : event.owners) {
     if (owner.live_bytes == 0) continue;
     line += (line.empty() ? "owners: " : ", ") + printable(owner.owner, page) + " " +
-            amount(owner.live_bytes);
+            amount_text(owner.live_bytes);
     if (owner.kind != Kind::device) line += " " + kind_text(owner.kind);
   }
   return line.empty() ? "" : paragraph(line, page);
@@ -174,7 +166,7 @@ namespace {
 std::string estimate_line(const Report& report, const OomEvent& event, const Page& page) {
   const bool is_known = event.has_details && event.total_bytes != 0;
   if (!is_known || event.by_limit || is_observed(report)) return "";
-  return paragraph("without a cache about " + amount(event.native_free_bytes) +
+  return paragraph("without a cache about " + amount_text(event.native_free_bytes) +
                        " would have been free (an estimate)",
                    page);
 }
@@ -217,9 +209,9 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
     const Site& site = report.sites[i];
     if (site.refused_count == 0 || site.totals.total_count != 0) continue;
     if (most != 0 && rows++ == most) break;
-    table.add(
-        {amount(site.refused_bytes), count_text(static_cast<std::int64_t>(site.refused_count))},
-        static_cast<std::int64_t>(i));
+    table.add({amount_text(site.refused_bytes),
+               count_text(static_cast<std::int64_t>(site.refused_count))},
+              static_cast<std::int64_t>(i));
   }
   return table.empty() ? "" : "\n" + table.text(page);
 }
@@ -257,9 +249,9 @@ std::string oom_line(const Report& report, const NameFrame& name) {
                      " refused to " +
                      where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
   if (const std::uint64_t limit = limit_of(report, last); limit != 0) {
-    return line + ", " + amount(free_under(limit, last)) + " free under the limit";
+    return line + ", " + amount_text(free_under(limit, last)) + " free under the limit";
   }
-  if (last.total_bytes != 0) line += ", " + amount(last.free_bytes) + " free";
+  if (last.total_bytes != 0) line += ", " + amount_text(last.free_bytes) + " free";
   return line;
 }
 

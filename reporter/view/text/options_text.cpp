@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kIndent = 6;
 
-Columns<OptionRow> columns() {
+Columns<OptionRow> option_row_columns() {
   return {{"name", [](const OptionRow& row) { return std::string(row.name); }},
           {"flag", [](const OptionRow& row) { return std::string(row.flag); }},
           {"variable", [](const OptionRow& row) { return std::string(row.variable); }},
@@ -24,13 +24,13 @@ Columns<OptionRow> columns() {
 
 std::vector<OptionRow> rows(const RowChoice& choice) {
   std::vector<OptionRow> all = option_rows();
-  arrange(all, columns(), choice);
+  arrange(all, option_row_columns(), choice);
   all.resize(rows_shown(all.size(), choice.most));
   return all;
 }
 
 // A text that is wrapped to the page, each line of it indented.
-std::string paragraph(const std::string& text, const Page& page) {
+std::string indented(const std::string& text, const Page& page) {
   const std::string margin(kIndent, ' ');
   std::string result = margin;
   for (const char c : wrapped(text, page.width - std::min(page.width, kIndent))) {
@@ -56,23 +56,23 @@ std::string options_text(const Page& page, const RowChoice& choice) {
   for (const OptionRow& row : rows(choice)) {
     const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
     result += "  " + coloured(row.flag, Colour::bold, page) + ", " + row.variable + "\n";
-    result += paragraph(row.sentence, page);
-    result += paragraph("Takes " + row.accepted + "; default " + usual + ".", page);
+    result += indented(row.sentence, page);
+    result += indented("Takes " + row.accepted + "; default " + usual + ".", page);
   }
   return result;
 }
 
 std::string options_json(const RowChoice& choice) {
   JsonText json;
-  add_objects(json.array(), rows(choice), columns(), choice.most);
+  add_objects(json.array(), rows(choice), option_row_columns(), choice.most);
   return json.end().text();
 }
 
 void add_options_csv(CsvText& csv, const RowChoice& choice) {
-  add_rows(csv, rows(choice), columns(), choice.most);
+  add_rows(csv, rows(choice), option_row_columns(), choice.most);
 }
 
-std::vector<std::string> option_columns() { return names_of(columns()); }
+std::vector<std::string> option_columns() { return names_of(option_row_columns()); }
 
 std::string options_markdown(const RowChoice& choice) {
   std::string result =

@@ -104,14 +104,9 @@ std::vector<Difference> sites_behind(const Reports& reports, const Spread& sprea
   return rows;
 }
 
-// A place that is new, or gone, has frames in one of the two alone.
-const std::vector<std::string>& frames_of(const Difference& row) {
-  return row.after.frames.empty() ? row.before.frames : row.after.frames;
-}
-
 std::string site_text(const Difference& row, const Page& page) {
   constexpr std::size_t kFrames = 3;
-  const std::vector<std::string>& frames = frames_of(row);
+  const std::vector<std::string>& frames = row.frames();
   std::string text;
   for (std::size_t i = 0; i < std::min(kFrames, frames.size()); ++i) {
     text += (i == 0 ? "" : " < ") + printable(frames[i], page);
@@ -214,7 +209,7 @@ void differences_json(JsonText& json, const Reports& reports, const RunsNaming& 
           .field("device", row.device);
       json.field("bytes", row.after.bytes).field("median_bytes", row.before.bytes).key("frames");
       json.array();
-      for (const std::string& frame : frames_of(row)) json.value(frame);
+      for (const std::string& frame : row.frames()) json.value(frame);
       json.end().end();
     }
     json.end().end();

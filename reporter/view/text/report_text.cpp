@@ -23,8 +23,6 @@ std::string title(std::string_view text, const Page& page) {
   return "\n" + coloured(fitted(text, page), Colour::bold, page) + "\n";
 }
 
-std::string line(const std::string& text, const Page& page) { return paragraph(text, page); }
-
 std::string command_line(const Report& report, const Page& page) {
   std::string result;
   for (const std::string& argument : report.process.arguments) {
@@ -81,7 +79,7 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
   if (shown >= shares.size()) return "";
   std::uint64_t rest = 0;
   for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
-  return line("and " + count_text(shares.size() - shown) + " more, " + bytes_text(rest), page);
+  return paragraph("and " + count_text(shares.size() - shown) + " more, " + bytes_text(rest), page);
 }
 
 // The shares of each memory add up to its own peak: they stand below its name.
@@ -114,7 +112,7 @@ std::string peak_trees(const std::vector<Share>& shares, std::size_t shown, cons
     const auto end = std::find_if(rest.begin(), rest.end(), [&](const Share& share) {
       return share.kind != first.kind || share.device != first.device;
     });
-    if (!result.empty()) result += line(whole_text(report, first), page);
+    if (!result.empty()) result += paragraph(whole_text(report, first), page);
     result += tree_text(report, name, {rest.begin(), end}, "REQUESTED", page, 0);
     rest.erase(rest.begin(), end);
   }
@@ -182,7 +180,7 @@ std::string late_line(const Report& report, const Page& page) {
     constexpr std::size_t kTenths = 10;
     if (site.live_by_age.size() == kTenths) late += site.live_by_age.back();
   }
-  return late == 0 ? "" : line(bytes_text(late) + " came in the last tenth of the run", page);
+  return late == 0 ? "" : paragraph(bytes_text(late) + " came in the last tenth of the run", page);
 }
 
 std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, const Page& page) {
@@ -190,9 +188,9 @@ std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, c
   std::string name = kind_text(kind);
   name.resize(name_cells, ' ');
   const std::string no_memory = kind == Kind::address_range ? ": address space, not memory" : "";
-  return line(name + "  " + peak_word(report) + " " + bytes_text(bytes.peak) + ", now " +
-                  bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory,
-              page);
+  return paragraph(name + "  " + peak_word(report) + " " + bytes_text(bytes.peak) + ", now " +
+                       bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory,
+                   page);
 }
 
 std::string time_of_calls(const std::string& name, const Duration& time) {
@@ -219,10 +217,10 @@ std::string other_memory(const Report& report, const Page& page) {
   const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
   const bool has_all = !report.chosen || !report.chosen->kind;  // they are of both kinds
   if (has_all && (!pinning.empty() || !unpinning.empty()))
-    result += line(pinning + between + unpinning, page);
+    result += paragraph(pinning + between + unpinning, page);
   const bool has_pinned = has_all || *report.chosen->kind == Kind::pinned;
   if (const std::string saved = pinned_text(report); has_pinned && !saved.empty())
-    result += line(saved, page);
+    result += paragraph(saved, page);
   return title("Host and other memory", page) + result;
 }
 
@@ -248,16 +246,17 @@ std::string cupti_text(const Report& report, const Page& page) {
   if (!report.cupti || report.chosen) return "";  // it is of all
   const CuptiFacts& cupti = *report.cupti;
   std::string result = title("CUPTI", page);
-  result += line("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
-                     bytes_text(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
-                     "; " + counted(cupti.difference_count, "difference"),
-                 page);
+  result +=
+      paragraph("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
+                    bytes_text(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
+                    "; " + counted(cupti.difference_count, "difference"),
+                page);
   const std::size_t shown = std::min(kDifferencesShown, cupti.differences.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    result += line(difference_text(cupti.differences[i], page), page);
+    result += paragraph(difference_text(cupti.differences[i], page), page);
   }
   if (cupti.difference_count > shown) {
-    result += line("and " + count_text(cupti.difference_count - shown) + " more", page);
+    result += paragraph("and " + count_text(cupti.difference_count - shown) + " more", page);
   }
   return result;
 }
@@ -291,7 +290,7 @@ std::string warnings_text(const Report& report, const Page& page) {
   }
   if (warnings.size() <= kWarningsShown) return result;
   return result +
-         line("and " + count_text(warnings.size() - kWarningsShown) + " more warnings", page);
+         paragraph("and " + count_text(warnings.size() - kWarningsShown) + " more warnings", page);
 }
 
 }  // namespace
@@ -330,11 +329,12 @@ std::string report_head(const Report& report, const Page& page) {
     when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
   }
   return coloured(fitted(command_line(report, page), page), Colour::bold, page) + "\n" +
-         line(who, page) + line(when, page) +
-         (merged > 1 ? line("each peak is the sum of the processes' own peaks, which need not have "
-                            "come together",
-                            page)
-                     : "");
+         paragraph(who, page) + paragraph(when, page) +
+         (merged > 1
+              ? paragraph("each peak is the sum of the processes' own peaks, which need not have "
+                          "come together",
+                          page)
+              : "");
 }
 
 std::string pinned_text(const Report& report) {

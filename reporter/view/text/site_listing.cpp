@@ -133,4 +133,12 @@ std::string SiteListing::text(const Page& page) const {
   return page.stacks == Stacks::in_full ? in_full(page) : in_rows(page);
 }
 
+std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
+                       const Page& page, std::size_t most) {
+  if (site < 0) return "unknown";
+  const Site& found = report.sites[static_cast<std::size_t>(site)];
+  const CallSite where = call_site(report, found, name, most + 1);
+  return printable(stack_text(where, Table::kUncut, most), page);
+}
+
 }  // namespace vramscope

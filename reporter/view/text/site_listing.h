@@ -25,6 +25,10 @@ inline constexpr std::size_t kFramesInRow = 8;
 [[nodiscard]] std::string stack_text(const CallSite& site, std::size_t room,
                                      std::size_t most = kFramesInRow);
 
+// The whole of it, of a site of the report; "unknown" of -1.
+[[nodiscard]] std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
+                                     const Page& page, std::size_t most = kFramesInRow);
+
 // The same of frames that have their texts already, innermost first.
 [[nodiscard]] std::string frames_text(const std::vector<std::string>& frames,
                                       std::size_t most = kFramesInRow);

@@ -13,8 +13,8 @@ namespace vramscope {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\f\v";
-constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // of a file
-constexpr std::size_t kMostQuoted = 60;                    // of a line, in a complaint
+constexpr std::size_t kMostOfSuppressions = std::size_t{16} << 20;  // of a file
+constexpr std::size_t kMostQuoted = 60;                             // of a line, in a complaint
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
@@ -94,8 +94,9 @@ std::string Suppressions::add(std::string_view text, const std::string& source) 
 }
 
 std::string Suppressions::add_file(const std::string& path) {
-  const InputFile file = read_file(
-      path, {.noun = "a suppression file", .most_bytes = kMostBytes, .wrong_beginning = anything});
+  const InputFile file = read_file(path, {.noun = "a suppression file",
+                                          .most_bytes = kMostOfSuppressions,
+                                          .wrong_beginning = anything});
   return file.problem.empty() ? add(file.text, path) : path + ": " + file.problem;
 }
 

@@ -17,8 +17,6 @@ constexpr std::size_t kMostColumns = 400;
 constexpr std::size_t kMarksShown = 5;
 constexpr std::size_t kRangesShown = 5;
 
-std::string amount(std::uint64_t bytes) { return bytes_text(static_cast<std::int64_t>(bytes)); }
-
 std::string line(const std::string& text, const Page& page) {
   return fitted("  " + text, page) + "\n";
 }
@@ -41,8 +39,9 @@ class Window {
     const BytesAxis axis = axis_for(values, rows, look_.scale);
     const std::uint64_t highest = *std::max_element(values.begin(), values.end());
     const std::string title = memory_text(curve.kind, curve.device) + ": at most " +
-                              amount(highest) + ", " + amount(curve.last_at(timeline_.to_ns)) +
-                              " at the end (" + (axis.is_log ? "log" : "linear") + " scale)";
+                              amount_text(highest) + ", " +
+                              amount_text(curve.last_at(timeline_.to_ns)) + " at the end (" +
+                              (axis.is_log ? "log" : "linear") + " scale)";
     is_log_ = is_log_ || axis.is_log;
     return coloured(fitted(title, page_), Colour::bold, page_) + "\n" +
            area_text(values, axis, page_);
@@ -119,10 +118,10 @@ class Window {
     const std::string memory = memory_text(mark.kind, mark.device);
     switch (mark.what) {
       case RunMark::What::peak:
-        return when + "peak of " + memory + ", " + amount(mark.bytes);
+        return when + "peak of " + memory + ", " + amount_text(mark.bytes);
       case RunMark::What::refused:
-        return when + (mark.bytes == 0 ? "an allocation" : amount(mark.bytes)) + " of " + memory +
-               " refused";
+        return when + (mark.bytes == 0 ? "an allocation" : amount_text(mark.bytes)) + " of " +
+               memory + " refused";
       case RunMark::What::reset:
         return when + printable(mark.text, page_) + " ended all memory of a context";
     }

@@ -1,6 +1,7 @@
 // Follows segments through a trace.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/trace_extents.h"
+#include "reporter/view/text/segment_sizes.h"
 
 #include <algorithm>
 #include <tuple>
@@ -11,11 +12,6 @@ namespace {
 using trace::What;
 
 // As the program's allocator had them: allocator/size_policy.h.
-constexpr std::uint64_t kBlockStep = 512;         // blocks of device memory are multiples
-constexpr std::uint64_t kHostStep = 4096;         // of pinned memory: pages
-constexpr std::uint64_t kSmallRequest = 1 << 20;  // such ones share segments
-constexpr std::uint64_t kDriverStep = 2 << 20;    // what the driver rounds to
-
 // The end of so many bytes, rounded up.
 Address end_of(Address address, std::uint64_t bytes, std::uint64_t step) {
   const std::uint64_t rounded =

@@ -9,13 +9,10 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_segments.h"
+#include "reporter/view/text/trace_totals.h"
 
 namespace vramscope {
 namespace {
-
-TracePlace place_of(Place place) {
-  return {place.kind, has_device(place.kind) ? place.device : std::uint16_t{0}};
-}
 
 // The number of events up to and with the instant.
 struct Found {

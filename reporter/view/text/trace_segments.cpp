@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "reporter/view/text/segment_sizes.h"
 #include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {
-
-constexpr std::uint64_t kBlockStep = 512;         // blocks of device memory are multiples
-constexpr std::uint64_t kHostStep = 4096;         // of pinned memory: pages
-constexpr std::uint64_t kSmallRequest = 1 << 20;  // such ones share segments
-constexpr std::uint64_t kDriverStep = 2 << 20;    // what the driver rounds to
 
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t step) {
   return bytes > UINT64_MAX - step ? bytes : (bytes + step - 1) / step * step;

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::uint64_t kBuckets = 2048;  // more than a terminal has columns
 
-TracePlace place_of(Place place) {
-  return {place.kind, has_device(place.kind) ? place.device : std::uint16_t{0}};
-}
-
 // The bytes of one kind on one device. Buckets that nothing happened in are filled when the next
 // change comes.
 class Curve {

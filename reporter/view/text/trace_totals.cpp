@@ -10,10 +10,6 @@ namespace {
 
 using trace::What;
 
-TracePlace place_of(Place place) {
-  return {place.kind, has_device(place.kind) ? place.device : std::uint16_t{0}};
-}
-
 void gain(TraceHolding& held, std::uint64_t bytes) {
   ++held.allocations;
   ++held.live_count;

@@ -48,6 +48,11 @@ struct TraceTag {
 // By kind and device; kinds without a device have 0.
 using TracePlace = std::pair<Kind, std::uint16_t>;
 
+// Memory of the host is one place, whichever device was current.
+[[nodiscard]] inline TracePlace place_of(Place place) {
+  return {place.kind, has_device(place.kind) ? place.device : std::uint16_t{0}};
+}
+
 // Takes events in the order by_change. Threads: one.
 class TraceTotals : private TraceMemory::Changes {
  public:
