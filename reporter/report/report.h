@@ -197,6 +197,8 @@ struct Chosen {
   std::optional<Axis> axis = {};      // its values were chosen, not call stacks
   std::optional<Kind> kind = {};      // this alone is left
   std::vector<KindFacts> kinds = {};  // that are left, with all their rows
+  // Of a trace: events up to then count, after its first one; nothing: all.
+  std::optional<std::uint64_t> until_ns = {};
 };
 
 // One report. Reading a written report gives an equal value.

@@ -102,6 +102,91 @@ class Trace(harness.Case):
     def test_totals_are_the_reports_for_each_victim_in_mode_observe(self):
         self.compare_victims("observe")
 
+    def listing(self, verb, *words):
+        done = self.run_tool(*verb.split(), "--json", "-n", "0", *words)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), (verb, words))
+        return json.loads(done.stdout)
+
+    def test_listings_of_a_trace_are_those_of_its_report(self):
+        """But for what is told by the time of the report, the numbers of sites, and what pages take."""
+        by_time = ("site", "sites", "class", "tenths", "intervals", "growth_intervals", "growth_bytes",
+                   "tenths_of_growth", "live_by_age", "live_past", "peak_ns", "peak_site", "device_bytes")  # fmt: skip
+
+        def plain(found):
+            if isinstance(found, dict):
+                return {key: plain(value) for key, value in found.items() if key not in by_time}
+            is_rows = isinstance(found, list) and found and isinstance(found[0], dict)
+            return sorted(map(plain, found), key=str) if is_rows else found
+
+        for program in ("eight_threads", "nvtx_ranges"):
+            folder = tempfile.mkdtemp(dir=self.folder)
+            _, (path,) = self.traced([harness.program(program)], folder=folder, NVTX_INJECTION64_PATH=harness.LIBRARY)
+            (report,) = pathlib.Path(folder).glob("*.json")
+            for verb in ("sites", "peak", "leaks", "owners", "owners --by thread", "owners --by stream", "owners --by range"):
+                told, found = self.listing(verb, report), self.listing(verb, path)
+                if verb == "leaks":
+                    self.assertEqual(("exit", "trace"), (told.pop("trigger"), found.pop("trigger")))
+                    self.assertEqual((True, False), (told.pop("final"), found.pop("final")))
+                if verb == "owners":  # what is on the device besides is not in a trace
+                    told, found = ([row for row in rows["ledger"] if row["calls"]] for rows in (told, found))
+                self.assertEqual(plain(told), plain(found), (program, verb))
+
+    def test_of_a_trace_peaks_and_leaks_are_those_of_a_thread_a_stream_or_a_range(self):
+        """Each value's own peak, which the report has, is the peak of what --thread lets pass."""
+        for program, axes in (("eight_threads", ("thread", "stream")), ("nvtx_ranges", ("thread", "range"))):
+            folder = tempfile.mkdtemp(dir=self.folder)
+            _, (path,) = self.traced([harness.program(program)], folder=folder, NVTX_INJECTION64_PATH=harness.LIBRARY)
+            (report,) = pathlib.Path(folder).glob("*.json")
+            for axis in axes:
+                rows = self.listing(f"owners --by {axis}", report)
+                values = [row["value"] for row in rows]
+                for row in rows:
+                    value = row["value"]
+                    if any(value in other.split("/") for other in values if other != value):
+                        continue  # of a range those in it pass, too
+                    words = (f"--{axis}", value, "--kind", row["kind"], path)
+                    (peak,) = self.listing("peak", *words)
+                    self.assertEqual((row["own_peak_bytes"], row["live_bytes"]), (peak["peak_bytes"], peak["current_bytes"]), words)
+                    self.assertEqual(peak["peak_bytes"], sum(share["bytes"] for share in peak["live"]), words)
+                    leaks = self.listing("leaks", "--no-default-suppressions", *words)
+                    self.assertEqual(row["live_bytes"], sum(leak["bytes"] for leak in leaks["leaks"]), words)
+                    (owned,) = self.listing(f"owners --by {axis}", *words)
+                    self.assertEqual(row["total_count"], owned["total_count"], words)
+                    text = self.run_tool("peak", *words).stdout
+                    self.assertTrue(text.startswith("Only --"), text)
+                    self.assertIn(f"--{axis}", text.splitlines()[-1], "the next command is of the same")
+            (axis, value) = ("thread", self.listing("owners --by thread", report)[0]["value"].split()[-1])
+            refused = self.run_tool("peak", "--thread", value, report)
+            self.assertEqual((2, ""), (refused.returncode, refused.stdout))
+            self.assertIn(f"; its trace does: vramscope peak --{axis} {value} {path}\n", refused.stderr)
+            done = self.run_tool(*refused.stderr.strip().split("vramscope ")[-1].split())
+            self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+    def test_of_a_trace_a_window_of_time_has_its_own_peak_and_rest(self):
+        _, (path,) = self.traced([harness.program("eight_threads")])
+        done = self.run_tool("trace", "--csv", path)
+        titles, *lines = [line.split(",") for line in done.stdout.splitlines()]
+        events = sorted((dict(zip(titles, line)) for line in lines), key=lambda row: (int(row["order"]), row["event"] != "allocation"))
+        first = min(int(row["start_ns"]) for row in events)
+        last = max(int(row["start_ns"]) for row in events) - first
+        begin, end = last // 4, last // 2
+        live, most = {}, 0
+        for row in events:
+            after = int(row["start_ns"]) - first
+            if row["kind"] != "device" or after > end:
+                continue
+            if row["event"] == "allocation" and after >= begin:
+                live[row["address"]] = int(row["bytes"])
+            elif row["event"] == "free":
+                live.pop(row["address"], None)
+            most = max(most, sum(live.values()))
+        words = ("--kind", "device", "--from", f"{begin}ns", "--to", f"{end}ns", path)
+        (peak,) = self.listing("peak", *words)
+        self.assertEqual((most, sum(live.values())), (peak["peak_bytes"], peak["current_bytes"]))
+        leaks = self.listing("leaks", "--no-default-suppressions", *words)
+        self.assertEqual(sum(live.values()), sum(leak["bytes"] for leak in leaks["leaks"]))
+        self.assertIn("Not freed after ", self.run_tool("leaks", *words).stdout)
+
     def test_eight_threads_lose_nothing(self):
         program = [harness.program("many_events"), "8", "12500"]
         for stacks in ("unwind", "none"):

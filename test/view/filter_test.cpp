@@ -130,12 +130,34 @@ TEST(Filter, ValuesOfAxesAreFoundByTheirParts) {
   EXPECT_FALSE((Filter{.range = "forw"}).passes(Axis::range, "epoch/forward"));
 }
 
-TEST(Filter, WhatAReportCannotAnswerNamesWhatWould) {
-  EXPECT_NE(cannot_filter({.from = "1s"}, {}).find("run --trace"), std::string::npos);
-  EXPECT_NE(cannot_filter({.thread = "x"}, {}).find("owners --by thread"), std::string::npos);
+TEST(Filter, WhatAReportCannotAnswerNamesTheFileThatWould) {
+  const FilterUse peak{.inputs = Inputs::both, .of_a_trace = "peak"};
+  const Filter loader{.kind = "device", .thread = "my loader"};
+
+  EXPECT_EQ(cannot_filter(loader, peak),
+            "--thread: a report has sums by thread alone (vramscope owners --by thread), and does "
+            "not tell places of one apart; a trace does, which run --trace FILE makes: vramscope "
+            "peak --kind device --thread 'my loader' FILE");
+  EXPECT_TRUE(cannot_filter(loader, peak, "a b.trace")
+                  .ends_with("; its trace does: vramscope peak --kind device --thread 'my loader' "
+                             "'a b.trace'"));
+  EXPECT_NE(cannot_filter({.from = "1s"}, {}).find("vramscope trace --from 1s"), std::string::npos);
   EXPECT_EQ(cannot_filter({.thread = "x"}, {.axis = Axis::thread}), "");
   EXPECT_NE(cannot_filter({.site = "x"}, {.axis = Axis::owner}), "");
   EXPECT_NE(cannot_filter({.owner = "x"}, {.axis = Axis::thread}), "");
+}
+
+TEST(Filter, OfWhatAnOptionIsAnsweredFollowsFromWhatIsRefused) {
+  const FilterUse peak{.inputs = Inputs::both};
+  EXPECT_EQ(answers(peak, "--device"), Answers::always);
+  EXPECT_EQ(answers(peak, "--min-bytes"), Answers::always);
+  EXPECT_EQ(answers(peak, "--stream"), Answers::of_traces);
+  EXPECT_EQ(answers({}, "--stream"), Answers::never) << "of a listing that takes no trace";
+  EXPECT_EQ(answers({.inputs = Inputs::traces}, "--stream"), Answers::always);
+  EXPECT_EQ(answers({.axis = Axis::owner, .inputs = Inputs::both}, "--range"), Answers::by_axis);
+  EXPECT_EQ(answers({.axis = Axis::owner, .inputs = Inputs::both}, "--owner"), Answers::always);
+  EXPECT_EQ(answers({.subject = Subject::counters}, "--kind"), Answers::never);
+  EXPECT_EQ(answers({.draws_window = true}, "--from"), Answers::always);
 }
 
 TEST(Filter, WhatTheReportDoesNotHaveIsSaidWithWhatItHas) {
@@ -152,7 +174,8 @@ TEST(Filter, WhatTheReportDoesNotHaveIsSaidWithWhatItHas) {
 
 TEST(Filter, EachListingHasItsOwnThatItCanAnswer) {
   const auto answer = [](const Filter& filter, Subject subject) {
-    return cannot_filter(filter, {.subject = subject});
+    const bool draws = subject == Subject::curves;
+    return cannot_filter(filter, {.subject = subject, .of_a_trace = draws ? "timeline" : "map"});
   };
   EXPECT_EQ(answer({.from = "1s"}, Subject::refusals), "");
   EXPECT_EQ(answer({.thread = "x", .range = "y"}, Subject::refusals), "");

@@ -366,7 +366,8 @@ class Listings(ToolTest):
             if verb != "oom":  # the sample has none
                 self.assertNotEqual(whole, pinned.stdout, verb)
             if verb != "oom":  # each has its time
-                self.assert_refused([verb, "--from", "1s", file], 2, "vramscope trace --from")
+                named = "trace" if verb == "report" else verb
+                self.assert_refused([verb, "--from", "1s", file], 2, f"run --trace FILE makes: vramscope {named} --from 1s FILE")
         self.assert_refused(["sites", "--thread", "x", file], 2, "owners --by thread")
         self.assert_refused(["sites", "--site", "a(", file], 2, "'a(' is no regular expression")
         self.assert_refused(["sites", "--kind", "vram", file], 2, "'vram' is none of device, pinned")
@@ -386,14 +387,31 @@ class Listings(ToolTest):
 
     def test_each_verb_says_which_filters_it_can_answer(self):
         file = self.sample()
-        self.assert_refused(["timeline", "--site", "x", file], 2, "vramscope timeline --site can")
-        self.assert_refused(["map", "--thread", "x", file], 2, "vramscope map --thread can")
-        self.assert_refused(["stats", "--kind", "pinned", file], 2, "stats takes --device")
+        self.assert_refused(["timeline", "--site", "x", file], 2, "vramscope timeline --site x FILE")
+        self.assert_refused(["map", "--thread", "x", file], 2, "vramscope map --thread x FILE")
+        self.assert_refused(["stats", "--kind", "pinned", file], 2, "stats takes --device, and peak, leaks and sites take --kind")
+        self.assert_refused(["stats", "--range", "x", file], 2, "of a trace peak, leaks, sites and owners take --range")
         self.assert_refused(["oom", "--stream", "3", file], 2, "is not known")
         self.assert_refused(["report", "--site", "x", file, self.sample("s.json")], 2, "--each")
         shown = self.call("sites", "--kind", "gpu", "--site", "nowhere", file)
         self.assertEqual(shown.stdout, "Only --kind gpu --site nowhere\nNothing that passes was allocated.\n"
                          f"\nNext: vramscope sites --full --kind gpu --site nowhere {file}\n")
+
+    def test_help_lists_the_filters_that_can_be_answered_and_says_of_what(self):
+        file = self.sample()
+        values = {"--device": "0", "--kind": "device", "--owner": "program", "--site": "x", "--min-bytes": "1",
+                  "--thread": "x", "--stream": "x", "--range": "x", "--from": "1ns", "--to": "1s"}  # fmt: skip
+        more = {"check": ["--max-peak", "100GiB"], "diff": [file], "export": ["--format", "folded"], "html": ["-o", "-"]}
+        for verb in ("report", "sites", "peak", "leaks", "owners", "oom", "map", "timeline", "stats", "check", "diff", "export"):
+            help_text = re.sub(r"\n {20,}", " ", self.call(verb, "--help").stdout)
+            for option, value in values.items():
+                lines = [line for line in help_text.splitlines() if line.strip().startswith(option + " ")]
+                result = self.call(verb, option, value, *more.get(verb, []), file)
+                answered = result.returncode == 0 or " has no " in result.stderr
+                listed = len(lines) == 1 and "of a trace" not in lines[0]
+                self.assertEqual(listed, answered, (verb, option, lines, result.stderr))
+                if not answered and lines:
+                    self.assertIn(f"vramscope {verb} ", result.stderr, "the same of a trace")
 
     def test_devices_on_which_nothing_passes_are_not_listed(self):
         file = self.sample()
@@ -533,8 +551,9 @@ class Listings(ToolTest):
         for verb in ("report", "stats", "sites", "peak", "owners", "oom", "timeline"):
             self.assert_refused([verb, "missing.json"], 2, "missing.json: No such file")
             self.assert_refused([verb, "cut.json"], 2, "cut.json: ends early at byte 500: cut off")
-            if verb != "timeline":  # which shows traces too
-                self.assert_refused([verb, "t.trace"], 2, "found a trace, which vramscope trace shows")
+            shows_traces = verb in ("sites", "peak", "owners", "timeline")
+            self.assert_refused([verb, "t.trace"], 2, "ends early at byte 16: cut off" if shows_traces else
+                                "found a trace, which vramscope trace shows")  # fmt: skip
         self.assert_refused(["trace", self.sample()], 2, "found a report, which vramscope report shows")
         self.assert_refused(["trace", "t.trace"], 2, "ends early at byte 16: cut off")
 

@@ -238,4 +238,12 @@ bool is_final(const Report& report) {
                      [](const MergedProcess& one) { return one.trigger == "exit"; });
 }
 
+std::string never_freed_text(const Report& report) {
+  if (is_final(report)) return "Never freed";
+  if (report.trigger != kTraced) return "Not freed when the report was written";
+  const bool is_cut = report.chosen && report.chosen->until_ns;
+  return "Not freed " + (is_cut ? "after " + duration_text(*report.chosen->until_ns)
+                                : std::string("by the end of the trace"));
+}
+
 }  // namespace vramscope

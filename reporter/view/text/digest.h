@@ -93,7 +93,12 @@ struct KindBytes {
 };
 [[nodiscard]] KindBytes bytes_of(const Report& report, Kind kind);
 
+// The trigger of a report that was made of a trace, which does not tell whether the program ended.
+inline constexpr const char* kTraced = "trace";
+
 // Whether the program had ended, so that what is allocated was never freed.
 [[nodiscard]] bool is_final(const Report& report);
+// "Never freed", or up to when it was not.
+[[nodiscard]] std::string never_freed_text(const Report& report);
 
 }  // namespace vramscope

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {
@@ -111,16 +111,8 @@ std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) 
 }
 
 std::optional<Traced> traced(const ReportOfProcess& one) {
-  namespace fs = std::filesystem;
-  const std::string& path = one.process.trace.path;
-  if (path.empty() || one.process.trace.lost != 0 || one.process.trigger == kRecovered) {
-    return std::nullopt;
-  }
-  const std::string beside =
-      (fs::path(one.file).parent_path() / fs::path(path).filename()).string();
-  for (const std::string& candidate : {beside, path}) {
-    std::error_code error;
-    if (!fs::is_regular_file(candidate, error)) continue;
+  if (one.process.trace.lost != 0 || one.process.trigger == kRecovered) return std::nullopt;
+  for (const std::string& candidate : trace_files(one.file, one.process.trace)) {
     const TraceInput input(candidate);
     if (!input.problem().empty()) continue;
     TraceReader reader(input.bytes(), TraceReader::Damage::refused);

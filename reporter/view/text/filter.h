@@ -90,14 +90,32 @@ enum class Subject : std::uint8_t {
   counters,  // of devices and the host
 };
 
+// What a listing can be made of.
+enum class Inputs : std::uint8_t { reports, traces, both };
+
 struct FilterUse {
   Measure measure = Measure::any;
   std::optional<Axis> axis = {};  // the listing is by it: its own filter can be answered
   Subject subject = Subject::rows;
+  Inputs inputs = Inputs::reports;
+  bool draws_window = false;  // times choose what is drawn first, and leave nothing out
+  // Words of the command that answers of a trace what this one cannot answer of a report.
+  std::string of_a_trace = "trace";
 };
 
-// "", or one line: which option a report cannot answer for this listing, and what would.
-[[nodiscard]] std::string cannot_filter(const Filter& filter, const FilterUse& use);
+// "", or one line: which option a report cannot answer for this listing, and what would. `trace`:
+// the report's, if it is there.
+[[nodiscard]] std::string cannot_filter(const Filter& filter, const FilterUse& use,
+                                        const std::string& trace = "");
+
+// What a listing can be filtered by with an option, as --help has it.
+enum class Answers : std::uint8_t {
+  always,
+  of_traces,
+  by_axis,  // of traces, and of reports where the listing is by the option's axis
+  never
+};
+[[nodiscard]] Answers answers(const FilterUse& use, std::string_view option);
 
 // "", or what the filter names that the report, of which nothing was left out yet, does not have,
 // and what it has: "has no device 1; devices: 0". May throw bad_alloc.

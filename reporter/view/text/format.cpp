@@ -177,8 +177,10 @@ std::string shell_path(std::string_view path, const Page& page) {
 }
 
 // See cannot_filter(). What these verbs show of traces takes every filter.
-static bool takes(std::string_view verb, std::string_view option) {
+static bool takes(std::string_view verb, std::string_view option, const Page& page) {
   if (verb == "trace" || verb == "map" || verb == "timeline") return true;
+  const bool is_of_rows = verb == "peak" || verb == "leaks" || verb == "sites" || verb == "owners";
+  if (page.of_trace && is_of_rows) return true;
   if (option == "--device") return true;
   if (verb == "stats") return false;
   if (option == "--site") return verb != "owners";
@@ -189,7 +191,7 @@ std::string filters_for(std::string_view verb, const Page& page) {
   std::string words;
   for (const auto& [option, value] : page.filters) {
     const bool is_plain = printable(value, page) == value;
-    if (takes(verb, option))
+    if (takes(verb, option, page))
       words += option + " " + (is_plain ? shell_word(value) : escaped_word(value)) + " ";
   }
   return words;

@@ -26,6 +26,7 @@ struct Page {
   bool colour = false;      // terminal escapes
   bool cuts = true;         // longer lines; false: only drawings and paragraphs keep to the width
   Stacks stacks = Stacks::in_rows;
+  bool of_trace = false;      // what is shown is made of a trace
   TypedOptions filters = {};  // of what is shown; next_command() repeats them
 };
 

@@ -24,7 +24,7 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
     bytes += leak.share.bytes;
     count += leak.share.count;
   }
-  std::string what = is_final(report) ? "Never freed" : "Not freed when the report was written";
+  std::string what = never_freed_text(report);
   if (leaks.leaks.empty())
     return sentence(
         what + ": nothing" + (leaks.suppressed.empty() ? "" : " that is not suppressed") + ".",

@@ -3,6 +3,8 @@
 #include "reporter/view/text/trace_report.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "reporter/view/text/filter.h"
 
@@ -84,6 +86,18 @@ Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
   add_kinds(report, totals, names);
   add_functions(report, totals, names);
   return report;
+}
+
+std::vector<std::string> trace_files(const std::string& report_file, const TraceReport& trace) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  if (trace.path.empty()) return found;
+  const fs::path beside = fs::path(report_file).parent_path() / fs::path(trace.path).filename();
+  for (const std::string& candidate : {beside.string(), trace.path}) {
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error)) found.push_back(candidate);
+  }
+  return found;
 }
 
 std::string missing_from(const TraceTotals& totals) {

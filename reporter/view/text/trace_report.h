@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "reporter/record/trace/fact_code.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/trace_totals.h"
@@ -15,6 +18,11 @@ namespace vramscope {
 
 // The site of a tag; that of a tag which the trace does not know is 0.
 [[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
+
+// The files that may be the trace of a report in `report_file`: beside it, then where it was
+// written. Those that are there.
+[[nodiscard]] std::vector<std::string> trace_files(const std::string& report_file,
+                                                   const TraceReport& trace);
 
 // "", or that the filter's device is none of the events'. Once all were added. May throw bad_alloc.
 [[nodiscard]] std::string missing_from(const TraceTotals& totals);

@@ -35,8 +35,9 @@ TraceTag& TraceTotals::touch(Tag tag, TracePlace where, const TraceKind& kind) {
   return found;
 }
 
-void TraceTotals::went(const TraceBlock& block, TraceMemory::End) {
+void TraceTotals::went(const TraceBlock& block, TraceMemory::End how) {
   if (is_left_out(block)) return;
+  if (watcher_ != nullptr) watcher_->went(block, how);
   const TracePlace where = place_of(block.place);
   TraceKind& kind = kinds[where];
   lose(touch(block.tag, where, kind).held, block.bytes);
@@ -49,6 +50,7 @@ void TraceTotals::came(const TraceBlock& block, const Event& event) {
     left_out_[block.slot] = is_before_ || !filter_.passes(block.tag, block.place, block.bytes);
     if (left_out_[block.slot]) return;
   }
+  if (watcher_ != nullptr) watcher_->came(block, event);
   const TracePlace where = place_of(block.place);
   TraceKind& kind = kinds[where];
   gain(touch(block.tag, where, kind).held, block.bytes);

@@ -57,8 +57,10 @@ using TracePlace = std::pair<Kind, std::uint16_t>;
 class TraceTotals : private TraceMemory::Changes {
  public:
   TraceTotals() = default;
-  // Only of allocations that pass: their calls, and their memory until it goes.
-  explicit TraceTotals(TraceFilter filter) : filter_(std::move(filter)) {}
+  // Only of allocations that pass: their calls, and their memory until it goes. `watcher`, which
+  // outlives this, is told of what comes and goes of them; null: nobody.
+  explicit TraceTotals(TraceFilter filter, TraceMemory::Changes* watcher = nullptr)
+      : filter_(std::move(filter)), watcher_(watcher) {}
 
   void add(const TraceEvent& event);
   // After the last event: what tags held at the peaks.
@@ -92,6 +94,7 @@ class TraceTotals : private TraceMemory::Changes {
 
   TraceMemory memory_;
   TraceFilter filter_;
+  TraceMemory::Changes* watcher_ = nullptr;
   std::vector<bool> left_out_;                // by slot
   std::optional<std::uint64_t> start_ns_;     // what the filter's times count from
   std::optional<std::uint16_t> last_device_;  // that was looked at

@@ -87,6 +87,7 @@ void set(CLI::App& app, CLI::Option& option, const OptionTraits& traits) {
   if (traits.why_not) option.check(traits.why_not);
   if (traits.shows_default) option.capture_default_str();
   if (!traits.group.empty()) option.group(traits.group);
+  if (traits.is_hidden) option.group("");
   if (!traits.needs.empty()) option.needs(app.get_option(traits.needs));
 }
 
@@ -189,6 +190,7 @@ VerbDescription Command::described() const {
       .name = app_.get_name(), .help = app_.get_description(), .footer = app_.get_footer()};
   for (const CLI::Option* const option : app_.get_options()) {
     const bool is_word = option->get_positional();
+    if (option->get_group().empty() && !is_word) continue;
     OptionDescription of{.names = names_of(*option), .help = option->get_description()};
     if (option->get_items_expected_max() > 0 && !is_word) of.value = option->get_type_name();
     // Before it stands what usually counts: "COST=peak" in --help.

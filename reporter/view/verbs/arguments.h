@@ -33,6 +33,7 @@ struct OptionTraits {
   WhyNot why_not = {};
   bool shows_default = false;             // in --help
   std::string group = {};                 // its heading in --help; "": the usual one
+  bool is_hidden = false;                 // read, but in no help
   std::string needs = {};                 // another option, without which this one is a mistake
   std::vector<std::string> choices = {};  // all it takes, for a shell to complete; {}: files
 };

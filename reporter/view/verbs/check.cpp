@@ -151,7 +151,7 @@ Verb add_check(CommandLine& line) {
   command.flag("--no-default-suppressions", arguments->no_usual,
                "Count what the usual libraries keep, too");
   add_listing_options(command, arguments->listing);
-  add_filters(command, arguments->filter);
+  add_filters(command, arguments->filter, kUse);
   command.footer(
       "Limits are for each report; a baseline is compared with all of them together.\n"
       "Examples:\n"

@@ -117,7 +117,7 @@ Verb add_diff(CommandLine& line) {
                  "Exit with 1 if all, or one row, grew by more: 10MiB, or 2% of all before",
                  {.value_name = "BYTES|%", .why_not = no_threshold});
   add_listing_options(command, arguments->listing);
-  add_filters(command, arguments->filter);
+  add_filters(command, arguments->filter, {});
   add_view_options(command, arguments->stacks);
   command.footer(
       "Places are matched by functions, files and lines, so that two builds can be compared.\n"

@@ -49,6 +49,10 @@ std::string not_a_cost(const std::string& given) {
 
 Cost cost_of(const Arguments& arguments) { return cost_named(arguments.cost).value_or(Cost::peak); }
 
+FilterUse use_of(const std::string& format) {
+  return {.inputs = Inputs::both, .of_a_trace = "export --format " + format};
+}
+
 bool is_folder(const std::string& path) {
   struct stat found {};
   return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
@@ -99,7 +103,7 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
                   const std::string& output) {
   std::optional<Report> report = open_report(file);
   if (!report) return kBadInput;
-  const FilterUse use;
+  const FilterUse use = use_of(arguments.format);
   Filtering filtering(arguments.filter, use);
   if (!filtering.applies(*report, file)) return kBadInput;
   const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
@@ -176,7 +180,7 @@ Verb add_export(CommandLine& line) {
                   .why_not = not_a_cost,
                   .shows_default = true,
                   .choices = choices_in(kCosts)});
-  add_filters(command, arguments->filter);
+  add_filters(command, arguments->filter, use_of(""));
   add_view_options(command, arguments->stacks);
   command.footer(footer());
   return {.command = &command, .act = [arguments] {

@@ -4,6 +4,8 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/instant.h"
+#include "reporter/view/text/trace_details.h"
+#include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -14,16 +16,28 @@ std::string no_bytes(const std::string& given) {
   return read(given, bytes) ? "" : "'" + given + "' is not a number of bytes such as 64KiB";
 }
 
+// Behind the sentence of an option that a report cannot answer, or not always.
+std::string remark(Answers answer, std::string_view option) {
+  if (answer == Answers::of_traces) return "; of a trace";
+  if (answer != Answers::by_axis) return "";
+  return "; of a trace, or with --by " + std::string(option.substr(2));
+}
+
 std::string no_pattern(const std::string& given) { return Pattern(given).problem(); }
 
 }  // namespace
 
-void add_filters(Command& command, Filter& filter) {
+void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   const std::string group = "Filters";
+  // One that is never answered is read, to say what would answer it.
   const auto option = [&](const char* name, Value value, const char* help, const char* value_name,
                           WhyNot why_not) {
-    command.option(name, value, help,
-                   {.value_name = value_name, .why_not = std::move(why_not), .group = group});
+    const Answers answer = answers(use, name);
+    command.option(name, value, std::string(help) + remark(answer, name),
+                   {.value_name = value_name,
+                    .why_not = std::move(why_not),
+                    .group = group,
+                    .is_hidden = answer == Answers::never});
   };
   const auto add = [&](std::string Filter::*typed, const char* help, const char* value_name,
                        WhyNot why_not = {}) {
@@ -45,9 +59,9 @@ void add_filters(Command& command, Filter& filter) {
 
 Filtering::Result Filtering::apply(Report& report, const std::string& path) {
   if (filter_.is_empty()) return Result::done;
-  const std::string problem = cannot_filter(filter_, use_);
-  if (!problem.empty()) {
-    say(problem);
+  if (!cannot_filter(filter_, use_).empty()) {
+    const std::vector<std::string> traces = trace_files(path, report.trace);
+    say(cannot_filter(filter_, use_, traces.empty() ? "" : traces.front()));
     return Result::refused;
   }
   const std::string missing = missing_from(report, filter_);
@@ -78,6 +92,18 @@ bool Filtering::applies_to_both(Named before, Named after) {
 
 void Filtering::say_lacking() const {
   if (!lacking_.empty()) say(lacking_);
+}
+
+std::optional<Report> open_traced(const std::string& path, const Filter& filter) {
+  DetailedReport made;
+  const auto use = [&](TraceReader& reader) {
+    made = detailed_report(reader, filter, names_from_symbols());
+    return made.problem;
+  };
+  if (!read_trace(path, use)) return std::nullopt;
+  if (made.missing.empty()) return std::move(made.report);
+  say("'" + path + "' " + made.missing);
+  return std::nullopt;
 }
 
 std::string filter_head(const Filter& filter, const Page& page) {

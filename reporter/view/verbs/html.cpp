@@ -28,6 +28,8 @@ namespace {
 constexpr std::size_t kDifferences = 200;  // rows
 constexpr const char* kFirstWords = "<!doctype html><!-- Vramscope -->";
 
+const FilterUse kPageUse{.inputs = Inputs::both, .draws_window = true, .of_a_trace = "html"};
+
 struct Arguments {
   std::vector<std::string> files;
   std::string output;
@@ -120,9 +122,8 @@ class ReportsAgain {
     for (std::string& path : paths) {
       std::optional<Report> report = open_report(path);
       if (!report || !report->processes.empty() || key_of(report->process) != key) continue;
-      const FilterUse use;
       const Filter filter = without_times(given_.filter);
-      if (!Filtering(filter, use).applies(*report, path)) return std::nullopt;
+      if (!Filtering(filter, kPageUse).applies(*report, path)) return std::nullopt;
       choose_frames(*report, given_.stacks);
       return report;
     }
@@ -183,9 +184,8 @@ int page_of_two(const Arguments& given) {
   std::optional<Report> before = open_named(before_path);
   std::optional<Report> after = open_named(after_path);
   if (!before || !after) return kBadInput;
-  const FilterUse use;
   const Filter filter = without_times(given.filter);
-  Filtering filtering(filter, use);
+  Filtering filtering(filter, kPageUse);
   if (!filtering.applies_to_both({*before, before_path}, {*after, after_path})) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
@@ -200,9 +200,8 @@ int page_of_reports(const Arguments& given) {
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
   std::optional<Report> report = given.files.size() == 1 ? open_named(path) : open_merged(paths);
-  const FilterUse use;
   const Filter filter = without_times(given.filter);
-  if (!report || !Filtering(filter, use).applies(*report, path)) return kBadInput;
+  if (!report || !Filtering(filter, kPageUse).applies(*report, path)) return kBadInput;
   choose_frames(*report, given.stacks);
   std::reverse(paths.begin(), paths.end());  // later reports of a process have later names
   return page_of_report(given, path, *report,
@@ -234,7 +233,7 @@ Verb add_html(CommandLine& line) {
   command.option("-o,--output", &arguments->output,
                  "Write to FILE, - for standard output; else FILE.html beside what it is of",
                  {.value_name = "FILE"});
-  add_filters(command, arguments->filter);
+  add_filters(command, arguments->filter, kPageUse);
   add_view_options(command, arguments->stacks);
   command.footer(
       "The page is one file; it loads nothing. Native frames between those of Python are shown.\n"

@@ -63,8 +63,8 @@ Verb add_leaks(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("leaks", "List what was never freed");
   add_one_report(command, *arguments, kRows);
-  add_filters(command, arguments->filter);
-  arguments->use.measure = Measure::live;
+  arguments->use = {.measure = Measure::live, .inputs = Inputs::both, .of_a_trace = "leaks"};
+  add_filters(command, arguments->filter, arguments->use);
   command.option("--suppress", &arguments->suppress,
                  "Leave out what FILE names, in LeakSanitizer's syntax (leak:PATTERN); repeatable",
                  {.value_name = "FILE"});
@@ -76,8 +76,9 @@ Verb add_leaks(CommandLine& line) {
                {.value_name = "[=N]", .why_not = no_exit_code});
   add_view_options(command, arguments->stacks);
   command.footer(
-      "Example:\n"
-      "  vramscope leaks --suppress known.supp --error-exitcode vramscope.train.4711.json");
+      "Examples:\n"
+      "  vramscope leaks --suppress known.supp --error-exitcode vramscope.train.4711.json\n"
+      "  vramscope leaks --thread loader train.4711.trace     of one thread (run --trace)");
   return {.command = &command, .act = [arguments] { return show_leaks(*arguments); }};
 }
 

@@ -160,8 +160,8 @@ Verb add_map(CommandLine& line) {
   add_one_report(command, *arguments, kSegments);
   command.option("--at", &arguments->at, "Instant: end, peak, oom, or a time such as 1.5s",
                  {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
-  add_filters(command, arguments->filter);
-  arguments->use.subject = Subject::segments;
+  arguments->use = {.subject = Subject::segments, .inputs = Inputs::both, .of_a_trace = "map"};
+  add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

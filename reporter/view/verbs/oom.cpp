@@ -63,8 +63,8 @@ Verb add_oom(CommandLine& line) {
   Command& command = line.add_verb("oom", "Explain why memory ran out");
   add_one_report(command, *arguments, kRows);
   add_full_option(command, arguments->stacks);
-  add_filters(command, arguments->filter);
   arguments->use.subject = Subject::refusals;
+  add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

@@ -47,6 +47,7 @@ std::string no_axis(const std::string& name) {
 
 int show_owners(Arguments& given) {
   given.use.axis = given.by.empty() ? Axis::owner : *axis_named(given.by);
+  if (!given.by.empty()) given.use.of_a_trace = "owners --by " + given.by;
   const auto text = [&](const Report& report, const Page& page) {
     return given.by.empty() ? owners_text(with_others(report), page, given.listing.rows())
                             : axis_text(report, *axis_named(given.by), page, given.listing.rows());
@@ -70,7 +71,8 @@ Verb add_owners(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("owners", "Show whose the memory of each GPU is");
   add_one_report(command, *arguments, kRows);
-  add_filters(command, arguments->filter);
+  arguments->use = {.axis = Axis::owner, .inputs = Inputs::both, .of_a_trace = "owners"};
+  add_filters(command, arguments->filter, arguments->use);
   command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(

@@ -36,14 +36,15 @@ Verb add_peak(CommandLine& line) {
   Command& command = line.add_verb("peak", "Explain the peak of each kind of memory");
   add_one_report(command, *arguments, kRows);
   add_layout_options(command, arguments->stacks);
-  add_filters(command, arguments->filter);
-  arguments->use.measure = Measure::peak;
+  arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
+  add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"
       "  vramscope peak vramscope.train.4711.json             when, by whom, what was live then\n"
       "  vramscope peak --tree vramscope.train.4711.json      from main down to each allocation\n"
-      "  vramscope peak --full -n 1 vramscope.train.4711.json the whole stack of the largest");
+      "  vramscope peak --full -n 1 vramscope.train.4711.json the whole stack of the largest\n"
+      "  vramscope peak --range forward train.4711.trace      of one NVTX range (run --trace)");
   return {.command = &command, .act = [arguments] { return show_peak(*arguments); }};
 }
 

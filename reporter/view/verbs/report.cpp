@@ -168,7 +168,7 @@ Verb add_report(CommandLine& line) {
   command.flag("--each", arguments->each, "Of several, each on a screen of its own");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
-  add_filters(command, arguments->filter);
+  add_filters(command, arguments->filter, kRowsUse);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

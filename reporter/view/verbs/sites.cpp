@@ -49,7 +49,9 @@ Verb add_sites(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("sites", "List the places that allocated");
   add_one_report(command, *arguments, kRows);
-  add_filters(command, arguments->filter);
+  arguments->use.inputs = Inputs::both;
+  arguments->use.of_a_trace = "sites";
+  add_filters(command, arguments->filter, arguments->use);
   command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),
                  {.value_name = "ORDER",
                   .why_not = no_order,

@@ -34,8 +34,8 @@ Verb add_stats(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("stats", "Show every counter, by its PyTorch name");
   add_one_report(command, *arguments, kAllRows);
-  add_filters(command, arguments->filter);
   arguments->use.subject = Subject::counters;
+  add_filters(command, arguments->filter, arguments->use);
   command.footer(
       "Examples:\n"
       "  vramscope stats vramscope.train.4711.json\n"

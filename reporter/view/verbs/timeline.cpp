@@ -116,8 +116,8 @@ Verb add_timeline(CommandLine& line) {
                   .why_not = no_scale,
                   .shows_default = true,
                   .choices = choices_in(listed(kScaleNames))});
-  add_filters(command, arguments->filter);
-  arguments->use.subject = Subject::curves;
+  arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
+  add_filters(command, arguments->filter, arguments->use);
   command.flag("--ascii", arguments->ascii, "Draw with ASCII alone");
   command.footer(
       "Examples:\n"

@@ -114,7 +114,7 @@ Verb add_trace(CommandLine& line) {
   command.positional("FILE", &arguments->file, "Trace, also one that zstd compressed");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
-  add_filters(command, arguments->filter);
+  add_filters(command, arguments->filter, {.inputs = Inputs::traces});
   command.flag("--partial", arguments->partial,
                "Leave out what is damaged or cut off instead of giving up");
   command.footer(

@@ -152,6 +152,13 @@ bool read_imported_trace(const std::string& path,
   return problem.empty();
 }
 
+// Whether single events of the file are to be counted: of a log of another tool where its report
+// would not tell what is asked for.
+bool shows_events_of(const std::string& path, const OneReport& arguments) {
+  if (is_trace(path)) return true;
+  return !cannot_filter(arguments.filter, arguments.use).empty() && is_import(path);
+}
+
 int cannot_write(const std::string& name) {
   const std::string reason = std::strerror(errno);
   say("cannot write " + name + ": " + reason);
@@ -314,7 +321,13 @@ std::optional<Suppressions> open_suppressions(const std::vector<std::string>& fi
   return suppressions;
 }
 
-int show(OneReport& arguments, const Makers& make) { return show(arguments, make, open_report); }
+int show(OneReport& arguments, const Makers& make) {
+  const auto open = [&](std::string& path) {
+    arguments.is_trace = arguments.use.inputs == Inputs::both && shows_events_of(path, arguments);
+    return arguments.is_trace ? open_traced(path, arguments.filter) : open_report(path);
+  };
+  return show(arguments, make, open);
+}
 
 int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   settle_rows(arguments.listing);
@@ -341,6 +354,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     if (result == Filtering::Result::refused) return kBadInput;
     if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, arguments.stacks);
+    page.of_trace = arguments.is_trace;
     const std::string one = shown.add(*report, arguments.file, make, page);
     if (next.empty() && !one.empty()) {
       const bool has_nothing = !is_trace(path) && report->kinds.empty() && report->oom.count == 0;

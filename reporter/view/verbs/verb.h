@@ -146,8 +146,12 @@ struct OneReport {
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
-// --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to.
-void add_filters(Command& command, Filter& filter);
+// --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to: help
+// lists those that can be answered.
+void add_filters(Command& command, Filter& filter, const FilterUse& use);
+
+// The report that a trace becomes, of what passes; says why not. See detailed_report().
+[[nodiscard]] std::optional<Report> open_traced(const std::string& path, const Filter& filter);
 
 // Leaves in one report after the other what passes a filter. What refers to the filter lives as
 // long as this. Threads: one.
