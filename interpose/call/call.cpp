@@ -217,16 +217,17 @@ void Call::note_gone(const Outcome& gone) noexcept {
   note_outcome(event_, MemoryChange::went, gone);
 }
 
-// Memory came from the driver or went there: how much of the device is free is asked anew, now and
-// then, so that what others use is known as of about the last such call. Frees that the cache keeps
-// ask, too, but rarely: else a program that it always serves would never learn that others want
-// what lies idle there.
+// Memory came from the driver or went there: who waits for growth hears of it, and how much of the
+// device is free is asked anew, now and then, so that what others use is known as of about the last
+// such call. Frees that the cache keeps ask, too, but rarely: else a program that it always serves
+// would never learn that others want what lies idle there.
 void Call::renew_sample(std::uint64_t end_ns) noexcept {
   const Place& place = event_.place;
   const bool is_hit = event_.served == Served::hit;
   const bool asks =
       event_.change == MemoryChange::went || (event_.change == MemoryChange::came && !is_hit);
   if (!asks || !takes_device_memory(place.kind)) return;
+  if (event_.change == MemoryChange::came) profiler_->tell_grown();
   const std::uint64_t age_ns =
       is_hit ? CudaBackend::kSampleAmidHitsNs : CudaBackend::kSampleEveryNs;
   if (!profiler_->backend().is_sample_old(place.device, end_ns, age_ns)) return;

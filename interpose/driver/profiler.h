@@ -31,6 +31,13 @@ struct RefusalCallback {
   void* context = nullptr;
 };
 
+// Called when the driver has given device memory. The calling thread is amid a call of ours and
+// holds no lock.
+struct GrowthCallback {
+  void (*function)(void* context) noexcept = nullptr;
+  void* context = nullptr;
+};
+
 // One a process, never destroyed: the program may call CUDA from its last handler.
 // Threads: any.
 class Profiler {
@@ -76,6 +83,12 @@ class Profiler {
     refusal_callback_.function(refusal_callback_.context, refusal);
   }
 
+  // Before the profiler is active.
+  void on_growth(GrowthCallback callback) noexcept { growth_callback_ = callback; }
+  void tell_grown() const noexcept {
+    if (growth_callback_.function != nullptr) growth_callback_.function(growth_callback_.context);
+  }
+
   [[nodiscard]] CachingAllocator& allocator() noexcept { return allocator_; }
   [[nodiscard]] LiveProcess& live_process() noexcept { return live_process_; }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
@@ -101,6 +114,7 @@ class Profiler {
   const bool limits_capacity_;
   bool traces_ = false;
   RefusalCallback refusal_callback_;
+  GrowthCallback growth_callback_;
   LiveProcess live_process_;
   Contexts contexts_;
   Captures captures_;

@@ -13,6 +13,7 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/lost_locks.h"
+#include "allocator/ground/own_stack.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/guard.h"
@@ -58,6 +59,16 @@ void note(const std::string& path) {
   line += '\n';
   [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
   close(file);
+}
+
+DeviceUses uses_in(const Snapshot& memory) noexcept {
+  DeviceUses use{};
+  for (const KindTotals& kind : memory.kinds) {
+    if (!takes_device_memory(kind.kind)) continue;
+    use[kind.device].live_bytes += kind.current_bytes;
+    use[kind.device].peak_bytes += kind.peak_bytes;
+  }
+  return use;
 }
 
 }  // namespace
@@ -123,6 +134,8 @@ void Reports::begin() noexcept {
     static_cast<Reports*>(self)->note_refusal(refusal);
   };
   profiler_.on_refusal({refuse, this});
+  const auto grow = [](void* self) noexcept { static_cast<Reports*>(self)->note_growth(); };
+  if (schedule_.looks_at_memory()) profiler_.on_growth({grow, this});
   owner.store(getpid(), std::memory_order_relaxed);
   reports.store(this, std::memory_order_release);
 }
@@ -166,6 +179,23 @@ void Reports::end_files(const char* trigger) noexcept {
 void Reports::note_refusal(const Refusal& refusal) noexcept {
   if (of_this_process() != this || !oom_.note(refusal)) return;
   triggers_.report_and_wait("oom", kAmidProgram);
+}
+
+// The helper thread writes it, and the program goes on. Of what the cache serves it hears when it
+// looks by itself.
+void Reports::note_growth() noexcept {
+  if (of_this_process() != this) return;
+  bool is_wanted = false;
+  own_stack::run([&] { is_wanted = schedule_.wants(uses()); });
+  if (is_wanted) triggers_.ring();
+}
+
+DeviceUses Reports::uses() const noexcept {
+  DeviceUses use{};
+  for (std::uint16_t i = 0; schedule_.looks_at_memory() && i < kMaxDevices; ++i) {
+    use[i] = profiler_.allocator().sample(i);
+  }
+  return use;
 }
 
 // Without the lock its counters can be read, but no list: a segment, a block or a call site may be
@@ -264,11 +294,7 @@ const char* Reports::due() noexcept {
   const bool ends =
       ended_.load(std::memory_order_relaxed) || executes_.load(std::memory_order_relaxed);
   if (ends || !writes_by_itself()) return nullptr;
-  DeviceUses use{};
-  for (std::uint16_t i = 0; schedule_.looks_at_memory() && i < kMaxDevices; ++i) {
-    use[i] = profiler_.allocator().sample(i);
-  }
-  return schedule_.due(now_ns(), use);
+  return schedule_.due(now_ns(), uses());
 }
 
 bool Reports::wants_report(const char* trigger) const noexcept {
@@ -330,6 +356,7 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
   try {
     ReportParts parts = collect(trigger);
     writing.store(true, std::memory_order_release);
+    schedule_.note_told(trigger, uses_in(parts.memory));
     oom_.describe(parts);
     if (!is_to_be_written(trigger)) return writing.store(false, std::memory_order_release);
     parts.oom = oom_.report(parts);

@@ -51,6 +51,8 @@ class Reports {
   void note_written(std::string_view trigger) noexcept;
   void complain(const char* trigger, const char* line) noexcept;
   void note_refusal(const Refusal& refusal) noexcept;
+  void note_growth() noexcept;
+  [[nodiscard]] DeviceUses uses() const noexcept;
   void write(const char* trigger, std::atomic<bool>& writing) noexcept;
   // False: its numbers were taken, and none is to be written.
   [[nodiscard]] bool is_to_be_written(std::string_view trigger) noexcept;

@@ -11,6 +11,12 @@ std::uint64_t until(std::uint64_t end, std::uint64_t now) noexcept {
   return end > now ? end - now : 0;
 }
 
+std::uint64_t live_in(const DeviceUses& use) noexcept {
+  std::uint64_t live = 0;
+  for (const DeviceUse& device : use) live += device.live_bytes;
+  return live;
+}
+
 }  // namespace
 
 std::uint64_t Schedule::wait_ns(std::uint64_t now_ns) const noexcept {
@@ -20,8 +26,18 @@ std::uint64_t Schedule::wait_ns(std::uint64_t now_ns) const noexcept {
 
 const char* Schedule::due(std::uint64_t now_ns, const DeviceUses& use) noexcept {
   look_end_ = now_ns + kLookNs;
-  if (has_grown(use)) return "growth";
-  if (is_peak(use)) return "peak";
+  if (has_grown(use)) {
+    grown_from_.store(live_in(use), std::memory_order_relaxed);
+    return "growth";
+  }
+  const bool found = is_peak(use);
+  // Of any device; then the peaks of all are known. Peaks fall when the program resets them.
+  for (std::size_t i = 0; i < use.size(); ++i) {
+    const std::uint64_t known = peaks_[i].load(std::memory_order_relaxed);
+    const std::uint64_t now = found ? use[i].peak_bytes : std::min(known, use[i].peak_bytes);
+    peaks_[i].store(now, std::memory_order_relaxed);
+  }
+  if (found) return "peak";
   if (wishes_.interval_ns == 0 || now_ns < interval_end_) return nullptr;
   // What was missed, by a report that took long or a machine that slept, is not caught up with.
   const std::uint64_t late = now_ns - interval_end_;
@@ -29,27 +45,33 @@ const char* Schedule::due(std::uint64_t now_ns, const DeviceUses& use) noexcept 
   return "interval";
 }
 
-bool Schedule::has_grown(const DeviceUses& use) noexcept {
-  if (wishes_.growth_bytes == 0) return false;
-  std::uint64_t live = 0;
-  for (const DeviceUse& device : use) live += device.live_bytes;
-  if (live < grown_from_ || live - grown_from_ < wishes_.growth_bytes) return false;
-  grown_from_ = live;
-  return true;
+void Schedule::note_told(std::string_view trigger, const DeviceUses& use) noexcept {
+  if (trigger == "growth") {
+    grown_from_.store(std::max(grown_from_.load(std::memory_order_relaxed), live_in(use)),
+                      std::memory_order_relaxed);
+  }
+  for (std::size_t i = 0; trigger == "peak" && i < use.size(); ++i) {
+    peaks_[i].store(std::max(peaks_[i].load(std::memory_order_relaxed), use[i].peak_bytes),
+                    std::memory_order_relaxed);
+  }
 }
 
-// Of any device; then the peaks of all are known. Peaks fall when the program resets them.
-bool Schedule::is_peak(const DeviceUses& use) noexcept {
+bool Schedule::has_grown(const DeviceUses& use) const noexcept {
+  if (wishes_.growth_bytes == 0) return false;
+  const std::uint64_t live = live_in(use);
+  const std::uint64_t before = grown_from_.load(std::memory_order_relaxed);
+  return live >= before && live - before >= wishes_.growth_bytes;
+}
+
+bool Schedule::is_peak(const DeviceUses& use) const noexcept {
   if (wishes_.peak_percent == 0) return false;
-  bool found = false;
   for (std::size_t i = 0; i < use.size(); ++i) {
-    peaks_[i] = std::min(peaks_[i], use[i].peak_bytes);
-    const std::uint64_t more = peaks_[i] / 100 * wishes_.peak_percent;
-    found = found || (use[i].peak_bytes >= kLeastPeak && use[i].peak_bytes > peaks_[i] &&
-                      use[i].peak_bytes - peaks_[i] >= more);
+    const std::uint64_t peak = use[i].peak_bytes;
+    const std::uint64_t known = std::min(peaks_[i].load(std::memory_order_relaxed), peak);
+    const std::uint64_t more = known / 100 * wishes_.peak_percent;
+    if (peak >= kLeastPeak && peak > known && peak - known >= more) return true;
   }
-  for (std::size_t i = 0; found && i < use.size(); ++i) peaks_[i] = use[i].peak_bytes;
-  return found;
+  return false;
 }
 
 }  // namespace vramscope

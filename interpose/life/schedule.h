@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -14,7 +15,7 @@ namespace vramscope {
 
 using DeviceUses = std::array<DeviceUse, kMaxDevices>;
 
-// Threads: one.
+// Threads: one, but for wants(), which any may ask.
 class Schedule {
  public:
   // What was asked for; 0: not that.
@@ -35,6 +36,10 @@ class Schedule {
   [[nodiscard]] static bool asks(std::string_view trigger) noexcept {
     return trigger == "growth" || trigger == "peak" || trigger == "interval";
   }
+  // Whether `use` calls for a report that due() has not given yet.
+  [[nodiscard]] bool wants(const DeviceUses& use) const noexcept {
+    return has_grown(use) || is_peak(use);
+  }
   [[nodiscard]] bool looks_at_memory() const noexcept {
     return wishes_.growth_bytes != 0 || wishes_.peak_percent != 0;
   }
@@ -44,16 +49,19 @@ class Schedule {
   // What `use` and the time call for: "growth", "peak" or "interval", and the same again only when
   // it is due again; null: nothing. Ask until null.
   [[nodiscard]] const char* due(std::uint64_t now_ns, const DeviceUses& use) noexcept;
+  // What the report for such a trigger tells: more than what called for it, when memory grew
+  // meanwhile.
+  void note_told(std::string_view trigger, const DeviceUses& use) noexcept;
 
  private:
-  [[nodiscard]] bool has_grown(const DeviceUses& use) noexcept;
-  [[nodiscard]] bool is_peak(const DeviceUses& use) noexcept;
+  [[nodiscard]] bool has_grown(const DeviceUses& use) const noexcept;
+  [[nodiscard]] bool is_peak(const DeviceUses& use) const noexcept;
 
   const Wishes wishes_;
   std::uint64_t interval_end_;
   std::uint64_t look_end_;
-  std::uint64_t grown_from_ = 0;                    // live bytes at the last report on growth
-  std::array<std::uint64_t, kMaxDevices> peaks_{};  // at the last report on a peak
+  std::atomic<std::uint64_t> grown_from_{0};  // live bytes at the last report on growth
+  std::array<std::atomic<std::uint64_t>, kMaxDevices> peaks_{};  // at the last report on a peak
 };
 
 }  // namespace vramscope

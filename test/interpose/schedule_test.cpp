@@ -86,6 +86,39 @@ TEST(Schedule, LooksAtMemoryTenTimesASecond) {
   EXPECT_EQ(schedule.wait_ns(200 * kMs), 50 * kMs);
 }
 
+TEST(Schedule, SaysWhatIsWantedUntilItAskedForIt) {
+  Schedule schedule({.growth_bytes = 10 * kMiB, .peak_percent = 50}, 0);
+  DeviceUses use{};
+  EXPECT_FALSE(schedule.wants(use));
+
+  use[3].peak_bytes = 4 * kMiB;
+  EXPECT_TRUE(schedule.wants(use));
+  EXPECT_EQ(due(schedule, 0, 0, 4 * kMiB), "peak");
+  EXPECT_FALSE(schedule.wants(use));
+  use[3].peak_bytes = 5 * kMiB;
+  EXPECT_FALSE(schedule.wants(use));
+  use[3].live_bytes = 10 * kMiB;
+  EXPECT_TRUE(schedule.wants(use));
+  EXPECT_EQ(due(schedule, 0, 10 * kMiB, 5 * kMiB), "growth");
+  EXPECT_FALSE(schedule.wants(use));
+}
+
+TEST(Schedule, CountsFromWhatTheReportTells) {
+  Schedule schedule({.growth_bytes = 10 * kMiB, .peak_percent = 50}, 0);
+  EXPECT_EQ(due(schedule, 0, 0, 4 * kMiB), "peak");
+  DeviceUses use{};
+  use[3] = {.live_bytes = 15 * kMiB, .peak_bytes = 20 * kMiB};
+
+  schedule.note_told("peak", use);
+
+  EXPECT_EQ(due(schedule, 0, 0, 29 * kMiB), "");
+  EXPECT_EQ(due(schedule, 0, 10 * kMiB, 29 * kMiB), "growth");
+  schedule.note_told("growth", use);
+  EXPECT_EQ(due(schedule, 0, 24 * kMiB, 29 * kMiB), "");
+  EXPECT_EQ(due(schedule, 0, 25 * kMiB, 30 * kMiB), "growth");
+  EXPECT_EQ(due(schedule, 0, 25 * kMiB, 30 * kMiB), "peak");
+}
+
 TEST(Schedule, AsksForEachThatIsDue) {
   Schedule schedule({.interval_ns = kMs, .growth_bytes = kMiB, .peak_percent = 10}, 0);
 

@@ -111,6 +111,21 @@ std::vector<std::string> report_files(const std::vector<std::string>& words, con
   return paths;
 }
 
+std::vector<std::string> reports_beside(const std::string& path, const std::string& trigger) {
+  constexpr std::size_t kBeginning = 4096;
+  const fs::path parent = fs::path(path).parent_path();
+  Paths found;
+  for (const std::string& name : names_in(parent.empty() ? "." : parent.string())) {
+    const std::string other = (parent / name).string();
+    const bool is_for_it =
+        is_report(other, name) &&
+        beginning_of(other, kBeginning).find("\"trigger\":\"" + trigger + "\"") !=
+            std::string::npos;
+    if (is_for_it && !same_file(other, path)) found.push_back(other);
+  }
+  return found;
+}
+
 bool is_trace(const std::string& path) {
   const std::string head = beginning_of(path, 16);
   return head.starts_with("VRAMSCOPE TRACE") || head.starts_with("\x28\xb5\x2f\xfd");

@@ -20,4 +20,9 @@ namespace vramscope {
 // Whether the file begins as a trace does, or as one that zstd compressed.
 [[nodiscard]] bool is_trace(const std::string& path);
 
+// Reports in the folder of the file at `path` that were written for this trigger, by name; the file
+// itself is left out.
+[[nodiscard]] std::vector<std::string> reports_beside(const std::string& path,
+                                                      const std::string& trigger);
+
 }  // namespace vramscope

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <variant>
 
+#include "reporter/report/json.h"
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/digest.h"
@@ -27,8 +29,8 @@ std::string no_moment(const std::string& given) {
   return good ? "" : "'" + given + "' is none of end, peak, oom, or a time such as 1.5s or 200ms";
 }
 
-// What a report that was written because of a peak missed: --report-at-peak looks ten times a
-// second. "" where nothing.
+// What a report that was written because of a peak missed: the program went on until it was. ""
+// where nothing.
 std::string after_the_peak(const Report& report) {
   const KindFacts* highest = nullptr;
   for (const KindFacts& kind : report.kinds) {
@@ -60,26 +62,42 @@ bool is_at_its_peak(const Report& report) {
   });
 }
 
-// "": the report is of the instant that is asked for; else what would have made one.
-std::string why_not(const Report& report, const std::string& at) {
+// The last report of the same process beside this one that was written for the trigger; "": none.
+std::string sibling_of(const Report& report, const std::string& path, const std::string& trigger) {
+  std::string last;
+  std::uint64_t sequence = 0;
+  for (const std::string& other : reports_beside(path, trigger)) {
+    const auto read = read_report(other);
+    const Report* const its = std::get_if<Report>(&read);
+    const bool is_its = its != nullptr && its->process.pid == report.process.pid &&
+                        its->process.start_time_ns == report.process.start_time_ns &&
+                        its->process.hostname == report.process.hostname;
+    if (!is_its || its->sequence < sequence) continue;
+    sequence = its->sequence;
+    last = other;
+  }
+  return last;
+}
+
+// "": the report is of the instant that is asked for; else what is, or would have made one.
+std::string why_not(const Report& report, const std::string& path, const std::string& at) {
   const std::string& trace = report.trace.path;
   const std::string trace_of_it =
       trace.empty() ? "run with --trace FILE" : "give its trace, '" + trace + "'";
-  if (at == "end") return "";
-  if (at == "peak") {
-    if (report.trigger == "peak" || is_at_its_peak(report)) return "";
-    return "holds what there was when it was written, not at the peak: " + trace_of_it +
-           ", or with --report-at-peak 10%";
+  if (at == "end" || report.trigger == at) return "";
+  if (at != "peak" && at != "oom") {
+    return "holds only what there was when it was written: " + trace_of_it;
   }
-  if (at == "oom") {
-    if (report.trigger == "oom") return "";
-    return report.oom.count == 0
-               ? "memory never ran out"
-               : "holds what there was when it was written, not when memory ran out: give the "
-                 "report of the trigger oom (--on-oom report), or " +
-                     trace_of_it;
+  if (at == "peak" && is_at_its_peak(report)) return "";
+  if (at == "oom" && report.oom.count == 0) return "memory never ran out";
+  const std::string lacks = "holds what there was when it was written, not " +
+                            std::string(at == "peak" ? "at the peak" : "when memory ran out");
+  const std::string sibling = sibling_of(report, path, at);
+  if (!sibling.empty()) {
+    return lacks + "; the process's report of that instant: vramscope map " + shell_word(sibling);
   }
-  return "holds only what there was when it was written: " + trace_of_it;
+  if (at == "peak") return lacks + ": " + trace_of_it + ", or with --report-at-peak 10%";
+  return lacks + ": give the report of the trigger oom (--on-oom report), or " + trace_of_it;
 }
 
 std::vector<MapPlace> places_of(const Report& report, const NameFrame& name,
@@ -130,7 +148,7 @@ int show_map(Arguments& given) {
     if (given.is_trace) return open_trace(path, given, moment);
     std::optional<Report> report = open_report(path);
     if (!report) return report;
-    if (const std::string reason = why_not(*report, given.at); !reason.empty()) {
+    if (const std::string reason = why_not(*report, path, given.at); !reason.empty()) {
       say("'" + path + "': " + reason);
       return std::nullopt;
     }
