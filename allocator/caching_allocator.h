@@ -57,6 +57,7 @@ struct Outcome {
 struct Promise {
   std::uint16_t device = 0;
   std::uint64_t bytes = 0;
+  Kind kind = Kind::device;
 };
 
 // What is known about one address.

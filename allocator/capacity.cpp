@@ -8,15 +8,14 @@
 
 namespace vramscope {
 
-void note_grant(const Accounts& accounts, Place where, std::uint64_t bytes, const Grant& grant,
-                Outcome& out) {
+void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outcome& out) {
   out.backend_ns += grant.ns;
   out.status = grant.status;
   out.has_sample = grant.total_bytes != 0;
   if (!out.has_sample) return;
   const std::uint64_t used = grant.total_bytes - std::min(grant.free_bytes, grant.total_bytes);
   const DeviceCapacity now = accounts.capacity(where.device);
-  const std::uint64_t held = now.held + now.rounding + rest_of_pages(bytes);
+  const std::uint64_t held = now.held + now.rounding;
   out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
 }
 
@@ -26,21 +25,22 @@ void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes) n
 }
 
 bool CachingAllocator::promise(Promise promise) noexcept {
+  const Place where{.kind = promise.kind, .device = promise.device};
   MutexLock lock(state_->mutex);
-  if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
+  if (!state_->accounts.has_capacity(where, promise.bytes)) {
     Ladder::make_room(*state_, promise.device);
   }
-  if (!state_->accounts.has_capacity(promise.device, promise.bytes)) {
+  if (!state_->accounts.has_capacity(where, promise.bytes)) {
     state_->accounts.use(promise.device).refusals++;
     return false;
   }
-  state_->accounts.use(promise.device).promised += promise.bytes;
+  state_->accounts.use(promise.device).promise(promise.kind, promise.bytes);
   return true;
 }
 
 void CachingAllocator::end_promise(Promise promise) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.use(promise.device).promised -= promise.bytes;
+  state_->accounts.use(promise.device).end_promise(promise.kind, promise.bytes);
 }
 
 bool CachingAllocator::trim_device(std::uint16_t device) noexcept {

@@ -16,7 +16,7 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
               .tag = tag};
   const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
   MutexLock lock(state_->mutex);
-  state_->accounts.use(promise.device).promised -= promise.bytes;
+  state_->accounts.use(promise.device).end_promise(promise.kind, promise.bytes);
   if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
   state_->adopt(where, address, bytes, out);
   return out;

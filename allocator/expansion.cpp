@@ -273,7 +273,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   const std::uint64_t page = reservation.page;
   bytes = (bytes + page - 1) / page * page;
   const std::uint16_t device = where.device;
-  out.by_limit = !state.accounts.has_capacity(device, bytes);
+  out.by_limit = !state.accounts.has_capacity(where, bytes);
   if (out.by_limit || !state.prepare_blocks()) {
     out.status.result = out.by_limit ? Result::out_of_memory : Result::failed;
     return false;
@@ -283,7 +283,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   Grant grant;
   const bool is_here =
       fly(state, base, [&] { grant = state.backend.map(where, address, bytes, page); });
-  note_grant(state.accounts, where, bytes, grant, out);
+  note_grant(state.accounts, where, grant, out);
   state.accounts.device(device).awaited -= bytes;
   state.blocks.keep(block);
   Block& b = state.blocks[block];

@@ -181,14 +181,17 @@ bool CachingAllocator::Ladder::exceeds_share(State& state, const Need& need, Out
 // As above.
 Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcome& out) {
   const std::uint16_t device = need.where.device;
-  out.by_limit = !state.accounts.has_capacity(device, need.bytes);
+  out.by_limit = !state.accounts.has_capacity(need.where, need.bytes);
   if (out.by_limit) {
     out.status = {Result::out_of_memory, out.status.code};
     return 0;
   }
+  PageRounding& rounding = state.accounts.use(device).rounding;
   state.accounts.device(device).awaited += need.bytes;
+  rounding.add(need.where.kind, need.bytes);
   const Address address = ask_backend(state, need, out);
   state.accounts.device(device).awaited -= need.bytes;
+  rounding.remove(need.where.kind, need.bytes);
   if (out.has_sample) Idle::note_unrecorded(state, device, out.unrecorded_bytes);
   return address;
 }
@@ -197,7 +200,7 @@ Address CachingAllocator::Ladder::ask_backend(State& state, const Need& need, Ou
   state.mutex.unlock();
   const Grant grant = state.backend.reserve(need.where, need.bytes);
   state.mutex.lock();
-  note_grant(state.accounts, need.where, need.bytes, grant, out);
+  note_grant(state.accounts, need.where, grant, out);
   return grant.address;
 }
 

@@ -204,11 +204,14 @@ DeviceCapacity Accounts::capacity(std::uint16_t device) const {
           .rounding = use.rounding.bytes()};
 }
 
-bool Accounts::has_capacity(std::uint16_t device, std::uint64_t bytes) const {
-  const DeviceCapacity now = capacity(device);
-  if (now.limit == Limits::kUnlimited) return true;
-  const std::uint64_t counted = now.counted();
-  return counted <= now.limit && bytes <= now.limit - counted;
+bool Accounts::has_capacity(Place where, std::uint64_t bytes) const {
+  const CapacityUse& use = uses_[where.device];
+  if (use.limit == Limits::kUnlimited) return true;
+  PageRounding rounding = use.rounding;
+  rounding.add(where.kind, bytes);
+  const DeviceCapacity now = capacity(where.device);
+  const std::uint64_t counted = now.held - now.managed + rounding.bytes();
+  return bytes <= now.limit && counted <= now.limit - bytes;
 }
 
 void Accounts::reset_peaks(std::optional<std::uint16_t> device) {

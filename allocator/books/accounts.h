@@ -39,7 +39,17 @@ struct CapacityUse {
   std::uint64_t managed = 0;                 // of those, memory that gives way to other memory
   std::uint64_t promised = 0;                // that it is about to get
   std::uint64_t refusals = 0;                // requests that found no room
-  PageRounding rounding;                     // of segments and of direct memory; not in the limit
+  PageRounding rounding;  // of segments and of direct memory, had or about to come
+
+  // The program is about to get so many bytes, or is no longer.
+  void promise(Kind kind, std::uint64_t bytes) {
+    promised += bytes;
+    rounding.add(kind, bytes);
+  }
+  void end_promise(Kind kind, std::uint64_t bytes) {
+    promised -= bytes;
+    rounding.remove(kind, bytes);
+  }
 };
 
 // Where the blocks of one place are counted. Both stay while places come and go.
@@ -130,7 +140,8 @@ class Accounts {
   // What all memory on a device may add up to, and does: ours, the program's own, and what either
   // is about to get.
   [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
-  [[nodiscard]] bool has_capacity(std::uint16_t device, std::uint64_t bytes) const;
+  // Whether so many more bytes of that kind fit, in the driver's pages.
+  [[nodiscard]] bool has_capacity(Place where, std::uint64_t bytes) const;
 
   // Everything, or what is known of one device's memory of Kind::device, or of the host's.
   void reset_peaks(std::optional<std::uint16_t> device = {});

@@ -205,7 +205,8 @@ void GraphMemory::take(Number number, Bytes& promised, const Bytes& mapped) {
     if (!memory.used()) {
       const GraphNodeMemory& node = memory.node;
       std::uint64_t& room = promised[node.where.device];
-      const Promise promise{.device = node.where.device, .bytes = std::min(room, node.bytes)};
+      const Promise promise{
+          .device = node.where.device, .bytes = std::min(room, node.bytes), .kind = Kind::graph};
       room -= promise.bytes;
       counted_[node.where.device] += node.bytes;
       callback_(MemoryChange::came,
@@ -218,7 +219,7 @@ void GraphMemory::take(Number number, Bytes& promised, const Bytes& mapped) {
 void GraphMemory::end_promises(const Bytes& promised) noexcept {
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
     if (promised[device] != 0) {
-      allocator_.end_promise({.device = device, .bytes = promised[device]});
+      allocator_.end_promise({.device = device, .bytes = promised[device], .kind = Kind::graph});
     }
   }
 }

@@ -55,7 +55,7 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes, Plac
   call.plan(bytes);
   if (bytes == 0 || profiler.captures().any()) return direct();
   if (!profiler.limits_capacity()) return ask_twice(call, direct);
-  const Promise promise{.device = where.device, .bytes = bytes};
+  const Promise promise{.device = where.device, .bytes = bytes, .kind = where.kind};
   if (!promise_room(call, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   call.keep(promise);
   const CUresult code = ask_twice(call, direct);
@@ -69,7 +69,7 @@ CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t b
   call.plan(bytes);
   if (bytes == 0 || device >= kMaxDevices || profiler.captures().any()) return direct();
   const bool is_limited = profiler.limits_capacity();
-  const Promise promise{.device = device, .bytes = bytes};
+  const Promise promise{.device = device, .bytes = bytes, .kind = Kind::physical};
   if (is_limited && !promise_room(call, promise)) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult code = direct();
   if (code == CUDA_ERROR_OUT_OF_MEMORY && profiler.allocator().trim_device(device)) code = direct();
@@ -81,16 +81,16 @@ namespace {
 
 void end_promises(CachingAllocator& allocator, GraphMemory::Bytes& bytes, std::uint16_t devices) {
   for (std::uint16_t device = 0; device < devices; ++device) {
-    if (bytes[device] != 0) allocator.end_promise({.device = device, .bytes = bytes[device]});
+    if (bytes[device] == 0) continue;
+    allocator.end_promise({.device = device, .bytes = bytes[device], .kind = Kind::graph});
   }
   bytes = {};
 }
 
 bool promise_room_on_all(Call& call, GraphMemory::Bytes& bytes) {
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
-    if (bytes[device] == 0 || promise_room(call, {.device = device, .bytes = bytes[device]})) {
-      continue;
-    }
+    const Promise promise{.device = device, .bytes = bytes[device], .kind = Kind::graph};
+    if (promise.bytes == 0 || promise_room(call, promise)) continue;
     end_promises(call.profiler().allocator(), bytes, device);
     return false;
   }

@@ -50,7 +50,7 @@ TEST_F(CapacityTest, IdleSegmentsMakeRoomFirst) {
 TEST_F(CapacityTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
   adopt(Kind::graph, 50 * kMiB);
   adopt(Kind::stream_ordered, 20 * kMiB, {}, 0x90000000);
-  adopt(Kind::array, 5 * kMiB, {}, 0xa0000000);
+  adopt(Kind::array, 5 * kMiB, {}, 0xa0000000);  // three pages
   adopt(Kind::physical, 5 * kMiB, {}, 0xa0000000);
   adopt(Kind::mapping, 500 * kMiB, {}, 0xb0000000);  // of memory that counts already
   adopt(Kind::imported, 500 * kMiB, {}, 0xf0000000);
@@ -59,7 +59,7 @@ TEST_F(CapacityTest, DirectMemoryOfEveryKindOnTheDeviceCounts) {
   adopt(Kind::managed, 500 * kMiB, {}, 0x190000000);  // its pages give way
 
   EXPECT_EQ(capacity().held, 580 * kMiB);
-  EXPECT_EQ(capacity().counted(), 80 * kMiB);
+  EXPECT_EQ(capacity().counted(), 81 * kMiB);
   EXPECT_FALSE(allocate(40 * kMiB).status.ok());
   ASSERT_TRUE(allocator_.forget(kThere).status.ok());
   EXPECT_TRUE(allocate(40 * kMiB).status.ok());
@@ -72,13 +72,30 @@ TEST_F(CapacityTest, KnowsWhatTheDriverRoundsUp) {
   adopt(Kind::device, 1000, {}, 0x90000000);
   adopt(Kind::device, 1000, {}, 0xa0000000);
   EXPECT_EQ(capacity().rounding, 4 * kMiB - 1'152'000);
-  EXPECT_EQ(capacity().held, 1'152'000u);  // the limit compares what was asked for
+  EXPECT_EQ(capacity().held, 1'152'000u);
+  EXPECT_EQ(capacity().counted(), 4 * kMiB);
 
   ASSERT_TRUE(allocator_.forget(kThere).status.ok());
   ASSERT_TRUE(allocator_.forget(0x90000000).status.ok());
   EXPECT_EQ(capacity().rounding, 2 * kMiB - 1000);
   ASSERT_TRUE(allocator_.forget(0xa0000000).status.ok());
   EXPECT_EQ(capacity().rounding, 0u);
+}
+
+// 100 MiB have 50 pages: as many blocks of 1.5 MiB, and none of less beside them.
+TEST_F(CapacityTest, TheLimitCountsWholePages) {
+  const Promise promise{.device = 0, .bytes = 3 * kMiB / 2};
+  for (Address at = 0; at < 50; ++at) {
+    ASSERT_TRUE(allocator_.promise(promise));
+    adopt(Kind::device, promise.bytes, promise, kThere + at * 4 * kMiB);
+  }
+
+  EXPECT_FALSE(allocator_.promise(promise));
+  EXPECT_FALSE(allocator_.promise({.device = 0, .bytes = 1000}));
+  ASSERT_TRUE(allocator_.forget(kThere).status.ok());
+  EXPECT_TRUE(allocator_.promise({.device = 0, .bytes = 1000}));
+  EXPECT_TRUE(allocator_.promise({.device = 0, .bytes = kMiB}));  // in the same page
+  EXPECT_FALSE(allocator_.promise({.device = 0, .bytes = kMiB}));
 }
 
 TEST_F(CapacityTest, APromiseKeepsRoomUntilItsMemoryIsThere) {

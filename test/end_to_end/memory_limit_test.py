@@ -33,6 +33,22 @@ class MemoryLimit(harness.Case):
         self.assert_meets(["oom"], "4GiB")
         self.assert_meets(["oom", "96"], "1GiB")
 
+    def test_as_many_blocks_fit_as_on_a_device_of_that_size(self):
+        for size in ("1", "1.5", "2", "3", "17", "20"):
+            command = [harness.program("oom"), size]
+            native = self.run_program(command, simulator="capacity=110MiB")
+            self.assertIn("as many as at first", native.stdout)
+            for mode in (*RECORDING, "dedicated"):
+                limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "110MiB"})
+                self.assertEqual(native.behaviour(), limited.behaviour(), f"{size} MiB, {mode}")
+
+    def test_mode_off_knows_no_limit_and_says_so_beforehand(self):
+        command = [harness.program("meminfo")]
+        native = self.run_program(command)
+        self.assertEqual(native.behaviour(), self.run_program(command, "off", **{LIMIT: "1GiB"}).behaviour())
+        (line,) = [line for line in self.run_tool("options").stdout.splitlines() if "smaller GPU" in line]
+        self.assertIn("but in mode off", line)
+
     def test_memory_of_every_kind_counts(self):
         self.assert_meets(["small_device"], "1GiB")
 

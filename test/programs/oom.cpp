@@ -1,6 +1,6 @@
 // Allocates until nothing is left, frees, and must get as much again.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: MiB per allocation (default 512).
+// Argument: MiB per allocation (default 512), as 1.5.
 #include <vector>
 
 #include "test/programs/driver.h"
@@ -13,7 +13,8 @@ static std::vector<CUdeviceptr> fill(std::size_t bytes, CUresult* last) {
 }
 
 int main(int argc, char** argv) {
-  std::size_t bytes = (argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 512) * kMiB;
+  const double asked = argc > 1 ? std::strtod(argv[1], nullptr) : 512;
+  const auto bytes = static_cast<std::size_t>(asked * static_cast<double>(kMiB));
   start();
   std::size_t first = 0;
   for (int round = 0; round < 3; ++round) {
