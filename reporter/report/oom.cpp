@@ -93,11 +93,15 @@ void add_segments(const ReportParts& parts, OomEvent& event) {
 }
 
 void add_direct(const Snapshot& memory, OomEvent& event) {
+  PageRounding rounding;  // of what is on the device, as it came from the driver
   for (const SegmentSnapshot& segment : memory.segments) {
-    const bool counts = segment.is_direct && takes_device_memory(segment.place.kind) &&
-                        segment.place.device == event.device;
-    if (counts) event.direct_bytes += segment.total_size;
+    const bool is_there =
+        takes_device_memory(segment.place.kind) && segment.place.device == event.device;
+    if (!is_there) continue;
+    rounding.add(segment.place.kind, segment.total_size);
+    if (segment.is_direct) event.direct_bytes += segment.total_size;
   }
+  event.rounding_bytes = rounding.bytes();
 }
 
 // Of host memory, what the host's pages hold; of a device, what is there or can be moved there.

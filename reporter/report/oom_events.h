@@ -65,6 +65,7 @@ struct OomEvent {
   std::uint64_t split_free_bytes = 0;    // free in segments with a block in use
   std::uint64_t largest_free_bytes = 0;  // the largest piece of these
   std::uint64_t direct_bytes = 0;        // what the program had from the driver itself
+  std::uint64_t rounding_bytes = 0;      // that the driver took beyond those, for whole pages
   std::uint64_t outside_bytes = 0;       // used, and by nothing that is recorded
   std::uint64_t context_bytes = 0;       // of these, for this process's contexts
   std::uint64_t module_bytes = 0;        // and for its code

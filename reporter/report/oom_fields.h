@@ -57,6 +57,7 @@ void visit_fields(Self& event, F&& f) {
   f("split_free_bytes", event.split_free_bytes);
   f("largest_free_bytes", event.largest_free_bytes);
   f("direct_bytes", event.direct_bytes);
+  f("rounding_bytes", event.rounding_bytes);
   f("outside_bytes", event.outside_bytes);
   f("context_bytes", event.context_bytes);
   f("module_bytes", event.module_bytes);

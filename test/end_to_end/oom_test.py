@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib
+import re
 
 import harness
 import recount
@@ -118,6 +119,50 @@ class OutOfMemory(harness.Case):
             self.assertIn(part, text)
         read = json.loads(self.run_tool("oom", "--json", path).stdout)
         self.assertEqual([300 * MIB, 500 * MIB], [event["bytes"] for event in read["events"]])
+
+    def test_a_leak_is_called_one_and_the_next_command_names_its_place(self):
+        for mode in ("cache", "observe"):
+            path = pathlib.Path(self.folder) / mode / "x.json"
+            path.parent.mkdir()
+            self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--mode", mode, "-o", path, "--", harness.program("leaking"))
+            for report in path.parent.iterdir():
+                text = self.run_tool("oom", report).stdout
+                found = re.search(r"(\d+) MiB of it in (\d+) blocks of 1 place ", text)
+                self.assertTrue(found, text)
+                self.assertEqual(2 * int(found[2]), int(found[1]), text)
+                self.assertIn(" were never freed: a leak\n" if "2.json" in report.name else "none of these was freed", text)
+                self.assertEqual(f"Next: vramscope leaks {report}", text.splitlines()[-1])
+                self.assertIn("leaking.cpp", self.run_tool("leaks", report).stdout.split("Grows", 1)[1])
+
+    def test_a_folder_shows_each_refusal_once(self):
+        path = pathlib.Path(self.folder) / "x.json"
+        self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"))
+        self.assertEqual(2, len(list(path.parent.glob("x*.json"))))
+        shown = self.run_tool("oom", self.folder)
+        self.assertEqual(1, shown.stdout.count("300 MiB refused, the 1st of 2"), shown.stdout)
+        self.assertEqual(1, shown.stdout.count("500 MiB refused, the 2nd of 2"), shown.stdout)
+        self.assertEqual("vramscope: 1 report of the same processes left aside, which tells of no other refusal\n", shown.stderr)
+
+    def test_the_map_of_that_instant_is_drawn_from_the_report_that_was_written_then(self):
+        path = pathlib.Path(self.folder) / "x.json"
+        self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"))
+        right, given = (self.run_tool("map", "--at", "oom", file) for file in (path, path.with_name("x.2.json")))
+        self.assertEqual((0, ""), (given.returncode, given.stderr))
+        said = f"  from {path}, which was written then\n"
+        self.assertIn(said, given.stdout)
+        self.assertEqual(right.stdout, given.stdout.replace(said, ""))
+        path.unlink()
+        alone = self.run_tool("map", "--at", "oom", path.with_name("x.2.json"))
+        self.assertEqual((2, ""), (alone.returncode, alone.stdout))
+        self.assertIn("give the report of the trigger oom", alone.stderr)
+
+    def test_under_a_limit_the_map_speaks_of_what_that_left(self):
+        path = pathlib.Path(self.folder) / "x.json"
+        self.run_tool("run", "--sim", "--device-memory-limit", "1GiB", "--policy", "pytorch", "-o", path, "--",
+                      harness.program("holes"))  # fmt: skip
+        text = self.run_tool("map", path).stdout
+        self.assertIn("refused then: 300 MiB, 124 MiB free under the limit of 1.00 GiB", text)
+        self.assertNotIn("the driver had", text)
 
     def test_who_else_has_the_device_now_is_asked_when_it_is_shown(self):
         shared = f"capacity=1GiB,shared={self.folder}/device"

@@ -122,6 +122,29 @@ TEST(Map, KnowsWhichRequestsNeedNoNewSegment) {
   EXPECT_TRUE(has(text_of(report), "served without a new segment: whole segments of 8.00 MiB,"));
 }
 
+// 1 - 20 / 1280 of it: many pieces, each of which goes back.
+TEST(Map, SaysThatPiecesWhichCanGoBackAreNoFragmentation) {
+  Report report = fragmented();
+  report.devices[0].segments.assign(64, segment({free_of(20 * kMiB)}));
+
+  const std::string text = text_of(report, 200);
+
+  EXPECT_TRUE(has(text, "Fragmentation: no, all that is free can go back to the driver.\n"))
+      << text;
+  EXPECT_TRUE(has(text, "external fragmentation 98.4 % (1 - largest / free), of which none is"));
+  EXPECT_TRUE(has(text,
+                  "large pool: 64 segments, 1.25 GiB\n"
+                  "  idle, all of it free: 64 of 20.0 MiB (-n 0 draws them)\n"))
+      << text;
+  EXPECT_FALSE(has(text, "|....")) << "nothing but free memory is to be seen in these rows";
+}
+
+TEST(Map, SegmentsOfOneHoleHaveNoSuchFigure) {
+  Report report = fragmented();
+  report.devices[0].segments = {segment({used(2 * kMiB), free_of(18 * kMiB)})};
+  EXPECT_FALSE(has(text_of(report, 100), "external fragmentation"));
+}
+
 TEST(Map, PagesOfGrowingSegmentsGoBackByThemselves) {
   SegmentFacts growing = segment({used(30 * kMiB), free_of(50 * kMiB), used(20 * kMiB)});
   growing.is_expandable = true;
@@ -170,7 +193,8 @@ TEST(Map, IsReadAtSixtyColumns) {
   29.9 MiB  36.4 %  stranded: free, and cannot go back
   20.0 MiB  24.4 %  idle: 1 segment without a live block
   largest free hole 20.0 MiB of 49.9 MiB free;
-    external fragmentation 59.9 % (1 - largest / free)
+    external fragmentation 59.9 % (1 - largest / free),
+    counting what can go back
   served without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  PINNED BY
@@ -193,8 +217,8 @@ TEST(Map, IsReadAtSixtyColumns) {
     @ 2.00 MiB, 10.0 s old; its free gives a hole of 12.0
       MiB (1 of 2 blocks): make_weights (train.cpp:42) <
       main (train.cpp:99)
-    |........................................|
     |########################================|
+  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB;
     a character is 64.0 KiB
@@ -216,7 +240,8 @@ TEST(Map, IsReadAtEightyColumns) {
   29.9 MiB  36.4 %  stranded: free, and cannot go back
   20.0 MiB  24.4 %  idle: 1 segment without a live block
   largest free hole 20.0 MiB of 49.9 MiB free;
-    external fragmentation 59.9 % (1 - largest / free)
+    external fragmentation 59.9 % (1 - largest / free),
+    counting what can go back
   served without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  OLDEST  PINNED BY
@@ -230,8 +255,9 @@ TEST(Map, IsReadAtEightyColumns) {
     |........................@@@@............|
     @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to the driver:
       make_weights (train.cpp:42) < main (train.cpp:99)
-    |........................................|
-  and 2 more segments: -n 0 draws all
+    |########################================|
+  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
+  and 1 more segment: -n 0 draws all
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 32.0 KiB
   # a block in use, . free, @ pins its segment
@@ -249,7 +275,7 @@ TEST(Map, UsesTwoHundredColumns) {
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
   29.9 MiB  36.4 %  stranded: free, and cannot go back
   20.0 MiB  24.4 %  idle: 1 segment without a live block
-  largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 % (1 - largest / free)
+  largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 % (1 - largest / free), counting what can go back
   served without a new segment: requests up to 1.00 MiB, larger ones up to 20.0 MiB
   STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  PINNED BY
   28.0 MiB         2    20.0 MiB       2  10.0 s  make_weights (train.cpp:42) < main (train.cpp:99)
@@ -263,8 +289,8 @@ TEST(Map, UsesTwoHundredColumns) {
   20.0 MiB at 0x20000000: 10.0 MiB free, largest hole 10.0 MiB
     |################################################################@@@@@@@@@@@@@@@@................................................................................|
     @ 2.00 MiB, 10.0 s old; its free gives a hole of 12.0 MiB (1 of 2 blocks): make_weights (train.cpp:42) < main (train.cpp:99)
-    |................................................................................................................................................................|
     |################################################################################################================================================================|
+  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 16.0 KiB
   # a block in use, . free, @ pins its segment

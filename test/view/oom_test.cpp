@@ -37,7 +37,7 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
   60.0 MiB   5.9 %  contexts of this process
   40.0 MiB   3.9 %  others: processes, contexts and what nobody recorded
    124 MiB  12.1 %  free, says the driver: the most that it could have served
-  without a cache about 612 MiB would have been free (an estimate)
+  without a cache up to 612 MiB would have been free, in how many pieces nobody knows (an estimate)
   owners: program 290 MiB
   REQUESTED  COUNT  MEMORY  LIVE THEN
     200 MiB     45  GPU 0   make_weights (train.cpp:42) < main (train.cpp:99)
@@ -86,6 +86,70 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has"));
   event.by_limit = true;
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
+}
+
+// What site 0 held is 45 blocks of 200 MiB that came all along; the event is the only one.
+Report leaked() {
+  Report report = refused();
+  report.trigger = "exit";
+  report.oom.events.pop_back();
+  report.oom.events[0].reserved_bytes = 300 << 20;
+  report.oom.events[0].split_free_bytes = 0;
+  Site& site = report.sites[0];
+  site.totals.live_bytes = site.totals.total_bytes = 200 << 20;
+  site.totals.live_count = site.totals.total_count = 45;
+  site.parts[0].totals = site.totals;
+  site.live_by_age.assign(10, 20 << 20);
+  return report;
+}
+
+TEST(Oom, SaysThatMostOfWhatWasHeldIsALeak) {
+  Report report = leaked();
+  EXPECT_TRUE(
+      has(text_of(report), "  200 MiB of it in 45 blocks of 1 place were never freed: a leak\n"));
+  EXPECT_TRUE(has(text_of(report), "hint: most of it was never freed: vramscope leaks"));
+
+  report.trigger = "oom";
+  EXPECT_TRUE(has(text_of(report), "none of these was freed until then: a leak, unless"));
+}
+
+TEST(Oom, CallsNoLeakWhatIsLessThanHalfOfItOrWasFreed) {
+  Report report = leaked();
+  report.oom.events[0].reserved_bytes = 500 << 20;
+  EXPECT_FALSE(has(text_of(report), "leak"));
+
+  report = leaked();
+  report.sites[0].totals.live_bytes = report.sites[0].totals.live_count = 0;
+  report.sites[0].parts[0].totals = report.sites[0].totals;
+  EXPECT_FALSE(has(text_of(report), "leak"));
+
+  report = leaked();  // one busy moment
+  report.sites[0].live_by_age = {200 << 20, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_FALSE(has(text_of(report), "leak"));
+}
+
+TEST(Oom, TellsOfRoundingWhereItMatters) {
+  Report report = refused();
+  OomEvent& event = report.oom.events[0];
+  event.rounding_bytes = 5 << 20;
+  EXPECT_FALSE(has(text_of(report), "rounding"));
+
+  event.rounding_bytes = 27 << 20;
+  event.allocated_bytes = 400 << 20;
+  EXPECT_TRUE(has(text_of(report),
+                  "  27.0 MiB   2.6 %  rounding: the driver gives whole pages of 2 MiB\n"));
+  EXPECT_TRUE(has(text_of(report), "in 90 blocks (requested 290 MiB, 110 MiB more by rounding)"));
+}
+
+TEST(Oom, EstimatesNothingWhereTheDriverRefusedWhatItHadFree) {
+  Report report = refused();
+  EXPECT_TRUE(has(text_of(report), "without a cache up to 612 MiB would have been free"));
+  report.oom.events[0].free_bytes = report.oom.events[0].bytes;
+  EXPECT_FALSE(has(text_of(report), "without a cache"));
+
+  report = refused();
+  report.oom.events[0].native_free_bytes = report.oom.events[0].free_bytes;
+  EXPECT_FALSE(has(text_of(report), "without a cache"));
 }
 
 TEST(Oom, BlamesNoCacheAndNoOthersWhereTheDriverServesAll) {

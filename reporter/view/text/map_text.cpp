@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
+#include <map>
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/map_cells.h"
+#include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
@@ -16,6 +19,7 @@ namespace {
 
 constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kMostWidth = 240;  // of rows of characters, however wide the page is
+constexpr std::size_t kFramesOfPin = 3;  // below a segment; the table above has the whole row
 constexpr std::uint64_t kTenth = 10;     // of what is reserved: from there on it is fragmentation
 
 std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
@@ -79,6 +83,18 @@ std::string requests_text(const MapPlace& place) {
   return result.empty() ? "no request" : result;
 }
 
+// The measure of textbooks knows nothing of memory that can go back: it may be high where nothing
+// is stranded.
+std::string holes_text(const MapPlace& place) {
+  std::string text = "largest free hole " + amount_text(place.largest_free_bytes) + " of " +
+                     amount_text(place.free_bytes) + " free";
+  if (place.largest_free_bytes == place.free_bytes) return text;
+  text += "; external fragmentation " + permille_text(external_fragmentation(place)) +
+          " (1 - largest / free)";
+  if (place.stranded_bytes == 0) return text + ", of which none is stranded: each can go back";
+  return place.returnable_bytes == 0 ? text : text + ", counting what can go back";
+}
+
 std::string figures(const MapPlace& place, const MapMoment& moment, const Page& page) {
   using enum Table::Align;
   Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
@@ -96,10 +112,7 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
                 : "idle: " + counted(place.idle_segments, "segment") + " without a live block");
   std::string result = table.empty() ? "" : table.text(page);
   if (place.free_bytes != 0) {
-    result += paragraph("largest free hole " + amount_text(place.largest_free_bytes) + " of " +
-                            amount_text(place.free_bytes) + " free; external fragmentation " +
-                            permille_text(external_fragmentation(place)) + " (1 - largest / free)",
-                        page);
+    result += paragraph(holes_text(place), page);
   }
   if (!place.is_direct()) {
     result += paragraph("served without a new segment: " + requests_text(place), page);
@@ -119,9 +132,14 @@ std::string refused_text(const Report& report, const MapPlace& place, const Page
   const OomEvent& event = report.oom.events.back();
   if (event.kind != place.kind || event.device != place.device || event.bytes == 0) return "";
   std::string text = "refused then: " + amount_text(event.bytes);
-  if (event.total_bytes != 0) text += ", the driver had " + amount_text(event.free_bytes) + " free";
-  const std::uint64_t together = event.free_bytes + place.stranded_bytes;
-  if (event.bytes > event.free_bytes && event.bytes <= together) {
+  const std::uint64_t limit = refusing_limit(report, event);
+  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
+  if (limit != 0) {
+    text += ", " + amount_text(free) + " free under the limit of " + amount_text(limit);
+  } else if (event.total_bytes != 0) {
+    text += ", the driver had " + amount_text(free) + " free";
+  }
+  if (event.bytes > free && event.bytes <= free + place.stranded_bytes) {
     text +=
         "; with the stranded " + amount_text(place.stranded_bytes) + " it would have had enough";
   }
@@ -185,9 +203,11 @@ class Drawing {
     unit_ = bytes_of_cell(largest, columns_);
     std::string body;
     std::size_t drawn_alone = 0;
-    std::vector<const MapSegment*> others;
+    std::vector<const MapSegment*> others, idle;
     for (const MapSegment* one : segments) {
-      if (one->stranded_bytes() == 0) {
+      if (one->is_idle() && most != 0) {
+        idle.push_back(one);
+      } else if (one->stranded_bytes() == 0) {
         others.push_back(one);
       } else if (most == 0 || drawn_alone++ < most) {
         body += with_pin(*one);
@@ -195,7 +215,7 @@ class Drawing {
         ++left_out_;
       }
     }
-    body += packed(others, most);
+    body += packed(others, most) + idle_text(idle);
     if (left_out_ != 0) {
       body += "  and " + counted(left_out_, "more segment") + ": -n 0 draws all\n";
     }
@@ -203,16 +223,34 @@ class Drawing {
   }
 
  private:
+  // "idle, all of it free: 3 of 20.0 MiB, 1 of 2.00 MiB": there is nothing to see in them.
+  std::string idle_text(const std::vector<const MapSegment*>& idle) const {
+    constexpr std::size_t kSizesNamed = 4;
+    std::map<std::uint64_t, std::size_t, std::greater<>> sizes;
+    for (const MapSegment* one : idle) ++sizes[one->facts->total_size];
+    std::string text;
+    std::size_t named = 0;
+    for (const auto& [bytes, count] : sizes) {
+      if (named++ == kSizesNamed) {
+        text += " and " + counted(sizes.size() - kSizesNamed, "size") + " more";
+        break;
+      }
+      text += (text.empty() ? "idle, all of it free: " : ", ") +
+              count_text(static_cast<std::int64_t>(count)) + " of " + amount_text(bytes);
+    }
+    return text.empty() ? "" : paragraph(text + " (-n 0 draws them)", page_);
+  }
+
   std::string head(const std::vector<const MapSegment*>& segments) const {
     std::uint64_t total = 0;
     for (const MapSegment* one : segments) total += one->facts->total_size;
     std::string title = std::string(name_of(segments.front()->pool)) + ": " +
-                        counted(segments.size(), "segment") + ", " + amount_text(total) +
-                        "; a character is " + amount_text(unit_);
+                        counted(segments.size(), "segment") + ", " + amount_text(total);
+    if (seen_ != 0) title += "; a character is " + amount_text(unit_);
     title = paragraph(title, page_);
     title.pop_back();
     return "\n" + coloured(title, Colour::bold, page_) + "\n" +
-           paragraph(legend(seen_, page_), page_);
+           (seen_ == 0 ? "" : paragraph(legend(seen_, page_), page_));
   }
 
   std::vector<Cell> cells(const MapSegment& segment) {
@@ -247,7 +285,7 @@ class Drawing {
     const std::string age = age_text(block.born_ns, moment_);
     if (!age.empty()) text += ", " + age + " old";
     text += "; its free gives " + gives + ": ";
-    return paragraph(text + where_text(report_, block.site, name_, page_), page_, 4);
+    return paragraph(text + where_text(report_, block.site, name_, page_, kFramesOfPin), page_, 4);
   }
 
   // Those without stranded bytes, one after the other on as few rows as they need.

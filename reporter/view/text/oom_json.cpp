@@ -11,6 +11,7 @@ namespace {
 
 Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
   using Row = OomEvent;
+  const auto leaks = std::make_shared<const Leaks>(leaks_for_oom(report, name));
   Columns<Row> columns{
       {"number", [](const Row& row) { return row.number; }},
       {"time_ns", [](const Row& row) { return row.time_ns; }},
@@ -33,11 +34,12 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
       {"split_free_bytes", [](const Row& row) { return row.split_free_bytes; }},
       {"largest_free_bytes", [](const Row& row) { return row.largest_free_bytes; }},
       {"direct_bytes", [](const Row& row) { return row.direct_bytes; }},
+      {"rounding_bytes", [](const Row& row) { return row.rounding_bytes; }},
       {"outside_bytes", [](const Row& row) { return row.outside_bytes; }},
       {"context_bytes", [](const Row& row) { return row.context_bytes; }},
       {"module_bytes", [](const Row& row) { return row.module_bytes; }},
       {"native_free_bytes", [](const Row& row) { return row.native_free_bytes; }},
-      {"hint", [&report](const Row& row) { return hint_for(report, row); }}};
+      {"hint", [&report, leaks](const Row& row) { return hint_for(report, row, *leaks); }}};
   const auto cells = std::make_shared<SiteCells>(report, name);
   const auto site = [](const Row& row) { return row.site; };
   add_site_numbers<Row>(columns, cells, site);

@@ -10,6 +10,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/leaks.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/site_listing.h"
 
@@ -33,37 +34,54 @@ std::string_view option_of(const Report& report, std::string_view option) {
   return {};
 }
 
-// Of --device-memory-limit, where that refused it; 0: the driver did.
-std::uint64_t limit_of(const Report& report, const OomEvent& event) {
+}  // namespace
+
+std::uint64_t refusing_limit(const Report& report, const OomEvent& event) {
   CapacityOption limits;
   if (!event.by_limit || event.device >= limits.bytes.size()) return 0;
   return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
 }
 
+// The limit counts what the program has, and nothing of others or of the driver's.
+std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
+  return limit - std::min(limit, event.reserved_bytes + event.direct_bytes + event.rounding_bytes);
+}
+
+namespace {
+
 // With it the driver serves each allocation itself.
 bool is_observed(const Report& report) { return report.process.mode == "observe"; }
 
-// The limit counts what the program has, and nothing of others or of the driver's.
-std::uint64_t free_under(std::uint64_t limit, const OomEvent& event) {
-  return limit - std::min(limit, event.reserved_bytes + event.direct_bytes);
+constexpr std::uint64_t kHundredth = 100;  // of a device: less is not worth a row of its own
+
+// "in 90 blocks (requested 290 MiB)"; where rounding takes a tenth or more, how much that is.
+std::string blocks_text(const OomEvent& event) {
+  constexpr std::uint64_t kTenth = 10;
+  const std::uint64_t rounding =
+      event.allocated_bytes - std::min(event.allocated_bytes, event.requested_bytes);
+  std::string text = "in " + counted(event.allocation_count, "block") + " (requested " +
+                     amount_text(event.requested_bytes);
+  if (rounding != 0 && rounding >= event.allocated_bytes / kTenth) {
+    text += ", " + amount_text(rounding) + " more by rounding";
+  }
+  return text + ")";
 }
 
 // What of the device, or of the limit, was used by what; only what is known.
 std::string device_table(const Report& report, const OomEvent& event, const Page& page) {
   using enum Table::Align;
-  const std::uint64_t limit = limit_of(report, event);
+  const std::uint64_t limit = refusing_limit(report, event);
   Table table(
       {{"BYTES", right},
        {"SHARE", right},
        {limit == 0 ? "THE DEVICE THEN" : "THE LIMIT OF " + amount_text(limit) + " THEN", left}});
   table.place_last(Table::Last::wrapped);
+  const std::uint64_t whole = limit == 0 ? event.total_bytes : limit;
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
-    const std::uint64_t whole = limit == 0 ? event.total_bytes : limit;
     if (bytes != 0) table.add({amount_text(bytes), percent_text(bytes, whole), what});
   };
-  if (limit != 0) add(free_under(limit, event), "free under the limit");
-  add(event.allocated_bytes, "in " + counted(event.allocation_count, "block") + " (requested " +
-                                 amount_text(event.requested_bytes) + ")");
+  if (limit != 0) add(free_under_limit(limit, event), "free under the limit");
+  add(event.allocated_bytes, blocks_text(event));
   add(event.pending_bytes, "freed, but perhaps in use yet");
   add(event.split_free_bytes, "free in pieces beside blocks in use, the largest of " +
                                   amount_text(event.largest_free_bytes));
@@ -71,6 +89,9 @@ std::string device_table(const Report& report, const OomEvent& event, const Page
   add(event.direct_bytes, is_observed(report)
                               ? "in allocations of the program, served by the driver"
                               : "from the driver itself: arrays, managed memory and the like");
+  if (event.rounding_bytes >= whole / kHundredth) {
+    add(event.rounding_bytes, "rounding: the driver gives whole pages of 2 MiB");
+  }
   if (limit != 0) {
     return (table.empty() ? "" : table.text(page)) + "  the GPU itself has " +
            amount_text(event.free_bytes) + " free, which the limit withholds\n";
@@ -136,7 +157,40 @@ std::string owners_line(const OomEvent& event, const Page& page) {
 
 }  // namespace
 
-std::string hint_for(const Report& report, const OomEvent& event) {
+LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
+  LeakThen found;
+  std::uint64_t held = event.reserved_bytes + event.direct_bytes;
+  for (const OomShare& share : event.shares) {
+    if (is_host(event.kind)) held += share.live_bytes;
+    const auto leak = std::find_if(leaks.leaks.begin(), leaks.leaks.end(), [&](const Leak& one) {
+      const bool is_its_place = is_host(share.kind) || one.share.device == event.device;
+      return is_its_place && one.share.kind == share.kind &&
+             static_cast<std::int64_t>(one.share.site) == share.site;
+    });
+    if (leak == leaks.leaks.end() || leak->looks != LeakClass::grows) continue;
+    found.bytes += std::min(share.live_bytes, leak->share.bytes);
+    found.count += std::min(share.live_count, leak->share.count);
+    ++found.places;
+  }
+  return found.bytes > held / 2 ? found : LeakThen();
+}
+
+// Names cost time, and only suppressions need them.
+Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
+  const std::vector<OomEvent>& events = report.oom.events;
+  if (events.empty()) return {};
+  Leaks all = leaks_of(report, Suppressions(), {});
+  const auto leaked = [&](const OomEvent& event) { return leak_then(all, event).bytes != 0; };
+  if (std::none_of(events.begin(), events.end(), leaked)) return all;
+  Suppressions usual;  // as `vramscope leaks` leaves out
+  usual.add_usual();
+  return leaks_of(report, usual, name);
+}
+
+std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
+  if (leak_then(leaks, event).bytes != 0) {
+    return "most of it was never freed: vramscope leaks names the places";
+  }
   if (event.by_limit) return "the limit of --device-memory-limit refused it, not the GPU";
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
   if (!event.has_details || event.total_bytes == 0) return "";
@@ -163,16 +217,33 @@ std::string hint_for(const Report& report, const OomEvent& event) {
 
 namespace {
 
+// Where the driver refused what it had free, sums of what is free say nothing.
 std::string estimate_line(const Report& report, const OomEvent& event, const Page& page) {
   const bool is_known = event.has_details && event.total_bytes != 0;
   if (!is_known || event.by_limit || is_observed(report)) return "";
-  return paragraph("without a cache about " + amount_text(event.native_free_bytes) +
-                       " would have been free (an estimate)",
+  if (event.bytes != 0 && event.free_bytes >= event.bytes) return "";
+  if (event.native_free_bytes <= event.free_bytes) return "";  // the cache withheld nothing
+  return paragraph("without a cache up to " + amount_text(event.native_free_bytes) +
+                       " would have been free, in how many pieces nobody knows (an estimate)",
                    page);
 }
 
-std::string event_text(const Report& report, const OomEvent& event, const NameFrame& name,
-                       const Page& page, const RowChoice& choice) {
+// The answer, where most of what was held is a leak.
+std::string leak_line(const Report& report, const OomEvent& event, const Leaks& leaks,
+                      const Page& page) {
+  const LeakThen leak = leak_then(leaks, event);
+  if (leak.bytes == 0) return "";
+  const std::string what = amount_text(leak.bytes) + " of it in " + counted(leak.count, "block") +
+                           " of " + counted(leak.places, "place");
+  return paragraph(is_final(report) ? what + " were never freed: a leak"
+                                    : what +
+                                          " came all along, and none of these was freed until "
+                                          "then: a leak, unless the program needs them all",
+                   page);
+}
+
+std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
+                       const NameFrame& name, const Page& page, const RowChoice& choice) {
   const std::string title = memory_text(event.kind, event.device) + ": " + asked_text(event) +
                             " refused, the " + ordinal_text(event.number) +
                             (report.chosen ? " of all " : " of ") +
@@ -190,12 +261,13 @@ std::string event_text(const Report& report, const OomEvent& event, const NameFr
     result += "  not looked at closer: memory ran out too often\n";
   }
   for (const std::string& table :
-       {device_table(report, event, page), estimate_line(report, event, page),
-        owners_line(event, page), shares_table(report, event, name, page, choice),
+       {device_table(report, event, page), leak_line(report, event, leaks, page),
+        estimate_line(report, event, page), owners_line(event, page),
+        shares_table(report, event, name, page, choice),
         pins_table(report, event, name, page, choice)}) {
     result += table;
   }
-  const std::string hint = hint_for(report, event);
+  const std::string hint = hint_for(report, event, leaks);
   return hint.empty() ? result : result + paragraph("hint: " + hint, page);
 }
 
@@ -228,8 +300,11 @@ std::string oom_text(const Report& report, const NameFrame& name, const Page& pa
     result = "Nothing that passes was refused; of all, " + counted(report.oom.count, "allocation") +
              (report.oom.count == 1 ? " was.\n" : " were.\n");
   }
-  if (!events.empty()) result += event_text(report, events.front(), name, page, choice);
-  if (events.size() > 1) result += "\n" + event_text(report, events.back(), name, page, choice);
+  const Leaks leaks = leaks_for_oom(report, name);
+  if (!events.empty()) result += event_text(report, events.front(), leaks, name, page, choice);
+  if (events.size() > 1) {
+    result += "\n" + event_text(report, events.back(), leaks, name, page, choice);
+  }
   SiteListing table(
       report, name,
       {{"ASKED", right}, {"AFTER", right, 1}, {"MEMORY", left, 2}, {"REFUSED TOO", left}});
@@ -248,8 +323,8 @@ std::string oom_line(const Report& report, const NameFrame& name) {
   std::string line = asked_text(last) + " of " + memory_text(last.kind, last.device) +
                      " refused to " +
                      where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
-  if (const std::uint64_t limit = limit_of(report, last); limit != 0) {
-    return line + ", " + amount_text(free_under(limit, last)) + " free under the limit";
+  if (const std::uint64_t limit = refusing_limit(report, last); limit != 0) {
+    return line + ", " + amount_text(free_under_limit(limit, last)) + " free under the limit";
   }
   if (last.total_bytes != 0) line += ", " + amount_text(last.free_bytes) + " free";
   return line;

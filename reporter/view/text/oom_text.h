@@ -4,19 +4,37 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "reporter/report/oom_events.h"
 #include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
+#include "reporter/view/text/leaks.h"
 
 namespace vramscope {
 
 struct Report;
 
+// What was never freed, without what `vramscope leaks` leaves out by itself; empty where memory
+// never ran out. May throw bad_alloc.
+[[nodiscard]] Leaks leaks_for_oom(const Report& report, const NameFrame& name);
+
+// Of what was held when memory ran out, what places held that allocate all along and do not free.
+struct LeakThen {
+  std::uint64_t bytes = 0;  // requested; 0: that is less than half of it
+  std::uint64_t count = 0;  // blocks
+  std::uint64_t places = 0;
+};
+[[nodiscard]] LeakThen leak_then(const Leaks& leaks, const OomEvent& event);
+
 // What would help, most likely; "": nobody knows.
-[[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event);
+[[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);
+
+// The bytes of --device-memory-limit, where that refused it; 0: the driver did. What it left.
+[[nodiscard]] std::uint64_t refusing_limit(const Report& report, const OomEvent& event);
+[[nodiscard]] std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event);
 
 // Of what was live, and of what pinned segments. The report outlives them.
 [[nodiscard]] Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name);

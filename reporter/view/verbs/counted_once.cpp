@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -64,9 +66,10 @@ Sequences merged_processes(const std::string& path) {
   return found;
 }
 
+constexpr std::size_t kWhoseBytes = std::size_t{1} << 16;  // of a report: they say whose it is
+
 Input input_of(const std::string& path) {
-  constexpr std::size_t kBeginning = std::size_t{1} << 16;
-  const std::string text = beginning_of(path, kBeginning);
+  const std::string text = beginning_of(path, kWhoseBytes);
   Input input{.path = path, .is_merged = text.find("\n\"trigger\":\"merged\"") != text.npos};
   if (input.is_merged) {
     input.processes = merged_processes(path);
@@ -144,6 +147,74 @@ void say_left_out(const std::vector<Input>& inputs, std::size_t earlier) {
 }
 
 }  // namespace
+
+namespace {
+
+// One report of one process, which may have written others.
+struct OneOfMany {
+  std::string path;
+  Who who;  // no process: nobody knows
+  std::uint64_t refusals = 0;
+  std::uint64_t sequence = 0;
+  bool is_of_refusal = false;
+
+  [[nodiscard]] auto order() const { return std::tie(refusals, sequence); }
+};
+
+OneOfMany one_of_many(const std::string& path) {
+  constexpr std::string_view kRefusals = "\n\"oom\":{\"count\":";
+  const std::string text = beginning_of(path, kWhoseBytes);
+  OneOfMany one{.path = path, .who = {}};
+  if (text.find("\n\"trigger\":\"merged\"") != text.npos) return one;
+  one.who = who_in(text);
+  one.refusals = number_behind(end_of(path, kRefusals), kRefusals);
+  one.sequence = number_behind(text, "\"sequence\":");
+  one.is_of_refusal = text.find("\n\"trigger\":\"oom\"") != text.npos;
+  return one;
+}
+
+bool names_process(const Who& who) { return std::get<1>(who) != 0; }
+
+}  // namespace
+
+void keep_refusals_once(std::vector<std::string>& paths) {
+  std::vector<OneOfMany> inputs;
+  std::map<Who, std::size_t> best;  // index into `inputs`
+  for (const std::string& path : paths) {
+    inputs.push_back(one_of_many(path));
+    const auto [known, is_new] = best.emplace(inputs.back().who, inputs.size() - 1);
+    if (!is_new && inputs[known->second].order() < inputs.back().order()) {
+      known->second = inputs.size() - 1;
+    }
+  }
+  paths.clear();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (names_process(inputs[i].who) && best[inputs[i].who] != i) continue;
+    paths.push_back(std::move(inputs[i].path));
+  }
+  if (const std::size_t out = inputs.size() - paths.size(); out != 0) {
+    say(counted(out, "report") + " of the same processes left aside, which " +
+        (out == 1 ? "tells" : "tell") + " of no other refusal");
+  }
+}
+
+std::string refusal_report_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  const OneOfMany asked = one_of_many(path);
+  if (!names_process(asked.who)) return "";
+  const fs::path folder = fs::path(path).parent_path();
+  OneOfMany last;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(".json") == name.npos) continue;
+    OneOfMany one = one_of_many((folder / name).string());
+    if (one.is_of_refusal && one.who == asked.who && last.sequence < one.sequence) {
+      last = std::move(one);
+    }
+  }
+  return last.path;
+}
 
 void keep_each_once(std::vector<std::string>& paths) {
   std::vector<Input> inputs;

@@ -15,4 +15,13 @@ namespace vramscope {
 // somebody formatted anew stands for itself. May throw bad_alloc.
 void keep_each_once(std::vector<std::string>& paths);
 
+// For those who tell of memory that ran out: of several reports of one process the last of those
+// that know of the most refusals stays, which tells all that the others do. What is left out is
+// said. Reads as little, and may throw bad_alloc.
+void keep_refusals_once(std::vector<std::string>& paths);
+
+// In the folder of a report, the last one that the same process wrote because memory ran out; "":
+// there is none. Reads as little, and may throw bad_alloc.
+[[nodiscard]] std::string refusal_report_of(const std::string& path);
+
 }  // namespace vramscope

@@ -12,6 +12,7 @@
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/trace_map.h"
+#include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -138,6 +139,18 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
   return std::move(map.report);
 }
 
+// In the place of a report, that which the same process wrote when memory ran out, if that is the
+// instant asked for; the remark says so.
+void take_refusal_report(const Arguments& given, std::string& path, std::optional<Report>& report,
+                         std::string& remark) {
+  if (given.at != "oom" || report->trigger == "oom" || report->oom.count == 0) return;
+  std::string found = refusal_report_of(path);
+  if (found.empty()) return;
+  remark = "from " + shell_path(found, Page()) + ", which was written then";
+  path = std::move(found);
+  report = open_report(path);
+}
+
 int show_map(Arguments& given) {
   MapMoment moment;
   const NameFrame name = names_from_symbols();
@@ -147,12 +160,16 @@ int show_map(Arguments& given) {
     given.is_trace = is_trace(path) || (is_import(path) && !has_segments);
     if (given.is_trace) return open_trace(path, given, moment);
     std::optional<Report> report = open_report(path);
+    std::string remark;
+    if (report) take_refusal_report(given, path, report, remark);
     if (!report) return report;
     if (const std::string reason = why_not(*report, path, given.at); !reason.empty()) {
       say("'" + path + "': " + reason);
       return std::nullopt;
     }
-    moment = {.text = moment_of(*report), .at_ns = report->timeline.duration_ns};
+    moment = {.text = moment_of(*report),
+              .at_ns = report->timeline.duration_ns,
+              .remark = std::move(remark)};
     if (report->trigger == "peak") moment.remark = after_the_peak(*report);
     return report;
   };

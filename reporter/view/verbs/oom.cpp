@@ -9,6 +9,7 @@
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/nvml.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -39,8 +40,17 @@ std::string others_now(const Report& report, const Page& page) {
   return "\n" + sentence("Others on GPU " + std::to_string(last.device) + " now: " + line, page);
 }
 
+// Whether what stands on the first screen is a leak.
+bool has_leaked(const Report& report) {
+  const Leaks leaks = leaks_for_oom(report, names_from_symbols());
+  const std::vector<OomEvent>& events = report.oom.events;
+  return !events.empty() && (leak_then(leaks, events.front()).bytes != 0 ||
+                             leak_then(leaks, events.back()).bytes != 0);
+}
+
 int show_oom(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
+    given.next = has_leaked(report) ? "leaks" : "owners";
     return oom_text(report, names_from_symbols(), page, given.listing.rows()) +
            others_now(report, page);
   };
@@ -52,7 +62,8 @@ int show_oom(OneReport& given) {
   };
   given.columns = {names_of(oom_share_columns(Report(), {})),
                    names_of(oom_pin_columns(Report(), {}))};
-  given.next = "owners";
+  given.keep = keep_refusals_once;
+  given.next = "owners";  // until the report is there
   return show(given, {text, json, csv});
 }
 

@@ -333,7 +333,8 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   settle_rows(arguments.listing);
   const Listing& listing = arguments.listing;
   listing.rows().refuse_unless(arguments.columns);
-  const std::vector<std::string> paths = report_files(arguments.files, say);
+  std::vector<std::string> paths = report_files(arguments.files, say);
+  if (arguments.keep != nullptr && paths.size() > 1) arguments.keep(paths);
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);

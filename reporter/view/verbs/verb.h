@@ -142,6 +142,7 @@ struct OneReport {
   std::vector<std::vector<std::string>> columns = {};  // of its tables, for --sort
   Filter filter;
   FilterUse use;
+  void (*keep)(std::vector<std::string>& paths) = nullptr;  // of several: which are shown
   bool is_trace = false;  // what is being shown was made of a trace, by those that pass already
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
