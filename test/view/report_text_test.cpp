@@ -23,6 +23,16 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST(ReportText, SaysOnceFromWhereTimesCount) {
+  Report report = sample_report();
+  report.timeline.start_ns = report.process.start_time_ns + 2'000'000'000;
+
+  const std::string text = screen(report);
+
+  EXPECT_TRUE(has(text, ", 10.0 s after the first call (time 0)\n")) << text;
+  EXPECT_FALSE(has(text, ", after "));
+}
+
 TEST(ReportText, IsThisScreen) {
   setenv("TZ", "UTC", 1);
 

@@ -322,7 +322,11 @@ std::string report_head(const Report& report, const Page& page) {
   std::string when =
       "report " + std::to_string(report.sequence) + ", " + printable(trigger_text(report), page);
   if (process.report_time_ns != 0) when += " " + time_text(process.report_time_ns);
-  if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
+  const std::uint64_t first_ns = report.timeline.start_ns;
+  if (first_ns != 0 && process.report_time_ns >= first_ns) {
+    when +=
+        ", " + duration_text(process.report_time_ns - first_ns) + " after the first call (time 0)";
+  } else if (process.start_time_ns != 0 && process.report_time_ns >= process.start_time_ns) {
     when += ", after " + duration_text(process.report_time_ns - process.start_time_ns);
   }
   if (process.simulated_launches != 0) {
