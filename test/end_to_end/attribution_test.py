@@ -341,7 +341,12 @@ class Attribution(harness.Case):
             listing = self.run_tool(*verb, "--json", path)
             self.assertEqual(0, listing.returncode, verb)
             json.loads(listing.stdout)
-        self.assertIn("step/net:reduce", self.run_tool("owners", "--by", "range", path).stdout)
+        shown = self.run_tool("owners", "--by", "range", path).stdout
+        self.assertIn("step/net:reduce", shown)
+        self.assertRegex(shown, r"(?m)^ +11\.0 MiB .* epoch$")  # without the 7 MiB of epoch/inner
+        self.assertRegex(shown, r"(?m)^ +7\.00 MiB .* epoch/inner$")
+        self.assertRegex(shown, r"(?m)^ +45\.0 MiB .* all together$")
+        self.assertIn("An allocation counts for the innermost range alone: a is without a/b.", shown)
         self.assertIn("allocate (driver.h:", self.run_tool("sites", "-n", "3", path).stdout)
         self.assertEqual(2, self.run_tool("owners", "--by", "colour", path).returncode)
 
