@@ -104,6 +104,22 @@ TEST(Leaks, SuppressionsAreListedWithWhatTheyLeftOut) {
   EXPECT_NE(text.find("    2  4.00 MiB  libnet  (my.supp:1)"), text.npos) << text;
 }
 
+TEST(Leaks, PatternsThatLeftNothingOutAreNamedButNotThoseThatComeWithVramscope) {
+  Suppressions list;
+  ASSERT_EQ(list.add("leak:libnet\n\nleak:^old$", "my.supp"), "");
+  list.add_usual();
+  const Report report = sample_report();
+
+  const Leaks leaks = leaks_of(report, list, sample_names());
+
+  const std::string text = leaks_text(report, leaks, list, sample_names(), Page{}, {});
+  EXPECT_NE(text.find("\n  COUNT     BYTES  PATTERN\n"), text.npos) << text;
+  EXPECT_NE(text.find("\nSuppressions that left nothing out: ^old$ (my.supp:3)\n"), text.npos);
+  const auto read = json::parse(leaks_json(report, leaks, list, sample_names(), 0));
+  EXPECT_EQ(read["unused_suppressions"],
+            json::parse(R"([{"pattern": "^old$", "file": "my.supp", "line": 3}])"));
+}
+
 TEST(Leaks, BytesOfUnknownStacksAreToldOf) {
   Report report = sample_report();
   report.kinds[0].current_bytes += kMiB;

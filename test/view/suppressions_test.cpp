@@ -86,6 +86,9 @@ TEST(Suppressions, TheUsualOnesAreRead) {
   EXPECT_GT(list.rows().size(), 20U);
   EXPECT_TRUE(list.rows()[0].is_usual);
   EXPECT_TRUE(list.first_in({"/usr/local/cuda/lib64/libcublas.so.12"}));
+  EXPECT_TRUE(list.first_in({"tensorflow::BFCAllocator::Extend(unsigned long, unsigned long)"}));
+  EXPECT_TRUE(list.first_in({"ncclCommInitRankFunc(ncclAsyncJob*)"}));
+  EXPECT_FALSE(list.first_in({"/usr/local/cuda/lib64/libnppial.so.12"}));  // the program's own
   EXPECT_FALSE(list.first_in({"/opt/app/bin/train", "main", "/src/train.cpp", "cudaMalloc",
                               "/usr/lib/libcudart.so.13", "/usr/lib/libcuda.so.1"}));
 }

@@ -128,18 +128,41 @@ std::string source_of(const Suppression& row) {
   return row.source + ":" + std::to_string(row.line);
 }
 
+// Of the files that were given; nobody expects all that comes with Vramscope to be needed.
+std::vector<const Suppression*> unused_in(const Leaks& leaks, const Suppressions& suppressions) {
+  std::vector<const Suppression*> unused;
+  for (std::size_t i = 0; i < suppressions.rows().size(); ++i) {
+    const Suppression& row = suppressions.rows()[i];
+    const auto is_it = [i](const UsedSuppression& used) { return used.row == i; };
+    if (!row.is_usual && std::none_of(leaks.suppressed.begin(), leaks.suppressed.end(), is_it)) {
+      unused.push_back(&row);
+    }
+  }
+  return unused;
+}
+
+std::string unused_text(const Leaks& leaks, const Suppressions& suppressions, const Page& page) {
+  std::string line;
+  for (const Suppression* row : unused_in(leaks, suppressions)) {
+    line += (line.empty() ? "Suppressions that left nothing out: " : ", ") +
+            printable(row->pattern + " (" + source_of(*row) + ")", page);
+  }
+  return line.empty() ? "" : "\n" + sentence(line, page);
+}
+
 std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,
                             const Page& page) {
-  if (leaks.suppressed.empty()) return "";
+  if (leaks.suppressed.empty()) return unused_text(leaks, suppressions, page);
   using enum Table::Align;
-  Table table({{"COUNT", right}, {"BYTES", right}, {"TEMPLATE", left}});
+  Table table({{"COUNT", right}, {"BYTES", right}, {"PATTERN", left}});
   for (const UsedSuppression& used : leaks.suppressed) {
     const Suppression& row = suppressions.rows()[used.row];
     table.add({count_text(static_cast<std::int64_t>(used.count)),
                bytes_text(static_cast<std::int64_t>(used.bytes)),
                printable(row.pattern + "  (" + source_of(row) + ")", page)});
   }
-  return "\n" + coloured("Suppressions used", Colour::bold, page) + "\n" + table.text(page);
+  return "\n" + coloured("Suppressions used", Colour::bold, page) + "\n" + table.text(page) +
+         unused_text(leaks, suppressions, page);
 }
 
 std::string next_text(const Leaks& leaks, const Page& page, const LeaksChoice& choice) {
@@ -207,6 +230,11 @@ std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressi
     const Suppression& row = suppressions.rows()[used.row];
     json.object().field("pattern", row.pattern).field("file", row.source).field("line", row.line);
     json.field("bytes", used.bytes).field("count", used.count).field("sites", used.sites).end();
+  }
+  json.end().key("unused_suppressions").array();
+  for (const Suppression* row : unused_in(leaks, suppressions)) {
+    json.object().field("pattern", row->pattern).field("file", row->source);
+    json.field("line", row->line).end();
   }
   return json.end().end().text();
 }

@@ -76,8 +76,19 @@ Verb add_leaks(CommandLine& line) {
                {.value_name = "[=N]", .why_not = no_exit_code});
   add_view_options(command, arguments->stacks);
   command.footer(
+      "A suppression file names what is meant to stay, a line each: leak:PATTERN, found in any "
+      "function, source file or library of the call stack (* is anything, ^ the beginning, $ the "
+      "end; # begins a comment):\n"
+      "  leak:^load_tables\n"
+      "  leak:/libmymodel.so\n"
+      "What cuBLAS, cuDNN, NCCL, MPI, PyTorch, TensorFlow, JAX, CuPy, RMM and others keep is left "
+      "out without one (share/vramscope/usual.suppressions says why); a table at the end counts "
+      "what was.\n"
       "Examples:\n"
+      "  vramscope leaks vramscope.train.4711.json\n"
       "  vramscope leaks --suppress known.supp --error-exitcode vramscope.train.4711.json\n"
+      "  vramscope leaks --no-default-suppressions vramscope.train.4711.json    what libraries "
+      "keep\n"
       "  vramscope leaks --thread loader train.4711.trace     of one thread (run --trace)");
   return {.command = &command, .act = [arguments] { return show_leaks(*arguments); }};
 }
