@@ -379,6 +379,9 @@ class Listings(ToolTest):
             self.assert_refused([verb, "--device", "7", file], 2, "r.json' has no device 7; devices: 0, 1")
         self.assert_refused(["check", "--device", "7", "--max-peak", "1", file], 2, "has no device 7")
         self.assert_refused(["export", "--format", "folded", "--device", "7", file], 2, "has no device 7")
+        for tool, opens in (("ms_print", "massif"), ("dh_view", "dhat"), ("heaptrack_gui", "heaptrack")):
+            self.assert_refused(["export", "--format", tool, file], 2, f"'{tool}' is no format; {tool} opens {opens}; formats are")
+        self.assert_refused(["export", "--format", "masif", file], 2, "'masif' is no format; nearest is massif; formats are")
         self.assert_refused(["diff", "--device", "7", file, file], 2, "has no device 7")
         self.assert_refused(["leaks", "--owner", "prgram", file], 2, "no owner 'prgram'; owners: program")
         self.assert_refused(["owners", "--by", "thread", "--thread", "x", file], 2, "has no thread 'x'")

@@ -34,11 +34,25 @@ std::vector<std::string> format_names() {
   return names;
 }
 
+// "; ms_print opens massif", where it is the name of a program that opens one.
+std::string opens_text(const std::string& given) {
+  constexpr std::size_t kShortest = 4;  // of a name that is looked for
+  if (given.size() < kShortest) return "";
+  std::string formats;
+  for (const ExportFormat& format : export_formats()) {
+    if (format.opens_in.find(given) == format.opens_in.npos) continue;
+    formats += (formats.empty() ? "; " + given + " opens " : " and ") + std::string(format.name);
+  }
+  return formats;
+}
+
 std::string not_a_format(const std::string& given) {
   if (export_format(given) != nullptr) return "";
   const std::vector<std::string> names = format_names();
   const std::vector<std::string_view> all(names.begin(), names.end());
-  return "'" + given + "' is no format" + nearest(given, names) + "; formats are " + listed(all);
+  std::string hint = opens_text(given);
+  if (hint.empty()) hint = nearest(given, names);
+  return "'" + given + "' is no format" + hint + "; formats are " + listed(all);
 }
 
 constexpr const char* kCosts = "peak, leaked, total or count";
