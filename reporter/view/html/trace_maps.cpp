@@ -38,8 +38,7 @@ std::size_t highest_of(const TraceWindows& windows, std::size_t begin, std::size
 }  // namespace
 
 TraceMaps::TraceMaps(const TraceMapsOf& of)
-    : of_(of),
-      segments_(of.names.process.mode == "dedicated", of.filter, of.first_ns, of.segments) {
+    : of_(of), segments_(of.names.process.mode == "dedicated", of.filter, of.segments) {
   constexpr std::size_t kParts = TraceWindows::kParts;
   const std::uint64_t blocks = of.live_count * kParts;
   const std::size_t step = std::min<std::size_t>(blocks / kMostBlocks + 1, kParts);
@@ -88,7 +87,7 @@ void TraceMaps::take(std::size_t part) {
   scratch_.host.segments.clear();
   scratch_.host.registrations.clear();
   if (segments_.by_pytorch()) scratch_.process.options = {{"policy", "pytorch"}};
-  segments_.put_into(scratch_, of_.names);
+  segments_.put_into(scratch_, of_.names, of_.first_ns);
   for (DeviceReport& device : scratch_.devices) renumber(device.segments, of_.sites);
   renumber(scratch_.host.segments, of_.sites);
   renumber(scratch_.host.registrations, of_.sites);

@@ -93,8 +93,13 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
   if (!map.missing.empty()) return map;
   const TraceFilter those = trace_filter(reader.names(), filter, name);
   Finder finder(without_times(those));
+  TraceSegments segments(reader.names().process.mode == "dedicated", those, reader.segments());
+  using enum TraceInstant::What;
   const auto order = TraceReader::Order::by_change;
-  if (!reader.read(order, [&](const TraceEvent& event) { finder.add(event); })) {
+  if (!reader.read(order, [&](const TraceEvent& event) {
+        finder.add(event);
+        if (instant.what == end) segments.add(event);
+      })) {
     map.problem = reader.problem();
     return map;
   }
@@ -103,18 +108,16 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
   if (!map.missing.empty()) return map;
   const Found found = finder.find(instant);
   if (found.events == 0) {
-    map.problem = instant.what == TraceInstant::What::oom ? "no allocation failed in it"
-                  : those.is_empty                        ? "nothing was allocated in it"
-                                   : "nothing that passes was allocated in it";
+    map.problem = instant.what == oom ? "no allocation failed in it"
+                  : those.is_empty    ? "nothing was allocated in it"
+                                      : "nothing that passes was allocated in it";
     return map;
   }
   const std::uint64_t first_ns = finder.totals.begin_ns;
-  const bool is_time = instant.what == TraceInstant::What::time;
-  TraceSegments segments(reader.names().process.mode == "dedicated", those, first_ns,
-                         reader.segments());
+  const bool is_time = instant.what == time;
   std::uint64_t events = 0, now = 0, last_end_ns = 0;
   bool is_over = false;
-  if (!reader.read(order, [&](const TraceEvent& event) {
+  if (instant.what != end && !reader.read(order, [&](const TraceEvent& event) {
         const std::uint64_t at = after(first_ns, event.event.start_ns);
         is_over = is_over || events == found.events || (is_time && at > instant.at_ns);
         if (is_over) return;
@@ -126,18 +129,17 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
     map.problem = reader.problem();
     return map;
   }
-  using enum TraceInstant::What;
   if (instant.what == end) segments.end_at(UINT64_MAX);
   if (instant.what == oom) segments.end_at(last_end_ns);
   if (is_time) segments.end_at(first_ns + std::min(instant.at_ns, UINT64_MAX - first_ns));
   map.report = report_of_trace(reader.names(), finder.totals);
   if (segments.by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
-  segments.put_into(map.report, reader.names());
+  segments.put_into(map.report, reader.names(), first_ns);
   map.moment = {.text = is_time ? "then" : found.text,
                 .at_ns = is_time ? instant.at_ns : now,
                 .is_of_trace = true,
                 .are_inferred = segments.are_inferred()};
-  if (instant.what == TraceInstant::What::end) {
+  if (instant.what == end) {
     map.moment.at_ns = finder.totals.end_ns - finder.totals.begin_ns;
   }
   return map;

@@ -28,10 +28,10 @@ struct TraceMap {
 
 // An older trace does not tell segments: one of ours begins where an allocation needed the driver,
 // and reaches as far as blocks were seen in it, rounded as the driver does. Those without a live
-// block are not there: whether they were kept is not known. Reads the trace twice. May throw
-// bad_alloc. Segments with a block that passes the filter, idle ones if it asks for no blocks. The
-// peak is that of the kind and device which held most of what passes; its times are those of
-// blocks, as it is with reports.
+// block are not there: whether they were kept is not known. Reads the trace once for its end, and
+// twice for other instants. May throw bad_alloc. Segments with a block that passes the filter, idle
+// ones if it asks for no blocks. The peak is that of the kind and device which held most of what
+// passes; its times are those of blocks, as it is with reports.
 [[nodiscard]] TraceMap trace_map(TraceReader& reader, const TraceInstant& instant,
                                  const Filter& filter, const NameFrame& name);
 

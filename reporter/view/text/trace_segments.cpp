@@ -22,7 +22,8 @@ Address end_of(const SegmentFacts& segment) {
 
 }  // namespace
 
-void TraceSegments::put_into(Report& report, const TraceNames& names) const {
+void TraceSegments::put_into(Report& report, const TraceNames& names, std::uint64_t first_ns) {
+  first_ns_ = first_ns;
   std::map<Key, SegmentFacts> segments;
   std::set<Key> chosen;  // that have a block which passes
   for (const auto& [key, extent] : extents_.all()) {

@@ -18,14 +18,10 @@ namespace vramscope {
 // that the trace tells, or inferred: see TraceExtents. Threads: one. May throw bad_alloc.
 class TraceSegments : private TraceMemory::Changes {
  public:
-  // first_ns: of the trace's first event. told: TraceReader::segments(). The filter and they
-  // outlive this.
-  TraceSegments(bool is_dedicated, const TraceFilter& filter, std::uint64_t first_ns,
+  // told: TraceReader::segments(). The filter and they outlive this.
+  TraceSegments(bool is_dedicated, const TraceFilter& filter,
                 const std::vector<SegmentChange>& told)
-      : is_dedicated_(is_dedicated),
-        filter_(filter),
-        first_ns_(first_ns),
-        extents_(told, is_dedicated) {}
+      : is_dedicated_(is_dedicated), filter_(filter), extents_(told, is_dedicated) {}
 
   void add(const TraceEvent& event) {
     extents_.advance_to(event);
@@ -39,8 +35,9 @@ class TraceSegments : private TraceMemory::Changes {
   }
   [[nodiscard]] bool by_pytorch() const { return extents_.keeps_pinned_whole(); }
   // Adds segments with a block that passes the filter, idle ones if it asks for kinds and devices
-  // alone; of devices no more than those and the index.
-  void put_into(Report& report, const TraceNames& names) const;
+  // alone; of devices no more than those and the index. first_ns: of the trace's first event, from
+  // which the times of blocks count.
+  void put_into(Report& report, const TraceNames& names, std::uint64_t first_ns);
 
  private:
   using Key = TraceExtents::Key;
@@ -72,7 +69,7 @@ class TraceSegments : private TraceMemory::Changes {
 
   const bool is_dedicated_;
   const TraceFilter& filter_;
-  const std::uint64_t first_ns_;
+  std::uint64_t first_ns_ = 0;
   TraceMemory memory_;
   std::vector<LiveBlock> blocks_;  // by slot
   TraceExtents extents_;
