@@ -215,8 +215,8 @@ class ReportBuilder {
   JsonTree::Node document_ = 0;
 };
 
-Report parse(const std::string& text) try {
-  if (ReportBuilder builder; parsed_quickly(text, builder)) return builder.finish();
+// With a word for what is wrong.
+Report parse_carefully(const std::string& text) try {
   ReportBuilder builder;
   Json::sax_parse(text, &builder);
   return builder.finish();
@@ -235,9 +235,13 @@ std::string json_string(std::string_view text) {
 
 std::variant<Report, FileError> read_report(const std::string& path) noexcept {
   try {
-    const InputFile file = read_file(path, wanted_report());
+    InputFile file = read_file(path, wanted_report());
     if (!file.problem.empty()) return failure(path, file.problem);
-    return parse(file.text);
+    PassedText passed(file.text, file.is_regular);
+    if (ReportBuilder builder; parsed_quickly(file.text, passed, builder)) return builder.finish();
+    if (!passed.is_whole()) file = read_file(path, wanted_report());
+    if (!file.problem.empty()) return failure(path, file.problem);
+    return parse_carefully(file.text);
   } catch (const FieldProblem& problem) {
     return failure(path, "field " + tamed(problem.field) + ": " + tamed(problem.what));
   } catch (const SyntaxProblem& problem) {

@@ -16,13 +16,17 @@
 #include <string>
 #include <string_view>
 
+#include "reporter/report/files/passed_text.h"
+
 namespace vramscope {
 
 // The parser's events in the words of the other library's (nlohmann::json_sax).
 template <class Builder>
 class JsonEvents {
  public:
-  explicit JsonEvents(Builder& builder) : builder_(builder) {}
+  // The parser reads from the stream, whose text is given back as far as that has come.
+  JsonEvents(Builder& builder, const rapidjson::StringStream& stream, PassedText& text)
+      : builder_(builder), stream_(stream), text_(text) {}
 
   bool Null() { return builder_.null(); }
   bool Bool(bool value) { return builder_.boolean(value); }
@@ -39,23 +43,29 @@ class JsonEvents {
     return builder_.key(std::string_view(text, length));
   }
   bool StartObject() { return builder_.start_object(0); }
-  bool EndObject(rapidjson::SizeType) { return builder_.end_object(); }
+  bool EndObject(rapidjson::SizeType) {
+    text_.passed(stream_.Tell());
+    return builder_.end_object();
+  }
   bool StartArray() { return builder_.start_array(0); }
   bool EndArray(rapidjson::SizeType) { return builder_.end_array(); }
 
  private:
   Builder& builder_;
+  const rapidjson::StringStream& stream_;
+  PassedText& text_;
 };
 
-// False: this is no JSON, or only the other library knows; the builder is of no use then. What the
-// builder throws comes through; it has to bound how deeply values are nested.
+// False: this is no JSON, or only the other library knows; the builder is of no use then, nor is
+// the text if `passed` is not whole. What the builder throws comes through; it has to bound how
+// deeply values are nested.
 template <class Builder>
-[[nodiscard]] bool parsed_quickly(const std::string& text, Builder& builder) {
+[[nodiscard]] bool parsed_quickly(const std::string& text, PassedText& passed, Builder& builder) {
   const bool has_surrogates = text.find("\\ud") != text.npos || text.find("\\uD") != text.npos;
   if (has_surrogates) return false;  // one of them alone is not refused here
   rapidjson::Reader reader;
   rapidjson::StringStream stream(text.c_str());
-  JsonEvents<Builder> events(builder);
+  JsonEvents<Builder> events(builder, stream, passed);
   reader.Parse<rapidjson::kParseValidateEncodingFlag>(stream, events);
   return !reader.HasParseError() && stream.Tell() == text.size();
 }

@@ -175,6 +175,39 @@ class HostileFiles(harness.Case):
         self.assertEqual(0, process.returncode)
         return usage.ru_maxrss << 10
 
+    def long_report(self):
+        """Of 20 MiB, most of it call sites."""
+        def change(report):
+            report["sites"] *= 20_000_000 // len(json.dumps(report["sites"]))
+            for number, site in enumerate(report["sites"]):
+                report["sites"][number] = {**site, "id": number}
+
+        return self.sample(change)
+
+    def peak_memory_of_stats(self, file, source=None):
+        # A process begins with the peak of the one that it was made of, which is large here.
+        between = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+                   "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", between, harness.TOOL, "stats", file], stdin=source, cwd=self.folder,
+                              capture_output=True, text=True, check=True, timeout=SECONDS)  # fmt: skip
+        return int(done.stdout) << 10
+
+    def test_of_a_long_report_what_was_read_is_not_held(self):
+        path = self.long_report()
+        size = os.path.getsize(path)
+        with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:  # a pipe cannot be read again
+            of_pipe = self.peak_memory_of_stats("/dev/stdin", cat.stdout)
+        self.assertLess(self.peak_memory_of_stats(path), of_pipe - size / 4)
+
+    def test_of_a_long_report_that_is_wrong_at_its_end_the_place_is_told(self):
+        path = self.long_report()
+        with open(path, "ab") as file:
+            file.write(b"}")
+        size = os.path.getsize(path)
+        self.assert_refused(["report", path], f"byte {size}: syntax error")
+        os.truncate(path, size - 100)
+        self.assert_refused(["report", path], f"ends early at byte {size - 100}: cut off")
+
     def peak_memory_of_module(self, path):
         def change(report):
             report["modules"] = [{"path": path, "base": 0}]

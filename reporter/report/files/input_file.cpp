@@ -79,8 +79,8 @@ InputFile read_file(int descriptor, const Wanted& wanted) {
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0;
   const bool is_pipe = known && S_ISFIFO(status.st_mode);
-  const std::size_t bytes =
-      known && S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
+  result.is_regular = known && S_ISREG(status.st_mode);
+  const std::size_t bytes = result.is_regular ? static_cast<std::size_t>(status.st_size) : 0;
   for (ssize_t count = 1; count > 0 && result.problem.empty();) {
     count = append_chunk(descriptor, result.text);
     result.problem = problem_of(result.text, count, wanted, is_pipe);

@@ -11,7 +11,8 @@ namespace vramscope {
 
 struct InputFile {
   std::string text;
-  std::string problem;  // "" when text is the whole file
+  std::string problem;      // "" when text is the whole file
+  bool is_regular = false;  // and so may be read again
 };
 
 // What is wanted. Its beginning is looked at before more is read than 64 KiB.

@@ -1,0 +1,40 @@
+// PassedText gives back the memory of a long text while it is read from its beginning to its end.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace vramscope {
+
+// Threads: one.
+class PassedText {
+ public:
+  // may_go: what was passed is not needed again. The text outlives this.
+  PassedText(std::string& text, bool may_go) : text_(text), may_go_(may_go) {}
+
+  // The first so many bytes of the text are not read any more: those of whole pages read as zeros
+  // from now on, or as they were.
+  void passed(std::size_t bytes) {
+    if (!may_go_ || bytes - gone_ < kStep) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(text_.data());
+    const std::uintptr_t first = (begin + gone_ + kPage - 1) / kPage * kPage;
+    const std::uintptr_t end = (begin + bytes) / kPage * kPage;
+    if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+    gone_ = bytes;
+  }
+  [[nodiscard]] bool is_whole() const { return gone_ == 0; }
+
+ private:
+  static constexpr std::size_t kStep = std::size_t{1} << 20;
+  static constexpr std::uintptr_t kPage = std::uintptr_t{64} << 10;  // as large as any machine's
+
+  std::string& text_;
+  const bool may_go_;
+  std::size_t gone_ = 0;
+};
+
+}  // namespace vramscope
