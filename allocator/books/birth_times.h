@@ -26,8 +26,9 @@ class BirthTimes {
   }
   // Room for copy_from(). False: out of memory.
   [[nodiscard]] bool make_room() noexcept;
+  // What an array has beyond the rings, to end with a page, is nobody's.
   [[nodiscard]] bool has_room_for(const BirthTimes& other) const {
-    return other.times_.size() <= times_.size();
+    return other.times_.size() == 0 || times_.size() != 0;
   }
   // All that the other one knows; there is room.
   void copy_from(const BirthTimes& other) noexcept;
