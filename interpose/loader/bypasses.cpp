@@ -20,6 +20,15 @@
 namespace vramscope {
 namespace {
 
+// References to functions: those that are called, and those whose address is taken.
+#ifdef __aarch64__
+constexpr auto kCalled = R_AARCH64_JUMP_SLOT;
+constexpr auto kTaken = R_AARCH64_GLOB_DAT;
+#else
+constexpr auto kCalled = R_X86_64_JUMP_SLOT;
+constexpr auto kTaken = R_X86_64_GLOB_DAT;
+#endif
+
 struct Object {
   std::string path;
   std::uintptr_t base = 0, begin = 0, end = 0;
@@ -100,7 +109,7 @@ bool binds_past_us(const Object& object, const std::vector<Object>& drivers) {
     for (std::size_t i = table == 1 ? found.relative : 0; i < count; ++i) {
       const ElfW(Rela)& reference = found.tables[table][i];
       const auto type = ELF64_R_TYPE(reference.r_info);
-      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+      if (type != kCalled && type != kTaken) continue;
       const auto& symbol = found.symbols[ELF64_R_SYM(reference.r_info)];
       const auto* const slot =
           reinterpret_cast<const std::uintptr_t*>(object.base + reference.r_offset);
