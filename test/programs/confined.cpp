@@ -21,6 +21,12 @@
 
 #include "test/programs/driver.h"
 
+#ifdef __aarch64__
+constexpr unsigned kMachine = AUDIT_ARCH_AARCH64;
+#else
+constexpr unsigned kMachine = AUDIT_ARCH_X86_64;
+#endif
+
 static const char* way;
 static bool is(const char* name) { return std::strcmp(way, name) == 0; }
 static void must_be_possible(bool possible) {
@@ -32,7 +38,7 @@ static void must_be_possible(bool possible) {
 static void refuse(std::initializer_list<long> calls, int error, bool whole) {
   std::vector<sock_filter> code = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const auto refusal = SECCOMP_RET_ERRNO | static_cast<unsigned>(error);

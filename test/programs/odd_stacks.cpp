@@ -45,14 +45,22 @@ void in_coroutine() {
   swapcontext(&home, &away);
 }
 
-// push rbp; mov rbp, rsp; call rdi; pop rbp; ret: code that no unwind table describes. A map tells
-// its name, as just-in-time compilers leave it for perf.
+// Code that no unwind table describes.
+#ifdef __aarch64__
+// stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret
+constexpr unsigned kCode[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0};
+#else
+// push rbp; mov rbp, rsp; call rdi; pop rbp; ret
+constexpr unsigned char kCode[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+#endif
+
+// A map tells its name, as just-in-time compilers leave it for perf.
 void in_generated_code(bool keep) {
-  constexpr unsigned char kCode[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
   void* const page =
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) std::exit(3);
   std::memcpy(page, kCode, sizeof kCode);
+  __builtin___clear_cache(static_cast<char*>(page), static_cast<char*>(page) + sizeof kCode);
   const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
   if (std::FILE* file = std::fopen(path.c_str(), "w")) {
     std::fprintf(file, "%llx %zx generated_kernel\n",

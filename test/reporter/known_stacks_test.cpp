@@ -145,6 +145,9 @@ TEST_P(Known, StacksAreThoseOfWalks) {
     found = library_found();
   });
   EXPECT_EQ(program.wrong, "");
+  const bool learns = recorded_walk::kExists || GetParam() == StackMethod::frame_pointers;
+  EXPECT_EQ(found != 0, learns);
+  if (!learns) GTEST_SKIP() << "walks by tables are not remembered on this machine";
   EXPECT_GT(found, static_cast<std::uint64_t>(program.captures / 4)) << program.captures;
 }
 

@@ -140,25 +140,41 @@ TEST(FramePointers, ReadNothingOutsideTheThreadsOwnStack) {
 
 // As a runtime that was compiled without frame pointers: the register holds something else.
 extern "C" void call_without_frame_pointer(void (*function)(Stack&), Stack& stack);
-asm(R"(
-  .text
-  .type call_without_frame_pointer, @function
-call_without_frame_pointer:
-  .cfi_startproc
-  push %rbp
-  .cfi_def_cfa_offset 16
-  .cfi_offset %rbp, -16
-  mov $4711, %ebp
-  mov %rdi, %rax
-  mov %rsi, %rdi
-  call *%rax
-  pop %rbp
-  .cfi_restore %rbp
-  .cfi_def_cfa_offset 8
-  ret
-  .cfi_endproc
-  .size call_without_frame_pointer, . - call_without_frame_pointer
-)");
+#ifdef __aarch64__
+#define CALL_WITH_DATA_IN_FRAME_POINTER \
+  "hint #34\n"                          \
+  "stp x29, x30, [sp, #-16]!\n"         \
+  ".cfi_def_cfa_offset 16\n"            \
+  ".cfi_offset x29, -16\n"              \
+  ".cfi_offset x30, -8\n"               \
+  "mov x29, #4711\n"                    \
+  "mov x2, x0\n"                        \
+  "mov x0, x1\n"                        \
+  "blr x2\n"                            \
+  "ldp x29, x30, [sp], #16\n"           \
+  ".cfi_restore x29\n"                  \
+  ".cfi_restore x30\n"                  \
+  ".cfi_def_cfa_offset 0\n"
+#else
+#define CALL_WITH_DATA_IN_FRAME_POINTER \
+  "push %rbp\n"                         \
+  ".cfi_def_cfa_offset 16\n"            \
+  ".cfi_offset %rbp, -16\n"             \
+  "mov $4711, %ebp\n"                   \
+  "mov %rdi, %rax\n"                    \
+  "mov %rsi, %rdi\n"                    \
+  "call *%rax\n"                        \
+  "pop %rbp\n"                          \
+  ".cfi_restore %rbp\n"                 \
+  ".cfi_def_cfa_offset 8\n"
+#endif
+asm(".text\n"
+    ".type call_without_frame_pointer, %function\n"
+    "call_without_frame_pointer:\n"
+    ".cfi_startproc\n" CALL_WITH_DATA_IN_FRAME_POINTER
+    "ret\n"
+    ".cfi_endproc\n"
+    ".size call_without_frame_pointer, . - call_without_frame_pointer\n");
 
 [[gnu::noinline]] int descend_to_runtime(int depth, Stack& stack) {
   if (depth == 0) {

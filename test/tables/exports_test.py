@@ -13,7 +13,7 @@ _exit _Exit
 execl execle execlp execv execve execvp execvpe fexecve execveat""".split()
 OPTIONAL = {"InitializeInjectionNvtx2"}
 
-NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
+NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 NEWEST_GLIBC = (2, 34)
 AIMED_GLIBC = (2, 28)
 # More, and the loader finds no room for it beside LD_AUDIT, and small threads none on their stacks.

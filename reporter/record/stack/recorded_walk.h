@@ -52,12 +52,14 @@ namespace recorded_walk {
 #ifdef __aarch64__
 // What a function of ours knows there of its caller is a frame pointer, and tables count from the
 // stack pointer that it had: no walk begins at the door.
+inline constexpr bool kExists = false;
 inline void open(DlsymFunction) noexcept {}
 [[nodiscard]] inline bool take(const Door&, std::span<const std::uintptr_t>, bool,
                                Walked&) noexcept {
   return false;
 }
 #else
+inline constexpr bool kExists = true;
 // Opens libunwind's unwinder for stacks of others (libunwind-x86_64.so.8), which asks for each word
 // that it reads. Without it take() answers false. As open_stacks() in all else.
 void open(DlsymFunction real_dlsym) noexcept;
