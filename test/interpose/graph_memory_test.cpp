@@ -233,18 +233,19 @@ TEST_F(GraphMemoryTest, AnUploadHoldsAndATrimGivesBack) {
 }
 
 TEST_F(GraphMemoryTest, PromisedRoomIsGivenUp) {
-  allocator_.set_capacity(0, 0x1000);
-  add(graph_, 0x1000, 0x400);
+  constexpr std::uint64_t kPages = 0x400000;  // what the limit counts
+  allocator_.set_capacity(0, 4 * kPages);
+  add(graph_, 0x1000, kPages);
   memory_.instantiated(run_, graph_, context_);
-  ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));
-  EXPECT_EQ(held(), 0x400u);
-  memory_.launched(run_, {0x400}, on_first(0x400));
-  EXPECT_EQ(held(), 0x400u);
+  ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = kPages}));
+  EXPECT_EQ(held(), kPages);
+  memory_.launched(run_, {kPages}, on_first(kPages));
+  EXPECT_EQ(held(), kPages);
 
-  ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = 0x400}));
-  memory_.launched(run_, {0x400}, on_first(0x400));
+  ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = kPages}));
+  memory_.launched(run_, {kPages}, on_first(kPages));
 
-  EXPECT_EQ(held(), 0x400u);
+  EXPECT_EQ(held(), kPages);
 }
 
 TEST_F(GraphMemoryTest, NodesOfOneGraphMayShareAnAddress) {
