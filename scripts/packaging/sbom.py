@@ -22,6 +22,12 @@ LIBRARIES = {
     "CLI11": ("CLI11", "BSD-3-Clause", "libcli11-dev", "headers"),
     "nlohmann_json": ("nlohmann_json", "MIT", "nlohmann-json3-dev", "headers"),
     "protobuf-lite": ("protobuf-lite", "BSD-3-Clause", "libprotobuf-dev", "static"),
+    "libdw": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later", "libdw-dev", "static"),
+    "libzstd": ("zstd", "BSD-3-Clause OR GPL-2.0-only", "libzstd-dev", "static"),
+    "sqlite3": ("SQLite", "blessing", "libsqlite3-dev", "static"),
+    "zlib": ("zlib", "Zlib", "zlib1g-dev", "static"),
+    "lzma": ("liblzma", "LicenseRef-public-domain", "liblzma-dev", "static"),
+    "bz2": ("bzip2", "bzip2-1.0.6", "libbz2-dev", "static"),
     "iberty": ("libiberty", "LGPL-2.1-or-later", "libiberty-dev", "static"),
     "stdc++": ("libstdc++ and libgcc", "GPL-3.0-or-later WITH GCC-exception-3.1", None, "static"),
     "cuda": ("CUDA headers", "LicenseRef-NVIDIA-CUDA-EULA", None, "build"),
@@ -32,10 +38,6 @@ SYSTEM = {
     "libm.so.6": ("glibc", "LGPL-2.1-or-later", "libc6"),
     "ld-linux-x86-64.so.2": ("glibc", "LGPL-2.1-or-later", "libc6"),
     "ld-linux-aarch64.so.1": ("glibc", "LGPL-2.1-or-later", "libc6"),
-    "libdw.so.1": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later", "libdw1"),
-    "libelf.so.1": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later", "libelf1"),
-    "libzstd.so.1": ("zstd", "BSD-3-Clause OR GPL-2.0-only", "libzstd1"),
-    "libsqlite3.so.0": ("SQLite", "blessing", "libsqlite3-0"),
 }
 RELATIONS = {"headers": "STATIC_LINK", "static": "STATIC_LINK", "system": "DYNAMIC_LINK", "bundled": "STATIC_LINK",
              "build": "BUILD_DEPENDENCY_OF"}  # fmt: skip
@@ -68,7 +70,7 @@ def linked_parts(build):
     """What meson found and compiled or linked in."""
     compiler = output("c++", "-dumpfullversion").strip()
     found = {entry["name"]: entry["version"] for entry in json.loads(output("meson", "introspect", "--dependencies", str(build)))}
-    found |= {"iberty": "", "stdc++": compiler}
+    found |= {"iberty": "", "stdc++": compiler, "zlib": "", "lzma": "", "bz2": ""}  # the last three for libdw
     for name, version in sorted(found.items()):
         if name in LIBRARIES:
             title, licence, package, how = LIBRARIES[name]
@@ -136,7 +138,9 @@ def document(args):
             "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: scripts/packaging/sbom.py"]},
             "packages": [own, *(made for made, _ in parts)], "files": files,
             "hasExtractedLicensingInfos": [{"licenseId": "LicenseRef-NVIDIA-CUDA-EULA", "name": "CUDA Toolkit End User License Agreement",
-                                            "extractedText": "The headers declare functions; nothing of the toolkit is in these files."}],
+                                            "extractedText": "The headers declare functions; nothing of the toolkit is in these files."},
+                                           {"licenseId": "LicenseRef-public-domain", "name": "Public domain",
+                                            "extractedText": "liblzma is in the public domain."}],
             "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
                               for one, kind, other in relations]}  # fmt: skip
 
