@@ -92,6 +92,10 @@ class Healthy(Doctor):
         for one in findings:
             self.assertIn(one["found"], text.stdout)  # a line each
 
+    def test_a_program_that_needs_the_driver_itself_finds_the_simulated_one(self):
+        status, findings = self.ask("--sim", harness.program("linked"))
+        self.assertEqual((0, []), (status, [one for one in findings if one["state"] == "stops"]))
+
     def test_what_it_lists_is_as_the_schema_says(self):
         for words in ([], ["--sim"], ["/bin/true"]):
             self.assertEqual([], listings.problems("doctor", self.ask(*words)[1]))

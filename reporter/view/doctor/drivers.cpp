@@ -96,14 +96,15 @@ void examine_cupti(Findings& findings) {
                   "name the folder of the toolkit's libcupti.so in LD_LIBRARY_PATH");
 }
 
-// What `run --sim` puts before LD_LIBRARY_PATH; a loader that runs already does not look there.
-void show_simulator(const std::string& folder) {
+}  // namespace
+
+void show_simulator() {
+  const InstalledFile simulator = find_simulator();
+  if (!simulator.error.empty()) return;
   const char* const present = std::getenv("LD_LIBRARY_PATH");
   const std::string rest = present == nullptr || *present == '\0' ? "" : std::string(":") + present;
-  setenv("LD_LIBRARY_PATH", (folder + rest).c_str(), 1);
+  setenv("LD_LIBRARY_PATH", (simulator.path + rest).c_str(), 1);
 }
-
-}  // namespace
 
 void examine_drivers(const Patient& patient, Findings& findings) {
   std::string folder;
@@ -112,7 +113,6 @@ void examine_drivers(const Patient& patient, Findings& findings) {
     if (!simulator.error.empty()) {
       return findings.stops("driver", simulator.error, "build Vramscope with the simulator");
     }
-    show_simulator(simulator.path);
     folder = simulator.path + "/";
   }
   examine_driver(folder, findings);

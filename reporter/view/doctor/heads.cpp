@@ -10,6 +10,7 @@ Findings examine(const Patient& patient) {
     examine_process(patient, findings);
     return findings;
   }
+  if (patient.simulate) show_simulator();
   // First what would be a mistake of the caller's: no such program.
   if (!patient.program.empty()) examine_program(patient, findings);
   examine_library(findings);

@@ -25,6 +25,9 @@ void examine_settings(const Patient& patient, Findings& findings);
 void examine_output(const Patient& patient, Findings& findings);
 // What else is preloaded, and signals that a program would inherit.
 void examine_surroundings(Findings& findings);
+// Names the simulator's folder in LD_LIBRARY_PATH, as `run --sim` does, for what is asked
+// hereafter; a loader that runs already does not look there.
+void show_simulator();
 // The driver, NVML, CUPTI, shared runtimes, by what the loader finds.
 void examine_drivers(const Patient& patient, Findings& findings);
 // What call stacks and their names need.
