@@ -318,6 +318,7 @@ void visit_fields(Self& merged, F&& f) {
   f("timeline", merged.timeline);
   f("trace", merged.trace);
   f("oom", merged.oom);
+  f("report", merged.report);
 }
 
 template <IsOne<Report> Self, class F>

@@ -15,7 +15,8 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
                     .kinds = report.kinds,
                     .timeline = report.timeline,
                     .trace = report.trace,
-                    .oom = report.oom};
+                    .oom = report.oom,
+                    .report = report.file};
   for (const DeviceReport& device : report.devices) {
     one.devices.push_back({.index = device.facts.index,
                            .name = device.facts.name,

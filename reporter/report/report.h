@@ -186,6 +186,7 @@ struct MergedProcess {
   TimelineFacts timeline;
   TraceReport trace;
   OomReport oom = {};
+  std::string report = {};  // the file that says all of it, by an absolute path; "": not known
 };
 
 // That a view left parts of a report out. Not written.
@@ -233,6 +234,7 @@ struct Report {
   // "devices[].later" and "kinds[].kind 'later'". Not written.
   std::vector<std::string> unknown = {};
   std::optional<Chosen> chosen = {};  // not written; nothing: this is all of the report
+  std::string file = {};              // not written: the absolute path it was read from, if known
 };
 
 }  // namespace vramscope

@@ -183,6 +183,7 @@ class Merge(unittest.TestCase):
         twice = json.loads(self.merge(SAMPLE, self.write(other)).read_text())
         for process in twice["processes"]:
             process["process"]["pid"] = self.sample["process"]["pid"]
+            process["report"] = once["processes"][0]["report"]
         self.assertEqual([], [e.message for e in WRITTEN.iter_errors(twice)])
         first = list(fields(once, SCHEMA, None))
         second = {path: value for path, _, value in fields(twice, SCHEMA, None)}
@@ -311,6 +312,58 @@ class Merge(unittest.TestCase):
         self.assertIn("3 processes merged", shown)
         self.assertEqual(["1", "2", "3"], sorted(re.findall(r"^ +(\d) +10\d  train ", shown, re.MULTILINE)))
         self.assertIn("No site changed.", self.call("diff", merged, merged).stdout)
+
+    def test_a_taken_name_is_replaced_unless_it_is_of_a_process(self):
+        parts = list(self.some_reports(3))
+        other = self.folder / "all.json"
+        other.write_text("mine")
+        for files, processes in ((parts[:2], 2), (parts, 3)):
+            result = self.call("merge", "-o", other, *files)
+            self.assertEqual((0, f"vramscope: {processes} processes in {other}"),
+                             (result.returncode, result.stderr.splitlines()[0]))
+            self.assertEqual(processes, len(json.loads(other.read_text())["processes"]))
+        self.assertEqual([], list(self.folder.glob("*~1")))
+        before = parts[0].read_bytes()
+        result = self.call("merge", "-o", parts[0], *parts)
+        self.assertEqual(2, result.returncode)
+        self.assertIn("is one of the reports to merge; choose another name", result.stderr)
+        self.assertEqual(before, parts[0].read_bytes())
+
+    def test_the_table_names_each_process_s_own_report_and_what_makes_it_differ(self):
+        parts = list(self.some_reports(3))
+        for number, path in enumerate(parts):
+            report = json.loads(path.read_text())
+            report["timeline"]["series"] = []
+            for kind in report["kinds"]:
+                kind["peak_bytes"] = (100 << 20) + (number == 1) * (40 << 20)
+            path.write_text(json.dumps(report, separators=(",", ":")))
+        apart = self.call("report", *parts).stdout
+        (line, *_) = re.findall(r"^ +[+]\d.*the median.*$", apart, re.MULTILINE) or self.fail(apart)
+        merged = self.merge(*parts)
+        shown = self.call("report", merged).stdout
+        self.assertIn(line, shown)
+        for path in parts:
+            self.assertIn(f" {path}\n", shown)
+        text = merged.read_text()
+        self.assertEqual({str(path) for path in parts}, {one["report"] for one in json.loads(text)["processes"]})
+        merged.write_text(re.sub(r',"report":"[^"]*"', "", text))  # as an earlier version merged
+        shown = self.call("report", merged).stdout
+        self.assertNotIn("  FILE\n", shown)
+        self.assertNotIn(line, shown)
+
+    def test_what_is_added_is_said_of_owners_maps_and_times(self):
+        merged = self.merge(*self.some_reports(3))
+        self.assertIn(" when each process's report was written, added\n", self.call("owners", merged).stdout)
+        self.assertIn("A merged report has no segments; those of each process are in its own report.",
+                      self.call("map", merged).stdout)
+        timeline = json.loads(self.call("timeline", "--json", merged).stdout)
+        peaks = [mark for mark in timeline["marks"] if mark["what"] == "peak"]
+        self.assertEqual(len(timeline["series"]), len(peaks))
+        for mark in peaks:
+            (series,) = [one for one in timeline["series"] if (one["kind"], one["device"]) == (mark["kind"], mark["device"])]
+            self.assertEqual(max(series["highest_bytes"]), mark["bytes"])
+            self.assertEqual(mark["bytes"], series["highest_bytes"][mark["at_ns"] // series["bucket_ns"]])
+        self.assertIn(", at most ", self.call("timeline", merged).stdout.split("marks")[-1])
 
     def test_of_one_process_the_last_report_counts_once(self):
         later = copy.deepcopy(self.sample)

@@ -229,11 +229,23 @@ class Listings(ToolTest):
         self.assertRegex(lines[2], r"^  +0 +4711  train +exit +760 MiB +4.00 MiB +1,004 ")
         self.assertRegex(lines[3], r"^  +1 +4712  train +SIGKILL +760 MiB +4.00 MiB +1,004 ")
         self.assertIn("rank 1 (4712) was ended by SIGKILL\n", shown)
-        self.assertIn("  GPU 0  2 processes, peak between 760 MiB and 1.48 GiB\n", shown)
+        self.assertIn("  GPU 0  2 processes, peak 760 MiB to 1.48 GiB\n", shown)
+        self.assertIn("  Exact with traces: vramscope run --trace '%p.trace'\n", shown)
         self.assertEqual(shown, self.call("report", self.path("a.json"), self.path("b.json~1")).stdout)
         self.assertEqual(2, self.call("report", "--each", self.folder).stdout.count("What made the peak"))
         os.mkdir(self.path("empty"))
         self.assert_refused(["report", self.path("empty")], 2, "no report is in")
+
+    def test_of_one_process_nothing_is_together(self):
+        self.sample("a.json", pid=1)
+        with open(self.sample("b.json", pid=1), encoding="utf-8") as file:
+            report = json.load(file)
+        report["sequence"] += 1
+        with open(self.path("b.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        shown = self.call("report", self.folder).stdout
+        self.assertIn("1 process; 1 earlier report of them left aside\n", shown)
+        self.assertNotIn("Together", shown)
 
     def test_diff_says_what_changed_and_whether_by_too_much(self):
         before, after = self.sample("a.json"), self.sample("b.json")
@@ -458,6 +470,22 @@ class Listings(ToolTest):
         for words, status in (([], 0), (["--error-exitcode"], 1), (["--error-exitcode=7"], 7)):
             self.assertEqual(self.call("leaks", *words, file).returncode, status, words)
         self.assert_refused(["leaks", "--error-exitcode=256", file], 2, "from 1 to 255")
+
+    def test_reports_in_which_nothing_was_left_are_one_line(self):
+        leaking = self.sample()
+        for pid in (1, 2, 3):
+            with open(self.sample(f"{pid}.json", pid=pid), encoding="utf-8") as file:
+                report = json.load(file)
+            report["sites"], report["kinds"] = [], []
+            with open(self.path(f"{pid}.json"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        shown = self.call("leaks", self.folder).stdout
+        self.assertEqual(1, shown.count("Never freed"), shown)
+        self.assertIn("\nNothing was left in 3 more reports.\n", shown)
+        os.unlink(leaking)
+        self.assertEqual("Nothing was left in 3 reports.\n", self.call("leaks", self.folder).stdout)
+        self.assertIn("Never freed: nothing.", self.call("leaks", self.path("1.json")).stdout)
+        self.assertEqual(3, len(json.loads(self.call("leaks", "--json", self.folder).stdout)))
 
     def test_leaks_of_sites_that_are_left_out_are_not_of_nobody(self):
         shown = self.call("leaks", "--site", "no such place", self.sample()).stdout

@@ -363,7 +363,12 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     result += pinners_table(report, place, moment, name, page, most);
     result += drawings(report, place, moment, name, page, most);
   }
-  return result.empty() ? "No segment was held " + moment.text + ".\n" : result;
+  if (!result.empty()) return result;
+  return report.processes.empty()
+             ? "No segment was held " + moment.text + ".\n"
+             : sentence(
+                   "A merged report has no segments; those of each process are in its own report.",
+                   page);
 }
 
 }  // namespace vramscope

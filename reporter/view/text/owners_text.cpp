@@ -48,13 +48,21 @@ std::uint64_t used_on(const Report& report, std::uint16_t device) {
   return used;
 }
 
+// Of several processes, each of which told at an instant of its own.
+std::string when_added(const Report& report) {
+  return is_final(report) ? " when each process ended, added"
+                          : " when each process's report was written, added";
+}
+
 std::string device_text(const Report& report, const DeviceFacts& facts, const Page& page,
                         const RowChoice& choice) {
   using enum Table::Align;
   const std::uint64_t used = used_on(report, facts.index);
   std::string result =
       heading("GPU " + std::to_string(facts.index) + "  " + printable(facts.name, page) + ": " +
-                  bytes_text(used) + " of " + bytes_text(facts.total_bytes) + " used",
+                  bytes_text(used) +
+                  (adds_peaks(report) ? when_added(report)
+                                      : " of " + bytes_text(facts.total_bytes) + " used"),
               page);
   Table table({{"BYTES", right}, {"SHARE", right}, {"", left, 1}, {"KIND", left}, {"OWNER", left}});
   const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;

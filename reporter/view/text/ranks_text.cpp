@@ -3,6 +3,8 @@
 #include "reporter/view/text/ranks_text.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "allocator/ground/place.h"
@@ -84,16 +86,26 @@ std::vector<Outlier> outliers(const Figure& figure, const Spread& spread) {
   return found;
 }
 
+// Nothing where it is not that process's alone.
+std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming) {
+  const std::string file = own_file(one);
+  std::optional<Report> report = file.empty() ? std::nullopt : naming.read_again(file);
+  const ProcessFacts& process = one.process.process;
+  const bool is_its = report && report->processes.empty() && report->process.pid == process.pid &&
+                      report->process.start_time_ns == process.start_time_ns;
+  return is_its ? std::move(report) : std::nullopt;
+}
+
 // What the outlier held more, or less, at its peak than the process of the median at its own, the
 // largest difference first. Nothing where the reports of both cannot be had.
 std::vector<Difference> sites_behind(const Reports& reports, const Spread& spread,
                                      const Outlier& outlier, const RunsNaming& naming) {
   const ReportOfProcess& one = reports[outlier.which];
   const ReportOfProcess& median = reports[spread.median_in];
-  if (!naming.read_again || one.file == median.file) return {};
-  const std::optional<Report> before = naming.read_again(median.file);
-  const std::optional<Report> after = naming.read_again(one.file);
-  if (!before || !after || !before->processes.empty() || !after->processes.empty()) return {};
+  if (!naming.read_again) return {};
+  const std::optional<Report> before = read_own(median, naming);
+  const std::optional<Report> after = read_own(one, naming);
+  if (!before || !after) return {};
   std::vector<Difference> rows =
       differences(*before, *after, DiffBy::site, DiffAt::peak, naming.name).rows;
   std::erase_if(rows, [&](const Difference& row) {
@@ -149,6 +161,18 @@ bool one_program(const Reports& reports) {
 std::string process_text(const ProcessFacts& process) {
   const std::string pid = std::to_string(process.pid);
   return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
+}
+
+std::string own_file(const ReportOfProcess& one) {
+  namespace fs = std::filesystem;
+  if (!one.is_merged) return one.file;
+  const fs::path was = one.process.report;
+  const fs::path beside = fs::path(one.file).parent_path() / was.filename();
+  for (const fs::path& candidate : {beside, was}) {
+    std::error_code error;
+    if (!was.empty() && fs::is_regular_file(candidate, error)) return candidate.string();
+  }
+  return {};
 }
 
 std::string ranks_text(const Reports& reports, const RunsNaming& naming, const Page& page) {

@@ -30,6 +30,10 @@ struct RunsNaming {
   NameFrame name = {};
 };
 
+// The file of a process's own report, where it is there: of one that was merged beside the merged
+// one, else where it was; "": it is not. May throw bad_alloc.
+[[nodiscard]] std::string own_file(const ReportOfProcess& one);
+
 // "" where the processes are of several programs, or one. All of these may throw bad_alloc.
 [[nodiscard]] std::string ranks_text(const std::vector<ReportOfProcess>& reports,
                                      const RunsNaming& naming, const Page& page);

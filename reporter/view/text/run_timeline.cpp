@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "reporter/view/text/digest.h"
+
 namespace vramscope {
 namespace {
 
@@ -18,9 +20,26 @@ std::uint64_t length_of(const Report& report) {
   return length;
 }
 
+// What processes held together peaked when none of them need have.
+void add_marks_of_sums(const Report& report, RunTimeline& timeline) {
+  for (const TimelineSeries& series : report.timeline.series) {
+    const auto most = std::max_element(series.highest.begin(), series.highest.end());
+    if (most == series.highest.end() || *most == 0) continue;
+    const auto bucket = static_cast<std::uint64_t>(most - series.highest.begin());
+    timeline.marks.push_back({.what = RunMark::What::peak,
+                              .at_ns = bucket * series.bucket_ns,
+                              .kind = series.kind,
+                              .device = series.device,
+                              .bytes = *most,
+                              .is_bound = true});
+  }
+}
+
 void add_marks(const Report& report, RunTimeline& timeline) {
+  const bool is_sum = adds_peaks(report);
+  if (is_sum) add_marks_of_sums(report, timeline);
   for (const KindFacts& kind : report.kinds) {
-    if (kind.peak_bytes == 0) continue;
+    if (kind.peak_bytes == 0 || is_sum) continue;
     timeline.marks.push_back({.what = RunMark::What::peak,
                               .at_ns = kind.peak_ns,
                               .kind = kind.kind,

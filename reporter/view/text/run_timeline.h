@@ -38,6 +38,7 @@ struct RunMark {
   std::uint16_t device = 0;
   std::uint64_t bytes = 0;  // of the peak; asked for; 0: not known
   std::string text = {};    // the function, of a reset
+  bool is_bound = false;    // of the peak of a sum: at most so much, in the bucket that begins then
 };
 
 // When allocations were made in an NVTX range: from the first to the last of each time that it was

@@ -57,6 +57,25 @@ bool several_hosts(const Reports& reports) {
   });
 }
 
+bool is_one_file(const Reports& reports) {
+  return std::all_of(reports.begin(), reports.end(),
+                     [&](const auto& one) { return one.file == reports.front().file; });
+}
+
+// Of a merged report each process has a file of its own, or had.
+bool has_own_names(const Reports& reports) {
+  return reports.size() == 1 || std::any_of(reports.begin(), reports.end(), [](const auto& one) {
+           return one.is_merged && !one.process.report.empty();
+         });
+}
+
+// Where the report was, when it is not there any more.
+std::string name_of(const ReportOfProcess& one) {
+  if (!one.is_merged || one.process.report.empty()) return one.file;
+  const std::string own = own_file(one);
+  return own.empty() ? one.process.report : own;
+}
+
 std::string table_text(const Reports& reports, const Page& page, std::size_t most) {
   const bool has_ranks = std::any_of(reports.begin(), reports.end(),
                                      [](const auto& one) { return one.process.process.rank >= 0; });
@@ -65,14 +84,13 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
   if (has_ranks) columns.push_back({"RANK", right});
   columns.insert(columns.end(), {{"PID", right}, {"PROGRAM", left}});
   if (has_hosts) columns.push_back({"HOST", left});
-  columns.insert(columns.end(), {{"ENDED", left},
-                                 {"PEAK", right},
-                                 {"NOW", right},
-                                 {"ALLOCATIONS", right, 1},
-                                 {"FILE", left}});
+  columns.insert(columns.end(),
+                 {{"ENDED", left}, {"PEAK", right}, {"NOW", right}, {"ALLOCATIONS", right, 1}});
+  const bool has_files = !is_one_file(reports) || has_own_names(reports);
+  if (has_files) columns.push_back({"FILE", left});
   Table table(std::move(columns));
   bool has_bounds = false;
-  table.place_last(Table::Last::whole);
+  if (has_files) table.place_last(Table::Last::whole);
   for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) {
     const MergedProcess& one = reports[i].process;
     const PeakBounds peak = peak_bounds(one);
@@ -84,8 +102,8 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
     if (has_hosts) row.push_back(printable(one.process.hostname, page));
     row.insert(row.end(),
                {printable(end_text(one), page), peak_text(peak), amount_text(current_of(one)),
-                count_text(static_cast<std::int64_t>(allocations_of(one))),
-                printable(reports[i].file, page)});
+                count_text(static_cast<std::int64_t>(allocations_of(one)))});
+    if (has_files) row.push_back(printable(name_of(reports[i]), page));
     table.add(std::move(row));
   }
   std::string text = table.text(page) + table.left_out(page);
@@ -104,10 +122,13 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
 std::string sum_text(const DeviceSum& sum) {
   if (sum.is_traced) return "peak " + amount_text(sum.upper) + ", exactly, from their traces";
   if (sum.lower == sum.upper) return "peak " + amount_text(sum.upper);
-  return "peak between " + amount_text(sum.lower) + " and " + amount_text(sum.upper);
+  // A lower bound far below tells nothing.
+  if (sum.lower < sum.upper / 2) return "peak at most " + amount_text(sum.upper);
+  return "peak " + amount_text(sum.lower) + " to " + amount_text(sum.upper);
 }
 
-std::string sums_text(const std::vector<DeviceSum>& sums, const Page& page) {
+std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports,
+                      const Page& page) {
   std::set<std::string> hosts;
   for (const DeviceSum& sum : sums) hosts.insert(sum.host);
   std::string text;
@@ -126,15 +147,15 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Page& page) {
   if (text.empty()) return text;
   text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
   if (has_bounds) {
+    const bool have_traces = std::all_of(reports.begin(), reports.end(), [](const auto& one) {
+      return !one.process.trace.path.empty();
+    });
     text += "  Bounds, from the buckets of the timelines.\n";
+    text += have_traces ? "  Not every trace is here, whole and of one host.\n"
+                        : "  Exact with traces: vramscope run --trace '%p.trace'\n";
   }
   if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";
   return text;
-}
-
-bool is_one_file(const Reports& reports) {
-  return std::all_of(reports.begin(), reports.end(),
-                     [&](const auto& one) { return one.file == reports.front().file; });
 }
 
 std::string events_text(const Reports& reports, const Page& page) {
@@ -219,7 +240,7 @@ std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNa
   heading.pop_back();
   std::string text = coloured(heading, Colour::bold, page) + "\n" +
                      table_text(reports, page, choice.most) + events_text(reports, page);
-  const std::string sums = sums_text(sums_of(reports), page);
+  const std::string sums = reports.size() < 2 ? "" : sums_text(sums_of(reports), reports, page);
   if (!sums.empty()) text += "\n" + sums;
   text += ranks_text(reports, naming, page);
   // Of one that was merged, what it says of all follows.

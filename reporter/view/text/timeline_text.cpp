@@ -118,7 +118,8 @@ class Window {
     const std::string memory = memory_text(mark.kind, mark.device);
     switch (mark.what) {
       case RunMark::What::peak:
-        return when + "peak of " + memory + ", " + amount_text(mark.bytes);
+        return when + "peak of " + memory + (mark.is_bound ? ", at most " : ", ") +
+               amount_text(mark.bytes);
       case RunMark::What::refused:
         return when + (mark.bytes == 0 ? "an allocation" : amount_text(mark.bytes)) + " of " +
                memory + " refused";

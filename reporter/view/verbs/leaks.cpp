@@ -32,6 +32,7 @@ int show_leaks(Arguments& given) {
   if (!suppressions) return kBadInput;
   const NameFrame name = names_from_symbols();
   bool any = false;
+  std::size_t without = 0;  // leaks: reports
   const auto found_in = [&](const Report& report) {
     Leaks leaks = leaks_of(report, *suppressions, name);
     any = any || !leaks.leaks.empty();
@@ -42,6 +43,11 @@ int show_leaks(Arguments& given) {
     Leaks leaks = found_in(report);
     std::stable_sort(leaks.leaks.begin(), leaks.leaks.end(),  // each class under one heading
                      [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
+    const bool is_one_of_several = given.files.size() > 1 || given.file != given.files.front();
+    if (is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty()) {
+      ++without;
+      return std::string();
+    }
     return leaks_text(report, leaks, *suppressions, name, page,
                       {.most = given.listing.most, .whole_stacks = given.full, .path = given.file});
   };
@@ -50,6 +56,11 @@ int show_leaks(Arguments& given) {
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
     add_rows(rows, found_in(report).leaks, leak_columns(report, name), given.listing.most);
+  };
+  given.closing = [&](const Page& page) {
+    if (without == 0) return std::string();
+    return sentence("Nothing was left in " + counted(without, any ? "more report" : "report") + ".",
+                    page);
   };
   given.columns = {names_of(leak_columns(Report(), {}))};
   const int status = show(given, {text, json, csv});

@@ -1,10 +1,13 @@
 // vramscope merge: one report of several.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <system_error>
 #include <variant>
 
+#include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/merge.h"
 #include "reporter/report/report.h"
@@ -34,9 +37,34 @@ std::size_t repeated(const Report& report) {
   return count;
 }
 
+bool is_merged_report(const std::string& path) {
+  constexpr std::size_t kBeginning = 4096;
+  return beginning_of(path, kBeginning).find("\"trigger\":\"merged\"") != std::string::npos;
+}
+
+// Of one process, and among what is merged: nobody means to lose that.
+bool is_input(const std::string& output, const std::vector<std::string>& paths) {
+  if (is_merged_report(output)) return false;
+  return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::equivalent(path, output, error);
+  });
+}
+
+// Under the name that was asked for, when it was taken; that one is complete, or as before.
+std::string renamed(const std::string& path, const std::string& output) {
+  std::error_code error;
+  if (path != output) std::filesystem::rename(path, output, error);
+  return error ? path : output;
+}
+
 // Sites may be too many for memory, so they are written one at a time.
 int merge(const Arguments& given) try {
-  std::optional<Merger> merger = merger_of(report_files(given.files, say));
+  const std::vector<std::string> paths = report_files(given.files, say);
+  if (is_input(given.output, paths)) {
+    return refuse("-o '" + given.output + "' is one of the reports to merge; choose another name");
+  }
+  std::optional<Merger> merger = merger_of(paths);
   if (!merger) return kBadInput;
   const Report report = merger->finish_but_sites();
   const auto written = write_report(report, merger->sites(), given.output);
@@ -47,7 +75,7 @@ int merge(const Arguments& given) try {
   if (const std::size_t twice = repeated(report); twice != 0) {
     say(counted(twice, "report") + " counted again: of a process that is in it already");
   }
-  const std::string path = std::get<std::string>(written);
+  const std::string path = renamed(std::get<std::string>(written), given.output);
   const std::string processes = count_text(static_cast<std::int64_t>(report.processes.size()));
   say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path);
   say("next: vramscope report " + shell_word(path));
@@ -63,7 +91,7 @@ Verb add_merge(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("merge", "Make one report of several");
   command.positional("FILE", &arguments->files, kReportsHelp);
-  command.option("-o,--output", &arguments->output, "Write to FILE; a taken name gets ~1",
+  command.option("-o,--output", &arguments->output, "Write to FILE",
                  {.value_name = "FILE", .shows_default = true});
   command.footer(
       "Every verb reads the result. Of several reports of one process the last one counts.\n"

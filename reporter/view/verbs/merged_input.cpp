@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -32,7 +33,10 @@ class Work {
       if (const auto* error = std::get_if<FileError>(&read)) {
         fail(error->message);
       } else {
-        add(std::move(std::get<Report>(read)), paths_[i]);
+        Report& report = std::get<Report>(read);
+        std::error_code unknown;
+        report.file = std::filesystem::absolute(paths_[i], unknown).lexically_normal().string();
+        add(std::move(report), paths_[i]);
       }
     }
   }

@@ -29,10 +29,25 @@ struct Arguments {
 };
 
 // Those that were merged into the report, as the table of their own reports would have them.
-std::string processes_text(const Report& report, const std::string& path, const Page& page) {
+std::string processes_text(const Report& report, const std::string& path, const RunsNaming& naming,
+                           const Page& page) {
   std::vector<ReportOfProcess> all;
-  for (const MergedProcess& process : report.processes) all.push_back({path, process});
-  return runs_text(std::move(all), {}, {}, page, kProcesses) + "\n";
+  for (const MergedProcess& process : report.processes) {
+    all.push_back({.file = path, .process = process, .is_merged = true});
+  }
+  return runs_text(std::move(all), {}, naming, page, kProcesses) + "\n";
+}
+
+// Reads a report once more, as it was read for the table.
+RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
+  const auto read_again = [&](const std::string& file) {
+    std::string path = file;
+    std::optional<Report> report = open_report(path);
+    if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
+    if (report) choose_frames(*report, arguments.stacks);
+    return report;
+  };
+  return {.read_again = read_again, .name = names_from_symbols()};
 }
 
 // Every report as a screen of its own.
@@ -71,7 +86,9 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     } else {
       if (!text.empty()) text += "\n";
       const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
-      if (!report->processes.empty() && !has_rows) text += processes_text(*report, path, page);
+      if (!report->processes.empty() && !has_rows) {
+        text += processes_text(*report, path, naming_of(arguments, filtering), page);
+      }
       text += report_text(*report, path, name, page, listing.rows());
     }
   }
@@ -98,18 +115,6 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
       listing, listing.json ? runs_json(std::move(reports), left_aside, naming, choice)
                             : filter_head(arguments.filter, page) +
                                   runs_text(std::move(reports), left_aside, naming, page, choice));
-}
-
-// Reads a report once more, as it was read for the table.
-RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
-  const auto read_again = [&](const std::string& file) {
-    std::string path = file;
-    std::optional<Report> report = open_report(path);
-    if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
-    if (report) choose_frames(*report, arguments.stacks);
-    return report;
-  };
-  return {.read_again = read_again, .name = names_from_symbols()};
 }
 
 // All of them as one table of processes. Of each only what is needed for it is kept.

@@ -89,7 +89,6 @@ class Several {
   // Gives what was made of this one, as a person or a program reads it alone.
   std::string add(const Report& report, const std::string& path, const Makers& make,
                   const Page& page) {
-    const std::string before = is_empty_ ? "" : "\n";
     is_empty_ = false;
     if (listing_.csv) {
       if (!csv_) csv_.emplace(listing_.output);  // not before there is a report
@@ -102,7 +101,8 @@ class Several {
       json_.object();
       which_report(json_, report, path);
       json_.key("listing").json(one).end();
-    } else {
+    } else if (!are_several_ || !one.empty()) {
+      const std::string before = text_.empty() ? "" : "\n";
       if (are_several_) text_ += before + heading_text(report, path, page) + "\n";
       text_ += one;
     }
@@ -369,6 +369,10 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   }
   if (listing.csv) return std::max(status, shown.end_csv());
   std::string made = shown.text();
+  if (paths.size() > 1 && !listing.json && arguments.closing) {
+    const std::string closing = arguments.closing(page);
+    made += (made.empty() || closing.empty() ? "" : "\n") + closing;
+  }
   if (listing.json || made.empty() || arguments.next.empty()) next.clear();
   if (!listing.json) made.insert(0, filter_head(arguments.filter, page));
   return std::max(status, publish(listing, made + next));

@@ -143,6 +143,8 @@ struct OneReport {
   Filter filter;
   FilterUse use;
   void (*keep)(std::vector<std::string>& paths) = nullptr;  // of several: which are shown
+  // Behind the texts of several reports, those left out of which it is about; "": nothing.
+  std::function<std::string(const Page&)> closing = {};
   bool is_trace = false;  // what is being shown was made of a trace, by those that pass already
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
@@ -185,8 +187,9 @@ class Filtering {
 
 // Writes what is made of each report: text, of several with a heading; JSON, of several an array of
 // {file, pid, rank, executable, listing}; or CSV, whose rows begin with file, pid and rank. Gives
-// the exit code. A report that cannot be read is said, and the others are shown. `open` gives the
-// report of a path, or says why not; without it that is open_report.
+// the exit code. Of several reports that whose text is empty is left out. A report that cannot be
+// read is said, and the others are shown. `open` gives the report of a path, or says why not;
+// without it that is open_report.
 using MakeText = std::function<std::string(const Report&, const Page&)>;
 using MakeJson = std::function<std::string(const Report&)>;
 using MakeCsv = std::function<void(const Report&, CsvText&)>;
