@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/text/report_text.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -42,6 +43,34 @@ TEST(Leaks, WhatIsAllocatedAgainAndAgainGrows) {
   EXPECT_EQ(class_of(report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0})), LeakClass::grows);
   EXPECT_EQ(class_of(report_of(5, 50, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, {1, 2, 3, 4})),
             LeakClass::grows);
+}
+
+TEST(Leaks, LeadWhereTheyAreHalfOfThePeakAndNotMeantToStay) {
+  const auto lead = [](std::uint64_t peak, std::vector<std::uint64_t> by_age) {
+    Report report = report_of(5, 5, std::move(by_age));
+    report.kinds[0].peak_bytes = peak * kMiB;
+    return leaks_lead(report);
+  };
+  EXPECT_TRUE(lead(10, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(lead(10, {0, 0, 0, 0, 5, 0, 0, 0, 0, 0}));
+  EXPECT_FALSE(lead(11, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0})) << "5 MiB of 11";
+  EXPECT_FALSE(lead(10, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})) << "perhaps kept on purpose";
+  EXPECT_FALSE(lead(10, {0, 0, 0, 0, 0, 0, 0, 0, 0, 9})) << "perhaps in use";
+  Report running = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
+  running.trigger = "signal";
+  EXPECT_FALSE(leaks_lead(running));
+}
+
+TEST(Leaks, TheReportOfAProgramThatLeaksLeadsToThem) {
+  Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
+  const auto next = [&] {
+    const std::string text = report_text(report, "r.json", sample_names(), {}, 10);
+    return text.substr(text.rfind("Next: "));
+  };
+  report.kinds[0].peak_bytes = 5 * kMiB;
+  EXPECT_EQ(next(), "Next: vramscope leaks r.json\n");
+  report.kinds[0].peak_bytes = 50 * kMiB;
+  EXPECT_EQ(next(), "Next: vramscope peak r.json\n");
 }
 
 TEST(Leaks, WhatIsReplacedAllTheTimeDoesNotGrow) {

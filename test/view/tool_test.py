@@ -505,6 +505,18 @@ class Listings(ToolTest):
                             "b.supp:2: expected leak:PATTERN, found 'thread:x'")
         self.assert_refused(["leaks", "--suppress", "no.supp", file], 2, "no.supp: No such file")
 
+    def test_rows_are_sorted_by_what_a_column_is_called_in_the_text(self):
+        file = self.sample()
+        self.sample("s.json", pid=7)
+        for verb, title, name in (("sites", "now", "live_bytes"), ("sites", "-NOW", "-live_bytes"), ("sites", "at-peak", "peak_bytes"),
+                                  ("owners", "now", "current_bytes"), ("peak", "REQUESTED", "bytes"), ("leaks", "bytes", "bytes"),
+                                  ("sites", "+temp", "+temporary_count"), ("sites", "count", "total_count")):  # fmt: skip
+            shown = [self.call(verb, "--csv", f"--sort={column}", file) for column in (title, name)]
+            self.assertEqual((0, ""), (shown[0].returncode, shown[0].stderr), title)
+            self.assertEqual(shown[1].stdout, shown[0].stdout, title)
+        self.assertEqual(0, self.call("report", "--sort", "now", file, "s.json").returncode)
+        self.assert_refused(["sites", "--sort", "nowhere", file], 2, "no column is called 'nowhere'; there are site, ")
+
     def test_stats_of_a_device_are_one_dictionary(self):
         shown = self.call("stats", "--device", "0", "--json", self.sample())
         self.assertEqual(json.loads(shown.stdout)["allocation.all.allocated"], 1000)

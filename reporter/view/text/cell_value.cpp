@@ -47,12 +47,44 @@ std::string_view RowChoice::column() const {
   return all.starts_with('+') || all.starts_with('-') ? all.substr(1) : all;
 }
 
+namespace {
+
+// What the titles of texts are called in CSV; the first that a listing has.
+constexpr struct {
+  std::string_view title;
+  std::string_view name;
+} kTitles[] = {
+    {"now", "live_bytes"},    {"now", "current_bytes"},       {"at peak", "peak_bytes"},
+    {"peak", "peak_bytes"},   {"own peak", "own_peak_bytes"}, {"requested", "bytes"},
+    {"total", "total_bytes"}, {"count", "total_count"},       {"count", "live_count"},
+    {"time", "total_ns"},     {"temp", "temporary_count"},    {"grew", "growth_intervals"},
+    {"ended", "ended_by"},    {"program", "executable"},      {"host", "hostname"}};
+
+}  // namespace
+
+bool RowChoice::is_by(std::string_view name, const std::vector<std::string>& names) const {
+  const auto has = [&](std::string_view one) {
+    return std::find(names.begin(), names.end(), one) != names.end();
+  };
+  std::string asked(column());
+  if (has(asked)) return name == asked;
+  for (char& letter : asked) {
+    const bool is_capital = letter >= 'A' && letter <= 'Z';
+    letter = letter == '-' ? ' ' : is_capital ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  if (has(asked)) return name == asked;
+  for (const auto& [title, called] : kTitles) {
+    if (title == asked && has(called)) return name == called;
+  }
+  return false;
+}
+
 void RowChoice::refuse_unless(const std::vector<std::vector<std::string>>& tables) const {
   if (sort.empty()) return;
   std::vector<std::string> known;
   for (const std::vector<std::string>& table : tables) {
     for (const std::string& name : table) {
-      if (name == column()) return;
+      if (is_by(name, table)) return;
       if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
     }
   }

@@ -42,6 +42,9 @@ struct RowChoice {
 
   // Without the sign.
   [[nodiscard]] std::string_view column() const;
+  // Whether that column is asked for, of those that are there: by its name, or by its title in the
+  // text ("NOW", "at-peak").
+  [[nodiscard]] bool is_by(std::string_view name, const std::vector<std::string>& names) const;
   // Throws invalid_argument, one line, unless a column of one of these names is asked for, or none.
   void refuse_unless(const std::vector<std::vector<std::string>>& tables) const;
 };

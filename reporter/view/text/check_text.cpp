@@ -12,6 +12,7 @@
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/diff.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/site_listing.h"
@@ -74,13 +75,24 @@ void add_peak_of_host(std::vector<Check>& checks, const Report& report, std::uin
   checks.push_back(std::move(check));
 }
 
+// Exact where traces tell.
+std::vector<DeviceSum> sums_of_processes(const Report& report, const std::string& file) {
+  std::vector<ReportOfProcess> all;
+  for (MergedProcess& process : merged_processes(report)) {
+    all.push_back({.file = file, .process = std::move(process)});
+  }
+  std::vector<DeviceSum> sums = device_sums(merged_processes(report));
+  make_exact(sums, all);
+  return sums;
+}
+
 // Names are looked up only where somebody will read them.
-void add_peaks(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
-               const NameFrame& name) {
+void add_peaks(std::vector<Check>& checks, const Report& report, const std::string& file,
+               std::uint64_t limit, const NameFrame& name) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   add_peak_of_host(checks, report, limit, name);
   for (const DeviceSum& sum :
-       is_choice ? sums_of_choice(report) : device_sums(merged_processes(report))) {
+       is_choice ? sums_of_choice(report) : sums_of_processes(report, file)) {
     Check check{
         .what = (is_choice ? "at the peak of GPU " : "peak of GPU ") + std::to_string(sum.index),
         .value = sum.upper,
@@ -225,7 +237,7 @@ std::string passed_text(const std::vector<Checked>& all, const Page& page) {
 Checked checks_of(const Report& report, const std::string& file, const CheckLimits& limits,
                   const Suppressions& suppressions, const NameFrame& name) {
   Checked checked{.file = file, .next = "peak " + shell_word(file), .checks = {}};
-  if (limits.peak) add_peaks(checked.checks, report, *limits.peak, name);
+  if (limits.peak) add_peaks(checked.checks, report, file, *limits.peak, name);
   const bool peaks_pass = all_passed({checked});
   if (limits.leak) {
     checked.checks.push_back(leak_check(report, *limits.leak, suppressions, name));

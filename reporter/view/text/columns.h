@@ -33,8 +33,9 @@ template <class Row>
 template <class Row>
 void arrange(std::vector<Row>& rows, const Columns<Row>& columns, const RowChoice& choice) {
   if (choice.sort.empty()) return;
+  const std::vector<std::string> names = names_of(columns);
   for (const Column<Row>& column : columns) {
-    if (column.name != choice.column()) continue;
+    if (!choice.is_by(column.name, names)) continue;
     std::vector<CellValue> cells;
     for (const Row& row : rows) cells.push_back(column.cell(row));
     std::vector<Row> sorted;

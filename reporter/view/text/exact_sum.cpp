@@ -32,6 +32,7 @@ using History = std::vector<Held>;  // by time
 struct Traced {
   std::uint64_t boot_ns = 0;                 // since 1970: what one host says to all
   std::map<std::uint16_t, History> devices;  // by the ordinals of the process
+  std::uint64_t peak = 0;                    // of all devices together
 };
 
 class Collector : private TraceMemory::Changes {
@@ -57,6 +58,8 @@ class Collector : private TraceMemory::Changes {
     return std::move(devices_);
   }
 
+  [[nodiscard]] std::uint64_t peak() const { return peak_; }
+
   [[nodiscard]] bool has_the_reports_peaks() const {
     return std::all_of(kinds_.begin(), kinds_.end(),
                        [](const auto& kind) { return kind.second.peak == kind.second.told; });
@@ -80,6 +83,8 @@ class Collector : private TraceMemory::Changes {
     OfKind& kind = found->second;
     kind.live += bytes;
     kind.peak = std::max(kind.peak, kind.live);
+    live_ += bytes;
+    peak_ = std::max(peak_, live_);
     History& history = devices_[place.device];
     const std::uint64_t before = history.empty() ? 0 : history.back().bytes;
     history.push_back({.at_ns = now_ns_, .bytes = before + bytes});
@@ -87,6 +92,8 @@ class Collector : private TraceMemory::Changes {
 
   std::map<std::pair<Kind, std::uint16_t>, OfKind> kinds_;
   std::map<std::uint16_t, History> devices_;
+  std::uint64_t live_ = 0;  // of all devices
+  std::uint64_t peak_ = 0;
   std::uint64_t now_ns_ = 0;
   std::uint64_t end_ns_ = 0;
   TraceMemory memory_;
@@ -107,7 +114,8 @@ std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) 
   const std::uint64_t boot_ns = reader.names().process.wall_ns - reader.names().process.clock_ns;
   const std::uint64_t end_ns = process.timeline.start_ns + process.timeline.duration_ns;
   const std::uint64_t end_since_boot_ns = end_ns - std::min(boot_ns, end_ns);
-  return Traced{.boot_ns = boot_ns, .devices = collector.finish(end_since_boot_ns)};
+  return Traced{
+      .boot_ns = boot_ns, .devices = collector.finish(end_since_boot_ns), .peak = collector.peak()};
 }
 
 std::optional<Traced> traced(const ReportOfProcess& one) {
@@ -186,6 +194,14 @@ class Traces {
 };
 
 }  // namespace
+
+void make_peaks_exact(std::vector<ReportOfProcess>& reports) {
+  for (ReportOfProcess& one : reports) {
+    const PeakBounds bounds = peak_bounds(one);
+    if (bounds.lower == bounds.upper) continue;
+    if (const std::optional<Traced> found = traced(one)) one.traced_peak = found->peak;
+  }
+}
 
 void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports) {
   Traces traces(reports);

@@ -1,5 +1,5 @@
 // make_exact() says what processes held of a device together at most, where every one of them has
-// its trace.
+// its trace; make_peaks_exact() what each of them held.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,5 +18,9 @@ namespace vramscope {
 // hosts, or of two boots of one, and of a process that was killed, since nobody knows how long it
 // held on. Takes 16 bytes for each allocation and free. May throw bad_alloc.
 void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports);
+
+// Sets the traced peak of each process of which only bounds are known, and whose trace is there as
+// above. May throw bad_alloc.
+void make_peaks_exact(std::vector<ReportOfProcess>& reports);
 
 }  // namespace vramscope

@@ -159,4 +159,17 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   return result;
 }
 
+bool leaks_lead(const Report& report) {
+  if (!is_final(report)) return false;
+  std::uint64_t left = 0;
+  for (const Share& share : shares_alive(report)) {
+    const Site& site = report.sites[share.site];
+    const LeakClass looks = class_of(site, {.share = share, .tenths = tenths_of_growth(site)});
+    if (looks == LeakClass::grows || looks == LeakClass::left) left += share.bytes;
+  }
+  std::uint64_t peak = 0;
+  for (const KindFacts& kind : kinds_by_peak(report)) peak += kind.peak_bytes;
+  return left != 0 && left >= peak / 2;
+}
+
 }  // namespace vramscope

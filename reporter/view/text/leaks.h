@@ -61,4 +61,9 @@ struct Leaks {
 [[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
                              const NameFrame& name);
 
+// Whether what was never freed tells more of the report than its peak: places that grow, or were
+// left amid the run, hold at least half as much as was held at the peaks. Suppressions and
+// initialisers are not asked.
+[[nodiscard]] bool leaks_lead(const Report& report);
+
 }  // namespace vramscope

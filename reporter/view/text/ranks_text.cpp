@@ -17,9 +17,13 @@ namespace {
 using enum Table::Align;
 using Reports = std::vector<ReportOfProcess>;
 
-std::uint64_t reserved_peak_of(const MergedProcess& process) {
+std::uint64_t highest_of(const ReportOfProcess& one) { return peak_bounds(one).upper; }
+std::uint64_t held_by(const ReportOfProcess& one) { return current_of(one.process); }
+std::uint64_t allocations_by(const ReportOfProcess& one) { return allocations_of(one.process); }
+
+std::uint64_t reserved_by(const ReportOfProcess& one) {
   std::uint64_t sum = 0;
-  for (const ProcessDevice& device : process.devices) {
+  for (const ProcessDevice& device : one.process.devices) {
     sum += static_cast<std::uint64_t>(std::max<std::int64_t>(device.reserved_peak_bytes, 0));
   }
   return sum;
@@ -29,13 +33,13 @@ std::uint64_t reserved_peak_of(const MergedProcess& process) {
 struct Figure {
   const char* name;
   const char* field;  // of a process's row that it is taken from
-  std::uint64_t (*of)(const MergedProcess& process);
+  std::uint64_t (*of)(const ReportOfProcess& one);
   bool is_bytes;
 };
-constexpr Figure kFigures[] = {{"peak", "peak_bytes", peak_of, true},
-                               {"reserved", "reserved_peak_bytes", reserved_peak_of, true},
-                               {"at the end", "current_bytes", current_of, true},
-                               {"allocations", "allocations", allocations_of, false}};
+constexpr Figure kFigures[] = {{"peak", "peak_bytes", highest_of, true},
+                               {"reserved", "reserved_peak_bytes", reserved_by, true},
+                               {"at the end", "current_bytes", held_by, true},
+                               {"allocations", "allocations", allocations_by, false}};
 
 struct Spread {
   std::uint64_t least = 0;
@@ -49,7 +53,7 @@ struct Spread {
 Spread spread_of(const Reports& reports, const Figure& figure) {
   std::vector<std::pair<std::uint64_t, std::size_t>> all;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    all.emplace_back(figure.of(reports[i].process), i);
+    all.emplace_back(figure.of(reports[i]), i);
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -142,7 +146,7 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
                           (one.is_above ? " above" : " below") + " the median of " +
                           number_text(figure, spread.median),
                       page);
-    if (figure.of != peak_of) continue;
+    if (figure.of != highest_of) continue;
     for (const Difference& row : sites_behind(reports, spread, one, naming)) {
       text += site_text(row, page);
     }
@@ -161,6 +165,11 @@ bool one_program(const Reports& reports) {
 std::string process_text(const ProcessFacts& process) {
   const std::string pid = std::to_string(process.pid);
   return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
+}
+
+PeakBounds peak_bounds(const ReportOfProcess& one) {
+  if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
+  return peak_bounds(one.process);
 }
 
 std::string own_file(const ReportOfProcess& one) {
@@ -202,9 +211,8 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
 
 void add_figures(Columns<ReportOfProcess>& columns) {
   for (const Figure& figure : kFigures) {
-    columns.push_back({figure.field, [figure](const ReportOfProcess& row) {
-                         return CellValue(figure.of(row.process));
-                       }});
+    columns.push_back(
+        {figure.field, [figure](const ReportOfProcess& row) { return CellValue(figure.of(row)); }});
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/columns.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/json_text.h"
@@ -21,7 +22,12 @@ struct ReportOfProcess {
   std::string file;
   MergedProcess process;
   bool is_merged = false;  // the file is of several processes
+  // The most of device memory that it held at one time, where its trace tells.
+  std::optional<std::uint64_t> traced_peak = {};
 };
+
+// As of the process alone, but exact where its trace tells.
+[[nodiscard]] PeakBounds peak_bounds(const ReportOfProcess& one);
 
 // By what processes are told apart by site: their reports once more, and names of their frames.
 // Without read_again they are not.

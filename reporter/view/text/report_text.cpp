@@ -9,6 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/leaks.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/totals_text.h"
@@ -363,7 +364,10 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   arrange(peak, columns, choice);
   arrange(alive, columns, choice);
   const bool is_empty = peak.empty() && alive.empty();
-  const char* const next = report.oom.count != 0 ? "oom" : is_empty ? "stats" : "peak";
+  const char* const next = report.oom.count != 0 ? "oom"
+                           : is_empty            ? "stats"
+                           : leaks_lead(report)  ? "leaks"
+                                                 : "peak";
   const std::string nothing = is_empty && report.chosen ? "\n" + nothing_text(report) : "";
   return report_head(report, page) + devices_text(report, page) + nothing +
          peak_sites(peak, most, report, name, page) +

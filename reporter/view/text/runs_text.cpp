@@ -22,7 +22,7 @@ using Reports = std::vector<ReportOfProcess>;
 void arrange_processes(Reports& reports, const RowChoice& choice) {
   std::stable_sort(reports.begin(), reports.end(),
                    [](const ReportOfProcess& a, const ReportOfProcess& b) {
-                     return peak_of(a.process) > peak_of(b.process);
+                     return peak_bounds(a).upper > peak_bounds(b).upper;
                    });
   arrange(reports, process_columns(), choice);
 }
@@ -93,7 +93,7 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
   if (has_files) table.place_last(Table::Last::whole);
   for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) {
     const MergedProcess& one = reports[i].process;
-    const PeakBounds peak = peak_bounds(one);
+    const PeakBounds peak = peak_bounds(reports[i]);
     has_bounds = has_bounds || peak.lower != peak.upper;
     std::vector<std::string> row;
     if (has_ranks) row.push_back(one.process.rank < 0 ? "-" : std::to_string(one.process.rank));
@@ -233,6 +233,7 @@ LeftAside keep_each_once(Reports& reports) {
 
 std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
                       const Page& page, const RowChoice& choice) {
+  make_peaks_exact(reports);
   arrange_processes(reports, {});
   const std::string highest = reports.front().file;
   arrange_processes(reports, choice);
@@ -249,6 +250,7 @@ std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNa
 
 std::string runs_json(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
                       const RowChoice& choice) {
+  make_peaks_exact(reports);
   arrange_processes(reports, choice);
   JsonText json;
   json.object().field("left_aside", left_aside.earlier).field("repeated", left_aside.repeated);
@@ -274,13 +276,13 @@ Columns<ReportOfProcess> process_columns() {
       {"trigger", [](const Row& row) { return row.process.trigger; }},
       {"ended_by", [](const Row& row) { return row.process.process.ended_by; }}};
   add_figures(columns);
-  columns.push_back(
-      {"peak_lower_bytes", [](const Row& row) { return peak_bounds(row.process).lower; }});
+  columns.push_back({"peak_lower_bytes", [](const Row& row) { return peak_bounds(row).lower; }});
   columns.push_back({"refused", [](const Row& row) { return row.process.oom.count; }});
   return columns;
 }
 
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice) {
+  make_peaks_exact(reports);
   arrange_processes(reports, choice);
   add_rows(csv, reports, process_columns(), choice.most);
 }
