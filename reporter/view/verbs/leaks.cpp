@@ -57,10 +57,11 @@ int show_leaks(Arguments& given) {
   const auto csv = [&](const Report& report, CsvText& rows) {
     add_rows(rows, found_in(report).leaks, leak_columns(report, name), given.listing.most);
   };
-  given.closing = [&](const Page& page) {
+  given.opening = [&](const Page& page) {
     if (without == 0) return std::string();
-    return sentence("Nothing was left in " + counted(without, any ? "more report" : "report") + ".",
-                    page);
+    const std::string& typed = given.files.size() == 1 ? given.files.front() : given.file;
+    return sentence("Nothing was left in " + counted(without, "report") + ".", page) +
+           (any ? "" : next_command("report", typed, page));
   };
   given.columns = {names_of(leak_columns(Report(), {}))};
   const int status = show(given, {text, json, csv});

@@ -369,9 +369,9 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   }
   if (listing.csv) return std::max(status, shown.end_csv());
   std::string made = shown.text();
-  if (paths.size() > 1 && !listing.json && arguments.closing) {
-    const std::string closing = arguments.closing(page);
-    made += (made.empty() || closing.empty() ? "" : "\n") + closing;
+  if (paths.size() > 1 && !listing.json && arguments.opening) {
+    const std::string opening = arguments.opening(page);
+    made.insert(0, opening + (opening.empty() || made.empty() ? "" : "\n"));
   }
   if (listing.json || made.empty() || arguments.next.empty()) next.clear();
   if (!listing.json) made.insert(0, filter_head(arguments.filter, page));

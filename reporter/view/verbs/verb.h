@@ -143,8 +143,8 @@ struct OneReport {
   Filter filter;
   FilterUse use;
   void (*keep)(std::vector<std::string>& paths) = nullptr;  // of several: which are shown
-  // Behind the texts of several reports, those left out of which it is about; "": nothing.
-  std::function<std::string(const Page&)> closing = {};
+  // Above the texts of several reports: what is to be said of those that have none; "": nothing.
+  std::function<std::string(const Page&)> opening = {};
   bool is_trace = false;  // what is being shown was made of a trace, by those that pass already
 };
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
