@@ -159,6 +159,8 @@ class OutOfMemory(harness.Case):
         self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"))
         right, given = (self.run_tool("map", "--at", "oom", file) for file in (path, path.with_name("x.2.json")))
         self.assertEqual((0, ""), (given.returncode, given.stderr))
+        asked = re.search(r"after (\S+ \S+) in cuMemAlloc", self.run_tool("oom", path).stdout)[1]
+        self.assertIn(f"when memory ran out, after {asked}: ", right.stdout)
         said = f"  from {path}, which was written then\n"
         self.assertIn(said, given.stdout)
         self.assertEqual(right.stdout, given.stdout.replace(said, ""))

@@ -136,6 +136,9 @@ TEST(Map, SaysThatPiecesWhichCanGoBackAreNoFragmentation) {
                   "large pool: 64 segments, 1.25 GiB\n"
                   "  idle, all of it free: 64 of 20.0 MiB (-n 0 draws them)\n"))
       << text;
+  EXPECT_TRUE(
+      has(text, "\nNo block was live any more at the end: vramscope run --trace FILE, then"));
+  EXPECT_FALSE(has(text_of(fragmented(), 200), "No block was live"));
   EXPECT_FALSE(has(text, "|....")) << "nothing but free memory is to be seen in these rows";
 }
 

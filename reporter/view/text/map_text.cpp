@@ -346,6 +346,21 @@ std::string drawings(const Report& report, const MapPlace& place, const MapMomen
   return result;
 }
 
+// Of the usual program, which has freed all that it had when it ends.
+std::string nothing_live(const std::vector<MapPlace>& places, const MapMoment& moment,
+                         const Page& page) {
+  const auto is_live = [](const MapPlace& place) {
+    return place.live_count != 0 || place.pending_bytes != 0;
+  };
+  if (places.empty() || std::any_of(places.begin(), places.end(), is_live)) return "";
+  const std::string how = moment.is_of_trace
+                              ? "vramscope map --at peak FILE"
+                              : "vramscope run --trace FILE, then map --at peak FILE,";
+  return "\n" + sentence("No block was live any more " + moment.text + ": " + how +
+                             " shows memory at its fullest.",
+                         page);
+}
+
 }  // namespace
 
 std::string map_text(const Report& report, const std::vector<MapPlace>& places,
@@ -363,7 +378,7 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     result += pinners_table(report, place, moment, name, page, most);
     result += drawings(report, place, moment, name, page, most);
   }
-  if (!result.empty()) return result;
+  if (!result.empty()) return result + nothing_live(places, moment, page);
   return report.processes.empty()
              ? "No segment was held " + moment.text + ".\n"
              : sentence(

@@ -57,6 +57,12 @@ std::string moment_of(const Report& report) {
   return "at report " + std::to_string(report.sequence) + " (" + harmless(report.trigger) + ")";
 }
 
+// The refusal's own time where that is why the report was written: to write it takes longer.
+std::uint64_t time_of_moment(const Report& report) {
+  const bool is_refusal = report.trigger == "oom" && !report.oom.events.empty();
+  return is_refusal ? report.oom.events.back().time_ns : report.timeline.duration_ns;
+}
+
 bool is_at_its_peak(const Report& report) {
   return std::all_of(report.kinds.begin(), report.kinds.end(), [](const KindFacts& kind) {
     return !takes_device_memory(kind.kind) || kind.current_bytes == kind.peak_bytes;
@@ -167,9 +173,8 @@ int show_map(Arguments& given) {
       say("'" + path + "': " + reason);
       return std::nullopt;
     }
-    moment = {.text = moment_of(*report),
-              .at_ns = report->timeline.duration_ns,
-              .remark = std::move(remark)};
+    moment = {
+        .text = moment_of(*report), .at_ns = time_of_moment(*report), .remark = std::move(remark)};
     if (report->trigger == "peak") moment.remark = after_the_peak(*report);
     return report;
   };
