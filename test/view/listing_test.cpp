@@ -82,6 +82,54 @@ Site with_past(std::vector<std::uint64_t> past, std::uint64_t now) {
   return site;
 }
 
+// Eight threads that use four kinds of memory, 1 MiB of each at its peak.
+Report used_by_threads() {
+  Report report;
+  for (const Kind kind : {Kind::device, Kind::pinned, Kind::managed, Kind::stream_ordered}) {
+    for (int thread = 0; thread < 8; ++thread) {
+      report.axes.push_back({.axis = Axis::thread,
+                             .value = "worker " + std::to_string(thread),
+                             .kind = kind,
+                             .own_peak_bytes = 2 << 20,
+                             .totals = {.peak_bytes = 1 << 20, .total_count = 5}});
+    }
+  }
+  return report;
+}
+
+std::size_t rows_with(const std::string& text, const std::string& part) {
+  std::size_t rows = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++rows;
+  return rows;
+}
+
+TEST(Axis, HasARowForEachValueAndTheSumOfAll) {
+  const std::string text = axis_text(used_by_threads(), Axis::thread, {.width = 120}, {0, ""});
+
+  EXPECT_EQ(rows_with(text, "worker"), 8U) << text;
+  EXPECT_TRUE(text.starts_with("     GPU 0    pinned  managed 0  stream_ordered 0")) << text;
+  EXPECT_NE(text.find("  1.00 MiB  1.00 MiB   1.00 MiB          1.00 MiB  0 B    0 B     20  0 ns  "
+                      "worker 0\n"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("  8.00 MiB  8.00 MiB   8.00 MiB          8.00 MiB  0 B    0 B    160  0 ns  "
+                      "all together\n"),
+            text.npos)
+      << text;
+}
+
+TEST(Axis, CutRowsAreInTheSumAndSortedOnesStayOneAMemory) {
+  const std::string cut = axis_text(used_by_threads(), Axis::thread, {.width = 120}, {3, ""});
+  EXPECT_EQ(rows_with(cut, "worker"), 3U);
+  EXPECT_NE(cut.find("  8.00 MiB  "), cut.npos);
+  EXPECT_NE(cut.find("and 5 more\n"), cut.npos);
+
+  const std::string sorted =
+      axis_text(used_by_threads(), Axis::thread, {.width = 120}, {0, "own_peak_bytes"});
+  EXPECT_EQ(rows_with(sorted, "worker"), 32U);
+  EXPECT_EQ(sorted.find("all together"), sorted.npos) << "of memories that peaked apart";
+}
+
 TEST(Growth, IsWhatRoseSinceItLastFell) {
   const Growth rising = growth_of(with_past({10, 20, 30, 40}, 50));
   const Growth fell = growth_of(with_past({90, 20, 30, 30}, 50));
