@@ -126,7 +126,7 @@ void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free
   if (capacity.limit == Limits::kUnlimited) return;
   const std::uint64_t unused = capacity.limit - std::min(capacity.limit, capacity.counted());
   if (free != nullptr) {
-    *free = std::min(*free, unused + profiler.allocator().idle_bytes(device));
+    *free = std::min(*free, unused + profiler.allocator().recoverable_bytes(device));
   }
   if (total != nullptr) *total = std::min<std::size_t>(*total, capacity.limit);
 }

@@ -42,6 +42,15 @@ class MemoryLimit(harness.Case):
                 limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "110MiB"})
                 self.assertEqual(native.behaviour(), limited.behaviour(), f"{size} MiB, {mode}")
 
+    def test_what_is_kept_idle_is_told_free_in_whole_pages(self):
+        for size in ("1", "1.5", "3"):
+            command = [harness.program("oom"), size, "free"]
+            native = self.run_program(command, simulator="capacity=110MiB")
+            self.assertIn("free KiB 112640 of 112640", native.stdout)
+            for mode in (*RECORDING, "dedicated"):
+                limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "110MiB"})
+                self.assertEqual(native.behaviour(), limited.behaviour(), f"{size} MiB, {mode}")
+
     def test_mode_off_knows_no_limit_and_says_so_beforehand(self):
         command = [harness.program("meminfo")]
         native = self.run_program(command)

@@ -1,6 +1,6 @@
 // Allocates until nothing is left, frees, and must get as much again.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: MiB per allocation (default 512), as 1.5.
+// Arguments: MiB per allocation (default 512), as 1.5; "free": what is free then is told, too.
 #include <vector>
 
 #include "test/programs/driver.h"
@@ -29,4 +29,8 @@ int main(int argc, char** argv) {
   std::size_t other_bytes = bytes * (first > 1 ? first - 1 : 1) + 4096;
   show("nearly everything at once", cuMemAlloc(&other, other_bytes));
   show("free", cuMemFree(other));
+  if (argc < 3) return 0;
+  std::size_t free = 0, total = 0;
+  MUST(cuMemGetInfo(&free, &total));
+  std::printf("free KiB %zu of %zu\n", free / 1024, total / 1024);
 }
