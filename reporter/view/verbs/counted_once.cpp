@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -156,7 +154,6 @@ struct OneOfMany {
   Who who;  // no process: nobody knows
   std::uint64_t refusals = 0;
   std::uint64_t sequence = 0;
-  bool is_of_refusal = false;
 
   [[nodiscard]] auto order() const { return std::tie(refusals, sequence); }
 };
@@ -169,7 +166,6 @@ OneOfMany one_of_many(const std::string& path) {
   one.who = who_in(text);
   one.refusals = number_behind(end_of(path, kRefusals), kRefusals);
   one.sequence = number_behind(text, "\"sequence\":");
-  one.is_of_refusal = text.find("\n\"trigger\":\"oom\"") != text.npos;
   return one;
 }
 
@@ -196,24 +192,6 @@ void keep_refusals_once(std::vector<std::string>& paths) {
     say(counted(out, "report") + " of the same processes left aside, which " +
         (out == 1 ? "tells" : "tell") + " of no other refusal");
   }
-}
-
-std::string refusal_report_of(const std::string& path) {
-  namespace fs = std::filesystem;
-  const OneOfMany asked = one_of_many(path);
-  if (!names_process(asked.who)) return "";
-  const fs::path folder = fs::path(path).parent_path();
-  OneOfMany last;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(".json") == name.npos) continue;
-    OneOfMany one = one_of_many((folder / name).string());
-    if (one.is_of_refusal && one.who == asked.who && last.sequence < one.sequence) {
-      last = std::move(one);
-    }
-  }
-  return last.path;
 }
 
 void keep_each_once(std::vector<std::string>& paths) {

@@ -20,8 +20,4 @@ void keep_each_once(std::vector<std::string>& paths);
 // said. Reads as little, and may throw bad_alloc.
 void keep_refusals_once(std::vector<std::string>& paths);
 
-// In the folder of a report, the last one that the same process wrote because memory ran out; "":
-// there is none. Reads as little, and may throw bad_alloc.
-[[nodiscard]] std::string refusal_report_of(const std::string& path);
-
 }  // namespace vramscope

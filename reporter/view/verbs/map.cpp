@@ -12,7 +12,6 @@
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/trace_map.h"
-#include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -86,6 +85,18 @@ std::string sibling_of(const Report& report, const std::string& path, const std:
   return last;
 }
 
+// In the place of a report, that which the same process wrote when memory ran out, if that is the
+// instant asked for; the remark says so.
+void take_refusal_report(const Arguments& given, std::string& path, std::optional<Report>& report,
+                         std::string& remark) {
+  if (given.at != "oom" || report->trigger == "oom" || report->oom.count == 0) return;
+  std::string found = sibling_of(*report, path, "oom");
+  if (found.empty()) return;
+  remark = "from " + shell_path(found, Page()) + ", which was written then";
+  path = std::move(found);
+  report = open_report(path);
+}
+
 // "": the report is of the instant that is asked for; else what is, or would have made one.
 std::string why_not(const Report& report, const std::string& path, const std::string& at) {
   const std::string& trace = report.trace.path;
@@ -143,18 +154,6 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
   }
   moment = map.moment;
   return std::move(map.report);
-}
-
-// In the place of a report, that which the same process wrote when memory ran out, if that is the
-// instant asked for; the remark says so.
-void take_refusal_report(const Arguments& given, std::string& path, std::optional<Report>& report,
-                         std::string& remark) {
-  if (given.at != "oom" || report->trigger == "oom" || report->oom.count == 0) return;
-  std::string found = refusal_report_of(path);
-  if (found.empty()) return;
-  remark = "from " + shell_path(found, Page()) + ", which was written then";
-  path = std::move(found);
-  report = open_report(path);
 }
 
 int show_map(Arguments& given) {
