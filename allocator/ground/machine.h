@@ -45,23 +45,33 @@ inline void full_barrier() noexcept {
 #endif
 }
 
+// Whether return addresses on the stack may carry a signature, as programs are compiled.
+#ifdef __aarch64__
+inline constexpr bool kSignsReturns = true;
+#else
+inline constexpr bool kSignsReturns = false;
+#endif
+
+// The address of code without the signature that it may carry.
+[[nodiscard]] inline std::uintptr_t without_signature(std::uintptr_t code) noexcept {
+#ifdef __aarch64__
+  // xpaclri, which is a hint: processors without signatures do nothing.
+  register std::uintptr_t link __asm__("x30") = code;
+  __asm__("hint #7" : "+r"(link));
+  return link;
+#else
+  return code;
+#endif
+}
+
 // What a function's frame pointer points to (System V ABI for x86-64, section 3.2.2; Procedure Call
 // Standard for the Arm 64-bit Architecture, section 6.4.6).
 struct Frame {
   const Frame* caller;
-  std::uintptr_t return_address;  // on aarch64 with its signature, where functions sign theirs
+  std::uintptr_t return_address;  // with its signature, where functions sign theirs
 
   // Where the function returns to.
-  [[nodiscard]] std::uintptr_t code() const noexcept {
-#ifdef __aarch64__
-    // xpaclri, which is a hint: processors without signatures do nothing.
-    register std::uintptr_t link __asm__("x30") = return_address;
-    __asm__("hint #7" : "+r"(link));
-    return link;
-#else
-    return return_address;
-#endif
-  }
+  [[nodiscard]] std::uintptr_t code() const noexcept { return without_signature(return_address); }
 };
 
 }  // namespace vramscope

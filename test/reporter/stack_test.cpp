@@ -16,8 +16,15 @@
 namespace vramscope {
 namespace {
 
+// On aarch64 return addresses on the stack carry a signature, as distributions compile programs.
+#ifdef __aarch64__
+#define SIGNS_RETURNS gnu::target("branch-protection=standard")
+#else
+#define SIGNS_RETURNS
+#endif
+
 // Captures below `depth` frames of its own.
-[[gnu::noinline]] int descend(int depth, Stack& stack) {
+[[gnu::noinline, SIGNS_RETURNS]] int descend(int depth, Stack& stack) {
   if (depth == 0) {
     library_capture(stack);
     return 0;

@@ -154,13 +154,27 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
 namespace {
 
 // Libunwind ends some walks with a zero; our own code is nobody's reason to allocate.
+bool is_of_program(std::uintptr_t address) {
+  return address != 0 && !stacks.own.contains(address - 1);
+}
+
 void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size_t wanted) {
   stack.depth = 0;
   for (std::size_t i = 0; i < depth && stack.depth < wanted; ++i) {
-    const std::uintptr_t address = addresses[i];
-    if (address == 0 || stacks.own.contains(address - 1)) continue;
-    stack.frames[stack.depth++] = address;
+    const std::uintptr_t address = without_signature(addresses[i]);
+    if (is_of_program(address)) stack.frames[stack.depth++] = address;
   }
+}
+
+// Libunwind up to 1.6 ends a walk where a return address is signed. There nearly all functions have
+// frame pointers, and these go on.
+void keep_longer(Stack& stack, const Frame* frame, Addresses& addresses, std::size_t size,
+                 std::size_t wanted) {
+  if (stack.depth == wanted) return;
+  const std::size_t depth = walk_frame_pointers(frame, addresses, size);
+  const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(depth);
+  const auto found = std::count_if(addresses.begin(), end, is_of_program);
+  if (static_cast<std::size_t>(found) > stack.depth) keep(stack, addresses, depth, wanted);
 }
 
 // A runtime without frame pointers ends their chain with its first frame: then the tables tell.
@@ -176,6 +190,7 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
     if (!is_cut || stacks.backtrace == nullptr) return;
   }
   keep(stack, addresses, walk_tables(addresses, size), wanted);
+  if constexpr (kSignsReturns) keep_longer(stack, frame, addresses, size, wanted);
 }
 
 // The outermost frame of ours before the program's.
