@@ -169,15 +169,14 @@ class CommandLine(harness.Case):
         return str(copy)
 
     def test_run_says_why_a_program_was_not_one_to_record(self):
-        machine = 18  # where an ELF file tells the processor; 62 is x86-64, 183 ARM's
-        loader = b"/lib64/ld-linux-x86-64.so.2"
+        loader = harness.LOADER
+        missing = loader.replace(b"/lib", b"/lob")
         cases = [
             (self.changed("lacking", b"libc.so.6", b"libq.so.6"), 127,
              "no report: the loader refused the program: libq.so.6: "),
-            (self.changed("foreign", b"\x3e", b"\xb7", machine), None,
-             "no report: the program is not for x86-64"),
-            (self.changed("orphan", loader, loader.replace(b"lib64", b"lib63")), 127,
-             "its loader '/lib63/ld-linux-x86-64.so.2' is not there"),
+            (self.changed("foreign", harness.OWN_MACHINE, harness.OTHER_MACHINE, 18), None,
+             f"no report: the program is not for {harness.MACHINE}"),
+            (self.changed("orphan", loader, missing), 127, f"its loader '{missing.decode()}' is not there"),
             ("/bin/true", 0, "no report: the program used no CUDA"),
         ]  # fmt: skip
         for program, status, text in cases:

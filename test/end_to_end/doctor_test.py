@@ -16,7 +16,7 @@ import programs
 sys.path.insert(0, str(harness.SOURCE / "test/view"))
 import listings  # noqa: E402
 
-LOADER = b"/lib64/ld-linux-x86-64.so.2"
+LOADER = harness.LOADER
 NOBODY = 65534
 
 
@@ -143,16 +143,18 @@ class Programs(Doctor):
         self.stops("program", "is a 32-bit program", "--sim", harness.program("program_32"))
 
     def test_a_program_for_another_machine(self):
-        foreign = self.changed("foreign", b"\x3e", b"\xb7", 18)
-        self.stops("program", "is not for x86-64, but for AArch64", "--sim", foreign)
+        foreign = self.changed("foreign", harness.OWN_MACHINE, harness.OTHER_MACHINE, 18)
+        other = harness.MACHINES[harness.OTHER_MACHINE][0]
+        self.stops("program", f"is not for {harness.MACHINE}, but for {other}", "--sim", foreign)
 
     def test_a_program_of_musl(self):
-        program = self.changed("musl", LOADER, b"/lib/ld-musl-x86_64.so.1\0\0\0")
+        program = self.changed("musl", LOADER, harness.MUSL_LOADER.ljust(len(LOADER), b"\0"))
         self.stops("program", "musl, and the library needs glibc", "--sim", program)
 
     def test_a_program_whose_loader_or_library_is_not_there(self):
-        orphan = self.changed("orphan", LOADER, LOADER.replace(b"lib64", b"lib63"))
-        self.stops("program", "its loader '/lib63/ld-linux-x86-64.so.2' is not there", "--sim", orphan)
+        missing = LOADER.replace(b"/lib", b"/lob")
+        orphan = self.changed("orphan", LOADER, missing)
+        self.stops("program", f"its loader '{missing.decode()}' is not there", "--sim", orphan)
         lacking = self.changed("lacking", b"libc.so.6", b"libq.so.6")
         self.stops("program", "cannot start: libq.so.6", "--sim", lacking)
 
@@ -272,8 +274,9 @@ class Surroundings(Doctor):
         copy = self.program_of("a b/libvramscope.so", harness.LIBRARY.read_bytes())
         self.stops("library", "its path has a space or a colon", "--sim", VRAMSCOPE_LIBRARY=copy)
         self.stops("library", "/no/such", "--sim", VRAMSCOPE_LIBRARY="/no/such")
-        foreign = self.changed("libvramscope.so", b"\x3e", b"\xb7", 18, source=harness.LIBRARY)
-        self.stops("library", "is for another machine: AArch64", "--sim", VRAMSCOPE_LIBRARY=foreign)
+        foreign = self.changed("libvramscope.so", harness.OWN_MACHINE, harness.OTHER_MACHINE, 18, source=harness.LIBRARY)
+        other = harness.MACHINES[harness.OTHER_MACHINE][0]
+        self.stops("library", f"is for another machine: {other}", "--sim", VRAMSCOPE_LIBRARY=foreign)
 
     def test_the_version_of_the_library_is_a_note_as_other_tools_read_them(self):
         done = subprocess.run(["readelf", "-n", harness.LIBRARY], capture_output=True, text=True, check=True)

@@ -24,6 +24,16 @@ LIBRARY = INSTALLATION.library
 SIMULATOR = INSTALLATION.simulator
 PROGRAMS = INSTALLATION.programs
 TOOL = INSTALLATION.tool
+# What an ELF file says of the machine that it is for, at byte 18, what we call that, and the loaders
+# of its programs: of glibc and of musl.
+MACHINES = {
+    b"\x3e": ("x86-64", b"/lib64/ld-linux-x86-64.so.2", b"/lib/ld-musl-x86_64.so.1"),
+    b"\xb7": ("AArch64", b"/lib/ld-linux-aarch64.so.1", b"/lib/ld-musl-aarch64.so.1"),
+}
+with open("/bin/true", "rb") as own_program:
+    OWN_MACHINE = own_program.read(19)[18:]
+OTHER_MACHINE = next(machine for machine in MACHINES if machine != OWN_MACHINE)
+MACHINE, LOADER, MUSL_LOADER = MACHINES[OWN_MACHINE]
 DEADLINE_S = 120  # of one program; two busy cores and unlucky neighbours included
 # Programs would inherit what started us ignores, as nohup and a shell's `&` do.
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):

@@ -27,6 +27,12 @@ constexpr unsigned kMachine = AUDIT_ARCH_AARCH64;
 constexpr unsigned kMachine = AUDIT_ARCH_X86_64;
 #endif
 
+#ifdef SYS_readlink
+constexpr long kReadlink = SYS_readlink;
+#else
+constexpr long kReadlink = SYS_readlinkat;
+#endif
+
 static const char* way;
 static bool is(const char* name) { return std::strcmp(way, name) == 0; }
 static void must_be_possible(bool possible) {
@@ -71,7 +77,7 @@ static void confine() {
   constexpr int kNobody = 65534;
   if (is("threads")) refuse({SYS_clone, SYS_clone3}, EAGAIN, true);
   if (is("files")) refuse({SYS_openat}, EACCES, false);
-  if (is("all_files")) refuse({SYS_openat, SYS_readlink, SYS_newfstatat}, EPERM, true);
+  if (is("all_files")) refuse({SYS_openat, kReadlink, SYS_newfstatat}, EPERM, true);
   if (is("descriptors")) limit(RLIMIT_NOFILE, 3);
   if (is("file_bytes")) limit(RLIMIT_FSIZE, 100);
   if (is("processes")) {
