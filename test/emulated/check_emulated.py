@@ -1,0 +1,187 @@
+"""Runs the tests in an emulated system of another machine: scripts/check --aarch64.
+
+check_emulated.py BUILD [--only WORD...] [--as-built] [--readme FILE]
+
+BUILD is what scripts/aarch64 has set up. Prints a row for each test, and a table: what ran, what
+passed, and what could not run with the reason; with --readme it is written there, too. --only: tests
+with one of these words in their names. --as-built: nothing is compiled before. What a case lacks there is asked of the emulated system itself
+(probes.py): a case that fails for another reason has failed.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+import probes
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- scripts/check --aarch64 writes this table -->", "<!-- end of the emulated -->"
+SLOWER = 8  # than on this machine, at most; of time limits
+SEQUENCES = "200"
+ROOMS = ("allocator", "differential", "end_to_end", "interpose", "model", "reporter", "simulator", "view")
+# By name: why they do not run there at all.
+LEFT_OUT = {
+    "install": "builds and installs, which is the same for all machines",
+    "model": "250,000 operations and 250,000 more: an emulator takes an hour",
+    "room": "random programs on a small device: the others are enough",
+    "soak": "runs for a time, in which an emulator does little",
+}
+
+
+class Test(NamedTuple):
+    room: str
+    name: str
+    command: list
+    protocol: str
+    timeout: int
+    environment: dict
+    needs: list  # files that the build makes
+
+
+class Case(NamedTuple):
+    name: str
+    result: str  # passed, failed, skipped
+    why: str = ""
+
+
+def introspect(build, what):
+    return json.loads(subprocess.run(["meson", "introspect", build, what], check=True, capture_output=True, text=True).stdout)
+
+
+def room_of(build, command):
+    for part in command[:2]:
+        for base in (build, SOURCE):
+            path = os.path.relpath(os.path.join(build, part), base)
+            if path.startswith("test" + os.sep):
+                return path.split(os.sep)[1]
+    return ""
+
+
+def tests_of(build):
+    made = {target["id"]: target["filename"] for target in introspect(build, "--targets")}
+    for test in introspect(build, "--tests"):
+        command = test["cmd"]
+        if test["name"] == "differential":
+            command = [SEQUENCES if word == "650" else word for word in command]
+        needs = [path for target in test["depends"] for path in made[target]]
+        yield Test(room_of(build, command), test["name"], command, test["protocol"], test["timeout"], test["env"], needs)
+
+
+def gtest_cases(output):
+    skips = re.findall(r"Skipped\n(.*)\n(?:.*\n)*?\[  SKIPPED \] (\S+)", output)
+    why = {name: text.removeprefix("SKIPPED: ") for text, name in skips}
+    for word, name in re.findall(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?),? .*ms\)$", output, flags=re.M):
+        if word == "SKIPPED":
+            yield Case(name, "skipped", why.get(name, "no reason given"))
+        else:
+            yield Case(name, "passed" if word == "OK" else "failed")
+
+
+def tap_cases(output):
+    for found in re.finditer(r"^(ok|not ok) \d+ (.*)\n((?:#.*\n)*)", output, flags=re.M):
+        word, name, details = found.groups()
+        name, _, reason = name.partition(" # SKIP ")
+        if reason:
+            yield Case(name, "skipped", reason)
+        else:
+            yield Case(name, "passed" if word == "ok" else "failed", details)
+
+
+def run(build, test):
+    """(output, cases) of one test."""
+    try:
+        done = subprocess.run([build / "inside", *test.command], cwd=build, env={**os.environ, **test.environment}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, errors="replace", timeout=test.timeout * SLOWER)  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        return (error.stdout or b"").decode(errors="replace"), [Case("the whole test", "failed", "it took too long")]
+    parse = {"gtest": gtest_cases, "tap": tap_cases}.get(test.protocol, lambda _: [])
+    cases = list(parse(done.stdout))
+    if done.returncode and not any(case.result == "failed" for case in cases):
+        cases.append(Case("the whole test", "failed", f"status {done.returncode}"))
+    if test.protocol == "exitcode" and not done.returncode:
+        cases.append(Case(test.name, "passed"))
+    return done.stdout, cases
+
+
+class Row:
+    """What became of the cases of some tests."""
+
+    def __init__(self, title):
+        self.title, self.tests, self.passed, self.failed, self.reasons = title, 0, 0, [], {}
+
+    def add(self, test, cases, facts):
+        self.tests += 1
+        for case in cases:
+            reason = case.why if case.result == "skipped" else probes.reason(facts, test.name, case.name, case.why)
+            if case.result == "passed":
+                self.passed += 1
+            elif reason:
+                self.reasons[reason] = self.reasons.get(reason, 0) + 1
+            else:
+                self.failed.append(f"{test.name}: {case.name}")
+
+    def __str__(self):
+        notes = [f"{count}: {why}" for why, count in sorted(self.reasons.items())] + [f"FAILED {name}" for name in self.failed]
+        return f"| {self.title} | {self.passed} | {sum(self.reasons.values())} | {'; '.join(notes).replace('|', '/')} |"
+
+
+def write_table(readme, lines):
+    text = readme.read_text()
+    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    readme.write_text(text[:begin] + "\n\n" + "\n".join(lines) + "\n\n" + text[end:])
+
+
+def chosen(build, words):
+    for test in tests_of(build):
+        if test.room in ROOMS and test.name not in LEFT_OUT and (not words or any(word in test.name for word in words)):
+            yield test
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--as-built", action="store_true")
+    parser.add_argument("--readme", type=pathlib.Path)
+    args = parser.parse_args()
+    build = args.build.resolve()
+    os.environ["QEMU_LD_PREFIX"] = str(build / "root")  # for the build, which runs some of what it makes
+    facts = probes.facts(build)
+    for fact, holds in facts.items():
+        print(f"the emulated system {fact}: {'yes' if holds else 'no'}", flush=True)
+    tests = sorted(chosen(build, args.only), key=lambda test: test.room in ("differential", "end_to_end"))
+    needed = sorted({os.path.relpath(path, build) for test in tests for path in test.needs})
+    if not args.as_built and subprocess.run(["ninja", "-C", build, "--quiet", *needed], check=False).returncode:
+        sys.exit("check_emulated: what the tests need cannot be built")
+    rows = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {pool.submit(run, build, test): test for test in tests}
+        for done in concurrent.futures.as_completed(running):
+            test, (output, cases) = running[done], done.result()
+            alone = Row(test.name)
+            alone.add(test, cases, facts)
+            if alone.failed:
+                print(output)
+            print(alone, flush=True)
+            title = f"`{test.room}`" + (f" {test.name}" if test.room == "end_to_end" else "")
+            rows.setdefault(title, Row(title)).add(test, cases, facts)
+    for name, why in LEFT_OUT.items():
+        rows[name] = Row(f"`{name}`")
+        rows[name].reasons[why] = 1
+    lines = ["| Tests | Passed | Could not run | Why |", "|---|---|---|---|", *(str(rows[title]) for title in sorted(rows))]
+    print("\n".join(lines))
+    if args.readme:
+        write_table(args.readme, lines)
+    passed, failed = (sum(count(row) for row in rows.values()) for count in (lambda r: r.passed, lambda r: len(r.failed)))
+    print(f"{passed} passed, {failed} failed, {sum(sum(row.reasons.values()) for row in rows.values())} skipped")
+    sys.exit(failed != 0 or passed == 0)
+
+
+if __name__ == "__main__":
+    main()

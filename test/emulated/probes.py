@@ -1,0 +1,102 @@
+"""What an emulator of user programs does not do as a system does, asked of it; and which cases need it.
+
+probes.py --ask prints the facts as JSON, run by the Python of the emulated system.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import ctypes
+import json
+import mmap
+import os
+import re
+import subprocess
+import sys
+
+PAGE = mmap.PAGESIZE
+MADV_DONTFORK = 10
+
+
+def child_says(body):
+    """What `body` gives in a forked child."""
+    child = os.fork()
+    if child == 0:
+        os._exit(1 if body() else 0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def leaves_pages_out_of_children():
+    """A system does for madvise(MADV_DONTFORK)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    address = libc.mmap(None, ctypes.c_size_t(PAGE), 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, ctypes.c_long(0))
+    if libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(PAGE), MADV_DONTFORK) != 0:
+        return False
+    resident = (ctypes.c_ubyte * 1)()
+    return child_says(lambda: libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(PAGE), resident) != 0)
+
+
+def filters_system_calls():
+    """seccomp with a filter that allows all."""
+
+    def filtered():
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        class Instruction(ctypes.Structure):
+            _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+        class Program(ctypes.Structure):
+            _fields_ = [("count", ctypes.c_ushort), ("filter", ctypes.POINTER(Instruction))]
+
+        allow = Instruction(0x06, 0, 0, 0x7FFF0000)
+        libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+        return libc.prctl(22, 2, ctypes.byref(Program(1, ctypes.pointer(allow)))) == 0  # PR_SET_SECCOMP, by a filter
+
+    return child_says(filtered)
+
+
+def tells_what_it_may_execute():
+    """What the emulator translates is not executed where it lies."""
+    with open("/proc/thread-self/maps", encoding="utf-8") as file:
+        return any("/python3" in line and "x" in line.split()[1] for line in file)
+
+
+def honours_set_user_id():
+    """A program starts with its owner's rights: the kernel is told so with the emulator (flag C)."""
+    with open("/proc/sys/fs/binfmt_misc/qemu-aarch64", encoding="utf-8") as file:
+        return any(line.startswith("flags:") and "C" in line for line in file)
+
+
+# What a system does, in words that go on from "the emulated system ...".
+FACTS = {
+    "leaves pages marked MADV_DONTFORK out of children": leaves_pages_out_of_children,
+    "filters system calls (seccomp)": filters_system_calls,
+    "tells in /proc/thread-self/maps what may be executed": tells_what_it_may_execute,
+    "honours set-user-id": honours_set_user_id,
+}
+
+# (test, case, the fact without which it cannot pass), each a pattern of the whole.
+NEEDS = [
+    ("loader", "a driver in another namespace .*", "tells in /proc/thread-self/maps what may be executed"),
+    ("preload", "a set user id program .*", "honours set-user-id"),
+]
+
+
+def facts(build):
+    """Each fact with whether it holds there."""
+    command = [build / "inside", "/usr/bin/python3", __file__, "--ask"]
+    asked = subprocess.run(command, cwd=build, stdout=subprocess.PIPE, text=True, check=False)
+    if asked.returncode:
+        sys.exit("check_emulated: the emulated system does not run")
+    return json.loads(asked.stdout)
+
+
+def reason(found, test, case, details):
+    """Why a case that failed cannot pass there; "": it should have."""
+    for of_test, of_case, fact in NEEDS:
+        if re.fullmatch(of_test, test) and re.fullmatch(of_case, case) and not found[fact]:
+            return f"nothing there {fact}"
+    lacking = re.search(r"No such file or directory: '([a-z+]+)'", details)
+    return f"{lacking.group(1)} is not in that system" if lacking else ""
+
+
+if __name__ == "__main__" and "--ask" in sys.argv:
+    print(json.dumps({fact: ask() for fact, ask in FACTS.items()}))
