@@ -8,8 +8,10 @@ import json
 import mmap
 import os
 import re
+import resource
 import subprocess
 import sys
+import time
 
 PAGE = mmap.PAGESIZE
 MADV_DONTFORK = 10
@@ -59,6 +61,55 @@ def tells_what_it_may_execute():
         return any("/python3" in line and "x" in line.split()[1] for line in file)
 
 
+def tells_when_a_process_started():
+    """The same in its own /proc/self/stat as others read in /proc/PID/stat."""
+
+    def start_of(path):
+        with open(path, encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[19]
+
+    return child_says(lambda: start_of("/proc/self/stat") == start_of(f"/proc/{os.getpid()}/task/{os.getpid()}/stat"))
+
+
+def limits_addresses():
+    """By RLIMIT_AS."""
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        try:
+            mmap.mmap(-1, 2 << 30)
+        except OSError:
+            return True
+        return False
+
+    return child_says(limited)
+
+
+def starts_within_4_ms():
+    begun = time.monotonic()
+    subprocess.run(["/bin/true"], check=True)
+    return time.monotonic() - begun < 0.004
+
+
+def maps_512_gib():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    address = libc.mmap(None, ctypes.c_size_t(512 << 30), 3, 0x4022, -1, ctypes.c_long(0))  # MAP_NORESERVE
+    return address is not None and address != ctypes.c_void_p(-1).value
+
+
+def takes_hints():
+    """mmap of what is free there gives the address that was asked for, and the last one again."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    addresses = set()
+    for _ in range(2):
+        address = libc.mmap(None, ctypes.c_size_t(8 * PAGE), 0, 0x22, -1, ctypes.c_long(0))
+        addresses.add(address)
+        libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(8 * PAGE))
+    return len(addresses) == 1
+
+
 def honours_set_user_id():
     """A program starts with its owner's rights: the kernel is told so with the emulator (flag C)."""
     with open("/proc/sys/fs/binfmt_misc/qemu-aarch64", encoding="utf-8") as file:
@@ -71,12 +122,26 @@ FACTS = {
     "filters system calls (seccomp)": filters_system_calls,
     "tells in /proc/thread-self/maps what may be executed": tells_what_it_may_execute,
     "honours set-user-id": honours_set_user_id,
+    "tells in /proc/self/stat when a process started": tells_when_a_process_started,
+    "limits addresses (RLIMIT_AS)": limits_addresses,
+    "starts a program within 4 ms": starts_within_4_ms,
+    "maps 512 GiB": maps_512_gib,
+    "gives addresses as Linux does": takes_hints,
 }
 
 # (test, case, the fact without which it cannot pass), each a pattern of the whole.
 NEEDS = [
     ("loader", "a driver in another namespace .*", "tells in /proc/thread-self/maps what may be executed"),
     ("preload", "a set user id program .*", "honours set-user-id"),
+    ("sibling_contexts", "SiblingContexts.ForgetsWhoWithdrewAndWhoWasForked", "leaves pages marked MADV_DONTFORK out of children"),
+    ("reporter live_process", "LiveProcessTest.ItsChildrenDoNotKeepItAlive", "leaves pages marked MADV_DONTFORK out of children"),
+    ("reporter live_process", "LiveProcessTest.*", "tells in /proc/self/stat when a process started"),
+    ("simulated driver, processes", "SharedUse.*", "tells in /proc/self/stat when a process started"),
+    ("reporter recovery", "KilledRecorder.HasAllButTheCallsInFlight", "starts a program within 4 ms"),
+    ("reporter sandbox", "Sandbox.MemoryIsLimited", "limits addresses (RLIMIT_AS)"),
+    ("simulated driver", "DriverMemory.RegistersLessThan512GiBAtOnce", "maps 512 GiB"),
+    ("simulated driver", "DriverVirtualMemory.TakesHintsForFreeAddresses", "gives addresses as Linux does"),
+    ("simulated driver", "DriverManaged.ForgetsAdviceWithTheMemory", "gives addresses as Linux does"),
 ]
 
 

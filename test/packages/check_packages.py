@@ -1,9 +1,10 @@
 """Makes the packages twice, looks into them, and uses each on clean systems: scripts/check --packages.
 
-check_packages.py FOLDER [--once]
+check_packages.py FOLDER [--once] [--machine aarch64]
 
 FOLDER keeps the packages and the clean systems. --once: made once, so that nothing is said of the
-bytes. A system is what debootstrap makes of a release; one whose archive cannot be reached, or whose
+bytes. --machine: packages for that one, and systems of it, emulated. A system is what debootstrap
+makes of a release; one whose archive cannot be reached, or whose
 key is not here, is SKIPPED with the reason. Prints what each step showed, and counts at the end.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -36,6 +37,7 @@ RELEASES = [
     Release("Ubuntu 24.04", "noble", "http://archive.ubuntu.com/ubuntu", "ubuntu-archive-keyring.gpg", "main,universe"),
 ]
 
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # Debian's names
 counts = {"passed": 0, "failed": 0, "skipped": 0}
 
 
@@ -52,8 +54,8 @@ def call(*words, **options):
     return subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
 
-def make(folder, **variables):
-    done = call(SOURCE / "scripts/package", "--output", folder, env={**os.environ, **variables}, cwd=SOURCE)
+def make(folder, machine, **variables):
+    done = call(SOURCE / "scripts/package", "--output", folder, "--machine", machine, env={**os.environ, **variables}, cwd=SOURCE)
     print("\n".join(line for line in done.stdout.splitlines() if not line.startswith("[")), flush=True)
     if done.returncode:
         sys.exit("check_packages: scripts/package failed")
@@ -79,8 +81,9 @@ def check_elf(tree):
     """What the files ask the loader for: no glibc after 2.34, and nothing but glibc."""
     problems = []
     for path in elf_files(tree):
-        versions = {tuple(map(int, found.split("."))) for found in
-                    re.findall(r"GLIBC_([\d.]+)", call("readelf", "--version-info", path).stdout)}  # fmt: skip
+        asked = call("readelf", "--version-info", path).stdout
+        versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", asked)}
+        problems += [f"{path.name} asks for what glibc keeps to itself"] if "GLIBC_PRIVATE" in asked else []
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", call("readelf", "-d", path).stdout)
         newest = max(versions, default=(0,))
         print(f"  {path.relative_to(tree)}: glibc {'.'.join(map(str, newest))}, needs {' '.join(needed) or 'nothing'}")
@@ -144,9 +147,9 @@ def check_licences(sbom):
     expect("expressions of licences are SPDX's, by spdx-expression-parse", said.stdout.splitlines()[-3:] if said.returncode else [])
 
 
-def clean_system(release, folder):
+def clean_system(release, architecture, folder):
     """A folder with a system in it; why not, else."""
-    kept = folder / f"{release.suite}.tar"
+    kept = folder / f"{release.suite}-{architecture}.tar"
     if not kept.exists():
         if not shutil.which("debootstrap"):
             return None, "debootstrap is not installed"
@@ -155,7 +158,7 @@ def clean_system(release, folder):
             return None, f"the key of its archive is not here ({release.keyring}: no package of this distribution has it)"
         root = folder / release.suite
         shutil.rmtree(root, ignore_errors=True)
-        done = call("debootstrap", "--variant=minbase", f"--keyring={keyring}", f"--components={release.components}",
+        done = call("debootstrap", f"--arch={architecture}", "--variant=minbase", f"--keyring={keyring}", f"--components={release.components}",
                     release.suite, root, release.mirror)  # fmt: skip
         if done.returncode:
             return None, f"debootstrap: {done.stdout.strip().splitlines()[-1]}"
@@ -223,13 +226,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--once", action="store_true")
+    parser.add_argument("--machine", choices=ARCHITECTURES, default=os.uname().machine)
     args = parser.parse_args()
-    folder = args.folder.resolve()
+    folder, machine = args.folder.resolve(), args.machine
     folder.mkdir(parents=True, exist_ok=True)
-    packages = make(folder / "first")
+    packages = make(folder / "first", machine)
     if not args.once:
         # Compiled anew: a cache of objects would prove nothing.
-        check_same_bytes(packages, make(folder / "the second one", CCACHE_DISABLE="1"))
+        check_same_bytes(packages, make(folder / "the second one", machine, CCACHE_DISABLE="1"))
     build, tree = folder / "first/work/build", folder / "first/work/tree/usr"
     call("ninja", "-C", build, "test/programs/linked", check=True)
     check_elf(tree)
@@ -239,7 +243,7 @@ def main():
     check_dependencies(deb)
     check_sbom(next(path for name, path in packages.items() if name.endswith(".json")), tree)
     for release in RELEASES:
-        kept, reason = clean_system(release, folder)
+        kept, reason = clean_system(release, ARCHITECTURES[machine], folder)
         for package in sorted(packages.values()):
             if package.suffix not in INSTALL:
                 continue

@@ -98,6 +98,9 @@ TEST(DriverLacks, EvenTheLookup) {
 
 // UCX and others write a jump over the first bytes and run what stood there elsewhere.
 TEST(DriverEntries, BeginWithCodeThatPatchersCanMove) {
+#ifdef __aarch64__
+  GTEST_SKIP() << "what such tools can move is known of x86-64 alone";
+#endif
   constexpr const char* kSymbols[] = {
 #define DRIVER(symbol, asked, since, needs) #symbol,
 #define STREAMED(symbol, asked, since, suffix, needs) #symbol, #symbol #suffix,

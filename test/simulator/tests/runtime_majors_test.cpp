@@ -69,6 +69,9 @@ TEST_P(RuntimeMajors, ServesMemory) {
 }
 
 TEST_P(RuntimeMajors, BeginsWithCodeThatPatchersCanMove) {
+#ifdef __aarch64__
+  GTEST_SKIP() << "what such tools can move is known of x86-64 alone";
+#endif
   const Runtime runtime(std::get<0>(GetParam()));
   ASSERT_NE(runtime.library, nullptr) << dlerror();
 
