@@ -167,7 +167,7 @@ class SharedDevice(harness.Case):
         lower, upper, line = self.together(self.folder)
         self.assertLessEqual(lower, 35 * MIB)
         self.assertGreaterEqual(upper, 50 * MIB)
-        self.assertIn("peak between", line)
+        self.assertRegex(line, r"peak \S+ MiB to \S+ MiB")
 
     @staticmethod
     def child_of(process):
