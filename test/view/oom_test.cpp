@@ -115,7 +115,7 @@ TEST(Oom, SaysThatMostOfWhatWasHeldIsALeak) {
 
 TEST(Oom, CallsNoLeakWhatIsLessThanHalfOfItOrWasFreed) {
   Report report = leaked();
-  report.oom.events[0].reserved_bytes = 500 << 20;
+  report.oom.events[0].reserved_bytes = 700 << 20;
   EXPECT_FALSE(has(text_of(report), "leak"));
 
   report = leaked();
@@ -125,6 +125,17 @@ TEST(Oom, CallsNoLeakWhatIsLessThanHalfOfItOrWasFreed) {
 
   report = leaked();  // one busy moment
   report.sites[0].live_by_age = {200 << 20, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  report.oom.events[0].site = 1;
+  EXPECT_FALSE(has(text_of(report), "leak"));
+}
+
+TEST(Oom, NamesThePlaceThatFreedNothingAndAskedForMore) {
+  Report report = leaked();
+  report.sites[0].live_by_age = {200 << 20, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  report.oom.events[0].site = 0;
+  EXPECT_TRUE(has(text_of(report), "200 MiB of it in 45 blocks of 1 place were held, and none"));
+
+  report.sites[0].totals.total_count = 46;  // one was freed
   EXPECT_FALSE(has(text_of(report), "leak"));
 }
 

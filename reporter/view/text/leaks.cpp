@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kTenths = 10;
 constexpr std::size_t kTenthsOfGrowth = 3;  // two may be one busy moment across a border
 constexpr std::uint64_t kCountOfGrowth = 3;
+constexpr std::uint64_t kManyAllocations = 16;
 
 // Of the compilers' functions that initialise a file's variables, and of the loader that calls
 // them.
@@ -145,6 +146,8 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
               .tenths = tenths_of_growth(site),
               .by_initialiser = initialisers.are_above(site)};
     leak.looks = class_of(site, leak);
+    leak.is_never_freed = !leak.by_initialiser && site.totals.total_count >= kManyAllocations &&
+                          site.totals.live_count == site.totals.total_count;
     result.leaks.push_back(leak);
     count(result.memory, LeakedMemory{.kind = share.kind, .device = share.device}, share,
           [&](const LeakedMemory& memory) {

@@ -32,6 +32,7 @@ struct Leak {
   LeakClass looks = LeakClass::left;
   std::size_t tenths = 0;       // of the run, in which it was allocated; 0: unknown
   bool by_initialiser = false;  // that runs before main, or as a library is loaded
+  bool is_never_freed = false;  // its place allocated many times, and none of these was freed
 };
 
 // Never freed memory of one kind on one device.

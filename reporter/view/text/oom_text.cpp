@@ -159,20 +159,26 @@ std::string owners_line(const OomEvent& event, const Page& page) {
 
 LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
   LeakThen found;
+  std::uint64_t asked_for = event.requested_bytes + event.direct_bytes;
   std::uint64_t held = event.reserved_bytes + event.direct_bytes;
   for (const OomShare& share : event.shares) {
-    if (is_host(event.kind)) held += share.live_bytes;
+    if (is_host(event.kind)) asked_for += share.live_bytes;
     const auto leak = std::find_if(leaks.leaks.begin(), leaks.leaks.end(), [&](const Leak& one) {
       const bool is_its_place = is_host(share.kind) || one.share.device == event.device;
       return is_its_place && one.share.kind == share.kind &&
              static_cast<std::int64_t>(one.share.site) == share.site;
     });
-    if (leak == leaks.leaks.end() || leak->looks != LeakClass::grows) continue;
+    if (leak == leaks.leaks.end()) continue;
+    // A run may be too short, or end too long after, to tell that it grew.
+    const bool asks_for_more = leak->is_never_freed && share.site == event.site;
+    if (leak->looks != LeakClass::grows && !asks_for_more) continue;
+    found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
     found.bytes += std::min(share.live_bytes, leak->share.bytes);
     found.count += std::min(share.live_count, leak->share.count);
     ++found.places;
   }
-  return found.bytes > held / 2 ? found : LeakThen();
+  // Not where holes of the cache are most of it.
+  return found.bytes > asked_for / 2 && found.bytes > held / 3 ? found : LeakThen();
 }
 
 // Names cost time, and only suppressions need them.
@@ -235,10 +241,10 @@ std::string leak_line(const Report& report, const OomEvent& event, const Leaks& 
   if (leak.bytes == 0) return "";
   const std::string what = amount_text(leak.bytes) + " of it in " + counted(leak.count, "block") +
                            " of " + counted(leak.places, "place");
-  return paragraph(is_final(report) ? what + " were never freed: a leak"
-                                    : what +
-                                          " came all along, and none of these was freed until "
-                                          "then: a leak, unless the program needs them all",
+  if (is_final(report) && leak.is_growth)
+    return paragraph(what + " were never freed: a leak", page);
+  return paragraph(what + (leak.is_growth ? " came all along, and none" : " were held, and none") +
+                       " of these was freed until then: a leak, unless the program needs them all",
                    page);
 }
 

@@ -21,11 +21,13 @@ struct Report;
 // never ran out. May throw bad_alloc.
 [[nodiscard]] Leaks leaks_for_oom(const Report& report, const NameFrame& name);
 
-// Of what was held when memory ran out, what places held that allocate all along and do not free.
+// Of what was held when memory ran out, what places held that allocate all along and do not free,
+// or that allocated many times, freed nothing, and asked for more.
 struct LeakThen {
-  std::uint64_t bytes = 0;  // requested; 0: that is less than half of it
+  std::uint64_t bytes = 0;  // requested; 0: that is not half of what was asked for
   std::uint64_t count = 0;  // blocks
   std::uint64_t places = 0;
+  bool is_growth = true;  // all of them allocated all along
 };
 [[nodiscard]] LeakThen leak_then(const Leaks& leaks, const OomEvent& event);
 
