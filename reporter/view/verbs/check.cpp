@@ -132,7 +132,8 @@ Verb add_check(CommandLine& line) {
   Command& command = line.add_verb("check", "Exit with 1 if reports do not keep to limits");
   command.positional("FILE", &arguments->files, kReportsHelp);
   const OptionTraits size{.value_name = "BYTES", .why_not = no_size};
-  command.option("--max-peak", &arguments->peak, "Most that may be held of a device", size);
+  command.option("--max-peak", &arguments->peak,
+                 "Most that may be held of a device, in requested bytes", size);
   command.option("--max-leak", &arguments->leak, "Most that may never be freed", size);
   command.option("--max-total", &arguments->total, "Most that may be allocated in all", size);
   command.option("--max-allocations", &arguments->allocations, "Most allocations",
