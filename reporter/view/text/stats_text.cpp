@@ -4,6 +4,8 @@
 #include "reporter/view/text/digest.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
@@ -44,15 +46,52 @@ void dictionary(JsonText& json, const FlatStats& stats) {
   json.end();
 }
 
+// What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it.
+std::string summary(const FlatStats& stats, const Page& page) {
+  using enum Table::Align;
+  const auto value_of = [&](const std::string& key) -> std::uint64_t {
+    const auto row =
+        std::find_if(stats.begin(), stats.end(), [&](const auto& one) { return one.first == key; });
+    return row == stats.end() ? 0 : static_cast<std::uint64_t>(row->second);
+  };
+  const auto text_of = [](const std::string& key, std::uint64_t value) {
+    const bool is_bytes = key.ends_with("_bytes");
+    return is_bytes ? amount_text(value) : count_text(static_cast<std::int64_t>(value));
+  };
+  Table table(
+      {{"ALL POOLS", left}, {"NOW", right}, {"PEAK", right}, {"TOTAL", right}, {"FREED", right}});
+  for (const auto& [name, key] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"allocated", "allocated_bytes"},
+           {"reserved", "reserved_bytes"},
+           {"requested", "requested_bytes"},
+           {"active", "active_bytes"},
+           {"inactive split", "inactive_split_bytes"},
+           {"blocks", "allocation"},
+           {"segments", "segment"}}) {
+    std::vector<std::string> cells{name};
+    for (const char* const of : {".all.current", ".all.peak", ".all.allocated", ".all.freed"}) {
+      cells.push_back(text_of(key, value_of(key + of)));
+    }
+    table.add(std::move(cells));
+  }
+  const std::string retries =
+      counted(value_of("num_alloc_retries"), "time") + " asked again after idle memory went back";
+  return table.text(page) +
+         paragraph(counted(value_of("num_ooms"), "time") + " out of memory, " + retries, page) +
+         "\n";
+}
+
 // Values end in one column; bytes also as a person reads them, where the page has room for that.
-std::string lines(const std::string& title, const FlatStats& stats, const Page& page) {
+// head: below the title.
+std::string lines(const std::string& title, const FlatStats& stats, const std::string& head,
+                  const Page& page) {
   std::size_t key_width = 0;
   std::size_t value_width = 0;
   for (const auto& [key, value] : stats) {
     key_width = std::max(key_width, key.size());
     value_width = std::max(value_width, std::to_string(value).size());
   }
-  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
+  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n" + head;
   if (stats.empty()) return result + "  never used\n";
   constexpr std::size_t kReadable = 10;  // columns of "  1.00 TiB"
   std::size_t end = 2 + key_width + 2 + value_width;
@@ -82,10 +121,12 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
     const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
                               printable(device.facts.name, page) + "  memory_stats" +
                               (adds_peaks(report) ? ", of all processes added" : "");
-    result += lines(title, first(memory_stats(device), of), page) + "\n";
+    const FlatStats stats = memory_stats(device);
+    const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
+    result += lines(title, first(stats, of), is_whole ? summary(stats, page) : "", page) + "\n";
   }
   if (!of.device) {
-    result += lines("host_memory_stats", first(memory_stats(report.host), of), page);
+    result += lines("host_memory_stats", first(memory_stats(report.host), of), "", page);
     if (const std::string saved = pinned_text(report); !saved.empty()) {
       result += paragraph(saved, page);
     }
