@@ -155,6 +155,8 @@ def main():
     facts = probes.facts(build)
     for fact, holds in facts.items():
         print(f"the emulated system {fact}: {'yes' if holds else 'no'}", flush=True)
+    # What meson tells of the tests may be older than the build's files.
+    subprocess.run(["ninja", "-C", build, "--quiet", "build.ninja"], check=True)
     tests = sorted(chosen(build, args.only), key=lambda test: test.room in ("differential", "end_to_end"))
     needed = sorted({os.path.relpath(path, build) for test in tests for path in test.needs})
     if not args.as_built and subprocess.run(["ninja", "-C", build, "--quiet", *needed], check=False).returncode:
