@@ -241,6 +241,8 @@ class Rows(ListingsTest):
         self.assertEqual(["false"] * 4, [row["passed"] for row in self.rows(*checks, status=1)])
         self.assertEqual(2, len(self.rows("trace", self.trace())))
         self.assertEqual(1, len(self.rows("trace", "-n", "1", self.trace())))
+        for view in ("--with-native", "--python-only", "--native-only"):
+            self.assertIn("cuMemAlloc_v2", self.call("trace", view, self.trace()))
 
     def test_rows_are_written_as_they_are_made(self):
         report = copy.deepcopy(self.sample)

@@ -12,6 +12,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/outside/source_lines.h"
 #include "reporter/view/text/frames.h"
+#include "reporter/view/text/trace_text.h"
 
 namespace vramscope {
 namespace {
@@ -120,6 +121,52 @@ TEST(StackView, LeavesReportsWithoutPythonAlone) {
   choose_frames(report, {});
 
   EXPECT_EQ(report.sites.size(), 4U);
+}
+
+// A trace of the report's program, in which each site allocated once.
+TraceNames made_names(const Report& report) {
+  TraceNames names;
+  RecorderFacts& facts = names.facts;
+  facts.modules = report.modules;
+  facts.sources = report.sources;
+  facts.codes = report.codes;
+  facts.frames = report.frames;
+  facts.sites.resize(1);  // the unknown one
+  facts.tags.resize(1);
+  for (const Site& site : report.sites) {
+    TagFact& tag = facts.tags.emplace_back();
+    tag.site = static_cast<std::uint32_t>(facts.sites.size());
+    facts.sites.push_back({.frames = site.frames});
+  }
+  return names;
+}
+
+std::string traced(const StackChoice& stacks) {
+  const TraceNames names = made_names(made_report());
+  TraceTotals totals;
+  for (Tag tag = 1; tag < names.facts.tags.size(); ++tag) {
+    TraceEvent one;
+    one.what = trace::What::came;
+    one.event.effect = Effect::allocate;
+    one.event.address = 0x1000 * Address{tag};
+    one.event.tag = tag;
+    one.event.bytes = 100 * std::uint64_t{tag};
+    totals.add(one);
+  }
+  totals.finish();
+  return trace_text({.names = names, .totals = totals, .stacks = stacks}, {}, Page(), RowChoice{});
+}
+
+TEST(StackView, OfATraceIsThatOfAReport) {
+  const std::string usual = traced({});
+  EXPECT_NE(usual.find(" zeros (train.py:5) < step (train.py:12) < <module>"), usual.npos) << usual;
+  EXPECT_NE(usual.find("   300 B  300 B  300 B      2"), usual.npos) << "two are one: " << usual;
+  EXPECT_EQ(usual.find("libtorch.so+0x2 < zeros"), usual.npos) << usual;
+  EXPECT_EQ(usual.find("python3.11"), usual.npos) << usual;
+  const std::string native = traced({.view = StackView::with_native});
+  EXPECT_NE(native.find("libtorch.so+0x2 < zeros (train.py:5)"), native.npos) << native;
+  const std::string alone = traced({.view = StackView::native_only});
+  EXPECT_NE(alone.find("libtorch.so+0x2 < python3.11+0x3"), alone.npos) << alone;
 }
 
 class SourceFile : public testing::Test {

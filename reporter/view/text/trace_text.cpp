@@ -175,6 +175,13 @@ std::string sites_tree(const Report& report, const NameFrame& name, const Page& 
   return tree_text(report, name, shares, "TOTAL", page, most);
 }
 
+// Those that the chosen frames do not tell apart are one.
+Report traced_sites(const TraceListing& trace) {
+  Report report = report_of_trace(trace.names, trace.totals);
+  choose_frames(report, trace.stacks);
+  return report;
+}
+
 std::string sites_text(const Report& report, const NameFrame& name, const Page& page,
                        const RowChoice& choice) {
   using enum Table::Align;
@@ -206,8 +213,7 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
 std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
                        const RowChoice& choice) {
   return head_text(trace, page) + kinds_text(trace.totals, page) +
-         functions_text(trace, page, choice) +
-         sites_text(report_of_trace(trace.names, trace.totals), name, page, choice);
+         functions_text(trace, page, choice) + sites_text(traced_sites(trace), name, page, choice);
 }
 
 std::string trace_json(const TraceListing& trace, const NameFrame& name, const RowChoice& choice) {
@@ -243,7 +249,7 @@ std::string trace_json(const TraceListing& trace, const NameFrame& name, const R
     json.field("name", known ? threads[thread].name : "").end();
   }
   json.end().key("sites").array();
-  const Report report = report_of_trace(trace.names, trace.totals);
+  const Report report = traced_sites(trace);
   add_objects(json, sites_in_order(report, name, choice), trace_site_columns(report, name),
               choice.most);
   return json.end().end().text();

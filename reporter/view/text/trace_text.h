@@ -11,6 +11,7 @@
 #include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
+#include "reporter/view/text/stack_view.h"
 #include "reporter/view/text/trace_totals.h"
 
 namespace vramscope {
@@ -24,6 +25,7 @@ struct TraceListing {
   std::uint64_t damaged = 0;   // chunks left out
   bool complete = true;
   std::uint64_t all_events = 0;  // where only some of them pass a filter; 0: all do
+  StackChoice stacks = {};       // which frames of sites are shown
 };
 
 // Each text ends with a newline. most: rows of sites and functions, 0 for all.
@@ -32,7 +34,7 @@ struct TraceListing {
 [[nodiscard]] std::string trace_json(const TraceListing& trace, const NameFrame& name,
                                      const RowChoice& choice);
 
-// Of the rows of sites, by index into trace's, and of functions.
+// Of the rows of sites and of functions.
 [[nodiscard]] std::vector<std::vector<std::string>> trace_columns();
 
 // Titles, then a line for each event. Times are nanoseconds since 1970.

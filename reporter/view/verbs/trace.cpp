@@ -95,7 +95,8 @@ int show(Arguments& arguments) {
                              .lost = reader.lost(),
                              .damaged = reader.damaged(),
                              .complete = reader.is_complete(),
-                             .all_events = arguments.filter.is_empty() ? 0 : reader.events()};
+                             .all_events = arguments.filter.is_empty() ? 0 : reader.events(),
+                             .stacks = arguments.stacks};
   const Listing& how = arguments.listing;
   if (how.json) return publish(how, trace_json(listing, name, how.rows()));
   Page page = page_of(how);
@@ -115,6 +116,7 @@ Verb add_trace(CommandLine& line) {
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, {.inputs = Inputs::traces});
+  add_view_options(command, arguments->stacks);
   command.flag("--partial", arguments->partial,
                "Leave out what is damaged or cut off instead of giving up");
   command.footer(
