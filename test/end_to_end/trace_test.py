@@ -242,7 +242,7 @@ class Trace(harness.Case):
         self.assertIn(f"ends early at byte {len(good) - 1}: cut off", problem(good[:-1]))
         middle = len(good) // 2
         damaged = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
-        self.assertIn("this chunk is damaged (--partial reads the rest)", problem(damaged))
+        self.assertIn("this chunk is damaged (vramscope trace --partial FILE reads the rest)", problem(damaged))
         path.write_bytes(damaged)
         self.assertLess(0, self.totals(path, "--partial")["damaged_chunks"])
         path.unlink()

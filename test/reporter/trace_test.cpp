@@ -375,8 +375,9 @@ TEST(TraceReader, CallsAFileThatIsCutOffThat) {
 
   EXPECT_EQ(problem(7), "ends early at byte 7: cut off");
   EXPECT_EQ(problem(16), "ends early at byte 16: cut off");
-  EXPECT_EQ(problem(bytes.size() - 1), "ends early at byte " + std::to_string(bytes.size() - 1) +
-                                           ": cut off (--partial reads the rest)");
+  EXPECT_EQ(problem(bytes.size() - 1),
+            "ends early at byte " + std::to_string(bytes.size() - 1) +
+                ": cut off (vramscope trace --partial FILE reads the rest)");
 }
 
 TEST(TraceReader, AnotherVersionIsRefused) {

@@ -412,6 +412,26 @@ class Listings(ToolTest):
         self.assertEqual(shown.stdout, "Only --kind gpu --site nowhere\nNothing that passes was allocated.\n"
                          f"\nNext: vramscope sites --full --kind gpu --site nowhere {file}\n")
 
+    def test_times_of_a_trace_choose_what_was_allocated_then_and_say_so(self):
+        log = self.path("rmm.csv")
+        with open(log, "w", encoding="utf-8") as file:
+            file.write("Thread,Time,Action,Pointer,Size,Stream\n")
+            for ms, action, pointer, size in ((0, "allocate", 16, 3000), (30, "allocate", 32, 100), (50, "free", 32, 100)):
+                file.write(f"1,10:00:00:{ms:03}000,{action},0x{pointer:x},{size},0\n")
+        times = ["--from", "30ms", "--to", "40ms"]
+        head = ("Only --from 30ms --to 40ms: what was allocated then; all that was held then: "
+                f"vramscope timeline --from 30ms --to 40ms {log}\n")  # fmt: skip
+        for verb in ("peak", "sites", "leaks", "owners", "owners --by size"):
+            shown = self.call(*verb.split(), *times, log).stdout
+            self.assertTrue(shown.startswith(head), shown)
+            shown = self.call(*verb.split(), "--kind", "device", log).stdout
+            self.assertTrue(shown.startswith("Only --kind device\n"), shown)
+        self.assertIn("peak 100 B", self.call("peak", *times, log).stdout)
+        held = self.call(*shlex.split(head.rpartition(": vramscope ")[2])).stdout
+        self.assertIn("3.03 KiB", held)  # of 3,100 bytes
+        self.assertTrue(held.startswith("Only --from 30ms --to 40ms\n"), held)
+        self.assertRegex(self.call("peak", *times, self.path("*.csv")).stdout, r"timeline --from 30ms --to 40ms FILE\n")
+
     def test_help_lists_the_filters_that_can_be_answered_and_says_of_what(self):
         file = self.sample()
         values = {"--device": "0", "--kind": "device", "--owner": "program", "--site": "x", "--min-bytes": "1",
@@ -421,6 +441,9 @@ class Listings(ToolTest):
             help_text = re.sub(r"\n {20,}", " ", self.call(verb, "--help").stdout)
             for option, value in values.items():
                 lines = [line for line in help_text.splitlines() if line.strip().startswith(option + " ")]
+                takes_traces = verb in ("sites", "peak", "leaks", "owners", "timeline")
+                if option == "--min-bytes" and verb != "stats":
+                    self.assertEqual(takes_traces, "rows of so many bytes or more; traces: only blocks" in lines[0], lines)
                 result = self.call(verb, option, value, *more.get(verb, []), file)
                 answered = result.returncode == 0 or " has no " in result.stderr
                 listed = len(lines) == 1 and "of a trace" not in lines[0]

@@ -14,7 +14,7 @@ namespace vramscope {
 
 namespace {
 
-constexpr const char* kPartialHint = " (--partial reads the rest)";
+constexpr const char* kPartialHint = " (vramscope trace --partial FILE reads the rest)";
 constexpr const char* kCutOff = "expected more before the end of the file";
 constexpr std::size_t kLeastFactBytes = 3;
 // Threads that are there at the same time; each lane has 17 KiB to remember.

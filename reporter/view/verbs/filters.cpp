@@ -23,6 +23,17 @@ std::string remark(Answers answer, std::string_view option) {
   return "; of a trace, or with --by " + std::string(option.substr(2));
 }
 
+// What --min-bytes is about: a trace is filtered by its single allocations.
+const char* least_bytes_help(const FilterUse& use) {
+  if (use.inputs == Inputs::traces) return "Only of allocations of so many bytes or more";
+  if (use.subject == Subject::segments)
+    return "Only segments with a block of so many bytes or more";
+  if (use.subject == Subject::refusals) return "Only of requests of so many bytes or more";
+  return use.inputs == Inputs::both
+             ? "Only rows of so many bytes or more; traces: only blocks of so many"
+             : "Only rows of so many bytes or more";
+}
+
 std::string no_pattern(const std::string& given) { return Pattern(given).problem(); }
 
 }  // namespace
@@ -51,7 +62,7 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   add(&Filter::range, "Only inside the NVTX range of this name or path", "RANGE");
   add(&Filter::site, "Only of call stacks with REGEX in a function, a file or an object's path",
       "REGEX", no_pattern);
-  add(&Filter::min_bytes, "Only rows of so many bytes or more", "BYTES", no_bytes);
+  add(&Filter::min_bytes, least_bytes_help(use), "BYTES", no_bytes);
   add(&Filter::from, "Only from this time after the first call on, e.g. 1.5s", "TIME",
       not_an_instant);
   add(&Filter::to, "Only up to this time after the first call", "TIME", not_an_instant);
@@ -109,6 +120,15 @@ std::optional<Report> open_traced(const std::string& path, const Filter& filter)
 std::string filter_head(const Filter& filter, const Page& page) {
   if (filter.is_empty()) return "";
   return coloured(printable("Only " + filter_text(filter), page), Colour::dim, page) + "\n";
+}
+
+std::string traced_filter_head(const Filter& filter, const std::string& path, const Page& page) {
+  if (filter.from.empty() && filter.to.empty()) return filter_head(filter, page);
+  std::string line = "Only " + filter_text(filter) + ": what was allocated then";
+  line += "; all that was held then: vramscope timeline " + filters_for("timeline", page);
+  std::string text = sentence(printable(line, page) + shell_path(path, page), page);
+  text.pop_back();
+  return coloured(text, Colour::dim, page) + "\n";
 }
 
 }  // namespace vramscope

@@ -102,7 +102,7 @@ int show(Arguments& arguments) {
   Page page = page_of(how);
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);
-  return publish(how, filter_head(arguments.filter, page) +
+  return publish(how, traced_filter_head(arguments.filter, arguments.file, page) +
                           trace_text(listing, name, page, how.rows()) +
                           next_command("trace --csv", arguments.file, page));
 }

@@ -165,6 +165,15 @@ int cannot_write(const std::string& name) {
   return kBadInput;
 }
 
+// Of rows of traces it says more. Reports and traces that are shown together are not told apart.
+std::string head_of(const OneReport& arguments, const Page& page) {
+  const bool is_of_rows = page.of_trace && arguments.use.subject == Subject::rows;
+  const bool is_one = arguments.files.size() == 1 && arguments.files.front() == arguments.file;
+  const std::string path = is_one ? arguments.file : "FILE";
+  return is_of_rows ? traced_filter_head(arguments.filter, path, page)
+                    : filter_head(arguments.filter, page);
+}
+
 }  // namespace
 
 std::string not_a_count(const std::string& given) {
@@ -374,7 +383,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     made.insert(0, opening + (opening.empty() || made.empty() ? "" : "\n"));
   }
   if (listing.json || made.empty() || arguments.next.empty()) next.clear();
-  if (!listing.json) made.insert(0, filter_head(arguments.filter, page));
+  if (!listing.json) made.insert(0, head_of(arguments, page));
   return std::max(status, publish(listing, made + next));
 }
 

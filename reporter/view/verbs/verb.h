@@ -184,6 +184,10 @@ class Filtering {
 
 // "Only --kind pinned", above a text that a filter made; "" without one.
 [[nodiscard]] std::string filter_head(const Filter& filter, const Page& page);
+// The same of rows of a trace in `path`: of times it says which memory they choose, and what shows
+// all that was held then.
+[[nodiscard]] std::string traced_filter_head(const Filter& filter, const std::string& path,
+                                             const Page& page);
 
 // Writes what is made of each report: text, of several with a heading; JSON, of several an array of
 // {file, pid, rank, executable, listing}; or CSV, whose rows begin with file, pid and rank. Gives
