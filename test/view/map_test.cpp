@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/map_cells.h"
 #include "reporter/view/text/map_text.h"
@@ -304,6 +305,16 @@ TEST(Map, UsesTwoHundredColumns) {
 }
 
 TEST(Map, OfNothingSaysSo) { EXPECT_EQ(text_of(holding({})), "No segment was held at the end.\n"); }
+
+TEST(Map, OfWhatPassesSaysSo) {
+  Report report = fragmented();
+  filter_report(report, {.device = 0}, {.subject = Subject::segments}, sample_names());
+  EXPECT_TRUE(has(text_of(report, 200), "Fragmentation: yes, ")) << "all of the device";
+  filter_report(report, {.site = "make_weights"}, {.subject = Subject::segments}, sample_names());
+  EXPECT_TRUE(has(text_of(report, 200), "Fragmentation of what passes: yes, "));
+  filter_report(report, {.site = "nobody"}, {.subject = Subject::segments}, sample_names());
+  EXPECT_EQ(text_of(report), "Nothing that passes was live at the end.\n");
+}
 
 TEST(Map, SaysWhatWasRefusedWhenMemoryRanOut) {
   Report report = fragmented();

@@ -218,7 +218,7 @@ std::string peak_word(const Report& report) {
 }
 
 std::string nothing_text(const Report& report) {
-  return report.chosen ? "Nothing that passes was allocated.\n" : "Nothing was allocated.\n";
+  return report.chosen ? std::string(kNothingPasses) + "allocated.\n" : "Nothing was allocated.\n";
 }
 
 KindBytes bytes_of(const Report& report, Kind kind) {

@@ -82,6 +82,8 @@ struct Savings {
 [[nodiscard]] bool adds_peaks(const Report& report);
 [[nodiscard]] std::string peak_word(const Report& report);
 
+// What texts begin with that say so of a filter.
+inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // "Nothing was allocated.", or that nothing which a filter lets pass was.
 [[nodiscard]] std::string nothing_text(const Report& report);
 

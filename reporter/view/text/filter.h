@@ -64,8 +64,9 @@ struct Filter {
   std::string to = {};
 
   [[nodiscard]] bool is_empty() const;
-  // Whether it asks for more than kinds and devices.
+  // Whether it asks for more than kinds, devices and times.
   [[nodiscard]] bool chooses_rows() const;
+  [[nodiscard]] bool has_times() const { return !from.empty() || !to.empty(); }
   [[nodiscard]] std::uint64_t least_bytes() const;
   // Whether memory of the kind with this name in reports passes.
   [[nodiscard]] bool has_kind(std::string_view name) const;

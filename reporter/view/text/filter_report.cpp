@@ -216,7 +216,8 @@ bool is_between(std::int64_t ns, const Filter& filter) {
 // Segments whose blocks all fail go. Free ones are nobody's.
 void choose_segments(Report& report, const Filter& filter, const NameFrame& name) {
   StackFilter stacks(report, filter, name);
-  const bool by_block = filter.chooses_rows() || !filter.from.empty() || !filter.to.empty();
+  const bool by_block = filter.chooses_rows() || filter.has_times();
+  report.chosen->by_rows = by_block;
   const std::uint64_t least = filter.least_bytes();
   const auto fails = [&](const SegmentFacts& segment) {
     return by_block &&

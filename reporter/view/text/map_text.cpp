@@ -34,23 +34,28 @@ std::string title_of(const MapPlace& place, const MapMoment& moment) {
          counted(place.segments.size(), "segment");
 }
 
+// Whether segments are left out of what is shown of a kind and device.
+bool has_chosen_rows(const Report& report) { return report.chosen && report.chosen->by_rows; }
+
 // Is it fragmentation?
-std::string verdict(const MapPlace& place) {
-  if (place.is_direct()) return "Fragmentation: none of ours, the driver gave each by itself.";
+std::string verdict(const Report& report, const MapPlace& place) {
+  const std::string about =
+      has_chosen_rows(report) ? "Fragmentation of what passes: " : "Fragmentation: ";
+  if (place.is_direct()) return about + "none of ours, the driver gave each by itself.";
   const std::string stranded = amount_text(place.stranded_bytes) + " (" +
                                percent_text(place.stranded_bytes, place.total_bytes) +
                                ") is stranded: free beside live blocks, in " +
                                counted(place.stranded_segments, "segment");
   if (place.stranded_bytes == 0 && place.free_bytes == 0) {
-    return "Fragmentation: no, nothing in these segments is free.";
+    return about + "no, nothing in these segments is free.";
   }
   if (place.stranded_bytes == 0) {
-    return "Fragmentation: no, all that is free can go back to the driver.";
+    return about + "no, all that is free can go back to the driver.";
   }
   if (place.stranded_bytes < place.total_bytes / kTenth) {
-    return "Fragmentation: hardly, " + stranded + ".";
+    return about + "hardly, " + stranded + ".";
   }
-  return "Fragmentation: yes, " + stranded + ".";
+  return about + "yes, " + stranded + ".";
 }
 
 std::string permille_text(std::uint64_t permille) {
@@ -373,14 +378,15 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     title.pop_back();
     result += coloured(title, Colour::bold, page) + "\n";
     if (!moment.remark.empty()) result += paragraph(moment.remark, page);
-    result += paragraph(verdict(place), page);
+    result += paragraph(verdict(report, place), page);
     result += figures(place, moment, page) + refused_text(report, place, page);
     result += pinners_table(report, place, moment, name, page, most);
     result += drawings(report, place, moment, name, page, most);
   }
   if (!result.empty()) return result + nothing_live(places, moment, page);
   return report.processes.empty()
-             ? "No segment was held " + moment.text + ".\n"
+             ? (report.chosen ? std::string(kNothingPasses) + "live " : "No segment was held ") +
+                   moment.text + ".\n"
              : sentence(
                    "A merged report has no segments; those of each process are in its own report.",
                    page);

@@ -168,7 +168,7 @@ std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
   std::string result = coloured(fitted(title_of(timeline), page), Colour::bold, page) + "\n";
   if (shown == 0) {
     return result + (page.filters.empty() ? "  Nothing was allocated.\n"
-                                          : "  Nothing that passes was allocated.\n");
+                                          : "  " + std::string(kNothingPasses) + "allocated.\n");
   }
   Window window(timeline, look, page);
   const std::size_t room = look.lines > kOtherLines + shown ? look.lines - kOtherLines - shown : 0;

@@ -133,6 +133,9 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
   if (instant.what == oom) segments.end_at(last_end_ns);
   if (is_time) segments.end_at(first_ns + std::min(instant.at_ns, UINT64_MAX - first_ns));
   map.report = report_of_trace(reader.names(), finder.totals);
+  if (!filter.is_empty()) {
+    map.report.chosen = Chosen{.by_rows = filter.chooses_rows() || filter.has_times()};
+  }
   if (segments.by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
   segments.put_into(map.report, reader.names(), first_ns);
   map.moment = {.text = is_time ? "then" : found.text,
