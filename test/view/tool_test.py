@@ -409,8 +409,9 @@ class Listings(ToolTest):
         self.assert_refused(["oom", "--stream", "3", file], 2, "is not known")
         self.assert_refused(["report", "--site", "x", file, self.sample("s.json")], 2, "--each")
         shown = self.call("sites", "--kind", "gpu", "--site", "nowhere", file)
-        self.assertEqual(shown.stdout, "Only --kind gpu --site nowhere\nNothing that passes was allocated.\n"
-                         f"\nNext: vramscope sites --full --kind gpu --site nowhere {file}\n")
+        self.assertEqual(shown.stdout, "Only --kind gpu --site nowhere\nNothing that passes was allocated.\n")
+        for verb in ("report", "peak", "leaks", "map"):
+            self.assertNotIn("Next:", self.call(verb, "--site", "nowhere", file).stdout, verb)
 
     def test_times_of_a_trace_choose_what_was_allocated_then_and_say_so(self):
         log = self.path("rmm.csv")
@@ -441,7 +442,7 @@ class Listings(ToolTest):
             help_text = re.sub(r"\n {20,}", " ", self.call(verb, "--help").stdout)
             for option, value in values.items():
                 lines = [line for line in help_text.splitlines() if line.strip().startswith(option + " ")]
-                takes_traces = verb in ("sites", "peak", "leaks", "owners", "timeline")
+                takes_traces = verb in ("sites", "peak", "leaks", "owners", "timeline", "export")
                 if option == "--min-bytes" and verb != "stats":
                     self.assertEqual(takes_traces, "rows of so many bytes or more; traces: only blocks" in lines[0], lines)
                 result = self.call(verb, option, value, *more.get(verb, []), file)
@@ -632,8 +633,12 @@ class Listings(ToolTest):
             self.assert_refused([verb, "missing.json"], 2, "missing.json: No such file")
             self.assert_refused([verb, "cut.json"], 2, "cut.json: ends early at byte 500: cut off")
             shows_traces = verb in ("sites", "peak", "owners", "timeline")
+            instead = "map --at oom" if verb == "oom" else "trace"
             self.assert_refused([verb, "t.trace"], 2, "ends early at byte 16: cut off" if shows_traces else
-                                "found a trace, which vramscope trace shows")  # fmt: skip
+                                f"expected a report, found a trace; of a trace: vramscope {instead} t.trace\n")  # fmt: skip
+            self.assertEqual(shows_traces, "Reports, traces, folders" in self.call(verb, "--help").stdout, verb)
+        for files in (["t.trace", self.sample()], [self.sample(), "t.trace"]):
+            self.assert_refused(["diff", *files], 2, "'t.trace' is a trace: diff compares the reports of two runs")
         self.assert_refused(["trace", self.sample()], 2, "found a report, which vramscope report shows")
         self.assert_refused(["trace", "t.trace"], 2, "ends early at byte 16: cut off")
 

@@ -165,7 +165,16 @@ std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions
          unused_text(leaks, suppressions, page);
 }
 
-std::string next_text(const Leaks& leaks, const Page& page, const LeaksChoice& choice) {
+// Nothing where the filter lets nothing pass, but for bytes: what was freed may have been larger.
+std::string next_text(const Report& report, const Leaks& leaks, const Page& page,
+                      const LeaksChoice& choice) {
+  const auto is_empty = [](const KindFacts& kind) {
+    return kind.allocations == 0 && kind.peak_bytes == 0;
+  };
+  const auto is_by_bytes = [](const auto& option) { return option.first == "--min-bytes"; };
+  const bool chooses =
+      report.chosen && std::none_of(page.filters.begin(), page.filters.end(), is_by_bytes);
+  if (chooses && std::all_of(report.kinds.begin(), report.kinds.end(), is_empty)) return "";
   const std::string_view next = leaks.leaks.empty()   ? "peak"
                                 : choice.whole_stacks ? "sites --by growth"
                                                       : "leaks --full";
@@ -187,7 +196,8 @@ std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressi
                                    " more came from call stacks that nobody knows.",
                                page);
   }
-  return result + suppressed_text(leaks, suppressions, page) + next_text(leaks, page, choice);
+  return result + suppressed_text(leaks, suppressions, page) +
+         next_text(report, leaks, page, choice);
 }
 
 Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {

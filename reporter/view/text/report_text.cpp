@@ -375,7 +375,7 @@ std::string report_text(const Report& report, const std::string& path, const Nam
                     name, page) +
          (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
          cupti_text(report, page) + totals_text(report, page) + warnings_text(report, page) +
-         next_command(next, path, page);
+         (nothing.empty() || report.oom.count != 0 ? next_command(next, path, page) : "");
 }
 
 }  // namespace vramscope

@@ -6,6 +6,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -70,6 +71,12 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
 }
 
 int show_diff(Arguments& given) {
+  for (const std::string& file : {given.before, given.after}) {
+    if (!is_trace(file)) continue;
+    return refuse(
+        "'" + file +
+        "' is a trace: diff compares the reports of two runs, which run writes beside traces");
+  }
   std::optional<Report> before = open_named(given.before);
   std::optional<Report> after = open_named(given.after);
   if (!before || !after) return kBadInput;

@@ -1,5 +1,7 @@
 // The options by which every listing leaves out what it is not to be about.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "interpose/settings/options.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/format.h"
@@ -129,6 +131,25 @@ std::string traced_filter_head(const Filter& filter, const std::string& path, co
   std::string text = sentence(printable(line, page) + shell_path(path, page), page);
   text.pop_back();
   return coloured(text, Colour::dim, page) + "\n";
+}
+
+std::string filter_head(const OneReport& arguments, const Page& page) {
+  const bool is_of_rows = page.of_trace && arguments.use.subject == Subject::rows;
+  const bool is_one = arguments.files.size() == 1 && arguments.files.front() == arguments.file;
+  const std::string path = is_one ? arguments.file : "FILE";
+  return is_of_rows ? traced_filter_head(arguments.filter, path, page)
+                    : filter_head(arguments.filter, page);
+}
+
+bool nothing_passes(const OneReport& arguments, const Report& report, std::string_view text) {
+  const Subject subject = arguments.use.subject;
+  if (arguments.filter.is_empty() || subject == Subject::refusals) return false;
+  if (text.find(kNothingPasses) != text.npos) return true;
+  const auto is_empty = [](const KindFacts& kind) {
+    return kind.allocations == 0 && kind.peak_bytes == 0;
+  };
+  return subject == Subject::rows &&
+         std::all_of(report.kinds.begin(), report.kinds.end(), is_empty);
 }
 
 }  // namespace vramscope

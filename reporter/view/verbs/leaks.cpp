@@ -74,8 +74,8 @@ int show_leaks(Arguments& given) {
 Verb add_leaks(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("leaks", "List what was never freed");
-  add_one_report(command, *arguments, kRows);
   arguments->use = {.measure = Measure::live, .inputs = Inputs::both, .of_a_trace = "leaks"};
+  add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   command.option("--suppress", &arguments->suppress,
                  "Leave out what FILE names, in LeakSanitizer's syntax (leak:PATTERN); repeatable",

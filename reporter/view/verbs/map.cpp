@@ -196,10 +196,10 @@ int show_map(Arguments& given) {
 Verb add_map(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("map", "Draw segments and blocks; say what pins memory");
+  arguments->use = {.subject = Subject::segments, .inputs = Inputs::both, .of_a_trace = "map"};
   add_one_report(command, *arguments, kSegments);
   command.option("--at", &arguments->at, "Instant: end, peak, oom, or a time such as 1.5s",
                  {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
-  arguments->use = {.subject = Subject::segments, .inputs = Inputs::both, .of_a_trace = "map"};
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
   command.footer(

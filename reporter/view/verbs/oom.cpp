@@ -75,6 +75,7 @@ Verb add_oom(CommandLine& line) {
   add_one_report(command, *arguments, kRows);
   add_full_option(command, arguments->stacks);
   arguments->use.subject = Subject::refusals;
+  arguments->use.of_a_trace = "map --at oom";
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
   command.footer(

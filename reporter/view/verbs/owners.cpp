@@ -70,8 +70,8 @@ int show_owners(Arguments& given) {
 Verb add_owners(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("owners", "Show whose the memory of each GPU is");
-  add_one_report(command, *arguments, kRows);
   arguments->use = {.axis = Axis::owner, .inputs = Inputs::both, .of_a_trace = "owners"};
+  add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});

@@ -34,9 +34,9 @@ int show_peak(OneReport& given) {
 Verb add_peak(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("peak", "Explain the peak of each kind of memory");
+  arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
   add_one_report(command, *arguments, kRows);
   add_layout_options(command, arguments->stacks);
-  arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
   command.footer(

@@ -48,8 +48,8 @@ int show_sites(Arguments& given) {
 Verb add_sites(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("sites", "List the places that allocated");
-  add_one_report(command, *arguments, kRows);
   arguments->use.inputs = Inputs::both;
+  add_one_report(command, *arguments, kRows);
   arguments->use.of_a_trace = "sites";
   add_filters(command, arguments->filter, arguments->use);
   command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),

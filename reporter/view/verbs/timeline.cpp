@@ -109,6 +109,7 @@ int show_timeline(Arguments& given) {
 Verb add_timeline(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("timeline", "Draw how much was allocated over time");
+  arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
   add_one_report(command, *arguments, kCurves);
   command.option("--scale", &arguments->scale,
                  "Of the bytes: " + listed(kScaleNames) + "; automatic says what it chose",
@@ -116,7 +117,6 @@ Verb add_timeline(CommandLine& line) {
                   .why_not = no_scale,
                   .shows_default = true,
                   .choices = choices_in(listed(kScaleNames))});
-  arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
   add_filters(command, arguments->filter, arguments->use);
   command.flag("--ascii", arguments->ascii, "Draw with ASCII alone");
   command.footer(

@@ -102,9 +102,10 @@ int show(Arguments& arguments) {
   Page page = page_of(how);
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);
-  return publish(how, traced_filter_head(arguments.filter, arguments.file, page) +
-                          trace_text(listing, name, page, how.rows()) +
-                          next_command("trace --csv", arguments.file, page));
+  return publish(how,
+                 traced_filter_head(arguments.filter, arguments.file, page) +
+                     trace_text(listing, name, page, how.rows()) +
+                     (totals.events == 0 ? "" : next_command("trace --csv", arguments.file, page)));
 }
 
 }  // namespace

@@ -165,15 +165,6 @@ int cannot_write(const std::string& name) {
   return kBadInput;
 }
 
-// Of rows of traces it says more. Reports and traces that are shown together are not told apart.
-std::string head_of(const OneReport& arguments, const Page& page) {
-  const bool is_of_rows = page.of_trace && arguments.use.subject == Subject::rows;
-  const bool is_one = arguments.files.size() == 1 && arguments.files.front() == arguments.file;
-  const std::string path = is_one ? arguments.file : "FILE";
-  return is_of_rows ? traced_filter_head(arguments.filter, path, page)
-                    : filter_head(arguments.filter, page);
-}
-
 }  // namespace
 
 std::string not_a_count(const std::string& given) {
@@ -264,12 +255,21 @@ std::optional<Report> open_report(std::string& path) {
     say("report in " + path);
   }
   if (is_import(path)) return open_import(path);
+  if (is_trace(path)) {
+    say_no_report(path, "trace");
+    return std::nullopt;
+  }
   std::variant<Report, FileError> result = read_report(path);
   if (const FileError* error = std::get_if<FileError>(&result)) {
     say(error->message);
     return std::nullopt;
   }
   return std::move(std::get<Report>(result));
+}
+
+void say_no_report(const std::string& trace, std::string_view command) {
+  say("'" + trace + "': expected a report, found a trace; of a trace: vramscope " +
+      std::string(command) + " " + shell_word(trace));
 }
 
 void add_view_options(Command& command, StackChoice& choice) {
@@ -301,7 +301,8 @@ void add_layout_options(Command& command, StackChoice& choice) {
 
 void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   arguments.listing.most = most;
-  command.positional("FILE", &arguments.files, kReportsHelp);
+  const bool takes_traces = arguments.use.inputs == Inputs::both;
+  command.positional("FILE", &arguments.files, takes_traces ? kTracesHelp : kReportsHelp);
   add_listing_options(command, arguments.listing);
 }
 
@@ -333,7 +334,10 @@ std::optional<Suppressions> open_suppressions(const std::vector<std::string>& fi
 int show(OneReport& arguments, const Makers& make) {
   const auto open = [&](std::string& path) {
     arguments.is_trace = arguments.use.inputs == Inputs::both && shows_events_of(path, arguments);
-    return arguments.is_trace ? open_traced(path, arguments.filter) : open_report(path);
+    if (arguments.is_trace) return open_traced(path, arguments.filter);
+    if (!is_trace(path)) return open_report(path);
+    say_no_report(path, arguments.use.of_a_trace);
+    return std::optional<Report>();
   };
   return show(arguments, make, open);
 }
@@ -366,7 +370,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     choose_frames(*report, arguments.stacks);
     page.of_trace = arguments.is_trace;
     const std::string one = shown.add(*report, arguments.file, make, page);
-    if (next.empty() && !one.empty()) {
+    if (next.empty() && !one.empty() && !nothing_passes(arguments, *report, one)) {
       const bool has_nothing = !is_trace(path) && report->kinds.empty() && report->oom.count == 0;
       const std::string closer = has_nothing ? "stats" : arguments.next;
       next = next_command(paths.size() > 1 ? "report" : closer, arguments.file, page);
@@ -383,7 +387,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     made.insert(0, opening + (opening.empty() || made.empty() ? "" : "\n"));
   }
   if (listing.json || made.empty() || arguments.next.empty()) next.clear();
-  if (!listing.json) made.insert(0, head_of(arguments, page));
+  if (!listing.json) made.insert(0, filter_head(arguments, page));
   return std::max(status, publish(listing, made + next));
 }
 

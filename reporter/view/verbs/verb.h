@@ -112,6 +112,10 @@ void settle_rows(Listing& listing);
 // report's, and that is said.
 [[nodiscard]] std::optional<Report> open_report(std::string& path);
 
+// Says that a verb which needs reports was given a trace, and which command tells of one what it
+// would: words behind "vramscope".
+void say_no_report(const std::string& trace, std::string_view command);
+
 // Has the whole trace in a file read by `use`, which gives what is wrong with it, or ""; says it.
 // False: something is.
 [[nodiscard]] bool read_trace(const std::string& path,
@@ -131,6 +135,7 @@ void add_layout_options(Command& command, StackChoice& choice);
 
 // Of the words that name reports.
 inline constexpr const char* kReportsHelp = "Reports, folders of them, or patterns";
+inline constexpr const char* kTracesHelp = "Reports, traces, folders of reports, or patterns";
 
 // What verbs have that show one report; of several, each in turn.
 struct OneReport {
@@ -147,6 +152,7 @@ struct OneReport {
   std::function<std::string(const Page&)> opening = {};
   bool is_trace = false;  // what is being shown was made of a trace, by those that pass already
 };
+// use.inputs is set.
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
 // --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to: help
@@ -188,6 +194,12 @@ class Filtering {
 // all that was held then.
 [[nodiscard]] std::string traced_filter_head(const Filter& filter, const std::string& path,
                                              const Page& page);
+// That of the two which what was shown last needs; a single trace is named.
+[[nodiscard]] std::string filter_head(const OneReport& arguments, const Page& page);
+// Whether the text, or the report that it was made of, says that a filter lets nothing pass: a
+// closer look has nothing more. Of refusals that pass no filter there is more to say.
+[[nodiscard]] bool nothing_passes(const OneReport& arguments, const Report& report,
+                                  std::string_view text);
 
 // Writes what is made of each report: text, of several with a heading; JSON, of several an array of
 // {file, pid, rank, executable, listing}; or CSV, whose rows begin with file, pid and rank. Gives
