@@ -147,7 +147,8 @@ class OutOfMemory(harness.Case):
 
     def test_a_folder_shows_each_refusal_once(self):
         path = pathlib.Path(self.folder) / "x.json"
-        self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"))
+        done = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"))
+        self.assertIn("vramscope: report in x.2.json (at exit); when memory ran out: x.json\n", done.stderr)
         self.assertEqual(2, len(list(path.parent.glob("x*.json"))))
         shown = self.run_tool("oom", self.folder)
         self.assertEqual(1, shown.stdout.count("300 MiB refused, the 1st of 2"), shown.stdout)

@@ -75,6 +75,30 @@ TEST(Run, OfSeveralProcessesItIsSaidWhoseTheNumbersAre) {
                    "report in r.json and 2 more", "next: vramscope report ."}));
 }
 
+TEST(Run, OfSeveralProcessesItIsSaidHowManyThereWereAndWhichHadTheHighestPeak) {
+  WrittenReport written{"r.json", sample_report()};
+  written.are_several = true;
+  written.processes = 8;
+  EXPECT_TRUE(summary(written, 7)[0].starts_with("8 processes; train (4711): GPU 0: "));
+
+  written.highest_bytes = std::uint64_t{172} << 20;
+  written.highest_by = "r3 (24291)";
+  EXPECT_TRUE(summary(written, 7)[0].starts_with(
+      "8 processes; highest peak 172 MiB by r3 (24291); train (4711): GPU 0: "));
+}
+
+TEST(Run, ReportsOfOneProcessAreToldApart) {
+  WrittenReport written{"b.2.json", sample_report()};
+  written.report.trigger = "exit";
+  written.of_refusal = "b.json";
+
+  EXPECT_EQ(summary(written, 1)[1], "report in b.2.json (at exit); when memory ran out: b.json");
+  EXPECT_EQ(summary(written, 3)[1],
+            "report in b.2.json (at exit) and 2 more; when memory ran out: b.json");
+  written.report.trigger = "recovered";
+  EXPECT_EQ(summary(written, 1)[1], "report in b.2.json; when memory ran out: b.json");
+}
+
 TEST(Run, TheSummarySaysThatMemoryRanOut) {
   Report report = sample_report();
   report.devices[0].statistics.num_ooms = 2;

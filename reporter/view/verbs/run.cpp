@@ -228,6 +228,8 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
     say(place_text(left, ending) + path + taken_name(path) + others_text(left));
     return say("next: vramscope report " + shell_word(path));
   }
+  count_processes(*written, paths, kMostBytesToSummarise);
+  written->of_refusal = seen_from(folder, report_of_refusal(*written, paths));
   written->path = seen_from(folder, written->path);
   written->report.trace.path = seen_from(folder, written->report.trace.path);
   written->place = place_text(left, ending);

@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,22 @@ struct WrittenReport {
   std::string others = {};           // what is to be said of those of descendants
   std::string next = {};             // a folder, of which a table is shown next; "": the report is
   bool are_several = false;          // processes: then it is said whose the numbers are
+  std::size_t processes = 1;         // that wrote reports
+  std::uint64_t highest_bytes = 0;   // the highest peak of one of them; 0: not known
+  std::string highest_by = {};       // whose it was: "train (4711)"
+  std::string of_refusal = {};       // its own report of when memory ran out, beside it; "": none
 };
+
+// Sets `processes`, `highest_bytes` and `highest_by` by the reports in the files. Reads only their
+// heads, and leaves the highest peak unknown, where together they have more than `most_bytes`. May
+// throw bad_alloc.
+void count_processes(WrittenReport& written, const std::vector<std::string>& paths,
+                     std::uint64_t most_bytes);
+
+// The last other file that the process of `written` wrote because memory ran out; "": there is
+// none. Reads their heads.
+[[nodiscard]] std::string report_of_refusal(const WrittenReport& written,
+                                            const std::vector<std::string>& paths);
 
 // Whether one of the reports in the files is of another process than `report`. Reads their heads.
 [[nodiscard]] bool has_other_processes(const std::vector<std::string>& paths, const Report& report);

@@ -4,10 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <string_view>
+#include <system_error>
+#include <variant>
 
+#include "reporter/report/json.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/view/outside/output_check.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
@@ -23,25 +30,80 @@ std::string whose(const Report& report) {
   return program.substr(program.rfind('/') + 1) + " (" + std::to_string(report.process.pid) + ")";
 }
 
-// Of the report in a file, whose process is among its first fields; -1: not found there.
-std::int64_t pid_in(const std::string& path) {
+// The first bytes of a report, which tell why it was written and of which process.
+std::string head_of(const std::string& path) {
   std::array<char, 4096> head{};
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), head.size());
-  const std::string_view text(head.data(), static_cast<std::size_t>(file.gcount()));
+  return {head.data(), static_cast<std::size_t>(file.gcount())};
+}
+
+// -1: not found there.
+std::int64_t pid_in(const std::string& head) {
   constexpr std::string_view kKey = "\"pid\":";
-  const std::size_t at = text.find(kKey);
-  if (at == text.npos) return -1;
-  return std::strtoll(std::string(text.substr(at + kKey.size(), 20)).c_str(), nullptr, 10);
+  const std::size_t at = head.find(kKey);
+  if (at == head.npos) return -1;
+  return std::strtoll(head.substr(at + kKey.size(), 20).c_str(), nullptr, 10);
+}
+
+bool is_of_refusal(const std::string& head) {
+  return head.find("\"trigger\":\"oom\"") != head.npos;
+}
+
+std::uint64_t bytes_of(const std::vector<std::string>& paths) {
+  std::uint64_t sum = 0;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(path, error);
+    if (!error) sum += size;
+  }
+  return sum;
+}
+
+// "8 processes; highest peak 172 MiB by r3 (24291); "; "": there is one.
+std::string processes_text(const WrittenReport& written) {
+  if (written.processes < 2) return "";
+  std::string text = std::to_string(written.processes) + " processes; ";
+  if (written.highest_bytes == 0) return text;
+  return text + "highest peak " + amount_text(written.highest_bytes) + " by " + written.highest_by +
+         "; ";
 }
 
 }  // namespace
 
 bool has_other_processes(const std::vector<std::string>& paths, const Report& report) {
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
-    const std::int64_t pid = pid_in(path);
+    const std::int64_t pid = pid_in(head_of(path));
     return pid >= 0 && pid != report.process.pid;
   });
+}
+
+void count_processes(WrittenReport& written, const std::vector<std::string>& paths,
+                     std::uint64_t most_bytes) {
+  std::set<std::int64_t> processes;
+  for (const std::string& path : paths) processes.insert(pid_in(head_of(path)));
+  processes.erase(-1);
+  written.processes = std::max<std::size_t>(processes.size(), 1);
+  if (written.processes == 1 || bytes_of(paths) > most_bytes) return;
+  for (const std::string& path : paths) {
+    const auto read = read_report(path);
+    if (!std::holds_alternative<Report>(read)) continue;
+    const Report& report = std::get<Report>(read);
+    const std::uint64_t peak = peak_of(merged_processes(report).front());
+    if (peak <= written.highest_bytes) continue;
+    written.highest_bytes = peak;
+    const std::int64_t rank = report.process.rank;
+    written.highest_by = (rank < 0 ? "" : "rank " + std::to_string(rank) + ", ") + whose(report);
+  }
+}
+
+std::string report_of_refusal(const WrittenReport& written, const std::vector<std::string>& paths) {
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    const std::string head = head_of(*path);
+    const bool is_own = *path != written.path && pid_in(head) == written.report.process.pid;
+    if (is_own && is_of_refusal(head)) return *path;
+  }
+  return "";
 }
 
 std::string common_folder(const std::vector<std::string>& paths, const std::string& seen) {
@@ -59,14 +121,20 @@ std::string seen_from(const std::string& folder, const std::string& path) {
 std::vector<std::string> summary(const WrittenReport& written, std::size_t others) {
   std::string recorded = devices_line(written.report);
   if (recorded.empty()) recorded = "no device memory was allocated";
-  if (written.are_several) recorded = whose(written.report) + ": " + recorded;
+  if (written.are_several) {
+    recorded = processes_text(written) + whose(written.report) + ": " + recorded;
+  }
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
   const std::string refused = oom_line(written.report, names_from_symbols());
   if (!refused.empty()) recorded += "; " + refused;
   std::string more = taken_name(written.path);
+  const bool is_of_two = !written.of_refusal.empty();
+  if (is_of_two && written.report.trigger == "exit") more += " (at exit)";
+  if (is_of_two) --others;
   if (others != 0) more += " and " + std::to_string(others) + " more";
+  if (is_of_two) more += "; when memory ran out: " + written.of_refusal;
   if (const TraceReport& trace = written.report.trace; !trace.path.empty()) {
     more += ", " + counted(trace.events, "event") + " in " + trace.path + taken_name(trace.path);
     if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
