@@ -98,8 +98,7 @@ void set_series(Report& report) {
       sum.highest.resize(buckets);
       sum.last.resize(buckets);
       const std::uint64_t offset_ns = one.timeline.start_ns - timeline.start_ns;
-      // Of one that was killed only its last call is known: it may have held on for as long as any.
-      const bool goes_on = one.trigger == kRecovered;
+      const bool goes_on = !is_end_known(one);
       add_series(sum, series, offset_ns,
                  goes_on ? timeline.duration_ns + bucket_ns : one.timeline.duration_ns);
     }

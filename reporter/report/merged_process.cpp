@@ -28,6 +28,11 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
   return {one};
 }
 
+bool is_end_known(const MergedProcess& process) {
+  const std::uint64_t end_ns = process.timeline.start_ns + process.timeline.duration_ns;
+  return process.trigger != kRecovered || end_ns > process.process.report_time_ns;
+}
+
 // Simulated ones of two machines have one UUID.
 DeviceIdentity identity_of(const MergedProcess& process, const ProcessDevice& device) {
   const bool everywhere = !device.uuid.empty() && !process.process.simulated;

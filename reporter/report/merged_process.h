@@ -17,6 +17,10 @@ struct Report;
 // Those that were merged into the report, or the one whose it is.
 [[nodiscard]] std::vector<MergedProcess> merged_processes(const Report& report);
 
+// Whether the process had ended when its timeline does. Of one that was killed only its last call
+// may be known, where nobody saw its end: it may have held on for as long as any.
+[[nodiscard]] bool is_end_known(const MergedProcess& process);
+
 // What tells a device of the process from others', of this process and of all: the same for two
 // processes if its UUID is; where none is known, or the device is simulated, on one host by its bus
 // or ordinal.

@@ -175,6 +175,27 @@ class Run(Case):
             self.assertEqual((workers, f"{workers} processes"), (table.count(" died (recovered) "), table.splitlines()[0]))
         self.assertEqual([], self.live_files())
 
+    def test_a_descendant_that_was_killed_counts_until_it_ended(self):
+        script = """run=$PPID; "$1" wait >ready & victim=$!
+            until grep -q ready ready && ls -l /proc/$run/fd | grep -q pidfd; do sleep 0.01; done
+            kill -9 $victim; wait $victim; "$2"; true"""
+        words = ["sh", "-c", script, "sh", harness.program("killed"), harness.program("holes")]
+        folder = tempfile.mkdtemp(dir=self.folder)
+        done = self.run_tool("run", "--sim", "-o", f"{folder}/%p.json", *words, **self.variables())
+        self.assertEqual(0, done.returncode, done.stderr)
+        reports = {report["trigger"]: report for report in harness.read_reports(folder)}
+        self.assertEqual({"recovered", "exit"}, set(reports), done.stderr)
+        victim, last = reports["recovered"], reports["exit"]
+        end = victim["timeline"]["start_ns"] + victim["timeline"]["duration_ns"]
+        self.assertLess(victim["process"]["report_time_ns"], end)
+        self.assertLess(end, last["timeline"]["start_ns"])
+        table = self.run_tool("report", folder).stdout
+        self.assertIn("GPU 0  2 processes, peak 900 MiB\n", table)
+        self.assertEqual(0, self.run_tool("merge", "-o", "all.json", folder).returncode)
+        with open(os.path.join(self.folder, "all.json"), encoding="utf-8") as merged:
+            (series,) = json.load(merged)["timeline"]["series"]
+        self.assertEqual((900 << 20, 0), (max(series["highest"]), series["last"][-1]))
+
     def test_a_descendant_that_goes_on_is_left_alone(self):
         begin = time.monotonic()
         words = [harness.TOOL, "run", "--sim", harness.program("killed"), "daemon"]

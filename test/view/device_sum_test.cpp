@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "allocator/books/timeline.h"
+#include "reporter/report/merge_processes.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -42,6 +44,7 @@ MergedProcess process_with(const Changes& changes, std::uint64_t start_ns,
   }
   MergedProcess process;
   process.process.hostname = "node1";
+  process.process.report_time_ns = start_ns + duration_ns;
   process.trigger = "exit";
   process.devices = {{.index = 0, .name = "H200", .uuid = "GPU-1", .pci_bus_id = ""}};
   process.kinds = {kind};
@@ -105,8 +108,45 @@ TEST(DeviceSum, OfKilledProcessesCountsWhatTheyMayHaveHeldOn) {
 
   for (MergedProcess& worker : workers) worker.trigger = "recovered";
 
+  EXPECT_FALSE(is_end_known(workers[0]));
   EXPECT_EQ(device_sums(workers)[0].upper, 120u);
   EXPECT_EQ(device_sums(workers)[0].lower, 70u);
+}
+
+TEST(DeviceSum, OfAKilledProcessCountsNothingAfterAnEndThatIsKnown) {
+  std::vector<MergedProcess> workers = {process_with({{0, 70}}, 10 * kMs, 0),
+                                        process_with({{0, 50}}, 100 * kMs, 20 * kMs)};
+  workers[0].trigger = "recovered";
+  EXPECT_EQ(device_sums(workers)[0].upper, 120u);
+
+  workers[0].timeline.duration_ns = 50 * kMs;  // it ended so long after its only call
+  EXPECT_TRUE(is_end_known(workers[0]));
+  EXPECT_EQ(device_sums(workers)[0].upper, 70u);
+
+  workers[0].timeline.duration_ns = 95 * kMs;  // while the other one held its own
+  EXPECT_EQ(device_sums(workers)[0].upper, 120u);
+}
+
+// In the timeline of a merged report.
+TEST(DeviceSum, OfTheTimelineHasNothingOfAKilledProcessAfterAnEndThatIsKnown) {
+  Report report;
+  report.processes = {process_with({{0, 70}}, 10 * kMs, 0),
+                      process_with({{0, 50}}, 100 * kMs, 20 * kMs)};
+  report.processes[0].trigger = "recovered";
+  Report known = report;
+  known.processes[0].timeline.duration_ns = 50 * kMs;
+
+  set_by_processes(report);
+  set_by_processes(known);
+
+  ASSERT_EQ(known.timeline.series.size(), 1u);
+  const TimelineSeries& sum = known.timeline.series[0];
+  EXPECT_EQ(sum.bucket_ns, std::uint64_t{1} << 20);
+  EXPECT_EQ(sum.highest[40], 70u);
+  EXPECT_EQ(sum.highest[60], 0u);
+  EXPECT_EQ(sum.highest[95], 50u);
+  EXPECT_EQ(sum.last.back(), 0u);
+  EXPECT_EQ(report.timeline.series[0].highest[60], 70u);  // it may have held on
 }
 
 TEST(DeviceSum, IsNotMadeOfDevicesThatAreNotTheSame) {

@@ -118,6 +118,12 @@ std::string place_for(const std::string& path) {
   return (std::filesystem::current_path() / path.substr(slash + 1)).string();
 }
 
+// The timeline goes on behind the last call until then.
+void set_end(TimelineFacts& timeline, std::uint64_t ended_ns) {
+  if (ended_ns <= timeline.start_ns || timeline.start_ns == 0) return;
+  timeline.duration_ns = std::max(timeline.duration_ns, ended_ns - timeline.start_ns);
+}
+
 constexpr char kBetween = '\0';  // of the answer's two texts
 
 // The path of the report, and the name of the program; in the child process.
@@ -125,8 +131,9 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
   const LiveHeader& header = map_live_image(file, how);
   const RecoveredProcess known = recover_process(header);
   if (known.next_report.empty()) throw std::runtime_error("it has no name for its report");
-  const auto written =
-      write_report(assemble(parts_of(header, known, wish, how)), place_for(known.next_report));
+  Report report = assemble(parts_of(header, known, wish, how));
+  set_end(report.timeline, wish.ended_ns);
+  const auto written = write_report(report, place_for(known.next_report));
   if (const auto* error = std::get_if<FileError>(&written))
     throw std::runtime_error(error->message);
   if (how == ImageOf::ended) {

@@ -8,7 +8,9 @@
 namespace vramscope {
 
 struct RecoveryWish {
-  int signal = 0;          // that ended the process; 0: nobody knows
+  int signal = 0;  // that ended the process; 0: nobody knows
+  // When the process ended, in nanoseconds since 1970 and not earlier than it did; 0: nobody knows.
+  std::uint64_t ended_ns = 0;
   bool alive_too = false;  // of a process that goes on: of a copy, marked "moving"
 };
 

@@ -20,7 +20,7 @@ struct Ending {
 // Runs `arguments` (the first is looked up in PATH) with this process's environment, descriptors
 // and signal dispositions, and waits for its end. Meanwhile interrupts and quits from the terminal
 // are left to the program, and hang-up, termination and user signals sent to us are passed on.
-// Threads: one, the only one of the process.
+// Threads: one, the only one of the process that takes signals.
 [[nodiscard]] Ending launch(const std::vector<std::string>& arguments);
 
 }  // namespace vramscope

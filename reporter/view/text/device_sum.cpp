@@ -40,10 +40,12 @@ Known known_of(const MergedProcess& process, const TimelineSeries& series, const
   known.exactly.emplace_back(start + kind.peak_ns, kind.peak_bytes);
   known.still = series.last.empty() ? 0 : series.last.back();
   known.still_since = start + series.last.size() * series.bucket_ns;
-  known.end = std::max(start + process.timeline.duration_ns, known.still_since);
+  const Instant end = start + process.timeline.duration_ns;
+  // Nobody notes the end of one that was killed at once.
+  const Instant seen = process.trigger == kRecovered ? process.process.report_time_ns : end;
+  known.end = std::max(std::min(end, seen), known.still_since);
   known.at_most.emplace_back(known.still_since, known.still);
-  // Of one that was killed only its last call is known: it may have held on for as long as any.
-  if (process.trigger != kRecovered) known.at_most.emplace_back(known.end, 0);
+  if (is_end_known(process)) known.at_most.emplace_back(std::max(end, known.still_since), 0);
   return known;
 }
 

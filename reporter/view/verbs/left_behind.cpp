@@ -66,13 +66,16 @@ std::string name_of(const Recovery& found) {
 
 }  // namespace
 
-LeftBehind recover_left_behind(const std::vector<std::string>& live_files, const Ending& ending) {
+LeftBehind recover_left_behind(const std::vector<std::string>& live_files, const Ending& ending,
+                               const EndTimes& ends) {
   LeftBehind left;
   std::string own;
   for (const std::string& file : still_there(live_files)) {
     await_end_of_ending(file);
     const bool is_program = owner_of_live_file(file).pid == ending.pid;
-    const Recovery found = recover_file(file, {.signal = is_program ? ending.signal : 0});
+    const auto end = ends.find(file);
+    const Recovery found = recover_file(file, {.signal = is_program ? ending.signal : 0,
+                                               .ended_ns = end == ends.end() ? 0 : end->second});
     if (found.result == Recovery::Result::failed) left.problems.push_back(found.problem);
     if (found.result != Recovery::Result::recovered) continue;
     if (is_program) {

@@ -197,17 +197,18 @@ void tell_traces(const std::vector<std::string>& all) {
 }
 
 // What processes left that ended without a report becomes one, if they were to write any.
-LeftBehind recover_left(const Notes& notes, const Ending& ending) {
+LeftBehind recover_left(const Notes& notes, const Ending& ending, const EndTimes& ends) {
   if (parse_options(collect_settings(environ)).options.report_at_exit) {
-    return recover_left_behind(notes.live_files, ending);
+    return recover_left_behind(notes.live_files, ending, ends);
   }
   remove_left_behind(notes.live_files);
   return {};
 }
 
-void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note) {
+void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note,
+              const EndTimes& ends) {
   const Notes notes = notes_in(note.path());
-  const LeftBehind left = recover_left(notes, ending);
+  const LeftBehind left = recover_left(notes, ending, ends);
   if (arguments.quiet) return;
   const std::vector<std::string>& lines = notes.reports;
   std::vector<std::string> paths = existing(lines);
@@ -274,9 +275,11 @@ int run(const Arguments& arguments) {
     say(problem);
     return kOwnFailure;
   }
+  EndWatch watch(note.path());
   const Ending ending = launch(arguments.program);
+  const EndTimes ends = watch.stop();
   if (ending.error != 0) return start_failure(ending, arguments.program[0]);
-  if (note.error().empty()) conclude(arguments, ending, note);
+  if (note.error().empty()) conclude(arguments, ending, note, ends);
   return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
 }
 
