@@ -168,8 +168,8 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
 
 // Libunwind up to 1.6 ends a walk where a return address is signed. There nearly all functions have
 // frame pointers, and these go on.
-void keep_longer(Stack& stack, const Frame* frame, Addresses& addresses, std::size_t size,
-                 std::size_t wanted) {
+[[maybe_unused]] void keep_longer(Stack& stack, const Frame* frame, Addresses& addresses,
+                                  std::size_t size, std::size_t wanted) {
   if (stack.depth == wanted) return;
   const std::size_t depth = walk_frame_pointers(frame, addresses, size);
   const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(depth);
