@@ -33,23 +33,22 @@ class MemoryLimit(harness.Case):
         self.assert_meets(["oom"], "4GiB")
         self.assert_meets(["oom", "96"], "1GiB")
 
+    def assert_as_on_a_device(self, words, part):
+        """A program that takes all says the part on a device of 110 MiB, and does the same under that limit."""
+        command = [harness.program("oom"), *words]
+        native = self.run_program(command, simulator="capacity=110MiB")
+        self.assertIn(part, native.stdout)
+        for mode in (*RECORDING, "dedicated"):
+            limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "110MiB"})
+            self.assertEqual(native.behaviour(), limited.behaviour(), f"{words}, {mode}")
+
     def test_as_many_blocks_fit_as_on_a_device_of_that_size(self):
         for size in ("1", "1.5", "2", "3", "17", "20"):
-            command = [harness.program("oom"), size]
-            native = self.run_program(command, simulator="capacity=110MiB")
-            self.assertIn("as many as at first", native.stdout)
-            for mode in (*RECORDING, "dedicated"):
-                limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "110MiB"})
-                self.assertEqual(native.behaviour(), limited.behaviour(), f"{size} MiB, {mode}")
+            self.assert_as_on_a_device([size], "as many as at first")
 
     def test_what_is_kept_idle_is_told_free_in_whole_pages(self):
         for size in ("1", "1.5", "3"):
-            command = [harness.program("oom"), size, "free"]
-            native = self.run_program(command, simulator="capacity=110MiB")
-            self.assertIn("free KiB 112640 of 112640", native.stdout)
-            for mode in (*RECORDING, "dedicated"):
-                limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "110MiB"})
-                self.assertEqual(native.behaviour(), limited.behaviour(), f"{size} MiB, {mode}")
+            self.assert_as_on_a_device([size, "free"], "free KiB 112640 of 112640")
 
     def test_mode_off_knows_no_limit_and_says_so_beforehand(self):
         command = [harness.program("meminfo")]

@@ -77,7 +77,7 @@ std::string map_of_golden(const Page& page) {
 std::string oom_of_golden(const Page& page) {
   Report report = golden_report();
   report.oom = sample_refusals();
-  return oom_text(report, golden_names(), page, 10);
+  return oom_text(report, leaks_for_oom(report, golden_names()), golden_names(), page, 10);
 }
 
 // Batches that come and go in five seconds, and a loader that keeps what it has.

@@ -22,7 +22,9 @@ Report refused() {
   return report;
 }
 
-std::string text_of(const Report& report) { return oom_text(report, sample_names(), kPage, 10); }
+std::string text_of(const Report& report) {
+  return oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), kPage, 10);
+}
 
 bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
 

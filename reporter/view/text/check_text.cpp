@@ -77,11 +77,12 @@ void add_peak_of_host(std::vector<Check>& checks, const Report& report, std::uin
 
 // Exact where traces tell.
 std::vector<DeviceSum> sums_of_processes(const Report& report, const std::string& file) {
+  std::vector<MergedProcess> processes = merged_processes(report);
+  std::vector<DeviceSum> sums = device_sums(processes);
   std::vector<ReportOfProcess> all;
-  for (MergedProcess& process : merged_processes(report)) {
+  for (MergedProcess& process : processes) {
     all.push_back({.file = file, .process = std::move(process)});
   }
-  std::vector<DeviceSum> sums = device_sums(merged_processes(report));
   make_exact(sums, all);
   return sums;
 }

@@ -296,8 +296,8 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
 
 }  // namespace
 
-std::string oom_text(const Report& report, const NameFrame& name, const Page& page,
-                     const RowChoice& choice) {
+std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
+                     const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   if (report.oom.count == 0) return "Memory never ran out.\n";
   const std::vector<OomEvent>& events = report.oom.events;
@@ -306,7 +306,6 @@ std::string oom_text(const Report& report, const NameFrame& name, const Page& pa
     result = "Nothing that passes was refused; of all, " + counted(report.oom.count, "allocation") +
              (report.oom.count == 1 ? " was.\n" : " were.\n");
   }
-  const Leaks leaks = leaks_for_oom(report, name);
   if (!events.empty()) result += event_text(report, events.front(), leaks, name, page, choice);
   if (events.size() > 1) {
     result += "\n" + event_text(report, events.back(), leaks, name, page, choice);

@@ -42,9 +42,10 @@ struct LeakThen {
 [[nodiscard]] Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name);
 [[nodiscard]] Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name);
 
-// Each text and JSON ends with a newline. What is chosen are rows of each table.
-[[nodiscard]] std::string oom_text(const Report& report, const NameFrame& name, const Page& page,
-                                   const RowChoice& choice);
+// Each text and JSON ends with a newline. What is chosen are rows of each table. leaks: those of
+// leaks_for_oom().
+[[nodiscard]] std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
+                                   const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string oom_json(const Report& report, const NameFrame& name,
                                    const RowChoice& choice);
 // Both tables of every event.

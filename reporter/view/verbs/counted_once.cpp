@@ -144,10 +144,6 @@ void say_left_out(const std::vector<Input>& inputs, std::size_t earlier) {
       (out - earlier == 1 ? "it tells" : "they tell") + " is in others, too");
 }
 
-}  // namespace
-
-namespace {
-
 // One report of one process, which may have written others.
 struct OneOfMany {
   std::string path;

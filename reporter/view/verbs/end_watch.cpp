@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
-#include <ctime>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -27,10 +27,8 @@ namespace {
 constexpr int kLookAgainMs = 20;  // for a live file that was noted and is not complete yet
 
 std::uint64_t wall_clock_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
 // A descriptor that is readable once the process has ended; -1: it has, or is none of ours.

@@ -111,16 +111,18 @@ std::vector<std::string> report_files(const std::vector<std::string>& words, con
   return paths;
 }
 
-std::vector<std::string> reports_beside(const std::string& path, const std::string& trigger) {
+bool is_of_trigger(const std::string& path, std::string_view trigger) {
   constexpr std::size_t kBeginning = 4096;
+  const std::string field = "\"trigger\":\"" + std::string(trigger) + "\"";
+  return beginning_of(path, kBeginning).find(field) != std::string::npos;
+}
+
+std::vector<std::string> reports_beside(const std::string& path, const std::string& trigger) {
   const fs::path parent = fs::path(path).parent_path();
   Paths found;
   for (const std::string& name : names_in(parent.empty() ? "." : parent.string())) {
     const std::string other = (parent / name).string();
-    const bool is_for_it =
-        is_report(other, name) &&
-        beginning_of(other, kBeginning).find("\"trigger\":\"" + trigger + "\"") !=
-            std::string::npos;
+    const bool is_for_it = is_report(other, name) && is_of_trigger(other, trigger);
     if (is_for_it && !same_file(other, path)) found.push_back(other);
   }
   return found;

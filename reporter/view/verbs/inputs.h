@@ -20,6 +20,9 @@ namespace vramscope {
 // Whether the file begins as a trace does, or as one that zstd compressed.
 [[nodiscard]] bool is_trace(const std::string& path);
 
+// Whether the report in the file was written for this trigger. Reads its beginning alone.
+[[nodiscard]] bool is_of_trigger(const std::string& path, std::string_view trigger);
+
 // Reports in the folder of the file at `path` that were written for this trigger, by name; the file
 // itself is left out.
 [[nodiscard]] std::vector<std::string> reports_beside(const std::string& path,

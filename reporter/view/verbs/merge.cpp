@@ -37,14 +37,9 @@ std::size_t repeated(const Report& report) {
   return count;
 }
 
-bool is_merged_report(const std::string& path) {
-  constexpr std::size_t kBeginning = 4096;
-  return beginning_of(path, kBeginning).find("\"trigger\":\"merged\"") != std::string::npos;
-}
-
 // Of one process, and among what is merged: nobody means to lose that.
 bool is_input(const std::string& output, const std::vector<std::string>& paths) {
-  if (is_merged_report(output)) return false;
+  if (is_of_trigger(output, "merged")) return false;
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
     std::error_code error;
     return std::filesystem::equivalent(path, output, error);

@@ -41,8 +41,7 @@ std::string others_now(const Report& report, const Page& page) {
 }
 
 // Whether what stands on the first screen is a leak.
-bool has_leaked(const Report& report) {
-  const Leaks leaks = leaks_for_oom(report, names_from_symbols());
+bool has_leaked(const Report& report, const Leaks& leaks) {
   const std::vector<OomEvent>& events = report.oom.events;
   return !events.empty() && (leak_then(leaks, events.front()).bytes != 0 ||
                              leak_then(leaks, events.back()).bytes != 0);
@@ -50,9 +49,10 @@ bool has_leaked(const Report& report) {
 
 int show_oom(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
-    given.next = has_leaked(report) ? "leaks" : "owners";
-    return oom_text(report, names_from_symbols(), page, given.listing.rows()) +
-           others_now(report, page);
+    const NameFrame name = names_from_symbols();
+    const Leaks leaks = leaks_for_oom(report, name);
+    given.next = has_leaked(report, leaks) ? "leaks" : "owners";
+    return oom_text(report, leaks, name, page, given.listing.rows()) + others_now(report, page);
   };
   const auto json = [&](const Report& report) {
     return oom_json(report, names_from_symbols(), given.listing.rows());

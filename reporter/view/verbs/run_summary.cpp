@@ -2,15 +2,14 @@
 // next.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <variant>
 
+#include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/outside/output_check.h"
@@ -18,6 +17,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/left_behind.h"
 #include "reporter/view/verbs/run.h"
 
@@ -30,24 +30,14 @@ std::string whose(const Report& report) {
   return program.substr(program.rfind('/') + 1) + " (" + std::to_string(report.process.pid) + ")";
 }
 
-// The first bytes of a report, which tell why it was written and of which process.
-std::string head_of(const std::string& path) {
-  std::array<char, 4096> head{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  return {head.data(), static_cast<std::size_t>(file.gcount())};
-}
-
-// -1: not found there.
-std::int64_t pid_in(const std::string& head) {
+// Of the report in a file, whose process is among its first fields; -1: not found there.
+std::int64_t pid_in(const std::string& path) {
+  constexpr std::size_t kBeginning = 4096;
   constexpr std::string_view kKey = "\"pid\":";
+  const std::string head = beginning_of(path, kBeginning);
   const std::size_t at = head.find(kKey);
   if (at == head.npos) return -1;
   return std::strtoll(head.substr(at + kKey.size(), 20).c_str(), nullptr, 10);
-}
-
-bool is_of_refusal(const std::string& head) {
-  return head.find("\"trigger\":\"oom\"") != head.npos;
 }
 
 std::uint64_t bytes_of(const std::vector<std::string>& paths) {
@@ -73,7 +63,7 @@ std::string processes_text(const WrittenReport& written) {
 
 bool has_other_processes(const std::vector<std::string>& paths, const Report& report) {
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
-    const std::int64_t pid = pid_in(head_of(path));
+    const std::int64_t pid = pid_in(path);
     return pid >= 0 && pid != report.process.pid;
   });
 }
@@ -81,7 +71,7 @@ bool has_other_processes(const std::vector<std::string>& paths, const Report& re
 void count_processes(WrittenReport& written, const std::vector<std::string>& paths,
                      std::uint64_t most_bytes) {
   std::set<std::int64_t> processes;
-  for (const std::string& path : paths) processes.insert(pid_in(head_of(path)));
+  for (const std::string& path : paths) processes.insert(pid_in(path));
   processes.erase(-1);
   written.processes = std::max<std::size_t>(processes.size(), 1);
   if (written.processes == 1 || bytes_of(paths) > most_bytes) return;
@@ -99,9 +89,8 @@ void count_processes(WrittenReport& written, const std::vector<std::string>& pat
 
 std::string report_of_refusal(const WrittenReport& written, const std::vector<std::string>& paths) {
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
-    const std::string head = head_of(*path);
-    const bool is_own = *path != written.path && pid_in(head) == written.report.process.pid;
-    if (is_own && is_of_refusal(head)) return *path;
+    const bool is_own = *path != written.path && pid_in(*path) == written.report.process.pid;
+    if (is_own && is_of_trigger(*path, "oom")) return *path;
   }
   return "";
 }
