@@ -33,16 +33,20 @@ bool driver_is_complete() noexcept {
   return complete;
 }
 
-std::string missing_functions(int driver_version) {
+bool driver_has(std::size_t row) noexcept {
   const Real& driver = real();
-  const bool missing[] = {
-#define DRIVER_FUNCTION(symbol, ...) driver.symbol == nullptr,
+  const bool has[] = {
+#define DRIVER_FUNCTION(symbol, ...) driver.symbol != nullptr,
 #include "interpose/table/functions.def"
   };
+  return has[row];
+}
+
+std::string missing_functions(int driver_version) {
   std::string names;
   for (std::size_t i = 0; i < kFunctionCount; ++i) {
     const FunctionRow& row = kFunctions[i];
-    if (!missing[i] || row.since > driver_version || row.kind == Kind::graphics) continue;
+    if (driver_has(i) || row.since > driver_version || row.kind == Kind::graphics) continue;
     names += (names.empty() ? "" : ", ") + std::string(row.symbol);
   }
   return names;

@@ -32,6 +32,20 @@ void* answer_for(const FunctionRow& row, cuuint64_t flags) {
 constexpr std::string_view kAmbiguousName = "cuGraphInstantiate";
 constexpr Function kItsOtherMeaning = Function::cuGraphInstantiateWithFlags;
 
+// For a version above its own a driver answers with the newest function that it has (the drivers of
+// test/golden/driver_lookups.txt do): rows that it lacks are not meant then.
+const FunctionRow* newest_there(const char* symbol, int version, cuuint64_t flags,
+                                const void* found) {
+  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  const FunctionRow* newest = newest_row(symbol, version, per_thread);
+  while (newest != nullptr && !driver_has(newest - kFunctions)) {
+    const FunctionRow* older = newest_row(symbol, newest->since - 1, per_thread);
+    if (older == nullptr || answer_for(*older, flags) != found) break;
+    newest = older;
+  }
+  return newest;
+}
+
 // The row whose parameters the driver's answer `found` has; null: one that we do not know. Up to
 // the toolkit that the table was compared with, the version tells; for a newer version the
 // parameters may have changed, and then the driver gives another function than for the row's.
@@ -80,7 +94,7 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
   if (!found || switched_off()) return code;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   if (per_thread && fault(Fault::missed_flavour)) return code;
-  const FunctionRow* newest = newest_row(symbol, version, per_thread);
+  const FunctionRow* newest = newest_there(symbol, version, flags, *pfn);
   if (newest == nullptr) return code;
   if (const FunctionRow* known = row_of(*newest, version, flags, *pfn)) {
     *pfn = wrapper_of(*known);

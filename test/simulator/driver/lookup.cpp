@@ -98,21 +98,17 @@ struct Answer {
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 };
 
-// A per-thread twin beats the legacy function of the same age; age beats nothing else.
-bool better(const Entry& entry, const Entry* best) {
-  if (best == nullptr || entry.per_thread != best->per_thread) {
-    return best == nullptr || entry.per_thread;
-  }
-  return entry.since > best->since;
-}
-
+// As drivers of CUDA 11.4 to 12.5 answer (test/golden/driver_lookups.txt): for a version above
+// their own with the newest that they have; and whoever asks for per-thread streams gets no legacy
+// function where both are.
 Answer look_up(std::string_view name, int version, bool per_thread) {
   const auto found = index().find(name);
   if (found == index().end()) return {};
+  const bool twins = per_thread && std::ranges::any_of(found->second, &Entry::per_thread);
   const Entry* best = nullptr;
   for (const Entry* entry : found->second) {
-    if (entry->since > version || (entry->per_thread && !per_thread)) continue;
-    if (better(*entry, best)) best = entry;
+    if (entry->since > version || entry->per_thread != twins) continue;
+    if (best == nullptr || entry->since > best->since) best = entry;
   }
   if (best == nullptr) return {nullptr, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT};
   return {reinterpret_cast<void*>(best->address), CU_GET_PROC_ADDRESS_SUCCESS};
@@ -122,7 +118,6 @@ CUresult query(const char* name, void** function, int version, cuuint64_t flags,
   constexpr cuuint64_t kBoth =
       CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   if (name == nullptr || function == nullptr || flags >= kBoth) return CUDA_ERROR_INVALID_VALUE;
-  if (version > configuration().driver_version) return CUDA_ERROR_INVALID_VALUE;
   *answer = look_up(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
   *function = answer->address;
   return CUDA_SUCCESS;

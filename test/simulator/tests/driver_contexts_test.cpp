@@ -110,7 +110,7 @@ TEST_F(DriverLookup, TellsWhyThereIsNoAnswer) {
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
   EXPECT_EQ(ask("cuMemAllocAsync", 11010, 0, &status), nullptr);
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-  EXPECT_EQ(CALL(cuGetProcAddress_v2)("cuInit", &found, 99990, 0, nullptr),
+  EXPECT_EQ(CALL(cuGetProcAddress_v2)("cuInit", &found, 13000, 4, nullptr),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CALL(cuGetProcAddress)("cuNothing", &found, 12000, 0), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(found, nullptr);
@@ -134,8 +134,11 @@ constexpr Row kRows[] = {
 #include "test/simulator/driver/unsupported.def"
 };
 
-TEST_F(DriverLookup, HasEveryNameOfTheTable) {
+TEST_F(DriverLookup, HasEveryNameOfTheTableThatIsNoYounger) {
+  int version = 0;
+  CALL(cuDriverGetVersion)(&version);
   for (const Row& row : kRows) {
+    if (row.since > version) continue;
     EXPECT_EQ(ask(row.asked, row.since, row.flags), symbol(row.symbol)) << row.symbol;
   }
 }
