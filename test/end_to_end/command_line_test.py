@@ -156,7 +156,7 @@ class CommandLine(harness.Case):
         self.assertIn("next: vramscope report", finished.stderr)
         finished = self.launch("--", "/bin/sh", "-c", "exit 125")
         self.assertEqual(125, finished.returncode)
-        self.assertIn("used no CUDA", finished.stderr)
+        self.assertIn("CUDA did not start", finished.stderr)
 
     def changed(self, name, old, new, at=None):
         """A copy of a program of the system's with other bytes at one place."""
@@ -177,7 +177,7 @@ class CommandLine(harness.Case):
             (self.changed("foreign", harness.OWN_MACHINE, harness.OTHER_MACHINE, 18), None,
              f"no report: the program is not for {harness.MACHINE}"),
             (self.changed("orphan", loader, missing), 127, f"its loader '{missing.decode()}' is not there"),
-            ("/bin/true", 0, "no report: the program used no CUDA"),
+            ("/bin/true", 0, "no report: CUDA did not start in the program"),
         ]  # fmt: skip
         for program, status, text in cases:
             finished = self.run_tool("run", "--", program)
@@ -185,7 +185,7 @@ class CommandLine(harness.Case):
             if status is not None:
                 self.assertEqual(status, finished.returncode)
         finished = self.run_tool("run", "--", "/bin/sh", "-c", "exit 127")
-        self.assertIn("used no CUDA", finished.stderr)
+        self.assertIn("CUDA did not start", finished.stderr)
 
     def test_run_says_that_nothing_can_be_executed_where_a_file_is(self):
         place = pathlib.Path(self.folder) / "mounted"

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -17,6 +18,7 @@ sys.path.insert(0, str(harness.SOURCE / "test/view"))
 import listings  # noqa: E402
 
 LOADER = harness.LOADER
+STUBS = ("/usr/local/cuda/lib64/stubs", "/usr/lib/x86_64-linux-gnu/stubs")
 NOBODY = 65534
 
 
@@ -244,6 +246,50 @@ class Surroundings(Doctor):
         self.assertRegex(told["found"], r"^/dev/shm/vramscope-\d+ has no room: .* of 1.00 MiB are free")
         self.assertIn("--shm-size 1g", told["advice"])
 
+    def test_a_control_group_that_leaves_little_memory(self):
+        groups = pathlib.Path("/proc/self/cgroup").read_text()
+        own = re.search(r"(?m)^\d+:(?:.*,)?memory(?:,.*)?:(/.*)$", groups)
+        if own is None or not os.access("/sys/fs/cgroup/memory/cgroup.procs", os.W_OK):
+            self.skipTest("nobody may make a control group of version 1 here")
+        group = pathlib.Path(f"/sys/fs/cgroup/memory{own[1]}/vramscope-{os.getpid()}")
+        within = group / "within"
+        for folder in (group, within):
+            folder.mkdir()
+            self.addCleanup(folder.rmdir)
+        (group / "memory.limit_in_bytes").write_text("100M")
+
+        def enter():
+            (within / "cgroup.procs").write_text(str(os.getpid()))
+
+        self.found("limits", "container", f"{group.name} allows 100 MiB of host memory; what is recorded takes",
+                   "--sim", how={"preexec_fn": enter})  # fmt: skip
+
+    def test_control_groups_of_version_2(self):
+        own = re.search(r"(?m)^0::(/.*)$", pathlib.Path("/proc/self/cgroup").read_text())
+        if own is None:
+            self.skipTest("the kernel has no control groups of version 2")
+        folder = f"/sys/fs/cgroup{own[1]}"
+        made = f"mount -t tmpfs none /sys/fs/cgroup && mkdir -p '{folder}' && echo max > /sys/fs/cgroup/memory.max"
+        for limit, state, part in (("67108864", "limits", " allows 64.0 MiB of host memory"), ("max", "fine", "no control group limits")):
+            findings = self.ask_with(f"{made} && echo {limit} > '{folder}/memory.max'")
+            told = next(one for one in findings if one["subject"] == "container")
+            self.assertEqual(state, told["state"])
+            self.assertIn(part, told["found"])
+
+    def test_rights_to_trace_are_told_and_not_needed(self):
+        yama = "mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && echo 3 > /proc/sys/kernel/yama/ptrace_scope"
+        told = next(one for one in self.ask_with(yama) if one["subject"] == "rights")
+        self.assertEqual("fine", told["state"])
+        self.assertIn("ptrace scope 3: no matter", told["found"])
+
+    def test_the_toolkits_stub_instead_of_a_driver(self):
+        stub = next((folder / "libcuda.so" for folder in map(pathlib.Path, STUBS) if (folder / "libcuda.so").exists()), None)
+        if stub is None:
+            self.skipTest("the toolkit's stub is not installed")
+        os.makedirs(self.path("stubs"))
+        os.symlink(stub, self.path("stubs/libcuda.so.1"))
+        self.stops("driver", "is the toolkit's stub, no driver; take its folder out", LD_LIBRARY_PATH=self.path("stubs"))
+
     def test_other_preloaded_libraries(self):
         jemalloc = next(pathlib.Path("/usr/lib").glob("*/libjemalloc.so.2"), None)
         if jemalloc is None:
@@ -374,7 +420,7 @@ class Processes(Doctor):
 class Pointers(Doctor):
     def test_run_points_to_doctor_once_where_nothing_was_recorded(self):
         done = self.run_tool("run", "--sim", "/bin/true")
-        self.assertEqual("vramscope: no report: the program used no CUDA; vramscope doctor --sim /bin/true says more\n", done.stderr)
+        self.assertEqual("vramscope: no report: CUDA did not start in the program; vramscope doctor --sim /bin/true says more\n", done.stderr)
         recorded = self.run_tool("run", "--sim", harness.program("linked"))
         self.assertNotIn("doctor", recorded.stderr)
 

@@ -724,7 +724,7 @@ class Run(ToolTest):
         self.assertEqual(result.stderr, "vramscope: no report: there is no libcuda.so.1 here; try --sim; vramscope doctor sh says more\n")
         shutil.copy(LIBRARY, self.path("libcuda.so.1"))
         result = self.run_shell("", LD_LIBRARY_PATH=self.folder, **gone)
-        self.assertEqual(result.stderr, "vramscope: no report: the program used no CUDA; vramscope doctor sh says more\n")
+        self.assertEqual(result.stderr, "vramscope: no report: CUDA did not start in the program; vramscope doctor sh says more\n")
 
     def test_what_cannot_be_written_is_told_before_the_program_starts(self):
         os.mkfifo(self.path("pipe"))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -82,19 +83,57 @@ std::string first_word(const char* path) {
   return word.find_first_not_of("0123456789") == word.npos ? word : "";
 }
 
+struct MemoryLimit {
+  std::uint64_t bytes = UINT64_MAX;
+  std::string group;  // Below where control groups are mounted; "/": all that is seen there.
+};
+
+// The least of a control group and those that it lies in, of version 1 or 2. In a container the
+// kernel may name a group that is not mounted there: its root tells the limit then.
+void lower_by(MemoryLimit& limit, const std::string& root, std::string group, const char* file) {
+  while (true) {
+    const std::string path = root + (group == "/" ? "" : group) + "/" + file;
+    const std::string word = first_word(path.c_str());
+    const std::uint64_t bytes = std::strtoull(word.c_str(), nullptr, 10);
+    if (!word.empty() && bytes < limit.bytes) limit = {bytes, group};
+    if (group == "/") return;
+    group.erase(std::max<std::size_t>(group.rfind('/'), 1));
+  }
+}
+
+// Of the groups that this tool is in, and programs inherit. The kernel names them a line each:
+// number, controllers, path (cgroups(7)).
+MemoryLimit memory_limit() {
+  MemoryLimit limit;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t controllers = line.find(':') + 1;
+    const std::size_t end = line.find(':', controllers);
+    if (controllers == 0 || end == line.npos || line.compare(end + 1, 1, "/") != 0) continue;
+    const std::string group = line.substr(end + 1);
+    const std::string names = "," + line.substr(controllers, end - controllers) + ",";
+    if (names == ",,") {
+      lower_by(limit, "/sys/fs/cgroup", group, "memory.max");
+      lower_by(limit, "/sys/fs/cgroup/unified", group, "memory.max");
+    } else if (names.find(",memory,") != names.npos) {
+      lower_by(limit, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+    }
+  }
+  return limit;
+}
+
 void examine_memory_limit(Findings& findings) {
   constexpr std::uint64_t kLittle = std::uint64_t{128} << 20;
   constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    const std::uint64_t bytes = std::strtoull(first_word(path).c_str(), nullptr, 10);
-    if (bytes == 0 || bytes >= kUnlimited) continue;
-    const std::string what = "the control group allows " + amount_text(bytes) + " of host memory";
-    if (bytes >= kLittle) return findings.fine("container", what);
-    return findings.limits("container", what,
-                           "what is recorded takes 1 MiB and more of it: raise the limit");
+  const MemoryLimit limit = memory_limit();
+  if (limit.bytes >= kUnlimited) {
+    return findings.fine("container", "no control group limits host memory");
   }
-  findings.fine("container", "no control group limits host memory");
+  const std::string what = "the control group " + limit.group + " allows " +
+                           amount_text(limit.bytes) + " of host memory";
+  if (limit.bytes >= kLittle) return findings.fine("container", what);
+  findings.limits("container", what,
+                  "what is recorded takes 1 MiB and more of it: raise the limit");
 }
 
 void examine_rights(Findings& findings) {

@@ -181,7 +181,7 @@ std::string why_no_report(const Arguments& arguments, const Ending& ending, bool
   if (!reason.empty()) return "no report: " + reason + doctor;
   const bool no_driver = !arguments.simulate && !has_driver();
   if (no_driver) return "no report: there is no libcuda.so.1 here; try --sim" + doctor;
-  return "no report: the program used no CUDA" + doctor;
+  return "no report: CUDA did not start in the program" + doctor;
 }
 
 // What is left of a run without a report.
