@@ -4,6 +4,7 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/owners_text.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/filter.h"

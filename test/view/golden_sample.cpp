@@ -154,16 +154,22 @@ Report golden_report() {
        .device_bytes = 4 * kMiB},
       {.device = 0, .kind = "cached", .owner = "vramscope", .device_bytes = 1020 * kMiB},
       {.device = 0,
-       .kind = "context",
-       .owner = "driver",
+       .kind = "unaccounted",
+       .owner = "contexts",
        .current_bytes = 412 * kMiB,
        .peak_bytes = 412 * kMiB,
        .device_bytes = 412 * kMiB},
       {.device = 0,
+       .kind = "device",
+       .owner = "libkernels.so",
+       .peak_bytes = 48 * kMiB,
+       .calls = 72},
+      {.device = 0,
        .kind = "managed",
        .owner = "libkernels.so",
        .peak_bytes = 96 * kMiB,
-       .calls = 1}};
+       .calls = 1},
+      {.device = 0, .kind = "pinned", .owner = "program", .peak_bytes = 64 * kMiB, .calls = 4}};
   return report;
 }
 

@@ -10,6 +10,7 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/leaks_text.h"

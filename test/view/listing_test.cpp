@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/functions_text.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/owners_text.h"
@@ -128,6 +129,48 @@ TEST(Axis, CutRowsAreInTheSumAndSortedOnesStayOneAMemory) {
       axis_text(used_by_threads(), Axis::thread, {.width = 120}, {0, "own_peak_bytes"});
   EXPECT_EQ(rows_with(sorted, "worker"), 32U);
   EXPECT_EQ(sorted.find("all together"), sorted.npos) << "of memories that peaked apart";
+}
+
+AxisEntry owner_at_peak(const char* owner, Kind kind, std::uint64_t bytes) {
+  return {.axis = Axis::owner, .value = owner, .kind = kind, .totals = {.peak_bytes = bytes}};
+}
+
+TEST(Owners, AreThoseOfThePeakFirstAndWhatIsCachedIsSaidInWords) {
+  Report report = sample_report();
+  report.axes = {owner_at_peak("program", Kind::device, 504 << 20),
+                 owner_at_peak("libnet.so", Kind::device, 256 << 20),
+                 owner_at_peak("program", Kind::pinned, 64 << 20)};
+  report.ledger.push_back(
+      {.kind = "device", .owner = "libnet.so", .peak_bytes = 300 << 20, .calls = 5});
+  report.ledger.push_back({.kind = "cached", .owner = "vramscope", .device_bytes = 1020 << 20});
+
+  const std::string text = owners_text(report, {.width = 120}, {0, ""});
+
+  EXPECT_TRUE(
+      text.starts_with("At the peak of each memory, requested bytes: GPU 0 760 MiB, "
+                       "pinned 64.0 MiB\n"))
+      << text;
+  const std::size_t first = text.find("\n   504 MiB  66.3 %  ");
+  const std::size_t second = text.find("\n   256 MiB  33.7 %  ");
+  const std::size_t end = text.find("\nAt the end: 1.00 GiB of ");
+  EXPECT_LT(first, second) << text;
+  EXPECT_LT(second, end) << text;
+  EXPECT_NE(text.find("1020 MiB (99.6 %) is cached by vramscope: free memory"), text.npos) << text;
+  EXPECT_EQ(rows_with(text, "cached"), 1U) << "as a row it seems to be held by somebody";
+}
+
+TEST(Owners, OfAReportThatDoesNotTellThePeakShowWhatEachHeldMost) {
+  Report report = sample_report();
+  report.axes.clear();
+
+  const std::string text = owners_text(report, {.width = 120}, {0, ""});
+
+  EXPECT_NE(text.find("  OWN PEAK       NOW  CALLS  MEMORY  OWNER\n"
+                      "   760 MiB  4.00 MiB  1,000  GPU 0   program\n"),
+            text.npos)
+      << text;
+  EXPECT_TRUE(
+      nlohmann::json::parse(owners_json(report, {0, ""}))["ledger"][0]["at_peak_bytes"].is_null());
 }
 
 TEST(Growth, IsWhatRoseSinceItLastFell) {

@@ -229,7 +229,7 @@ class Merge(unittest.TestCase):
         self.assertEqual([], re.findall(r"^ +\w+ +peak +\d.*", shown, re.MULTILINE))
         self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  the highest of them was reached after ")
         self.assertIn(", of all processes added", self.call("stats", merged).stdout)
-        self.assertIn("PEAKS ADDED", self.call("owners", merged).stdout)
+        self.assertIn("At the peaks of all processes, added, requested bytes: ", self.call("owners", merged).stdout)
         self.assertIn("AT PEAK: of each process, when its memory held most.", self.call("sites", merged).stdout)
         self.assertEqual(3, json.loads(self.call("report", "--json", merged).stdout)["merged_processes"])
         alone = self.call("report", "--wide", self.merge(SAMPLE)).stdout

@@ -1,10 +1,12 @@
-// Whose the bytes are: the ledger that adds up to each device, and the other axes.
+// Whose the bytes are: at the peak, and in the end by the ledger that adds up to each device.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/owners_text.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "reporter/record/axes.h"
@@ -20,24 +22,118 @@ namespace {
 constexpr std::size_t kBarCells = 24;
 constexpr std::size_t kShortBarCells = 8;
 constexpr std::size_t kNarrow = 80;  // columns of a page
-constexpr const char* kAllValues = "all together";
 
 std::string heading(const std::string& text, const Page& page) {
   return coloured(fitted(text, page), Colour::bold, page) + "\n";
 }
 
-// The largest part first.
-std::vector<LedgerEntry> entries_on(const Report& report, std::uint16_t device,
-                                    const RowChoice& choice) {
-  std::vector<LedgerEntry> entries;
-  for (const LedgerEntry& entry : report.ledger) {
-    if (entry.device == device && entry.device_bytes != 0) entries.push_back(entry);
+// The rows in the order of the report. What was asked for at the peak is told by the axis of
+// owners; a ledger that was written without it, or of which it was left out, does not tell.
+std::vector<OwnerRow> owner_rows(const Report& report) {
+  using Memory = std::pair<std::uint16_t, std::string>;
+  std::map<std::pair<Memory, std::string>, std::uint64_t> known;
+  std::set<Memory> told;
+  for (const AxisEntry& entry : report.axes) {
+    if (entry.axis != Axis::owner) continue;
+    const Memory memory{entry.device,
+                        std::string(kKindNames[static_cast<std::size_t>(entry.kind)])};
+    told.insert(memory);
+    known[{memory, entry.value}] = entry.totals.peak_bytes;
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
-    return a.device_bytes > b.device_bytes;
+  std::vector<OwnerRow> rows;
+  for (const LedgerEntry& entry : report.ledger) {
+    OwnerRow row{entry};
+    const Memory memory{entry.device, entry.kind};
+    const auto found = known.find({memory, entry.owner});
+    if (found != known.end()) {
+      row.at_peak = found->second;
+      known.erase(found);  // memory of unknown origin may be of an owner called unknown, too
+    } else if (entry.calls != 0 && told.contains(memory)) {
+      row.at_peak = entry.peak_bytes;  // of unknown origin: what the others leave
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string memory_of(const OwnerRow& row) {
+  const std::optional<Kind> kind = kind_of(row.entry.kind);
+  return kind ? memory_text(*kind, row.entry.device) : row.entry.kind;
+}
+
+using PeakSums = std::map<std::string, std::uint64_t>;  // by memory_of()
+
+// Of the memory that held most at its peak first, and of each the largest part.
+std::vector<OwnerRow> rows_at_peak(const Report& report, PeakSums& sums, const RowChoice& choice) {
+  std::vector<OwnerRow> rows = owner_rows(report);
+  std::erase_if(rows, [](const OwnerRow& row) { return row.entry.calls == 0; });
+  for (const OwnerRow& row : rows) sums[memory_of(row)] += row.at_peak.value_or(0);
+  std::stable_sort(rows.begin(), rows.end(), [&](const OwnerRow& a, const OwnerRow& b) {
+    const std::string of_a = memory_of(a);
+    const std::string of_b = memory_of(b);
+    return std::make_tuple(sums[of_b], of_a, b.at_peak, b.entry.peak_bytes) <
+           std::make_tuple(sums[of_a], of_b, a.at_peak, a.entry.peak_bytes);
   });
-  arrange(entries, ledger_columns(), choice);
-  return entries;
+  arrange(rows, owner_columns(), choice);
+  return rows;
+}
+
+std::string peak_heading(const Report& report, const Page& page) {
+  const std::vector<KindFacts> kinds = kinds_by_peak(report);
+  std::string text = adds_peaks(report)  ? "At the peaks of all processes, added"
+                     : kinds.size() == 1 ? "At the peak"
+                                         : "At the peak of each memory";
+  text += ", requested bytes";
+  for (const KindFacts& kind : kinds) {
+    text += (&kind == &kinds.front() ? ": " : ", ") + memory_text(kind.kind, kind.device) + " " +
+            amount_text(kind.peak_bytes) + of_all_text(report, kind);
+  }
+  std::string lines = sentence(text, page);
+  lines.pop_back();
+  return coloured(lines, Colour::bold, page) + "\n";
+}
+
+std::string more_rows_text(std::size_t count) {
+  return count == 0 ? "" : "  and " + std::to_string(count) + " more\n";
+}
+
+std::vector<std::string> cells_at_peak(const OwnerRow& row, std::uint64_t whole, std::size_t cells,
+                                       const Page& page) {
+  if (!row.at_peak) return {"", "", ""};
+  return {amount_text(*row.at_peak), percent_text(*row.at_peak, whole),
+          bar(*row.at_peak, whole, cells, page)};
+}
+
+// Whose it was when there was most of it.
+std::string peak_part(const Report& report, const Page& page, const RowChoice& choice) {
+  using enum Table::Align;
+  PeakSums sums;
+  const std::vector<OwnerRow> rows = rows_at_peak(report, sums, choice);
+  if (rows.empty()) return nothing_text(report);
+  const bool is_told = std::any_of(rows.begin(), rows.end(),
+                                   [](const OwnerRow& row) { return row.at_peak.has_value(); });
+  std::vector<Table::Column> titles;
+  if (is_told) titles = {{"AT PEAK", right}, {"SHARE", right}, {"", left, 4}};
+  titles.insert(titles.end(), {{adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
+                               {"NOW", right, 1},
+                               {"CALLS", right, 2},
+                               {"MEMORY", left},
+                               {"OWNER", left}});
+  Table table(std::move(titles));
+  const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
+  const std::size_t shown = rows_shown(rows.size(), choice.most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LedgerEntry& entry = rows[i].entry;
+    const std::string memory = memory_of(rows[i]);
+    std::vector<std::string> row;
+    if (is_told) row = cells_at_peak(rows[i], sums[memory], cells, page);
+    row.insert(row.end(), {amount_text(entry.peak_bytes), amount_text(entry.current_bytes),
+                           count_text(static_cast<std::int64_t>(entry.calls)),
+                           printable(memory, page), printable(entry.owner, page)});
+    table.add(std::move(row));
+  }
+  return peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
+         table.left_out(page);
 }
 
 std::uint64_t used_on(const Report& report, std::uint16_t device) {
@@ -48,266 +144,119 @@ std::uint64_t used_on(const Report& report, std::uint16_t device) {
   return used;
 }
 
-// Of several processes, each of which told at an instant of its own.
-std::string when_added(const Report& report) {
-  return is_final(report) ? " when each process ended, added"
-                          : " when each process's report was written, added";
+// When what is told of the device was so. Of several processes it was told at an instant of each.
+std::string when_used(const Report& report) {
+  if (adds_peaks(report)) {
+    return is_final(report) ? "When each process ended, added: "
+                            : "When each process's report was written, added: ";
+  }
+  if (report.trigger == "oom") return "When memory ran out: ";
+  return is_final(report) ? "At the end: " : "When the report was written: ";
 }
 
-std::string device_text(const Report& report, const DeviceFacts& facts, const Page& page,
+bool is_cached(const OwnerRow& row) { return row.entry.kind == "cached"; }
+
+// The largest part first.
+std::vector<OwnerRow> rows_on(const Report& report, std::uint16_t device, const RowChoice& choice) {
+  std::vector<OwnerRow> rows = owner_rows(report);
+  std::erase_if(rows, [&](const OwnerRow& row) {
+    return row.entry.device != device || row.entry.device_bytes == 0;
+  });
+  std::stable_sort(rows.begin(), rows.end(), [](const OwnerRow& a, const OwnerRow& b) {
+    return a.entry.device_bytes > b.entry.device_bytes;
+  });
+  arrange(rows, owner_columns(), choice);
+  return rows;
+}
+
+// What is with nobody stands in words: as a row it reads as if somebody held it.
+std::string cached_text(const OwnerRow& row, std::uint64_t used, const Page& page) {
+  const std::uint64_t bytes = row.entry.device_bytes;
+  return paragraph(amount_text(bytes) + " (" + percent_text(bytes, used) + ") is cached by " +
+                       printable(row.entry.owner, page) +
+                       ": free memory that it keeps to serve the next requests. The program does "
+                       "not hold it; it goes back when memory gets short.",
+                   page);
+}
+
+// What the words of the rows mean that no call of the program explains.
+std::string words_text(const std::vector<OwnerRow>& rows, const Page& page) {
+  const auto has = [&](const char* kind) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const OwnerRow& row) { return row.entry.kind == kind; });
+  };
+  std::string text;
+  if (has("unaccounted")) {
+    text += paragraph(
+        "unaccounted: what the driver keeps unasked, for contexts, for loaded code "
+        "(modules), for what others import (exported)",
+        page);
+  }
+  if (has("others")) {
+    text += paragraph("others: other processes, and what the driver took for this one since", page);
+  }
+  return text;
+}
+
+// What is used of the device in the end, by whom.
+std::string device_part(const Report& report, const DeviceFacts& facts, const Page& page,
                         const RowChoice& choice) {
   using enum Table::Align;
   const std::uint64_t used = used_on(report, facts.index);
-  std::string result =
-      heading("GPU " + std::to_string(facts.index) + "  " + printable(facts.name, page) + ": " +
-                  bytes_text(used) +
-                  (adds_peaks(report) ? when_added(report)
-                                      : " of " + bytes_text(facts.total_bytes) + " used"),
-              page);
-  Table table({{"BYTES", right}, {"SHARE", right}, {"", left, 1}, {"KIND", left}, {"OWNER", left}});
-  const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
-  const std::vector<LedgerEntry> entries = entries_on(report, facts.index, choice);
-  const std::size_t shown = rows_shown(entries.size(), choice.most);
+  std::string title = when_used(report) + amount_text(used);
+  if (!adds_peaks(report)) title += " of " + amount_text(facts.total_bytes);
+  title += " used on GPU " + std::to_string(facts.index) + ", " + printable(facts.name, page);
+  std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
+  std::string cached;
+  for (const OwnerRow& row : rows) {
+    if (is_cached(row)) cached += cached_text(row, used, page);
+  }
+  std::erase_if(rows, is_cached);
+  Table table({{"BYTES", right}, {"SHARE", right}, {"KIND", left}, {"OWNER", left}});
+  const std::size_t shown = rows_shown(rows.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
-    const LedgerEntry& entry = entries[i];
-    table.add({bytes_text(entry.device_bytes), percent_text(entry.device_bytes, used),
-               bar(entry.device_bytes, used, cells, page), printable(entry.kind, page),
-               printable(entry.owner, page)});
+    const LedgerEntry& entry = rows[i].entry;
+    table.add({amount_text(entry.device_bytes), percent_text(entry.device_bytes, used),
+               printable(entry.kind, page), printable(entry.owner, page)});
   }
-  result += table.text(page);
-  if (shown < entries.size()) {
-    result += "  and " + std::to_string(entries.size() - shown) + " more\n";
-  }
-  return result + "\n";
+  return "\n" + heading(title, page) + (table.empty() ? "" : table.text(page)) +
+         more_rows_text(rows.size() - shown) + cached + words_text(rows, page);
 }
 
-std::string requests_text(const Report& report, const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  const char* const peak = adds_peaks(report) ? "PEAKS ADDED" : "PEAK";
-  Table table({{peak, right}, {"NOW", right}, {"CALLS", right}, {"KIND", left}, {"OWNER", left}});
-  std::vector<LedgerEntry> entries;
-  for (const LedgerEntry& entry : report.ledger) {
-    if (entry.calls != 0) entries.push_back(entry);
-  }
-  std::stable_sort(entries.begin(), entries.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
-    return a.peak_bytes > b.peak_bytes;
-  });
-  arrange(entries, ledger_columns(), choice);
-  const std::size_t shown = rows_shown(entries.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const LedgerEntry& entry = entries[i];
-    table.add({bytes_text(entry.peak_bytes), bytes_text(entry.current_bytes),
-               count_text(static_cast<std::int64_t>(entry.calls)), printable(entry.kind, page),
-               printable(entry.owner, page)});
-  }
-  if (table.empty()) return nothing_text(report);
-  std::string result = heading("Who asked, requested bytes", page) + table.text(page);
-  if (shown < entries.size()) {
-    result += "  and " + std::to_string(entries.size() - shown) + " more\n";
-  }
-  return result;
-}
-
-// "1.00 MiB .. 2.00 MiB" for the size class from 1048576 on.
-std::string value_text(const AxisEntry& entry) {
-  if (entry.axis != Axis::size_class || entry.value.empty()) return entry.value;
-  const bool is_number = entry.value.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number || entry.value.size() > 18) return entry.value;
-  const std::uint64_t from = std::stoull(entry.value);
-  return bytes_text(from) + " .. " + bytes_text(2 * from);
-}
-
-std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const RowChoice& choice) {
-  std::vector<AxisEntry> entries;
-  for (const AxisEntry& entry : report.axes) {
-    if (entry.axis == axis && holds_memory(entry.kind)) entries.push_back(entry);
-  }
-  std::stable_sort(entries.begin(), entries.end(), [](const AxisEntry& a, const AxisEntry& b) {
-    return std::tie(a.totals.peak_bytes, a.own_peak_bytes) >
-           std::tie(b.totals.peak_bytes, b.own_peak_bytes);
-  });
-  arrange(entries, axis_columns(), choice);
-  return entries;
-}
-
-std::string axis_title(Axis axis) {
-  std::string title(axis == Axis::size_class ? "SIZE" : kAxisNames[static_cast<std::size_t>(axis)]);
-  for (char& letter : title) {
-    letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
-  }
-  return title;
-}
-
-std::string axis_at_peak_text(bool is_flat) {
-  return is_flat ? "AT PEAK: when that memory held most"
-                 : "Of each memory what it was when that held most";
-}
-
-// Of one row of text: what one value held of all memories, or all values of all.
-struct AxisSum {
-  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> at_peak = {};
-  SiteTotals totals = {};
-
-  void add(const AxisEntry& entry) {
-    at_peak[{entry.kind, entry.device}] += entry.totals.peak_bytes;
-    totals += entry.totals;
-  }
-};
-
-AxisSum axis_sum_of(const std::vector<AxisEntry>& entries) {
-  AxisSum sum;
-  for (const AxisEntry& entry : entries) sum.add(entry);
-  return sum;
-}
-
-using AxisMemory = std::pair<Kind, std::uint16_t>;
-
-// Of what the entries are, the one that held most at its peak first.
-std::vector<AxisMemory> axis_memories_of(const std::vector<AxisEntry>& entries) {
-  const AxisSum sum = axis_sum_of(entries);
-  std::vector<AxisMemory> memories;
-  for (const auto& [memory, bytes] : sum.at_peak) memories.push_back(memory);
-  std::stable_sort(memories.begin(), memories.end(), [&](const AxisMemory& a, const AxisMemory& b) {
-    return sum.at_peak.at(a) > sum.at_peak.at(b);
-  });
-  return memories;
-}
-
-std::string more_values_text(std::size_t count) {
-  return count == 0 ? "" : "  and " + std::to_string(count) + " more\n";
-}
-
-// A row for each value and memory; of one memory with their sum.
-std::string flat_axis(const Report& report, Axis axis, const std::vector<AxisEntry>& entries,
-                      std::size_t memories, const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  Table table({{"AT PEAK", right},
-               {adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
-               {"NOW", right, 1},
-               {"TOTAL", right, 4},
-               {"COUNT", right, 2},
-               {"TIME", right, 5},
-               {"MEMORY", left},
-               {axis_title(axis), left}});
-  const auto add = [&](const SiteTotals& totals, const std::string& own, const AxisEntry& entry,
-                       const std::string& value) {
-    table.add({bytes_text(totals.peak_bytes), own, bytes_text(totals.live_bytes),
-               bytes_text(totals.total_bytes),
-               count_text(static_cast<std::int64_t>(totals.total_count)),
-               duration_text(totals.total_ns), memory_text(entry.kind, entry.device), value});
-  };
-  const std::size_t shown = rows_shown(entries.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    add(entries[i].totals, bytes_text(entries[i].own_peak_bytes), entries[i],
-        printable(value_text(entries[i]), page));
-  }
-  std::string rest;
-  if (shown < entries.size()) rest = more_values_text(entries.size() - shown);
-  if (memories == 1 && entries.size() > 1) {
-    add(axis_sum_of(entries).totals, "", entries.front(), kAllValues);
-  }
-  return table.text(page) + rest + table.left_out(page);
-}
-
-// Each value with all that it held, in the order of its first entry.
-std::vector<std::pair<std::string, AxisSum>> axis_values(const std::vector<AxisEntry>& entries,
-                                                         const Page& page) {
-  std::vector<std::pair<std::string, AxisSum>> values;
-  std::map<std::string, std::size_t> known;  // index into them
-  for (const AxisEntry& entry : entries) {
-    const std::string value = printable(value_text(entry), page);
-    const auto [found, is_new] = known.emplace(value, values.size());
-    if (is_new) values.emplace_back(value, AxisSum());
-    values[found->second].second.add(entry);
-  }
-  return values;
-}
-
-// A row for each value, with a column for each memory, and their sum: it is the memory's own peak,
-// since every byte is of one value.
-std::string axis_by_memory(Axis axis, const std::vector<AxisEntry>& entries,
-                           const std::vector<AxisMemory>& memories, const Page& page,
-                           const RowChoice& choice) {
-  using enum Table::Align;
-  std::vector<Table::Column> titles;
-  for (const auto& [kind, device] : memories) {
-    const auto yields = static_cast<unsigned>(titles.size());
-    titles.push_back({memory_text(kind, device), right, yields == 0 ? 0 : 5 + yields});
-  }
-  titles.insert(titles.end(), {{"NOW", right, 2},
-                               {"TOTAL", right, 5},
-                               {"COUNT", right, 3},
-                               {"TIME", right, 4},
-                               {axis_title(axis), left}});
-  Table table(std::move(titles));
-  const auto add = [&](const AxisSum& sum, const std::string& value) {
-    std::vector<std::string> cells;
-    for (const AxisMemory& memory : memories) {
-      const auto found = sum.at_peak.find(memory);
-      cells.push_back(found == sum.at_peak.end() ? "" : bytes_text(found->second));
-    }
-    cells.insert(cells.end(),
-                 {bytes_text(sum.totals.live_bytes), bytes_text(sum.totals.total_bytes),
-                  count_text(static_cast<std::int64_t>(sum.totals.total_count)),
-                  duration_text(sum.totals.total_ns), value});
-    table.add(std::move(cells));
-  };
-  const auto values = axis_values(entries, page);
-  const std::size_t shown = rows_shown(values.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) add(values[i].second, values[i].first);
-  if (values.size() > 1) add(axis_sum_of(entries), kAllValues);
-  return table.text(page) + more_values_text(values.size() - shown) + table.left_out(page);
-}
-
-std::vector<LedgerEntry> arranged(std::vector<LedgerEntry> ledger, const RowChoice& choice) {
-  arrange(ledger, ledger_columns(), choice);
-  return ledger;
+std::vector<OwnerRow> arranged_owners(const Report& report, const RowChoice& choice) {
+  std::vector<OwnerRow> rows = owner_rows(report);
+  arrange(rows, owner_columns(), choice);
+  return rows;
 }
 
 }  // namespace
 
-std::optional<Axis> axis_named(std::string_view name) {
-  if (name == "size") return Axis::size_class;
-  const auto found = std::find(kAxisNames.begin(), kAxisNames.end(), name);
-  if (found == kAxisNames.end()) return std::nullopt;
-  return static_cast<Axis>(found - kAxisNames.begin());
-}
-
-Columns<LedgerEntry> ledger_columns() {
-  using Row = LedgerEntry;
-  return {{"device", [](const Row& row) { return number(row.device); }},
-          {"kind", [](const Row& row) { return row.kind; }},
-          {"owner", [](const Row& row) { return row.owner; }},
-          {"current_bytes", [](const Row& row) { return row.current_bytes; }},
-          {"peak_bytes", [](const Row& row) { return row.peak_bytes; }},
-          {"calls", [](const Row& row) { return row.calls; }},
-          {"device_bytes", [](const Row& row) { return row.device_bytes; }}};
-}
-
-Columns<AxisEntry> axis_columns() {
-  using Row = AxisEntry;
-  const auto axis = [](const Row& row) {
-    return std::string(kAxisNames[static_cast<std::size_t>(row.axis)]);
-  };
-  return {{"axis", axis},
-          {"value", [](const Row& row) { return row.value; }},
-          {"device", [](const Row& row) { return number(row.device); }},
-          {"kind", [](const Row& row) { return kind_cell(row.kind); }},
-          {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
-          {"own_peak_bytes", [](const Row& row) { return row.own_peak_bytes; }},
-          {"live_bytes", [](const Row& row) { return row.totals.live_bytes; }},
-          {"total_bytes", [](const Row& row) { return row.totals.total_bytes; }},
-          {"total_count", [](const Row& row) { return row.totals.total_count; }},
-          {"total_ns", [](const Row& row) { return row.totals.total_ns; }}};
+Columns<OwnerRow> owner_columns() {
+  using Row = OwnerRow;
+  return {{"device", [](const Row& row) { return number(row.entry.device); }},
+          {"kind", [](const Row& row) { return row.entry.kind; }},
+          {"owner", [](const Row& row) { return row.entry.owner; }},
+          {"current_bytes", [](const Row& row) { return row.entry.current_bytes; }},
+          {"at_peak_bytes",
+           [](const Row& row) { return row.at_peak ? CellValue(*row.at_peak) : CellValue(); }},
+          {"peak_bytes", [](const Row& row) { return row.entry.peak_bytes; }},
+          {"calls", [](const Row& row) { return row.entry.calls; }},
+          {"device_bytes", [](const Row& row) { return row.entry.device_bytes; }}};
 }
 
 std::string owners_text(const Report& report, const Page& page, const RowChoice& choice) {
-  std::string result;
+  std::string result = peak_part(report, page, choice);
   for (const DeviceReport& device : report.devices) {
     if (used_on(report, device.facts.index) == 0) continue;
-    result += device_text(report, device.facts, page, choice);
+    result += device_part(report, device.facts, page, choice);
   }
-  return result + requests_text(report, page, choice) + totals_text(report, page);
+  return result + totals_text(report, page);
+}
+
+void add_ledger(JsonText& json, const Report& report, const RowChoice& choice) {
+  json.key("ledger").array();
+  add_objects(json, arranged_owners(report, choice), owner_columns(), choice.most);
+  json.end();
 }
 
 std::string owners_json(const Report& report, const RowChoice& choice) {
@@ -318,39 +267,13 @@ std::string owners_json(const Report& report, const RowChoice& choice) {
     json.field("total_bytes", device.facts.total_bytes);
     json.field("used_bytes", used_on(report, device.facts.index)).end();
   }
-  json.end().key("ledger").array();
-  add_objects(json, arranged(report.ledger, choice), ledger_columns(), choice.most);
-  return json.end().end().text();
-}
-
-void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice) {
-  add_rows(csv, arranged(report.ledger, choice), ledger_columns(), choice.most);
-}
-
-std::string axis_text(const Report& report, Axis axis, const Page& page, const RowChoice& choice) {
-  const std::vector<AxisEntry> entries = entries_of(report, axis, choice);
-  if (entries.empty()) return nothing_text(report);
-  const std::vector<AxisMemory> memories = axis_memories_of(entries);
-  const bool is_flat = memories.size() == 1 || !choice.sort.empty();
-  const std::string rows = is_flat ? flat_axis(report, axis, entries, memories.size(), page, choice)
-                                   : axis_by_memory(axis, entries, memories, page, choice);
-  std::string remark = adds_peaks(report) ? "Requested bytes, of all processes added. " +
-                                                axis_at_peak_text(is_flat) + " in each."
-                                          : "Requested bytes. " + axis_at_peak_text(is_flat) + ".";
-  if (axis == Axis::range) {
-    remark += " An allocation counts for the innermost range alone: a is without a/b.";
-  }
-  return rows + "\n" + paragraph(remark, page) + totals_text(report, page);
-}
-
-std::string axis_json(const Report& report, Axis axis, const RowChoice& choice) {
-  JsonText json;
-  add_objects(json.array(), entries_of(report, axis, choice), axis_columns(), choice.most);
+  json.end();
+  add_ledger(json, report, choice);
   return json.end().text();
 }
 
-void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const RowChoice& choice) {
-  add_rows(csv, entries_of(report, axis, choice), axis_columns(), choice.most);
+void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice) {
+  add_rows(csv, arranged_owners(report, choice), owner_columns(), choice.most);
 }
 
 }  // namespace vramscope

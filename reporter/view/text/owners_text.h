@@ -1,37 +1,32 @@
-// owners_text() shows whose the memory of each GPU is; axis_text() the same bytes by thread,
-// stream, range, function or size.
+// owners_text() shows whose memory is, at the peak and when the report was written.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "reporter/record/axes.h"
+#include "reporter/report/report.h"
 #include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
 
-struct AxisEntry;
-struct LedgerEntry;
-struct Report;
+// A row of the ledger, with what its owner held of the kind when all of that was at its peak on the
+// device: requested bytes; nothing: not known, or no call asked for it.
+struct OwnerRow {
+  LedgerEntry entry;
+  std::optional<std::uint64_t> at_peak = {};
+};
 
-// "owner", "thread", "stream", "range", "function", "size".
-[[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
-
-[[nodiscard]] Columns<LedgerEntry> ledger_columns();
-[[nodiscard]] Columns<AxisEntry> axis_columns();
+[[nodiscard]] Columns<OwnerRow> owner_columns();
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string owners_text(const Report& report, const Page& page,
                                       const RowChoice& choice);
 [[nodiscard]] std::string owners_json(const Report& report, const RowChoice& choice);
+// The key "ledger" of the object that is open, with all rows as owners_json() has them.
+void add_ledger(JsonText& json, const Report& report, const RowChoice& choice);
 void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice);
-[[nodiscard]] std::string axis_text(const Report& report, Axis axis, const Page& page,
-                                    const RowChoice& choice);
-[[nodiscard]] std::string axis_json(const Report& report, Axis axis, const RowChoice& choice);
-void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const RowChoice& choice);
 
 }  // namespace vramscope

@@ -60,8 +60,7 @@ void report_json(JsonText& json, const Report& report, const std::string& path,
     add_objects(json.key(list).array(), shares, columns, choice.most);
     json.end();
   }
-  add_objects(json.key("ledger").array(), report.ledger, ledger_columns(), 0);
-  json.end();
+  add_ledger(json, report, 0);
   json.field("sample_bytes", report.sample_bytes).field("dropped_stacks", report.dropped_stacks);
   json.field("unrecorded_calls", report.unrecorded_calls).key("warnings").array();
   for (const std::string& warning : report.warnings) json.value(warning);

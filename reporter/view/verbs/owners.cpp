@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/nvml.h"
+#include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -60,7 +61,7 @@ int show_owners(Arguments& given) {
     given.by.empty() ? add_owners_csv(rows, with_others(report), given.listing.rows())
                      : add_axis_csv(rows, report, *axis_named(given.by), given.listing.rows());
   };
-  given.columns = {given.by.empty() ? names_of(ledger_columns()) : names_of(axis_columns())};
+  given.columns = {given.by.empty() ? names_of(owner_columns()) : names_of(axis_columns())};
   given.next = given.by.empty() ? "owners --by size" : "peak";
   return show(given, {text, json, csv});
 }
@@ -69,14 +70,14 @@ int show_owners(Arguments& given) {
 
 Verb add_owners(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("owners", "Show whose the memory of each GPU is");
+  Command& command = line.add_verb("owners", "Show whose memory is, at the peak and in the end");
   arguments->use = {.axis = Axis::owner, .inputs = Inputs::both, .of_a_trace = "owners"};
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
-      "The parts of a GPU add up to what is used of it. Examples:\n"
+      "The parts in the end add up to what is used of a GPU. Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");
   return {.command = &command, .act = [arguments] { return show_owners(*arguments); }};
