@@ -63,7 +63,7 @@ Host and other memory
   pinning took 2.00 ms in 4 calls (longest 900 us)
 
   Total: 1,004 allocations, 0 temporary (0 %); 3.00 us in them, <0.1 % of the run's 12.0 s
-  peak GPU 0 760 MiB, pinned 64.0 MiB; never freed 4.00 MiB in 2 allocations
+  peak GPU 0 760 MiB, pinned 64.0 MiB (requested bytes); never freed 4.00 MiB in 2 allocations
 
 Next: vramscope peak r.json
 )");
@@ -188,7 +188,7 @@ TEST(ReportText, OfManyDevicesHasALineForEach) {
   const std::string text = screen(report);
 
   EXPECT_TRUE(has(text, "3 GPUs"));
-  EXPECT_TRUE(has(text, "ALLOCATED PEAK"));
+  EXPECT_TRUE(has(text, "REQUESTED PEAK"));
 }
 
 TEST(ReportText, OfAProgramWithoutAllocationsIsShort) {

@@ -60,9 +60,11 @@ TEST(Run, WithoutProgramNothingIsTaken) {
 TEST(Run, TheSummaryNamesTheNextCommand) {
   const Words lines = summary({"my report.json", sample_report()}, 2);
 
-  EXPECT_EQ(lines, (Words{"GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB)",
-                          "report in my report.json and 2 more",
-                          "next: vramscope report 'my report.json'"}));
+  EXPECT_EQ(
+      lines,
+      (Words{
+          "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB reserved)",
+          "report in my report.json and 2 more", "next: vramscope report 'my report.json'"}));
 }
 
 TEST(Run, OfSeveralProcessesItIsSaidWhoseTheNumbersAre) {
@@ -71,7 +73,8 @@ TEST(Run, OfSeveralProcessesItIsSaidWhoseTheNumbersAre) {
   written.are_several = true;
 
   EXPECT_EQ(summary(written, 2),
-            (Words{"train (4711): GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB)",
+            (Words{"train (4711): GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB "
+                   "allocated, 1.00 GiB reserved)",
                    "report in r.json and 2 more", "next: vramscope report ."}));
 }
 
@@ -84,7 +87,7 @@ TEST(Run, OfSeveralProcessesItIsSaidHowManyThereWereAndWhichHadTheHighestPeak) {
   written.highest_bytes = std::uint64_t{172} << 20;
   written.highest_by = "r3 (24291)";
   EXPECT_TRUE(summary(written, 7)[0].starts_with(
-      "8 processes; highest peak 172 MiB by r3 (24291); train (4711): GPU 0: "));
+      "8 processes; highest peak 172 MiB requested by r3 (24291); train (4711): GPU 0: "));
 }
 
 TEST(Run, ReportsOfOneProcessAreToldApart) {
@@ -104,7 +107,8 @@ TEST(Run, TheSummarySaysThatMemoryRanOut) {
   report.devices[0].statistics.num_ooms = 2;
 
   EXPECT_EQ(summary({"r.json", report}, 0)[0],
-            "GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB), out of memory 2 times");
+            "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB "
+            "reserved), out of memory 2 times");
 }
 
 TEST(Run, TheSummaryNamesWhatWasRefused) {
@@ -114,9 +118,9 @@ TEST(Run, TheSummaryNamesWhatWasRefused) {
   const Words lines = summary({"r.json", report}, 0);
 
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_TRUE(
-      lines[0].starts_with("GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB); "
-                           "64.0 MiB of pinned refused to "));
+  EXPECT_TRUE(lines[0].starts_with(
+      "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB reserved); "
+      "64.0 MiB of pinned refused to "));
   EXPECT_EQ(lines[2], "next: vramscope oom r.json");
 }
 
@@ -127,11 +131,12 @@ TEST(Run, TheSummaryCountsMemoryOfEachKind) {
                           .peak_bytes = std::uint64_t{1} << 30,
                           .allocations = 1});
   EXPECT_EQ(summary({"r.json", report}, 0)[0],
-            "GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB), 1 physical allocation, "
-            "peak 1.00 GiB");
+            "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB "
+            "reserved), 1 physical allocation, peak 1.00 GiB requested");
 
   report.devices[0].used = false;
-  EXPECT_EQ(summary({"r.json", report}, 0)[0], "GPU 0: 1 physical allocation, peak 1.00 GiB");
+  EXPECT_EQ(summary({"r.json", report}, 0)[0],
+            "GPU 0: 1 physical allocation, peak 1.00 GiB requested");
 
   report.kinds.clear();
   EXPECT_EQ(summary({"r.json", report}, 0)[0], "no device memory was allocated");

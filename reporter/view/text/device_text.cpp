@@ -216,7 +216,7 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string
   std::vector<Table::Column> columns{{"GPU", right},
                                      {adds ? "RESERVED PEAKS ADDED" : "RESERVED PEAK", right}};
   if (!adds) columns.insert(columns.end(), {{"OF CAPACITY", right}, {"", left, 2}});
-  columns.insert(columns.end(), {{adds ? "ALLOCATED PEAKS ADDED" : "ALLOCATED PEAK", right},
+  columns.insert(columns.end(), {{adds ? "REQUESTED PEAKS ADDED" : "REQUESTED PEAK", right},
                                  {"ALLOCATIONS", right},
                                  {"FROM CACHE", right, 1},
                                  {"OOM", right}});
@@ -241,7 +241,7 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string
                              bar(peak, capacity(device), kBarCells / 2, page)});
     }
     row.insert(row.end(),
-               {bytes_text(stats.allocated_bytes.all.peak), count_text(saved.allocations),
+               {bytes_text(stats.requested_bytes.all.peak), count_text(saved.allocations),
                 percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
     table.add(std::move(row));
   }
@@ -249,13 +249,15 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string
   return result + (table.empty() ? "" : table.text(page)) + others;
 }
 
-// "34 allocations, peak 183 MiB (reserved 190 MiB)", and "out of memory 2 times".
+// "34 allocations, peak 183 MiB requested (186 MiB allocated, 190 MiB reserved)", and "out of
+// memory 2 times".
 std::string plain_line(const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
   const auto count = static_cast<std::uint64_t>(stats.allocation.all.allocated);
   const std::string line = counted(count, "allocation") + ", peak " +
-                           bytes_text(stats.allocated_bytes.all.peak) + " (reserved " +
-                           bytes_text(stats.reserved_bytes.all.peak) + ")";
+                           bytes_text(stats.requested_bytes.all.peak) + " requested (" +
+                           bytes_text(stats.allocated_bytes.all.peak) + " allocated, " +
+                           bytes_text(stats.reserved_bytes.all.peak) + " reserved)";
   const std::uint64_t refused = positive(stats.num_ooms);
   return refused == 0 ? line : line + ", out of memory " + counted(refused, "time");
 }
@@ -282,7 +284,7 @@ std::string devices_line(const Report& report) {
     for (const KindFacts& kind : device.others) {
       held += (held.empty() ? "" : ", ") +
               counted(kind.allocations, kind_text(kind.kind) + " allocation") + ", peak " +
-              bytes_text(static_cast<std::int64_t>(kind.peak_bytes));
+              amount_text(kind.peak_bytes) + " requested";
     }
     result += (result.empty() ? "GPU " : "; GPU ") + std::to_string(device.index) + ": " + held;
   }

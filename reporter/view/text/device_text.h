@@ -16,8 +16,8 @@ struct Report;
 // newline.
 [[nodiscard]] std::string devices_text(const Report& report, const Page& page);
 
-// The same on one line: "GPU 0: 34 allocations, peak 183 MiB (reserved 190 MiB), physical peak 1.00
-// GiB; GPU 1: ...".
+// The same on one line: "GPU 0: 34 allocations, peak 183 MiB requested (186 MiB allocated, 190 MiB
+// reserved), 2 physical allocations, peak 1.00 GiB requested; GPU 1: ...".
 [[nodiscard]] std::string devices_line(const Report& report);
 
 }  // namespace vramscope

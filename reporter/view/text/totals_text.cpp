@@ -66,7 +66,7 @@ std::string peaks_of(const Report& report) {
     text += (text.empty() ? first : ", ") + memory_text(kind.kind, kind.device) + " " +
             bytes_text(static_cast<std::int64_t>(kind.peak_bytes)) + of_all_text(report, kind);
   }
-  return text;
+  return text + (text.empty() ? "" : " (requested bytes)");
 }
 
 std::string alive_text(const Report& report, const Sums& sums) {

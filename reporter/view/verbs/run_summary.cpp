@@ -50,13 +50,13 @@ std::uint64_t bytes_of(const std::vector<std::string>& paths) {
   return sum;
 }
 
-// "8 processes; highest peak 172 MiB by r3 (24291); "; "": there is one.
+// "8 processes; highest peak 172 MiB requested by r3 (24291); "; "": there is one.
 std::string processes_text(const WrittenReport& written) {
   if (written.processes < 2) return "";
   std::string text = std::to_string(written.processes) + " processes; ";
   if (written.highest_bytes == 0) return text;
-  return text + "highest peak " + amount_text(written.highest_bytes) + " by " + written.highest_by +
-         "; ";
+  return text + "highest peak " + amount_text(written.highest_bytes) + " requested by " +
+         written.highest_by + "; ";
 }
 
 }  // namespace
