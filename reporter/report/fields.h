@@ -308,6 +308,15 @@ void visit_fields(Self& device, F&& f) {
   f("reserved_peak_bytes", device.reserved_peak_bytes);
 }
 
+template <IsOne<LiveShare> Self, class F>
+void visit_fields(Self& share, F&& f) {
+  f("site", OrNull{share.site, -1});
+  f.required("kind", share.kind);
+  f("device", Ordinal{share.device});
+  f("live_bytes", share.live_bytes);
+  f("live_count", share.live_count);
+}
+
 template <IsOne<MergedProcess> Self, class F>
 void visit_fields(Self& merged, F&& f) {
   f.required("process", merged.process);
@@ -318,6 +327,7 @@ void visit_fields(Self& merged, F&& f) {
   f("timeline", merged.timeline);
   f("trace", merged.trace);
   f("oom", merged.oom);
+  f("live", merged.live);
   f("report", merged.report);
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "allocator/ground/place.h"
 #include "reporter/report/merge_frames.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/merge_processes.h"
@@ -27,6 +28,7 @@ void renumber(MergedProcess& process, NumberOf&& number_of) {
     if (site >= 0) site = number_of(static_cast<std::size_t>(site));
   };
   for (KindFacts& kind : process.kinds) renumber_one(kind.peak_site);
+  for (LiveShare& share : process.live) renumber_one(share.site);
   for (OomEvent& event : process.oom.events) {
     renumber_one(event.site);
     for (OomShare& share : event.shares) renumber_one(share.site);
@@ -58,6 +60,56 @@ void take_pending(std::vector<Site>& sites, const std::vector<SegmentFacts>& seg
   }
 }
 
+using Memory = std::pair<Kind, std::uint16_t>;
+
+// What is held now and no call stack is known of; where stacks were sampled nobody can tell.
+std::map<Memory, LiveShare> live_without_site(const Report& report) {
+  std::map<Memory, LiveShare> rest;
+  if (report.sample_bytes != 0) return rest;
+  for (const KindFacts& kind : report.kinds) {
+    if (holds_memory(kind.kind)) rest[{kind.kind, kind.device}].live_bytes += kind.current_bytes;
+  }
+  for (const Site& site : report.sites) {
+    for (const SitePart& part : site.parts) {
+      const auto found = rest.find({part.kind, part.device});
+      if (found != rest.end()) take(found->second.live_bytes, part.totals.live_bytes);
+    }
+  }
+  return rest;
+}
+
+// The largest places that hold memory, of the report of one process whose pending frees were taken;
+// all others are added to `rest`, which comes last.
+std::vector<LiveShare> live_of(const Report& report, std::map<Memory, LiveShare> rest) {
+  std::vector<LiveShare> live;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const SitePart& part : report.sites[i].parts) {
+      const SiteTotals& totals = part.estimate ? *part.estimate : part.totals;
+      if (!holds_memory(part.kind) || totals.live_bytes == 0) continue;
+      live.push_back({.site = static_cast<std::int64_t>(i),
+                      .kind = part.kind,
+                      .device = part.device,
+                      .live_bytes = totals.live_bytes,
+                      .live_count = totals.live_count});
+    }
+  }
+  std::stable_sort(live.begin(), live.end(), [](const LiveShare& a, const LiveShare& b) {
+    return std::tie(b.live_bytes, b.live_count) < std::tie(a.live_bytes, a.live_count);
+  });
+  for (std::size_t i = kMostLive; i < live.size(); ++i) {
+    LiveShare& sum = rest[{live[i].kind, live[i].device}];
+    sum.live_bytes += live[i].live_bytes;
+    sum.live_count += live[i].live_count;
+  }
+  live.resize(std::min(live.size(), kMostLive));
+  for (auto& [memory, sum] : rest) {
+    sum.kind = memory.first;
+    sum.device = memory.second;
+    if (sum.live_bytes != 0) live.push_back(sum);
+  }
+  return live;
+}
+
 }  // namespace
 
 class Merger::State {
@@ -67,12 +119,14 @@ class Merger::State {
   void add(Report&& report) {
     if (report.trigger == kMerged && report.processes.empty()) return;  // of none
     const std::vector<std::uint32_t> frames = frames_.add(report);
+    std::map<Memory, LiveShare> rest = live_without_site(report);
     for (const DeviceReport& device : report.devices) take_pending(report.sites, device.segments);
     take_pending(report.sites, report.host.segments);
     for (Site& site : report.sites) {
       for (std::uint32_t& frame : site.frames) frame = frames[frame];
     }
     for (MergedProcess& process : merged_processes(report)) {
+      if (report.processes.empty()) process.live = live_of(report, std::move(rest));
       renumber(process, [&](std::size_t site) { return sites_.refer(report.sites[site]); });
       process.timeline.past_interval_ns = 0;
       processes_.push_back(std::move(process));

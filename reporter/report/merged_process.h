@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -13,6 +14,9 @@ namespace vramscope {
 struct MergedProcess;
 struct ProcessDevice;
 struct Report;
+
+// A process that was merged keeps as many of its places that hold memory.
+inline constexpr std::size_t kMostLive = 32;
 
 // Those that were merged into the report, or the one whose it is.
 [[nodiscard]] std::vector<MergedProcess> merged_processes(const Report& report);

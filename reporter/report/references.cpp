@@ -105,6 +105,11 @@ void check_references(const Report& report) {
                 element("kinds", i) + ".peak_site", "sites");
   }
   check_events(report.oom.events, report.sites.size());
+  for (std::size_t i = 0; i < report.processes.size(); ++i) {
+    for (const LiveShare& share : report.processes[i].live) {
+      check_site(share.site, report.sites.size(), element("processes", i) + ".live");
+    }
+  }
   for (std::size_t i = 0; i < report.codes.size(); ++i) {
     check_index(report.codes[i].source, report.sources.size(), element("codes", i) + ".source",
                 "sources");

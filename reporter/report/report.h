@@ -175,6 +175,16 @@ struct ProcessDevice {
   std::int64_t reserved_peak_bytes = 0;
 };
 
+// What a process had not freed of one call stack, of one kind of memory on one device.
+struct LiveShare {
+  // Index into the sites of the report that this stands in; -1: all that has no row of its own.
+  std::int64_t site = -1;
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t live_bytes = 0;  // requested bytes, without what waited for its free to complete
+  std::uint64_t live_count = 0;
+};
+
 // What the report of one process says that cannot be added to others'. KindFacts::peak_site and the
 // sites of oom are indices into the sites of the report that this stands in.
 struct MergedProcess {
@@ -186,6 +196,7 @@ struct MergedProcess {
   TimelineFacts timeline;
   TraceReport trace;
   OomReport oom = {};
+  std::vector<LiveShare> live = {};  // kMostLive, the largest first, and the rest; once merged
   std::string report = {};  // the file that says all of it, by an absolute path; "": not known
 };
 

@@ -118,7 +118,7 @@ std::string diff_of_golden(const Page& page) {
 std::string check_of_golden(const Page& page) {
   const Suppressions none;
   return check_text({checks_of(golden_report(), "vram/train.4711.json",
-                               {.peak = 512 * kMiB, .leak = 0}, none, golden_names()),
+                               {.peak = 512 * kMiB, .leak = 0}, none, {.name = golden_names()}),
                      checks_against(later_report(), golden_report(), "vram/train.4711.json", 2,
                                     none, golden_names())},
                     page, 3);

@@ -227,7 +227,7 @@ class Merge(unittest.TestCase):
         self.assertIn("  pinned      sum of peaks ", shown)
         self.assertIn("  the processes' limits add up to 120 GiB: 9 requests refused\n", shown)
         self.assertEqual([], re.findall(r"^ +\w+ +peak +\d.*", shown, re.MULTILINE))
-        self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  the highest of them was reached after ")
+        self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  the peaks of 3 processes, each at its own time, added; .*\n  the highest of them was reached after ")
         self.assertIn(", of all processes added", self.call("stats", merged).stdout)
         self.assertIn("At the peaks of all processes, added, requested bytes: ", self.call("owners", merged).stdout)
         self.assertIn("AT PEAK: of each process, when its memory held most.", self.call("sites", merged).stdout)
@@ -350,6 +350,110 @@ class Merge(unittest.TestCase):
         shown = self.call("report", merged).stdout
         self.assertNotIn("  FILE\n", shown)
         self.assertNotIn(line, shown)
+
+    def leaking(self, *left, places=1):
+        """A report a process of what it left in MiB, all in one place, or in as many."""
+        for rank, mib in enumerate(left):
+            report = copy.deepcopy(self.sample)
+            report["process"].update(pid=100 + rank, rank=rank)
+            report.update(trigger="exit", sample_bytes=0)
+            report["host"].update(segments=[], registrations=[])
+            report["devices"] = [{"index": 0, "memory_stats": {}, "segments": []}]
+            pattern = report["sites"][0]
+            pattern["estimate"] = None
+            report["sites"] = [pattern] + [copy.deepcopy(pattern) for _ in range(places - 1)]
+            for number, site in enumerate(report["sites"]):
+                report["frames"].append({"module": 0, "offset": 64 * (number + 100), "code": None, "line": 0})
+                site["frames"] = [len(report["frames"]) - 1]
+                site["parts"] = [{"kind": "device", "device": 0}]
+                for one in (site, *site["parts"]):
+                    one.update(live_bytes=mib << 20, live_count=int(mib != 0), total_count=2, total_bytes=mib << 21)
+            report["kinds"] = [{"kind": "device", "device": 0, "peak_bytes": 100 << 20, "peak_site": None,
+                                "current_bytes": (places * mib) << 20, "allocations": 2}]
+            report["oom"] = {"count": 0, "events": []}
+            report["timeline"]["series"] = []
+            yield self.write(report)
+
+    def test_a_leak_says_whose_it_is(self):
+        parts = list(self.leaking(1, 0, 12, 1, 1))
+        for files in ([self.merge(*parts)], parts):
+            shown = self.call("leaks", *files).stdout
+            self.assertIn("  5 processes left 0 B to 12.0 MiB each, median 1.00 MiB, most in rank 2 (102)\n", shown)
+        self.assertRegex(shown, r"(?m)^ +BYTES +COUNT +PROCESSES +MOST +MOST IN +MEMORY +WHERE\n"
+                                r" +15.0 MiB +4 +4 of 5 +12.0 MiB +rank 2 \(102\) +GPU 0 ")
+        merged = self.call("leaks", "--wide", self.merge(*parts)).stdout
+        self.assertIn(", in 4 of 5 processes, 1.00 MiB to 12.0 MiB, most in rank 2 (102)\n", merged)
+        listed = json.loads(self.call("leaks", "--json", self.merge(*parts)).stdout)
+        self.assertEqual([1 << 20, 0, 12 << 20, 1 << 20, 1 << 20], [one["bytes"] for one in listed["processes"]])
+        (leak,) = listed["leaks"]
+        self.assertEqual([2, 0, 3, 4], [one["rank"] for one in leak["processes"]])
+        for left, words in (((0, 3, 0), ", in rank 1 (101) alone\n"), ((2, 2), ", 2.00 MiB in each of 2 processes\n"),
+                            ((2, 0, 1), ", in 2 of 3 processes: rank 0 (100) 2.00 MiB, rank 2 (102) 1.00 MiB\n")):
+            self.assertIn(words, self.call("leaks", "--wide", self.merge(*self.leaking(*left))).stdout)
+
+    def test_of_many_places_each_process_keeps_the_largest_and_the_sum_of_the_rest(self):
+        merged = self.merge(*self.leaking(3, 3, places=40))
+        live = json.loads(merged.read_text())["processes"][0]["live"]
+        self.assertEqual((33, None, 8 * 3 << 20, 8), (len(live), *(live[-1][f] for f in ("site", "live_bytes", "live_count"))))
+        self.assertIn("  2 processes left 120 MiB each\n", self.call("leaks", merged).stdout)
+        merged.write_text(re.sub(r',"live":\[[^]]*\]', "", merged.read_text()))  # as an earlier version merged
+        self.assertNotIn("processes left", self.call("leaks", merged).stdout)
+
+    def test_suppressed_leaks_are_none_of_a_process(self):
+        rules = self.folder / "known.supp"
+        rules.write_text("leak:train\n")
+        shown = self.call("leaks", "--suppress", rules, "--json", self.merge(*self.leaking(1, 2))).stdout
+        self.assertEqual([0, 0], [one["bytes"] for one in json.loads(shown)["processes"]])
+
+    def test_check_judges_each_process_of_a_merged_report_as_those_of_a_folder(self):
+        parts = list(self.leaking(1, 0, 12))
+        for path in parts[1:2]:
+            report = json.loads(path.read_text())
+            report["kinds"][0]["peak_bytes"] = 150 << 20
+            path.write_text(json.dumps(report, separators=(",", ":")))
+        merged = self.merge(*parts)
+        for limits in (("--max-peak", "100MiB"), ("--max-leak", "1MiB"), ("--max-allocations", "2"), ("--no-oom",)):
+            found = [[(one["pid"], one["rank"], one["what"], one["value"]) for one in
+                      json.loads(self.call("check", *limits, "--json", *files).stdout)["checks"]] for files in ([merged], parts)]
+            if limits[0] == "--max-allocations":  # is of all together
+                self.assertEqual([(None, None, "allocations", 6)], found[0])
+            else:
+                self.assertEqual(found[1], found[0])
+                self.assertEqual([100, 101, 102], [pid for pid, *_ in found[0]])
+        failed = self.call("check", "--max-peak", "100MiB", "--max-leak", "1MiB", "--max-total", "1", merged)
+        self.assertEqual(1, failed.returncode)
+        for line in ("\nrank 1 (101): peak of GPU 0: 150 MiB requested, 50.0 MiB above the limit of 100 MiB\n",
+                     "\nrank 2 (102): never freed: 12.0 MiB requested, 11.0 MiB above the limit of 1.00 MiB\n",
+                     "\nall 3 processes together: allocated in all: ",
+                     "\nThe 3 processes held at most 350 MiB of GPU 0 together at one time.\n"):
+            self.assertIn(line, failed.stdout)
+        self.assertNotIn("rank 0 (100)", failed.stdout)
+        passed = self.call("check", "--max-peak", "1GiB", "--max-leak", "12MiB", merged)
+        self.assertEqual((0, "passed in each of 3 processes, at most: peak of GPU 0 150 MiB of 1.00 GiB in rank 1 (101), "
+                          "never freed 12.0 MiB of 12.0 MiB in rank 2 (102) (requested bytes)"),
+                         (passed.returncode, passed.stdout.splitlines()[0]))
+        merged.write_text(re.sub(r',"live":\[[^]]*\]', "", merged.read_text()))  # as an earlier version merged
+        failed = self.call("check", "--max-leak", "12MiB", merged).stdout
+        self.assertIn("\nall 3 processes together: never freed: 13.0 MiB requested, ", failed)
+
+    def test_the_peak_says_that_peaks_are_added_and_what_was_held_together(self):
+        """Two processes one after the other: never more than one of them at a time."""
+        parts = []
+        for number, path in enumerate(self.leaking(0, 0)):
+            report = json.loads(path.read_text())
+            report["timeline"] = {"start_ns": 10**9 * (1 + 10 * number), "duration_ns": 10**9, "series": [
+                {"kind": "device", "device": 0, "bucket_ns": 10**9, "highest": [100 << 20], "last": [0]}]}
+            path.write_text(json.dumps(report, separators=(",", ":")))
+            parts.append(path)
+        merged = self.merge(*parts)
+        shown = self.call("peak", "--wide", merged).stdout
+        self.assertIn("GPU 0: sum of peaks 200 MiB requested", shown)
+        self.assertIn("  the peaks of 2 processes, each at its own time, added; at one time they held 100 MiB together, "
+                      "as their timelines tell\n", shown)
+        (peak,) = json.loads(self.call("peak", "--json", merged).stdout)
+        self.assertEqual((2, 100 << 20, 100 << 20),
+                         tuple(peak[f] for f in ("processes", "together_lower_bytes", "together_upper_bytes")))
+        self.assertNotIn("together", self.call("peak", parts[0]).stdout)
 
     def test_what_is_added_is_said_of_owners_maps_and_times(self):
         merged = self.merge(*self.some_reports(3))

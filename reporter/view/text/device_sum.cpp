@@ -191,6 +191,16 @@ PeakBounds peak_bounds(const MergedProcess& process) {
   }
   return bounds_of(parts);
 }
+PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
+                       std::uint16_t device) {
+  Parts parts;
+  for (const MergedProcess& process : processes) {
+    for (const KindFacts& held : process.kinds) {
+      if (held.kind == kind && held.device == device) add(parts, process, held);
+    }
+  }
+  return bounds_of(parts);
+}
 std::uint64_t peak_of(const MergedProcess& process) { return peak_bounds(process).upper; }
 std::uint64_t current_of(const MergedProcess& process) {
   return total(process, &KindFacts::current_bytes, /*of_all=*/false);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "allocator/ground/place.h"
+
 namespace vramscope {
 
 struct MergedProcess;
@@ -39,6 +41,9 @@ struct PeakBounds {
   std::uint64_t upper = 0;
 };
 [[nodiscard]] PeakBounds peak_bounds(const MergedProcess& process);
+// The same of one kind of memory and ordinal, of all processes together at one time.
+[[nodiscard]] PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
+                                     std::uint16_t device);
 [[nodiscard]] std::uint64_t peak_of(const MergedProcess& process);  // the upper one
 [[nodiscard]] std::uint64_t current_of(const MergedProcess& process);
 [[nodiscard]] std::uint64_t allocations_of(const MergedProcess& process);

@@ -123,6 +123,8 @@ void filter_memory(Report& report, const Filter& filter) {
   filter_kinds(report, filter);
   for (MergedProcess& process : report.processes) {
     filter_kinds(process, filter);
+    std::erase_if(process.live,
+                  [&](const LiveShare& share) { return !filter.passes(share.kind, share.device); });
     std::erase_if(process.devices, [&](const ProcessDevice& one) {
       return filter.device && one.index != *filter.device;
     });

@@ -114,6 +114,34 @@ std::uint64_t without_site_bytes(const Report& report) {
   return of_kinds - std::min(of_kinds, of_sites);
 }
 
+// Earlier versions kept nothing of it.
+bool tells_what_each_left(const Report& report) {
+  const auto holds = [](const KindFacts& kind) {
+    return holds_memory(kind.kind) && kind.current_bytes != 0;
+  };
+  return std::any_of(report.processes.begin(), report.processes.end(),
+                     [](const MergedProcess& process) { return !process.live.empty(); }) ||
+         std::none_of(report.kinds.begin(), report.kinds.end(), holds);
+}
+
+// Rows without a site are of all that a process has no row of its own for.
+std::vector<std::uint64_t> left_by_each(const Report& report, SuppressedSites& suppressed) {
+  std::vector<std::uint64_t> left;
+  if (report.processes.size() < 2 || !tells_what_each_left(report)) return left;
+  const bool has_rows = report.chosen && report.chosen->by_rows;
+  for (const MergedProcess& process : report.processes) {
+    std::uint64_t bytes = 0;
+    for (const LiveShare& live : process.live) {
+      const bool counts = live.site < 0
+                              ? !has_rows
+                              : !suppressed.of(report.sites[static_cast<std::size_t>(live.site)]);
+      if (counts) bytes += live.live_bytes;
+    }
+    left.push_back(bytes);
+  }
+  return left;
+}
+
 }  // namespace
 
 std::string_view describe(LeakClass leak) {
@@ -159,6 +187,7 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   put_largest_first(result.memory);
   put_largest_first(result.suppressed);
   result.without_site = without_site_bytes(report);
+  result.left = left_by_each(report, suppressed);
   return result;
 }
 

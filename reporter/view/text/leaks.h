@@ -56,6 +56,9 @@ struct Leaks {
   std::vector<LeakedMemory> memory;         // of them, the largest first
   std::vector<UsedSuppression> suppressed;  // the largest first
   std::uint64_t without_site = 0;           // bytes whose call stack nobody knows
+  // Of a merged report: bytes that each process left, but for what is suppressed, in the order of
+  // Report::processes. Empty: the report is of one process, or does not tell.
+  std::vector<std::uint64_t> left = {};
 };
 
 // What blocks hold that wait for their free to complete is no leak. May throw bad_alloc.

@@ -7,6 +7,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/leak_holders.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
@@ -50,6 +51,15 @@ std::string memory_table(const Leaks& leaks, const Page& page) {
   return table.text(page);
 }
 
+// Of a merged report what each process left, in its order.
+std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks) {
+  std::vector<LeakHolder> processes;
+  for (std::size_t i = 0; i < leaks.left.size(); ++i) {
+    processes.push_back({.process = &report.processes[i].process, .bytes = leaks.left[i]});
+  }
+  return processes;
+}
+
 // "in 9 of 10 tenths of the run", "" where that is not known or says nothing.
 std::string when_text(const Leak& leak) {
   if (leak.by_initialiser) return ", by an initialiser";
@@ -69,15 +79,15 @@ std::string short_stack(const CallSite& site, const Page& page) {
   return result.empty() ? std::string(kIndent, ' ') + "unknown\n" : result;
 }
 
-std::string one_leak(const Report& report, const Leak& leak, const NameFrame& name,
-                     const Page& page, const LeaksChoice& choice) {
+std::string one_leak(const Report& report, const Leak& leak, const std::string& whose,
+                     const NameFrame& name, const Page& page, const LeaksChoice& choice) {
   const Site& site = report.sites[leak.share.site];
   const CallSite where = call_site(report, site, name, kAllFrames);
   std::string line = bytes_text(static_cast<std::int64_t>(leak.share.bytes)) + " in " +
                      counted(leak.share.count, "allocation") + ", " +
                      memory_text(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
-  line += when_text(leak);
+  line += when_text(leak) + whose;
   return paragraph(line, page) +
          (choice.whole_stacks ? whole_stack_text(where, page, kIndent) : short_stack(where, page));
 }
@@ -101,6 +111,7 @@ std::string rows(const Report& report, const std::vector<Leak>& leaks, const Nam
 std::string classes_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                          const Page& page, const LeaksChoice& choice) {
   const std::size_t shown = rows_shown(leaks.leaks.size(), choice.most);
+  const LeakHolders holders(report);
   std::string result;
   std::size_t next = 0;
   while (next < shown) {
@@ -111,7 +122,10 @@ std::string classes_text(const Report& report, const Leaks& leaks, const NameFra
     std::vector<Leak> others;
     for (; next < shown && leaks.leaks[next].looks == looks; ++next) {
       if (choice.whole_stacks || next < kStacksShown) {
-        result += one_leak(report, leaks.leaks[next], name, page, choice);
+        const Share& share = leaks.leaks[next].share;
+        const std::string whose =
+            holders_text(holders.of(share), report.processes.size(), share.bytes);
+        result += one_leak(report, leaks.leaks[next], whose, name, page, choice);
       } else {
         others.push_back(leaks.leaks[next]);
       }
@@ -185,12 +199,19 @@ void memory_json(JsonText& json, Kind kind, std::uint16_t device) {
   json.field("kind", kKindNames[static_cast<std::size_t>(kind)]).field("device", device);
 }
 
+void process_json(JsonText& json, const LeakHolder& holder) {
+  const ProcessFacts& process = *holder.process;
+  json.object().field("pid", process.pid).key("rank").cell(if_known(process.rank));
+  json.field("hostname", process.hostname).field("bytes", holder.bytes);
+}
+
 }  // namespace
 
 std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
                        const NameFrame& name, const Page& page, const LeaksChoice& choice) {
-  std::string result = heading(report, leaks, page) + memory_table(leaks, page) +
-                       classes_text(report, leaks, name, page, choice);
+  std::string result = heading(report, leaks, page) +
+                       spread_text(left_by_process(report, leaks), page) +
+                       memory_table(leaks, page) + classes_text(report, leaks, name, page, choice);
   if (leaks.without_site != 0) {
     result += "\n" + paragraph(bytes_text(static_cast<std::int64_t>(leaks.without_site)) +
                                    " more came from call stacks that nobody knows.",
@@ -233,8 +254,23 @@ std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressi
     json.field("bytes", memory.bytes).field("count", memory.count);
     json.field("sites", memory.sites).end();
   }
+  json.end().key("processes").array();
+  for (const LeakHolder& holder : left_by_process(report, leaks)) {
+    process_json(json, holder);
+    json.end();
+  }
   json.end().key("leaks").array();
-  add_objects(json, leaks.leaks, leak_columns(report, name), most);
+  const Columns<Leak> columns = leak_columns(report, name);
+  const LeakHolders holders(report);
+  for (std::size_t i = 0; i < rows_shown(leaks.leaks.size(), most); ++i) {
+    add_fields(json.object(), leaks.leaks[i], columns);
+    json.key("processes").array();
+    for (const LeakHolder& holder : holders.of(leaks.leaks[i].share)) {
+      process_json(json, holder);
+      json.field("count", holder.count).end();
+    }
+    json.end().end();
+  }
   json.end().key("suppressed").array();
   for (const UsedSuppression& used : leaks.suppressed) {
     const Suppression& row = suppressions.rows()[used.row];

@@ -3,10 +3,14 @@
 #include "reporter/view/text/peak_text.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
+#include "allocator/ground/place.h"
 #include "reporter/record/axes.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
@@ -72,6 +76,52 @@ std::string rounded(const Report& report, const KindFacts& kind) {
   return "";
 }
 
+// Whose peaks are added, and on how many devices.
+struct AddedPeaks {
+  std::size_t processes = 0;
+  std::size_t devices = 0;
+  PeakBounds together;  // at one time
+};
+
+AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
+  AddedPeaks added{.together = peak_bounds(report.processes, kind.kind, kind.device)};
+  std::set<DeviceIdentity> devices;
+  for (const MergedProcess& process : report.processes) {
+    const bool has_it =
+        std::any_of(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& held) {
+          return held.kind == kind.kind && held.device == kind.device && held.peak_bytes != 0;
+        });
+    if (!has_it) continue;
+    ++added.processes;
+    for (const ProcessDevice& device : process.devices) {
+      if (device.index == kind.device) devices.insert(identity_of(process, device));
+    }
+  }
+  added.devices = has_device(kind.kind) ? devices.size() : 0;
+  return added;
+}
+
+// A lower bound far below tells nothing.
+std::string bounds_text(const PeakBounds& bounds) {
+  if (bounds.lower == bounds.upper) return amount_text(bounds.upper);
+  if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);
+  return amount_text(bounds.lower) + " to " + amount_text(bounds.upper);
+}
+
+// That peaks of different instants were added, and what was held at one.
+std::string added_text(const Report& report, const KindFacts& kind, const Page& page) {
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  if (!adds_peaks(report) || is_choice) return "";
+  const AddedPeaks added = added_peaks(report, kind);
+  if (added.processes < 2) return paragraph("of one process alone", page);
+  std::string text =
+      "the peaks of " + count_text(static_cast<std::int64_t>(added.processes)) + " processes";
+  if (added.devices > 1) text += " on " + counted(added.devices, "device");
+  return paragraph(text + ", each at its own time, added; at one time they held " +
+                       bounds_text(added.together) + " together, as their timelines tell",
+                   page);
+}
+
 std::string who_made_it(const Report& report, const KindFacts& kind, const NameFrame& name,
                         const Page& page) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
@@ -119,6 +169,7 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
   std::string heading = paragraph(title, page).substr(2);  // not indented itself
   heading.pop_back();
   std::string result = coloured(heading, Colour::bold, page) + "\n";
+  result += added_text(report, kind, page);
   result += who_made_it(report, kind, name, page);
   result += axis_line(report, kind, Axis::owner, "owners   ", page);
   result += axis_line(report, kind, Axis::thread, "threads  ", page);
@@ -134,6 +185,19 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
     result += "  " + note + "; the rest is exact\n";
   }
   return result;
+}
+
+void add_together(JsonText& json, const Report& report, const KindFacts& kind) {
+  AddedPeaks added{.processes = 1,
+                   .together = {.lower = kind.peak_bytes, .upper = kind.peak_bytes}};
+  if (adds_peaks(report)) added = added_peaks(report, kind);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  const auto bound = [&](std::uint64_t bytes) {
+    return is_choice && adds_peaks(report) ? CellValue() : CellValue(bytes);
+  };
+  json.field("processes", added.processes);
+  json.key("together_lower_bytes").cell(bound(added.together.lower));
+  json.key("together_upper_bytes").cell(bound(added.together.upper));
 }
 
 }  // namespace
@@ -156,6 +220,7 @@ std::string peak_json(const Report& report, const NameFrame& name, const RowChoi
     json.object().field("kind", kKindNames[static_cast<std::size_t>(kind.kind)]);
     json.field("device", kind.device).field("peak_bytes", kind.peak_bytes);
     json.field("current_bytes", kind.current_bytes).field("peak_ns", kind.peak_ns);
+    add_together(json, report, kind);
     json.field("peak_thread", kind.peak_thread).field("peak_range", kind.peak_range);
     json.key("peak_site");
     (kind.peak_site < 0 ? json.null()

@@ -90,16 +90,6 @@ std::vector<Outlier> outliers(const Figure& figure, const Spread& spread) {
   return found;
 }
 
-// Nothing where it is not that process's alone.
-std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming) {
-  const std::string file = own_file(one);
-  std::optional<Report> report = file.empty() ? std::nullopt : naming.read_again(file);
-  const ProcessFacts& process = one.process.process;
-  const bool is_its = report && report->processes.empty() && report->process.pid == process.pid &&
-                      report->process.start_time_ns == process.start_time_ns;
-  return is_its ? std::move(report) : std::nullopt;
-}
-
 // What the outlier held more, or less, at its peak than the process of the median at its own, the
 // largest difference first. Nothing where the reports of both cannot be had.
 std::vector<Difference> sites_behind(const Reports& reports, const Spread& spread,
@@ -182,6 +172,16 @@ std::string own_file(const ReportOfProcess& one) {
     if (!was.empty() && fs::is_regular_file(candidate, error)) return candidate.string();
   }
   return {};
+}
+
+std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming) {
+  if (!naming.read_again) return std::nullopt;
+  const std::string file = own_file(one);
+  std::optional<Report> report = file.empty() ? std::nullopt : naming.read_again(file);
+  const ProcessFacts& process = one.process.process;
+  const bool is_its = report && report->processes.empty() && report->process.pid == process.pid &&
+                      report->process.start_time_ns == process.start_time_ns;
+  return is_its ? std::move(report) : std::nullopt;
 }
 
 std::string ranks_text(const Reports& reports, const RunsNaming& naming, const Page& page) {

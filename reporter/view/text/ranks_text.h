@@ -40,6 +40,10 @@ struct RunsNaming {
 // one, else where it was; "": it is not. May throw bad_alloc.
 [[nodiscard]] std::string own_file(const ReportOfProcess& one);
 
+// The process's own report, read again; nothing where it cannot be had, or is another's. May throw
+// bad_alloc.
+[[nodiscard]] std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming);
+
 // "" where the processes are of several programs, or one. All of these may throw bad_alloc.
 [[nodiscard]] std::string ranks_text(const std::vector<ReportOfProcess>& reports,
                                      const RunsNaming& naming, const Page& page);

@@ -47,6 +47,13 @@ void renumber_sites(Report& report, const Places& places) {
   renumber(report.host.segments, places);
   renumber(report.host.registrations, places);
   for (KindFacts& kind : report.kinds) renumber(kind.peak_site, places);
+  for (MergedProcess& process : report.processes) {
+    std::erase_if(process.live, [&](LiveShare& share) {
+      const bool had_site = share.site >= 0;
+      renumber(share.site, places);
+      return had_site && share.site < 0;  // -1 is the rest
+    });
+  }
   for (OomEvent& event : report.oom.events) {
     renumber(event.site, places);
     for (auto& share : event.shares) renumber(share.site, places);

@@ -21,7 +21,8 @@ const FilterUse kUse;
 struct Arguments {
   std::vector<std::string> files;
   std::string peak, leak, total, allocations;  // "": no limit
-  std::string baseline;                        // "": none
+  bool no_oom = false;
+  std::string baseline;  // "": none
   std::string tolerance = "0%";
   std::vector<std::string> suppress;
   bool no_usual = false;
@@ -49,8 +50,15 @@ std::optional<std::uint64_t> size_limit(const std::string& word) {
 bool check_each(const Arguments& given, const std::vector<std::string>& paths,
                 const CheckLimits& limits, const Suppressions& suppressions,
                 std::vector<Checked>& all) {
-  const NameFrame name = names_from_symbols();
   Filtering filtering(given.filter, kUse);
+  const auto read_again = [&](const std::string& file) {
+    std::string path = file;
+    std::optional<Report> report = open_report(path);
+    if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
+    if (report) choose_frames(*report, {});
+    return report;
+  };
+  const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
   for (std::string path : paths) {
     std::optional<Report> report = open_report(path);
     if (!report) return false;
@@ -58,7 +66,7 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
     if (result == Filtering::Result::refused) return false;
     if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, {});
-    all.push_back(checks_of(*report, path, limits, suppressions, name));
+    all.push_back(checks_of(*report, path, limits, suppressions, naming));
   }
   if (all.empty()) filtering.say_lacking();
   return !all.empty();
@@ -97,11 +105,14 @@ int publish_checks(const Listing& listing, const std::vector<Checked>& all, cons
 }
 
 int check(Arguments& given) {
-  const CheckLimits limits{.peak = size_limit(given.peak),
-                           .leak = size_limit(given.leak),
-                           .total = size_limit(given.total),
-                           .allocations = size_limit(given.allocations)};
-  const bool any_limit = limits.peak || limits.leak || limits.total || limits.allocations;
+  const CheckLimits limits{
+      .peak = size_limit(given.peak),
+      .leak = size_limit(given.leak),
+      .total = size_limit(given.total),
+      .allocations = size_limit(given.allocations),
+      .refusals = given.no_oom ? std::optional<std::uint64_t>(0) : std::nullopt};
+  const bool any_limit =
+      limits.peak || limits.leak || limits.total || limits.allocations || limits.refusals;
   if (!any_limit && given.baseline.empty()) {
     say("check: a limit is missing, such as --max-peak 10GiB or --against BASELINE; see vramscope "
         "check --help");
@@ -115,6 +126,15 @@ int check(Arguments& given) {
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
   if (paths.size() > 1) keep_each_once(paths);
+  paths.push_back(given.baseline);
+  for (const std::string& path : paths) {
+    if (!is_trace(path)) continue;
+    return refuse("'" + path +
+                  "' is a trace: check judges reports, which run writes beside traces; of a trace: "
+                  "vramscope leaks --error-exitcode " +
+                  shell_word(path));
+  }
+  paths.pop_back();
   std::vector<Checked> all;
   if (any_limit && !check_each(given, paths, limits, *suppressions, all)) return kBadInput;
   if (!given.baseline.empty() && !check_baseline(given, paths, *suppressions, all)) {
@@ -138,6 +158,7 @@ Verb add_check(CommandLine& line) {
   command.option("--max-total", &arguments->total, "Most that may be allocated in all", size);
   command.option("--max-allocations", &arguments->allocations, "Most allocations",
                  {.value_name = "N", .why_not = not_a_count});
+  command.flag("--no-oom", arguments->no_oom, "No call may have failed because memory ran out");
   command.option("--against", &arguments->baseline,
                  "Peaks and what is never freed may not be above those of this report or folder",
                  {.value_name = "BASELINE"});
@@ -154,7 +175,9 @@ Verb add_check(CommandLine& line) {
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, kUse);
   command.footer(
-      "Limits are for each report; a baseline is compared with all of them together.\n"
+      "Limits are for each process, also of a merged report; only what was allocated in all is of "
+      "all its processes together, and a baseline is compared with all reports together. Bytes are "
+      "requested bytes. That memory ran out is said, and fails with --no-oom alone.\n"
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
       "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/leak_holders.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -33,6 +34,7 @@ int show_leaks(Arguments& given) {
   const NameFrame name = names_from_symbols();
   bool any = false;
   std::size_t without = 0;  // leaks: reports
+  LeaksOfSeveral of_several;
   const auto found_in = [&](const Report& report) {
     Leaks leaks = leaks_of(report, *suppressions, name);
     any = any || !leaks.leaks.empty();
@@ -44,6 +46,7 @@ int show_leaks(Arguments& given) {
     std::stable_sort(leaks.leaks.begin(), leaks.leaks.end(),  // each class under one heading
                      [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
     const bool is_one_of_several = given.files.size() > 1 || given.file != given.files.front();
+    if (is_one_of_several && !given.is_trace) of_several.add(report, leaks, name);
     if (is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty()) {
       ++without;
       return std::string();
@@ -58,9 +61,11 @@ int show_leaks(Arguments& given) {
     add_rows(rows, found_in(report).leaks, leak_columns(report, name), given.listing.most);
   };
   given.opening = [&](const Page& page) {
-    if (without == 0) return std::string();
+    const std::string by_process = of_several.text(page, given.listing.most);
+    if (without == 0) return by_process;
     const std::string& typed = given.files.size() == 1 ? given.files.front() : given.file;
-    return sentence("Nothing was left in " + counted(without, "report") + ".", page) +
+    return by_process + (by_process.empty() ? "" : "\n") +
+           sentence("Nothing was left in " + counted(without, "report") + ".", page) +
            (any ? "" : next_command("report", typed, page));
   };
   given.columns = {names_of(leak_columns(Report(), {}))};

@@ -14,6 +14,7 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/import/imports.h"
 #include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
@@ -101,6 +102,17 @@ std::optional<Report> open_merged(std::vector<std::string> paths) {
 
 std::optional<Merger> merger_of(std::vector<std::string> paths) {
   if (paths.empty()) return std::nullopt;
+  for (const std::string& path : paths) {
+    const bool is_other = !is_trace(path) && is_import(path);
+    if (!is_trace(path) && !is_other) continue;
+    say("'" + path + "' is " +
+        (is_other ? "another tool's file: only reports of vramscope are added up; of it alone: "
+                    "vramscope report "
+                  : "a trace: reports are added up, which run writes beside traces; of it alone: "
+                    "vramscope trace ") +
+        shell_word(path));
+    return std::nullopt;
+  }
   keep_each_once(paths);
   std::optional<Merger> merger(std::in_place);
   if (!read_into(*merger, paths)) return std::nullopt;

@@ -1,0 +1,367 @@
+// CheckLimits, what is above them, and who made it so.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/checks.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "reporter/report/merged_process.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/device_sum.h"
+#include "reporter/view/text/diff.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
+#include "reporter/view/text/leaks.h"
+#include "reporter/view/text/site_numbers.h"
+
+namespace vramscope {
+namespace {
+
+std::vector<std::string> frames_of(const Report& report, std::size_t site, const NameFrame& name) {
+  std::vector<std::string> frames;
+  for (const Caller& caller : call_site(report, report.sites[site], name, kFramesInJson).callers) {
+    frames.push_back(text(caller));
+  }
+  return frames;
+}
+
+template <class Wanted>
+std::vector<CheckedSite> sites_of(const Report& report, const std::vector<Share>& shares,
+                                  const NameFrame& name, Wanted wanted,
+                                  std::uint64_t Share::*amount = &Share::bytes) {
+  std::vector<CheckedSite> sites;
+  for (const Share& share : shares) {
+    if (!wanted(share)) continue;
+    sites.push_back({static_cast<std::int64_t>(share.*amount),
+                     frames_of(report, share.site, name),
+                     {site_number(report, share.site)}});
+  }
+  return sites;
+}
+
+// What a part of the rows held of each device when all was at its peak.
+std::vector<DeviceSum> sums_of_choice(const Report& report) {
+  std::map<std::uint16_t, std::uint64_t> sums;
+  for (const KindFacts& kind : report.kinds) {
+    if (takes_device_memory(kind.kind)) sums[kind.device] += kind.peak_bytes;
+  }
+  std::vector<DeviceSum> result;
+  for (const auto& [device, bytes] : sums) {
+    DeviceSum sum;
+    sum.index = device;
+    sum.upper = bytes;
+    result.push_back(std::move(sum));
+  }
+  return result;
+}
+
+// One process, and the report in which it stands.
+struct Judged {
+  const Report& report;
+  ReportOfProcess one;
+  CheckedProcess process;
+};
+
+CheckedProcess named(const ProcessFacts& process) {
+  return {.pid = process.pid, .rank = process.rank, .words = process_text(process)};
+}
+
+CheckedProcess all_of(const Report& report) {
+  if (report.processes.size() < 2) return named(report.process);
+  return {.words = "all " + count_text(static_cast<std::int64_t>(report.processes.size())) +
+                   " processes together"};
+}
+
+std::vector<Judged> judged_processes(const Report& report, const std::string& file) {
+  std::vector<Judged> all;
+  for (MergedProcess& process : merged_processes(report)) {
+    const CheckedProcess words = named(process.process);
+    all.push_back({.report = report,
+                   .one = {.file = file,
+                           .process = std::move(process),
+                           .is_merged = report.processes.size() > 1},
+                   .process = words});
+  }
+  return all;
+}
+
+// What the process held at its peak, from its own report where that is there. Names are looked up
+// only where somebody will read them.
+template <class Wanted>
+std::vector<CheckedSite> sites_at_peak(const Judged& judged, const RunsNaming& naming,
+                                       Wanted wanted) {
+  if (!judged.one.is_merged) {
+    return sites_of(judged.report, shares_of_peak(judged.report), naming.name, wanted);
+  }
+  const std::optional<Report> own = read_own(judged.one, naming);
+  if (!own) return {};
+  return sites_of(*own, shares_of_peak(*own), naming.name, wanted);
+}
+
+// Of the host, a kind that the filter asks for.
+void add_peak_of_host(std::vector<Check>& checks, const Judged& judged, std::uint64_t limit,
+                      const RunsNaming& naming) {
+  const Report& report = judged.report;
+  if (!report.chosen || !report.chosen->kind) return;
+  const Kind wanted = *report.chosen->kind;
+  if (takes_device_memory(wanted) || !holds_memory(wanted)) return;
+  const bool is_choice = report.chosen->by_rows;
+  Check check{.what = "peak of " + kind_text(wanted), .limit = limit, .process = judged.process};
+  for (const KindFacts& kind : is_choice ? report.kinds : judged.one.process.kinds) {
+    if (kind.kind == wanted) check.value += kind.peak_bytes;
+  }
+  if (!check.passed()) {
+    check.sites =
+        sites_at_peak(judged, naming, [&](const Share& share) { return share.kind == wanted; });
+  }
+  checks.push_back(std::move(check));
+}
+
+void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std::uint64_t limit,
+                          const RunsNaming& naming) {
+  std::vector<DeviceSum> sums = device_sums({judged.one.process});
+  make_exact(sums, {judged.one});
+  for (const DeviceSum& sum : sums) {
+    Check check{.what = "peak of GPU " + std::to_string(sum.index),
+                .value = sum.upper,
+                .limit = limit,
+                .process = judged.process};
+    if (!check.passed()) {
+      check.sites = sites_at_peak(judged, naming, [&](const Share& share) {
+        return takes_device_memory(share.kind) && share.device == sum.index;
+      });
+    }
+    checks.push_back(std::move(check));
+  }
+}
+
+// Of a part of the rows, which a merged report has of all processes together.
+void add_peaks_of_choice(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
+                         const NameFrame& name) {
+  for (const DeviceSum& sum : sums_of_choice(report)) {
+    Check check{.what = "at the peak of GPU " + std::to_string(sum.index),
+                .value = sum.upper,
+                .limit = limit,
+                .process = all_of(report)};
+    if (!check.passed()) {
+      check.sites = sites_of(report, shares_of_peak(report), name, [&](const Share& share) {
+        return takes_device_memory(share.kind) && share.device == sum.index;
+      });
+    }
+    checks.push_back(std::move(check));
+  }
+}
+
+void add_peaks(std::vector<Check>& checks, const Report& report, const std::string& file,
+               std::uint64_t limit, const RunsNaming& naming) {
+  const std::size_t before = checks.size();
+  if (report.chosen && report.chosen->by_rows) {
+    Judged all{.report = report, .one = {.file = file, .process = {}}, .process = all_of(report)};
+    add_peak_of_host(checks, all, limit, naming);
+    add_peaks_of_choice(checks, report, limit, naming.name);
+  } else {
+    for (const Judged& judged : judged_processes(report, file)) {
+      add_peak_of_host(checks, judged, limit, naming);
+      add_peaks_of_devices(checks, judged, limit, naming);
+    }
+  }
+  if (checks.size() != before) return;
+  checks.push_back({.what = "peak of device memory", .limit = limit, .process = all_of(report)});
+}
+
+// "the 8 processes held 1.10 GiB to 1.20 GiB of GPU 0 together"; "" of one process.
+std::string together_text(const Report& report, const std::string& file) {
+  if (report.processes.size() < 2 || (report.chosen && report.chosen->by_rows)) return "";
+  std::vector<ReportOfProcess> all;
+  for (const Judged& judged : judged_processes(report, file)) all.push_back(judged.one);
+  std::vector<DeviceSum> sums = device_sums(report.processes);
+  make_exact(sums, all);
+  std::string text;
+  for (const DeviceSum& sum : sums) {
+    const bool is_exact = sum.lower == sum.upper;
+    text += (text.empty() ? "" : ", ") + std::string(is_exact ? "" : "at most ") +
+            amount_text(sum.upper) + " of " +
+            (sum.host.empty() || sum.host == sums.front().host ? "" : sum.host + " ") + "GPU " +
+            std::to_string(sum.index);
+  }
+  if (text.empty()) return text;
+  return "The " + count_text(static_cast<std::int64_t>(report.processes.size())) +
+         " processes held " + text + " together at one time.";
+}
+
+std::vector<Share> shares_of(const Leaks& leaks) {
+  std::vector<Share> shares;
+  for (const Leak& leak : leaks.leaks) shares.push_back(leak.share);
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const Share& a, const Share& b) { return a.bytes > b.bytes; });
+  return shares;
+}
+
+std::uint64_t bytes_of(const Leaks& leaks) {
+  std::uint64_t bytes = leaks.without_site;
+  for (const LeakedMemory& memory : leaks.memory) bytes += memory.bytes;
+  return bytes;
+}
+
+Check leak_check(const Report& report, const Leaks& leaks, std::uint64_t limit,
+                 const NameFrame& name) {
+  Check check{
+      .what = "never freed", .value = bytes_of(leaks), .limit = limit, .process = all_of(report)};
+  if (!check.passed()) {
+    check.sites = sites_of(report, shares_of(leaks), name, [](const Share&) { return true; });
+  }
+  return check;
+}
+
+// What a process left of the places that are leaks, the largest first.
+std::vector<Share> shares_of(const Leaks& leaks, const MergedProcess& process) {
+  std::vector<Share> shares;
+  for (const Leak& leak : leaks.leaks) {
+    Share share = leak.share;
+    share.bytes = share.count = 0;
+    for (const LiveShare& live : process.live) {
+      const bool is_its = live.site == static_cast<std::int64_t>(share.site) &&
+                          live.kind == share.kind && live.device == share.device;
+      if (!is_its) continue;
+      share.bytes += live.live_bytes;
+      share.count += live.live_count;
+    }
+    if (share.bytes != 0) shares.push_back(share);
+  }
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const Share& a, const Share& b) { return a.bytes > b.bytes; });
+  return shares;
+}
+
+// Of each process, where the report tells what each left.
+void add_leaks(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
+               const Suppressions& suppressions, const NameFrame& name) {
+  const Leaks leaks = leaks_of(report, suppressions, name);
+  if (leaks.left.empty()) checks.push_back(leak_check(report, leaks, limit, name));
+  for (std::size_t i = 0; i < leaks.left.size(); ++i) {
+    const MergedProcess& process = report.processes[i];
+    Check check{.what = "never freed",
+                .value = leaks.left[i],
+                .limit = limit,
+                .process = named(process.process)};
+    if (!check.passed()) {
+      check.sites =
+          sites_of(report, shares_of(leaks, process), name, [](const Share&) { return true; });
+    }
+    checks.push_back(std::move(check));
+  }
+}
+
+void add_refusals(std::vector<Check>& checks, const Report& report, std::uint64_t limit) {
+  for (const MergedProcess& process : merged_processes(report)) {
+    checks.push_back({.what = "calls that ran out of memory",
+                      .value = process.oom.count,
+                      .limit = limit,
+                      .is_count = true,
+                      .process = named(process.process)});
+  }
+}
+
+void add_totals(std::vector<Check>& checks, const Report& report, const CheckLimits& limits,
+                const NameFrame& name) {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const SitePart& part : report.sites[i].parts) {
+      if (!holds_memory(part.kind)) continue;
+      bytes += part.totals.total_bytes;
+      count += part.totals.total_count;
+      shares.push_back({i, part.kind, part.device, part.totals.total_bytes, part.totals.total_count,
+                        /*whole=*/0});
+    }
+  }
+  const auto add = [&](const char* what, std::uint64_t value, std::uint64_t limit, bool is_count) {
+    Check check{.what = what, .value = value, .limit = limit, .baseline = {}, .is_count = is_count};
+    check.process = all_of(report);
+    std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
+      return is_count ? a.count > b.count : a.bytes > b.bytes;
+    });
+    if (!check.passed()) {
+      check.sites = sites_of(
+          report, shares, name, [](const Share&) { return true; },
+          is_count ? &Share::count : &Share::bytes);
+    }
+    checks.push_back(std::move(check));
+  };
+  if (limits.total) add("allocated in all", bytes, *limits.total, /*is_count=*/false);
+  if (limits.allocations) add("allocations", count, *limits.allocations, /*is_count=*/true);
+}
+
+std::uint64_t allowed(std::uint64_t baseline, std::uint64_t percent) {
+  return baseline + baseline / 100 * percent + baseline % 100 * percent / 100;
+}
+
+std::vector<CheckedSite> grown_sites(const Differences& found, Kind kind, std::uint16_t device) {
+  std::vector<CheckedSite> sites;
+  for (const Difference& row : found.rows) {
+    if (row.kind != kind || row.device != device || row.change() <= 0) continue;
+    sites.push_back({row.change(), row.after.frames, row.after.sites});
+  }
+  return sites;
+}
+
+}  // namespace
+
+Checked checks_of(const Report& report, const std::string& file, const CheckLimits& limits,
+                  const Suppressions& suppressions, const RunsNaming& naming) {
+  Checked checked{.file = file, .next = "peak " + shell_word(file), .checks = {}};
+  checked.processes = std::max<std::size_t>(report.processes.size(), 1);
+  if (limits.peak) {
+    add_peaks(checked.checks, report, file, *limits.peak, naming);
+    checked.together = together_text(report, file);
+  }
+  const bool peaks_pass = all_passed({checked});
+  if (limits.leak) add_leaks(checked.checks, report, *limits.leak, suppressions, naming.name);
+  add_totals(checked.checks, report, limits, naming.name);
+  const bool others_pass = all_passed({checked});
+  if (limits.refusals) add_refusals(checked.checks, report, *limits.refusals);
+  for (const MergedProcess& process : merged_processes(report)) {
+    if (process.oom.count == 0) continue;
+    checked.out_of_memory.push_back(
+        {.process = named(process.process), .file = file, .calls = process.oom.count});
+  }
+  if (peaks_pass) checked.next = (limits.leak ? "leaks " : "sites ") + shell_word(file);
+  if (others_pass && limits.refusals) checked.next = "oom " + shell_word(file);
+  return checked;
+}
+
+Checked checks_against(const Report& report, const Report& baseline, const std::string& file,
+                       std::uint64_t tolerance_percent, const Suppressions& suppressions,
+                       const NameFrame& name) {
+  Checked checked{.file = file, .next = "", .checks = {}};
+  checked.processes = std::max<std::size_t>(report.processes.size(), 1);
+  const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  for (const Difference& memory : found.memory) {
+    Check check{.what = (is_choice ? "at the peak of " : "peak of ") +
+                        memory_text(memory.kind, memory.device),
+                .value = memory.after.bytes,
+                .limit = allowed(memory.before.bytes, tolerance_percent),
+                .baseline = memory.before.bytes,
+                .process = all_of(report)};
+    if (!check.passed()) check.sites = grown_sites(found, memory.kind, memory.device);
+    checked.checks.push_back(std::move(check));
+  }
+  const std::uint64_t leaked = bytes_of(leaks_of(baseline, suppressions, name));
+  Check leaks = leak_check(report, leaks_of(report, suppressions, name),
+                           allowed(leaked, tolerance_percent), name);
+  leaks.baseline = leaked;
+  checked.checks.push_back(std::move(leaks));
+  return checked;
+}
+
+bool all_passed(const std::vector<Checked>& all) {
+  return std::all_of(all.begin(), all.end(), [](const Checked& one) {
+    return std::all_of(one.checks.begin(), one.checks.end(),
+                       [](const Check& check) { return check.passed(); });
+  });
+}
+
+}  // namespace vramscope

@@ -1,0 +1,81 @@
+// checks_of() compares a report with limits, each process of one that was merged by itself.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/ranks_text.h"
+#include "reporter/view/text/suppressions.h"
+
+namespace vramscope {
+
+// All in bytes but the numbers of allocations and refusals. Nothing: no such limit.
+struct CheckLimits {
+  std::optional<std::uint64_t> peak = {};   // requested, of each device
+  std::optional<std::uint64_t> leak = {};   // never freed, all kinds, without what is suppressed
+  std::optional<std::uint64_t> total = {};  // ever allocated, all kinds
+  std::optional<std::uint64_t> allocations = {};
+  std::optional<std::uint64_t> refusals = {};  // calls that failed because memory ran out
+};
+
+// A place that is responsible: bytes that it holds or by which it grew, or its allocations.
+struct CheckedSite {
+  std::int64_t amount = 0;
+  std::vector<std::string> frames;         // innermost first
+  std::vector<std::int64_t> numbers = {};  // of its sites in the report's file
+};
+
+// The process that was judged; of all together pid is 0.
+struct CheckedProcess {
+  std::int64_t pid = 0;
+  std::int64_t rank = -1;
+  std::string words = {};  // "rank 3 (4711)", "all 8 processes together"
+};
+
+struct Check {
+  std::string what;  // "peak of GPU 0"
+  std::uint64_t value = 0;
+  std::uint64_t limit = 0;
+  std::optional<std::uint64_t> baseline = {};  // that the limit was made from
+  bool is_count = false;
+  std::vector<CheckedSite> sites = {};  // the largest first
+  CheckedProcess process = {};
+  [[nodiscard]] bool passed() const { return value <= limit; }
+};
+
+// A process whose memory ran out.
+struct OutOfMemory {
+  CheckedProcess process;
+  std::string file;
+  std::uint64_t calls = 0;
+};
+
+// The checks of one report, or of one with its baseline.
+struct Checked {
+  std::string file;
+  std::string next;  // the command that tells more
+  std::vector<Check> checks;
+  std::size_t processes = 1;  // that the report is of
+  std::vector<OutOfMemory> out_of_memory = {};
+  std::string together = {};  // what the processes of a merged report held, in words
+};
+
+// Limits are for each process: of a report that was merged, its processes one by one, where it
+// tells of each; else, and for what was allocated in all, all of them together, and `process` says
+// so. Which places are responsible for the peak of one process only its own report says, which
+// `naming` reads again.
+[[nodiscard]] Checked checks_of(const Report& report, const std::string& file,
+                                const CheckLimits& limits, const Suppressions& suppressions,
+                                const RunsNaming& naming);
+// The peak of each kind and device, and what was never freed, may be so much above the baseline's.
+[[nodiscard]] Checked checks_against(const Report& report, const Report& baseline,
+                                     const std::string& file, std::uint64_t tolerance_percent,
+                                     const Suppressions& suppressions, const NameFrame& name);
+
+[[nodiscard]] bool all_passed(const std::vector<Checked>& all);
+
+}  // namespace vramscope
