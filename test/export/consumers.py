@@ -77,7 +77,7 @@ class Consumers:
                               capture_output=True, text=True)  # fmt: skip
         if "this build is without" in done.stderr:
             raise Skipped(done.stderr.strip())
-        same((0, ""), (done.returncode, done.stderr))
+        same((0, 1), (done.returncode, done.stderr.count("\n")))  # how it is opened
         return path
 
     # Each gives the consumer with its version, and what it said.

@@ -62,7 +62,10 @@ class Export(harness.Case):
                               capture_output=True, env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
         if b"this build is without" in done.stderr:
             self.skipTest(done.stderr.decode().strip())
-        self.assertEqual((0, b""), (done.returncode, done.stderr), (form, path))
+        said = re.fullmatch(rb"vramscope: \w+ in [^ ]+ \([\d.]+ [KMG]?i?B\); to open it: .*\n", done.stderr)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual("-o" in more, said is not None, done.stderr)
+        self.assertTrue(said or done.stderr == b"", done.stderr)
         return done.stdout if binary else done.stdout.decode("utf-8")
 
     def of_both(self, form, *more, binary=False):
@@ -474,8 +477,18 @@ class Words(Export):
 
     def test_several_go_into_a_folder(self):
         done = self.run_tool("export", "--format", "folded", "-o", self.folder, self.path, self.trace)
-        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        said = rf"vramscope: 2 files of folded in {self.folder} \([\d.]+ KiB\); to open one: flamegraph.pl {self.folder}/r.folded >.*\n"
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertRegex(done.stderr, "^" + said + "$")
         self.assertEqual(["r.folded", "t.folded"], sorted(os.listdir(self.folder)))
+
+    def test_standard_output_is_silent(self):
+        self.assertEqual(self.export("folded", self.path), self.export_to_dash("folded"))
+
+    def export_to_dash(self, form):
+        done = self.run_tool("export", "--format", form, "-o", "-", self.path)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        return done.stdout
 
     def test_compressed_traces_are_read(self):
         zstd = harness.installed("zstd")

@@ -17,10 +17,14 @@ struct ExportFormat {
   std::string_view name;    // that --format takes
   std::string_view suffix;  // of files in it
   std::string_view opens_in;
+  std::string_view how;  // a command, or what to do there; FILE stands for the file
   Needs needs = Needs::either;
   // Gives "", or one line that says why it is not written. What the output itself complains of is
   // its own affair. May throw bad_alloc.
   std::string (*write)(const Exported& exported, Output& output) = nullptr;
+  // Of a format that may become far larger than the file it is made of: bytes, at most. May throw
+  // bad_alloc.
+  std::uint64_t (*most_bytes)(const Exported& exported) = nullptr;
 };
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();
@@ -34,6 +38,7 @@ struct ExportFormat {
 [[nodiscard]] std::string write_massif(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_memory_viz(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_memory_viz_json(const Exported& exported, Output& output);
+[[nodiscard]] std::uint64_t most_bytes_of_memory_viz_json(const Exported& exported);
 [[nodiscard]] std::string write_openmetrics(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_rmm(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_sqlite(const Exported& exported, Output& output);

@@ -200,4 +200,25 @@ std::string write_memory_viz_json(const Exported& exported, Output& output) {
   return MemorySnapshot(exported, tree).write();
 }
 
+// Of a trace each allocation is five events at most, each with the whole call stack.
+std::uint64_t most_bytes_of_memory_viz_json(const Exported& exported) {
+  constexpr std::uint64_t kEvents = 5;
+  constexpr std::uint64_t kOfEvent = 130;  // bytes beside the frames
+  constexpr std::uint64_t kOfFrame = 40;   // beside its names
+  if (exported.names() == nullptr) return 0;
+  NamedStacks stacks(exported);
+  std::uint64_t bytes = 0;
+  for (const SiteShare& share : exported.shares()) {
+    if (!has_device(share.kind) || !holds_memory(share.kind)) continue;
+    std::uint64_t of_event = kOfEvent;
+    for (const std::uint32_t index : stacks.stack(share.site)) {
+      const NamedFrame& frame = stacks.frame(index);
+      of_event += kOfFrame + frame.function.size() +
+                  (frame.file.empty() ? frame.module : frame.file).size();
+    }
+    bytes += share.totals.total_count * kEvents * of_event;
+  }
+  return bytes;
+}
+
 }  // namespace vramscope

@@ -1,6 +1,7 @@
 // vramscope export: a report or a trace in the formats of other tools.
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -82,12 +83,53 @@ std::string output_in(const std::string& folder, const std::string& input,
   return folder + "/" + name + std::string(format.suffix);
 }
 
+// Before a disk is full.
+void say_if_large(const Exported& exported, const ExportFormat& format) {
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
+  const std::uint64_t bytes = format.most_bytes == nullptr ? 0 : format.most_bytes(exported);
+  if (bytes < kLarge) return;
+  say(std::string(format.name) + " becomes up to " + amount_text(bytes) +
+      ", for it repeats the call stack at each event; memory_viz has each once");
+}
+
 int write(const Exported& exported, const ExportFormat& format, const std::string& path) {
+  say_if_large(exported, format);
   Output output(path);
   const std::string wrong = format.write(exported, output);
   const std::string unwritten = output.end();
   if (!wrong.empty()) return refuse(wrong);
   return unwritten.empty() ? kFine : refuse(unwritten);
+}
+
+std::string how_text(const ExportFormat& format, const std::string& file) {
+  constexpr std::string_view kFile = "FILE";
+  std::string text(format.how);
+  for (std::size_t at = text.find(kFile); at != text.npos; at = text.find(kFile, at)) {
+    const std::string name = shell_word(file);
+    text.replace(at, kFile.size(), name);
+    at += name.size();
+  }
+  return text;
+}
+
+// What was written, and how it is opened. Nobody looks at the line of a pipe.
+void say_written(const ExportFormat& format, const std::string& to,
+                 const std::vector<std::string>& files) {
+  if (files.empty() || (to.empty() && isatty(STDOUT_FILENO) == 0)) return;
+  std::uint64_t bytes = 0;
+  for (const std::string& file : files) {
+    struct stat found {};
+    if (stat(file.c_str(), &found) == 0) bytes += static_cast<std::uint64_t>(found.st_size);
+  }
+  std::string line(format.name);
+  if (files.size() > 1)
+    line = count_text(static_cast<std::int64_t>(files.size())) + " files of " + line;
+  if (!to.empty()) {
+    line += " in " + shell_word(files.size() > 1 ? to : files.front()) + " (" + amount_text(bytes) +
+            ")";
+  }
+  say(line + "; to open " + (files.size() > 1 ? "one: " : "it: ") +
+      how_text(format, to.empty() ? "FILE" : files.front()));
 }
 
 int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
@@ -149,12 +191,18 @@ int export_all(const Arguments& arguments) {
   if (files.size() > 1 && !to_folder) {
     return refuse("several files are exported into a folder: -o FOLDER, which is there");
   }
+  const bool is_dash = arguments.output == "-";
   int status = kFine;
+  std::vector<std::string> written;
   for (const std::string& file : files) {
-    const std::string output =
-        to_folder ? output_in(arguments.output, file, format) : arguments.output;
-    status = std::max(status, export_one(arguments, format, file, output));
+    const std::string output = to_folder ? output_in(arguments.output, file, format)
+                               : is_dash ? ""
+                                         : arguments.output;
+    const int one = export_one(arguments, format, file, output);
+    if (one == kFine) written.push_back(output);
+    status = std::max(status, one);
   }
+  if (!is_dash) say_written(format, arguments.output, written);
   return status;
 }
 
@@ -187,7 +235,7 @@ Verb add_export(CommandLine& line) {
   command.option("--format", &arguments->format, "One of those below",
                  {.value_name = "FORMAT", .why_not = not_a_format, .choices = format_names()});
   command.option("-o,--output", &arguments->output,
-                 "Write to FILE instead of standard output, or into a folder that is there",
+                 "Write to FILE, - for standard output, or into a folder that is there",
                  {.value_name = "FILE"});
   command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
                  {.value_name = "COST",
