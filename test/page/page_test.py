@@ -105,9 +105,10 @@ def rmm_log():
 
 
 def nonzero(counts):
-    """Without zeros at both ends, as a histogram is drawn."""
+    """Without zeros at both ends, those between as one, as a histogram is drawn."""
     used = [i for i, count in enumerate(counts) if count]
-    return counts[used[0]:used[-1] + 1] if used else []
+    counts = counts[used[0]:used[-1] + 1] if used else []
+    return [count for i, count in enumerate(counts) if count or counts[i - 1]]
 
 
 def summed(lists):
@@ -476,6 +477,10 @@ class Page(unittest.TestCase):
     def test_two_reports_show_what_changed(self):
         self.assertIn(5000, Page.seen["changes"]["changes"])
         self.assertIn("What changed", Page.seen["changes"]["text"])
+        for words in ("what changed from report.json to grown.json", "/report.json and "):
+            self.assertIn(words, Page.seen["changes"]["text"])
+        Page.pages.tool("html", Page.pages.path("report.json"), Page.pages.path("grown.json"))
+        self.assertTrue(os.path.exists(Page.pages.path("report-to-grown.html")))
         told = json.loads(Page.pages.tool("diff", "--json", Page.pages.path("report.json"),
                                           Page.pages.path("grown.json")))  # fmt: skip
         for one in told["rows"]:

@@ -37,6 +37,18 @@ export function ledgers(owners) {
   return owners.devices.filter((device) => device.used_bytes > 0).map((device) => ledgerOf(device, owners.ledger)).flat(3);
 }
 
+// Two or more empty ones that follow each other become one.
+function joined(counts) {
+  const rows = [];
+  for (let i = 0; i < counts.length; ) {
+    let end = i;
+    while (end < counts.length && counts[end][1] === 0) end += 1;
+    rows.push(end - i > 1 ? [`none in ${end - i} classes`, 0] : counts[i]);
+    i = Math.max(end, i + 1);
+  }
+  return rows;
+}
+
 // counts: [name, number]. Leading and trailing zeros are left out.
 export function histogram(caption, heading, counts) {
   const first = counts.findIndex(([, number]) => number > 0);
@@ -44,7 +56,7 @@ export function histogram(caption, heading, counts) {
   const last = counts.length - [...counts].reverse().findIndex(([, number]) => number > 0);
   const shown = counts.slice(first, last);
   const most = Math.max(...shown.map(([, number]) => number));
-  const rows = shown.map(([text, number]) => {
+  const rows = joined(shown).map(([text, number]) => {
     const meter = make('span', { class: 'meter' });
     meter.style.width = (100 * number) / most + '%';
     return [text, count(number), number > 0 ? meter : ''];

@@ -14,7 +14,8 @@ import { changes, processes, refusals } from './views.js';
 const report = JSON.parse(document.getElementById('report').textContent);
 const model = new Model(report);
 const state = { memory: report.memory.length > 0 ? 0 : -1, cost: 'peak', isInverted: false };
-const program = report.program.split('/').pop() || 'a program';
+const baseName = (path) => path.split('/').pop();
+const program = baseName(report.program) || 'a program';
 
 function show(id, ...children) {
   document.getElementById(id).hidden = false;
@@ -22,7 +23,7 @@ function show(id, ...children) {
 }
 
 function head() {
-  const title = report.diff ? `${program}: what changed` : report.runs ? `${program}: ${report.runs.processes.length} processes` : report.pid === 0 ? program : `${program} ${report.pid}`; // of what others wrote nobody is known
+  const title = report.diff ? `${program}: what changed from ${baseName(report.diff.before)} to ${baseName(report.diff.after)}` : report.runs ? `${program}: ${report.runs.processes.length} processes` : report.pid === 0 ? program : `${program} ${report.pid}`; // of what others wrote nobody is known
   document.title = title + ' - Vramscope';
   replace('title', make('bdi', {}, title));
   replace('heading', make('bdi', {}, report.heading), report.filter === '' ? null : make('strong', {}, '\nOnly ', make('bdi', {}, report.filter)));

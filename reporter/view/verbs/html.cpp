@@ -51,6 +51,16 @@ std::string page_of_input(std::string path) {
   return path + ".html";
 }
 
+// Of two reports that are compared, beside the second: "before-to-after.html".
+std::string page_of_both(const std::string& before, const std::string& after) {
+  const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  const std::string page = page_of_input(after);
+  const std::string name = name_of(page);
+  std::string first = name_of(page_of_input(before));
+  first.erase(first.size() - std::string_view(".html").size());
+  return page.substr(0, page.size() - name.size()) + first + "-to-" + name;
+}
+
 // Whether a file of this name may be written without being asked for by name: there is none, or
 // one of ours.
 bool may_be_replaced(const std::string& path) {
@@ -63,7 +73,10 @@ bool may_be_replaced(const std::string& path) {
 int publish_page(const Arguments& given, const std::string& page) {
   if (given.output == "-") return publish({}, page);
   const bool is_named = !given.output.empty();
-  const std::string path = is_named ? given.output : page_of_input(given.files.back());
+  const std::vector<std::string>& files = given.files;
+  const std::string path = is_named            ? given.output
+                           : files.size() == 2 ? page_of_both(files.front(), files.back())
+                                               : page_of_input(files.back());
   if (!is_named && !may_be_replaced(path)) {
     return refuse("'" + path +
                   "' is there and no page of Vramscope's; -o FILE chooses another name");
@@ -192,7 +205,7 @@ int page_of_two(const Arguments& given) {
   const NameFrame name = names_from_symbols();
   const DiffOf of{.before = before_path, .after = after_path, .most = kDifferences};
   const std::string diff = diff_json(differences(*before, *after, of.by, of.at, name), of);
-  return page_of_report(given, after_path, *after, {.diff = diff});
+  return page_of_report(given, before_path + " and " + after_path, *after, {.diff = diff});
 }
 
 int page_of_reports(const Arguments& given) {
@@ -240,7 +253,7 @@ Verb add_html(CommandLine& line) {
       "Examples:\n"
       "  vramscope html vramscope.train.4711.json           vramscope.train.4711.html\n"
       "  vramscope html train.4711.trace                    exact over time\n"
-      "  vramscope html before.json after.json              what changed\n"
+      "  vramscope html before.json after.json              what changed: before-to-after.html\n"
       "  vramscope html -o ranks.html run/                  all processes of a folder");
   return {.command = &command, .act = [arguments] { return write_html(*arguments); }};
 }
