@@ -117,6 +117,23 @@ class TorchSnapshots(Import):
             self.assertEqual({"forward": 8 * MIB, "load": 4 * MIB - 100 + 1000, "old": 300}, rows)
             self.assertTrue(any("1 allocation of 300 B" in line for line in report["warnings"]), report["warnings"])
 
+    def test_an_export_that_becomes_large_is_told_beforehand(self):
+        """It repeats the call stack at each event; the pickle of the same has it once."""
+        made = snapshot()
+        where = made["device_traces"][0][1]
+        names = frames(*(f"{number}_" + 900 * "x" for number in range(20)))
+        made["device_traces"][0] = [
+            {**where, "action": action, "addr": where["addr"] + (64 << 20), "time_us": START_US + 100 + 3 * number + k, "frames": names}
+            for number in range(12_000) for k, action in enumerate(("alloc", "free_requested", "free_completed"))]  # fmt: skip
+        path = self.file(pickle.dumps(made))
+        said = {}
+        for form in ("memory_viz_json", "memory_viz"):
+            done = subprocess.run([harness.TOOL, "export", "--format", form, "-o", "/dev/full", path], capture_output=True,
+                                  text=True, env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
+            said[form] = done.stderr.splitlines()
+        self.assertRegex(said["memory_viz_json"][0], r"^vramscope: memory_viz_json becomes up to [\d.]+ GiB, for it repeats ")
+        self.assertEqual(1, len(said["memory_viz"]), said)
+
     def test_live_blocks_are_what_was_never_freed(self):
         text = self.tool("leaks", self.of_snapshot())
         for name in ("forward", "load", "old"):
