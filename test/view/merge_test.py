@@ -399,6 +399,13 @@ class Merge(unittest.TestCase):
         merged.write_text(re.sub(r',"live":\[[^]]*\]', "", merged.read_text()))  # as an earlier version merged
         self.assertNotIn("processes left", self.call("leaks", merged).stdout)
 
+    def test_what_a_process_holds_of_a_site_that_is_not_there_is_refused(self):
+        merged = self.merge(*self.leaking(1, 2))
+        merged.write_text(merged.read_text().replace('"live":[{"site":0', '"live":[{"site":7', 1))
+        result = self.call("leaks", merged)
+        self.assertEqual(2, result.returncode)
+        self.assertIn("processes[0].live.site: expected an index below 1, the number of sites, found 7", result.stderr)
+
     def test_suppressed_leaks_are_none_of_a_process(self):
         rules = self.folder / "known.supp"
         rules.write_text("leak:train\n")
