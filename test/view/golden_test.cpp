@@ -13,6 +13,7 @@
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/leak_holders.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/oom_text.h"
@@ -117,8 +118,10 @@ std::string diff_of_golden(const Page& page) {
 
 std::string check_of_golden(const Page& page) {
   const Suppressions none;
-  return check_text({checks_of(golden_report(), "vram/train.4711.json",
-                               {.peak = 512 * kMiB, .leak = 0}, none, {.name = golden_names()}),
+  Report report = golden_report();
+  report.oom.count = 2;
+  return check_text({checks_of(report, "vram/train.4711.json", {.peak = 512 * kMiB, .leak = 0},
+                               none, {.name = golden_names()}),
                      checks_against(later_report(), golden_report(), "vram/train.4711.json", 2,
                                     none, golden_names())},
                     page, 3);
@@ -137,6 +140,22 @@ std::string folder_of_golden(const Page& page) {
                        merged_processes(report).front()});
   }
   return runs_text(std::move(reports), {.earlier = 1}, {}, page, 0);
+}
+
+// The ranks of a program, one of which keeps twice as much, and one nothing of the loader.
+std::string leaks_of_folder(const Page& page) {
+  const NameFrame name = golden_names();
+  LeaksOfSeveral several;
+  for (int rank = 0; rank < 4; ++rank) {
+    Report report = rank == 2 ? later_report() : golden_report();
+    report.process.pid = 4711 + rank;
+    report.process.rank = rank;
+    Site& site = report.sites[3];
+    site.totals.live_bytes = site.parts[0].totals.live_bytes = (rank == 1 ? 16 : 8) * kMiB;
+    site.totals.live_count = site.parts[0].totals.live_count = rank == 1 ? 4 : 2;
+    several.add(report, leaks_of(report, Suppressions(), name), name);
+  }
+  return several.text(page, 20);
 }
 
 std::vector<Listing> listings() {
@@ -163,6 +182,7 @@ std::vector<Listing> listings() {
            [](const Page& page) { return axis_text(report, Axis::owner, page, 20); }},
           {"leaks", [](const Page& page) { return leaks_of_golden(name, page, false); }},
           {"leaks_full", [](const Page& page) { return leaks_of_golden(name, page, true); }},
+          {"leaks_folder", leaks_of_folder},
           {"oom", oom_of_golden},
           {"stats", [](const Page& page) { return stats_text(report, {}, page).value_or(""); }},
           {"map", map_of_golden},

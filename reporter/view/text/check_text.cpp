@@ -118,10 +118,11 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
   }
   for (const Checked& one : all) {
     for (const OutOfMemory& out : one.out_of_memory) {
-      text +=
-          sentence(printable(out.process.words, page) + " ran out of memory in " +
-                       counted(out.calls, "call") + ": vramscope oom " + shell_path(out.file, page),
-                   page);
+      const std::string what = printable(out.process.words, page) + " ran out of memory in " +
+                               counted(out.calls, "call") + ":";
+      const std::string command = "vramscope oom " + shell_path(out.file, page);  // is never cut
+      const bool fits = !page.cuts || columns(what) + 1 + columns(command) <= page.width;
+      text += what + (fits ? " " : "\n  ") + command + "\n";
     }
   }
   return text;

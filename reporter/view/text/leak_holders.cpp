@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "reporter/report/merged_process.h"
@@ -117,42 +119,58 @@ void LeaksOfSeveral::add(Process&& process) {
   }
 }
 
+LeaksOfSeveral::Place LeaksOfSeveral::place_of(const Report& report, const Share& share,
+                                               const NameFrame& name) {
+  Place place{.memory = memory_text(share.kind, share.device),
+              .frames = {},
+              .bytes = share.bytes,
+              .count = share.count};
+  const Site& site = report.sites[share.site];
+  for (const Caller& caller : call_site(report, site, name, kAllFrames).callers) {
+    place.frames.push_back(vramscope::text(caller));
+  }
+  return place;
+}
+
 void LeaksOfSeveral::add(const Report& report, const Leaks& leaks, const NameFrame& name) {
-  const bool is_of_one = report.processes.size() < 2;
-  if (!is_of_one && leaks.left.empty()) return;  // it does not tell
-  std::vector<Process> all;
-  for (const MergedProcess& one : merged_processes(report)) {
-    all.push_back({.process = one.process,
-                   .sequence = one.sequence,
-                   .left = is_of_one ? 0 : leaks.left[all.size()],
-                   .places = {}});
-  }
-  const auto add_place = [&](Process& to, const Share& share, std::uint64_t bytes,
-                             std::uint64_t count) {
-    Place place{.memory = memory_text(share.kind, share.device),
-                .frames = {},
-                .bytes = bytes,
-                .count = count};
-    const Site& site = report.sites[share.site];
-    for (const Caller& caller : call_site(report, site, name, kAllFrames).callers) {
-      place.frames.push_back(vramscope::text(caller));
-    }
-    to.places.push_back(std::move(place));
-  };
+  if (report.processes.size() > 1) return add_merged(report, leaks, name);
+  const MergedProcess one = merged_processes(report).front();
+  Process process{.process = one.process, .sequence = one.sequence, .places = {}};
+  std::vector<Share> shares;
   for (const Leak& leak : leaks.leaks) {
-    if (is_of_one) {
-      all[0].left += leak.share.bytes;
-      add_place(all[0], leak.share, leak.share.bytes, leak.share.count);
-      continue;
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      for (const LiveShare& live : report.processes[i].live) {
-        if (!is_of(live, leak.share)) continue;
-        add_place(all[i], leak.share, live.live_bytes, live.live_count);
-      }
-    }
+    process.left += leak.share.bytes;
+    shares.push_back(leak.share);
   }
-  for (Process& process : all) add(std::move(process));
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const Share& a, const Share& b) { return a.bytes > b.bytes; });
+  shares.resize(std::min(shares.size(), kMostLive));
+  for (const Share& share : shares) process.places.push_back(place_of(report, share, name));
+  add(std::move(process));
+}
+
+// Of what earlier versions merged nothing is known.
+void LeaksOfSeveral::add_merged(const Report& report, const Leaks& leaks, const NameFrame& name) {
+  using Key = std::tuple<std::int64_t, Kind, std::uint16_t>;
+  std::set<Key> leaked;
+  for (const Leak& leak : leaks.leaks) {
+    const Share& share = leak.share;
+    leaked.emplace(static_cast<std::int64_t>(share.site), share.kind, share.device);
+  }
+  for (std::size_t i = 0; i < leaks.left.size(); ++i) {
+    const MergedProcess& one = report.processes[i];
+    Process process{
+        .process = one.process, .sequence = one.sequence, .left = leaks.left[i], .places = {}};
+    for (const LiveShare& live : one.live) {
+      if (!leaked.contains(Key(live.site, live.kind, live.device))) continue;
+      const Share share{.site = static_cast<std::size_t>(live.site),
+                        .kind = live.kind,
+                        .device = live.device,
+                        .bytes = live.live_bytes,
+                        .count = live.live_count};
+      process.places.push_back(place_of(report, share, name));
+    }
+    add(std::move(process));
+  }
 }
 
 std::vector<LeaksOfSeveral::Row> LeaksOfSeveral::rows() const {

@@ -49,7 +49,8 @@ class LeakHolders {
 [[nodiscard]] std::string spread_text(std::vector<LeakHolder> processes, const Page& page);
 
 // What several reports left, by place: names of call stacks tell which are the same. Of each
-// process its last report counts. Threads: one. May throw bad_alloc.
+// process its last report counts, with its kMostLive largest places. Threads: one. May throw
+// bad_alloc.
 class LeaksOfSeveral {
  public:
   // With its leaks, of a process or merged.
@@ -77,7 +78,10 @@ class LeaksOfSeveral {
     std::uint64_t count = 0;
     std::vector<LeakHolder> holders = {};  // the largest first
   };
+  [[nodiscard]] static Place place_of(const Report& report, const Share& share,
+                                      const NameFrame& name);
   void add(Process&& process);
+  void add_merged(const Report& report, const Leaks& leaks, const NameFrame& name);
   [[nodiscard]] std::vector<Row> rows() const;  // the largest first
   [[nodiscard]] std::string table(const Page& page, std::size_t most) const;
   std::vector<Process> processes_;
