@@ -464,7 +464,7 @@ class Merge(unittest.TestCase):
 
     def test_what_is_added_is_said_of_owners_maps_and_times(self):
         merged = self.merge(*self.some_reports(3))
-        self.assertIn(" when each process's report was written, added\n", self.call("owners", merged).stdout)
+        self.assertIn("\nWhen each process's report was written, added: ", self.call("owners", merged).stdout)
         self.assertIn("A merged report has no segments; those of each process are in its own report.",
                       self.call("map", merged).stdout)
         timeline = json.loads(self.call("timeline", "--json", merged).stdout)
