@@ -102,8 +102,8 @@ class SiteList {
     add(site.estimate, more);
   }
 
-  // Moves the sites that have totals to `report`, with the frames that they use, and tells for
-  // each tag which site it became (-1: none).
+  // Moves the sites that have totals to `report`, and threads, with the frames that these use, and
+  // tells for each tag which site it became (-1: none).
   std::vector<std::int64_t> move_to(Report& report) {
     std::vector<std::uint32_t> order = used();
     for (const std::uint32_t site : order) sites_[site].frames = frames_of(site);
@@ -115,7 +115,10 @@ class SiteList {
       indices[site] = static_cast<std::int64_t>(report.sites.size());
       report.sites.push_back(std::move(sites_[site]));
     }
-    renumber_frames(report);
+    report.threads = make_threads(facts_);
+    std::vector<std::uint32_t> numbers(facts_.frames.size(), kNoFrame);
+    renumber_frames(report.sites, numbers, report);
+    renumber_frames(report.threads, numbers, report);
     return by_tag(indices);
   }
 
@@ -144,10 +147,12 @@ class SiteList {
            std::tie(x.peak_bytes, x.live_bytes, x.total_bytes, b.frames);
   }
 
-  void renumber_frames(Report& report) const {
-    std::vector<std::uint32_t> numbers(facts_.frames.size(), kNoFrame);
-    for (Site& site : report.sites) {
-      for (std::uint32_t& frame : site.frames) {
+  // rows: sites, or threads. numbers: those of frames that the report has already.
+  template <class Row>
+  void renumber_frames(std::vector<Row>& rows, std::vector<std::uint32_t>& numbers,
+                       Report& report) const {
+    for (Row& row : rows) {
+      for (std::uint32_t& frame : row.frames) {
         if (numbers[frame] == kNoFrame) {
           numbers[frame] = static_cast<std::uint32_t>(report.frames.size());
           report.frames.push_back(facts_.frames[frame]);

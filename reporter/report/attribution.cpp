@@ -128,6 +128,25 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
   return axes;
 }
 
+// Tags are numbered as they come, and a thread's first allocation makes one.
+std::vector<ThreadStart> make_threads(const RecorderFacts& facts) {
+  std::vector<bool> is_told(facts.threads.size());
+  std::vector<ThreadStart> starts;
+  for (std::size_t tag = 1; tag < facts.tags.size(); ++tag) {
+    const std::uint32_t thread = facts.tags[tag].values[static_cast<std::size_t>(Axis::thread)];
+    const std::uint32_t site = facts.tags[tag].site;
+    const bool is_known = thread != 0 && thread < facts.threads.size() && !is_told[thread] &&
+                          site < facts.sites.size() && !facts.sites[site].frames.empty();
+    if (!is_known) continue;
+    is_told[thread] = true;
+    const std::vector<std::uint32_t>& frames = facts.sites[site].frames;
+    const auto kept = static_cast<std::ptrdiff_t>(std::min(frames.size(), kFramesOfStart));
+    starts.push_back({.thread = thread_text(facts.threads[thread]),
+                      .frames = {frames.end() - kept, frames.end()}});
+  }
+  return starts;
+}
+
 std::vector<KindFacts> make_kinds(const ReportParts& parts,
                                   const std::vector<std::int64_t>& site_of_tag) {
   const Snapshot& memory = parts.memory;

@@ -21,6 +21,10 @@ namespace vramscope {
 // By axis, device and kind, then the largest at the peak first. May throw bad_alloc, as all here.
 [[nodiscard]] std::vector<AxisEntry> make_axes(const ReportParts& parts);
 
+// Of each thread that is known the outermost frames, as the recorder numbers them, of the first tag
+// with a stack that it got. May throw bad_alloc.
+[[nodiscard]] std::vector<ThreadStart> make_threads(const RecorderFacts& facts);
+
 // site_of_tag: index into the report's sites, -1: none.
 [[nodiscard]] std::vector<KindFacts> make_kinds(const ReportParts& parts,
                                                 const std::vector<std::int64_t>& site_of_tag);

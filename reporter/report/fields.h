@@ -255,6 +255,12 @@ void visit_fields(Self& site, F&& f) {
   f("live_past", site.live_past);
 }
 
+template <IsOne<ThreadStart> Self, class F>
+void visit_fields(Self& start, F&& f) {
+  f.required("thread", start.thread);
+  f("frames", start.frames);
+}
+
 template <IsOne<AxisEntry> Self, class F>
 void visit_fields(Self& entry, F&& f) {
   f.required("axis", entry.axis);
@@ -349,6 +355,7 @@ void visit_fields(Self& report, F&& f) {
   f.elements("codes", report.codes);
   f.elements("frames", report.frames);
   f.elements("sites", report.sites);
+  f.elements("threads", report.threads);
   f("timeline", report.timeline);
   f("trace", report.trace);
   f("oom", report.oom);

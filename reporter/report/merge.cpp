@@ -132,6 +132,10 @@ class Merger::State {
       processes_.push_back(std::move(process));
     }
     for (Site& site : report.sites) sites_.add(std::move(site));
+    for (ThreadStart& start : report.threads) {
+      for (std::uint32_t& frame : start.frames) frame = frames[frame];
+      threads_.emplace(std::move(start.thread), std::move(start.frames));
+    }
     for (DeviceReport& device : report.devices) add_device(device);
     host_.used = host_.used || report.host.used;
     add_counters(host_.statistics, report.host.statistics);
@@ -150,7 +154,9 @@ class Merger::State {
     report.tool_version = VRAMSCOPE_VERSION;
     report.trigger = kMerged;
     if (processes_.empty()) return report;
-    sites_.finish(frames_.finish(report));
+    const std::vector<std::uint32_t> frames = frames_.finish(report);
+    set_threads(report, frames);
+    sites_.finish(frames);
     for (MergedProcess& process : processes_) {
       renumber(process, [&](std::size_t site) { return sites_.places()[site]; });
     }
@@ -187,6 +193,18 @@ class Merger::State {
     sum.used = sum.used || device.used;
     add_counters(sum.statistics, device.statistics);
     add_numbers(sum.timing, device.timing);
+  }
+
+  // frames: the new number of each.
+  void set_threads(Report& report, const std::vector<std::uint32_t>& frames) {
+    for (const auto& [thread, its] : threads_) {
+      report.threads.push_back({.thread = thread, .frames = its});
+      for (std::uint32_t& frame : report.threads.back().frames) frame = frames[frame];
+    }
+    std::sort(report.threads.begin(), report.threads.end(),
+              [](const ThreadStart& a, const ThreadStart& b) {
+                return std::tie(a.thread, a.frames) < std::tie(b.thread, b.frames);
+              });
   }
 
   void add_rows(Report& report) {
@@ -228,6 +246,7 @@ class Merger::State {
   std::map<std::tuple<std::uint16_t, std::string, std::string>, LedgerEntry> ledger_;
   std::map<std::tuple<Axis, std::string, std::uint16_t, Kind>, AxisEntry> axes_;
   std::map<std::string, FunctionFacts> functions_;
+  std::set<std::pair<std::string, std::vector<std::uint32_t>>> threads_;
   std::set<std::string> warnings_;
   std::uint64_t range_marks_ = 0;
   std::uint64_t sample_bytes_ = 0;

@@ -84,6 +84,16 @@ void check_events(const std::vector<OomEvent>& events, std::size_t sites) {
   }
 }
 
+// Of sites, or of threads.
+template <class Row>
+void check_frames(const std::vector<Row>& rows, const char* list, std::size_t frames) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const std::uint32_t frame : rows[i].frames) {
+      check_index(frame, frames, element(list, i) + ".frames", "frames");
+    }
+  }
+}
+
 }  // namespace
 
 void check_references(const Report& report) {
@@ -123,11 +133,8 @@ void check_references(const Report& report) {
       check_index(frame.code, report.codes.size(), element("frames", i) + ".code", "codes");
     }
   }
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    for (const std::uint32_t frame : report.sites[i].frames) {
-      check_index(frame, report.frames.size(), element("sites", i) + ".frames", "frames");
-    }
-  }
+  check_frames(report.sites, "sites", report.frames.size());
+  check_frames(report.threads, "threads", report.frames.size());
 }
 
 }  // namespace vramscope

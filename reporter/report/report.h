@@ -165,6 +165,14 @@ struct AxisEntry {
   SiteTotals totals;
 };
 
+// Where a thread began, as far as the stack of its first allocation that has one tells.
+struct ThreadStart {
+  std::string thread;                 // as a value of Axis::thread
+  std::vector<std::uint32_t> frames;  // indices into Report::frames: the outermost, innermost first
+};
+// Beyond these no thread of a program has frames before its own function.
+inline constexpr std::size_t kFramesOfStart = 32;
+
 // A device as one process had it.
 struct ProcessDevice {
   std::uint16_t index = 0;
@@ -231,6 +239,7 @@ struct Report {
   std::vector<CodeFact> codes;
   std::vector<FrameFact> frames;
   std::vector<Site> sites;
+  std::vector<ThreadStart> threads = {};  // in the order in which they first allocated
   TimelineFacts timeline;
   TraceReport trace;
   OomReport oom = {};                         // allocations that failed because memory ran out

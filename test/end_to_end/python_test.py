@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -314,6 +315,37 @@ class Python(harness.Case):
         script.write_text(script.read_text() + "\n")
         os.utime(script, ns=(modified, modified))
         self.assertNotIn("| driver", self.listing("sites", path))  # the same time, another size
+
+    def test_threads_that_python_made_are_told_by_the_function_in_which_they_began(self):
+        """Before 3.14 the system has one name for all of them."""
+        script = harness.pathlib.Path(self.folder) / "threads.py"
+        script.write_text(
+            f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\n"
+            "import concurrent.futures, threading\n"
+            "import python_driver as driver\n"
+            "def load_batches():\n"
+            "    driver.enter()\n"
+            "    driver.allocate()\n"
+            "class Prefetcher(threading.Thread):\n"
+            "    run = lambda self: load_batches()\n"
+            "def augment():\n"
+            "    load_batches()\n"
+            "def await_all(*threads):\n"
+            "    for thread in threads: thread.start(); thread.join()\n"
+            "driver.start()\n"
+            "driver.allocate()\n"
+            "await_all(threading.Thread(target=load_batches), Prefetcher())\n"
+            "with concurrent.futures.ThreadPoolExecutor(1) as pool: pool.submit(augment).result()\n"
+        )
+        self.run_tool("run", "--sim", "--quiet", "-o", "r.json", "--trace", "r.trace", SYSTEM, "threads.py")
+        began = ["Prefetcher.<lambda> (threads.py:9)", "augment (threads.py:10)", "load_batches (threads.py:5)", "main thread"]
+        for path in (f"{self.folder}/r.json", f"{self.folder}/r.trace"):
+            rows = json.loads(self.listing("owners", "--by", "thread", "--json", path))
+            self.assertEqual(began, sorted(row["began"] for row in rows), path)
+            text = self.listing("owners", "--by", "thread", path)
+            for row in rows:
+                self.assertRegex(text, rf"(?m) {row['value']} \S {re.escape(row['began'])}$")
+            self.assertRegex(self.listing("peak", path), r"reached after .* by thread python3\S* \d+ \S augment \(threads\.py:10\)")
 
     def test_presets_set_what_the_framework_reads_and_never_the_users_own(self):
         wanted = {

@@ -33,8 +33,8 @@ void show(Report report) {
   demand_harmless(owners_text(report, page, kRows));
   demand_harmless(owners_json(report, kRows));
   for (const Axis axis : {Axis::range, Axis::thread}) {
-    demand_harmless(axis_text(report, axis, page, kRows));
-    demand_harmless(axis_json(report, axis, kRows));
+    demand_harmless(axis_text(report, axis, {}, page, kRows));
+    demand_harmless(axis_json(report, axis, {}, kRows));
   }
   for (const SiteOrder order : {SiteOrder::growth, SiteOrder::peak}) {
     demand_harmless(all_sites_text(report, order, unnamed, page, kRows));

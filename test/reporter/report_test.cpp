@@ -111,6 +111,25 @@ TEST(Report, NamesOnlyFramesThatItsSitesUse) {
   }
 }
 
+TEST(Report, HasOfEachThreadTheOutermostFramesOfItsFirstStack) {
+  ReportParts parts = sample_parts();
+  ThreadFact later{.id = 4712, .name = "train"};
+  parts.recorder.threads.push_back(later);
+  parts.recorder.tags[2].values[static_cast<std::size_t>(Axis::thread)] = 2;
+  std::vector<std::uint32_t>& deep = parts.recorder.sites[3].frames;
+  deep.insert(deep.begin(), 2 * kFramesOfStart, 0);  // innermost
+
+  const Report report = assemble(std::move(parts));
+
+  ASSERT_EQ(report.threads.size(), 2U);
+  EXPECT_EQ(report.threads[0].thread, "train 4711");
+  ASSERT_EQ(report.threads[0].frames.size(), 2U);
+  EXPECT_EQ(report.frames[report.threads[0].frames.back()].offset, 0x1200U);
+  EXPECT_EQ(report.threads[1].thread, "train 4712");
+  ASSERT_EQ(report.threads[1].frames.size(), kFramesOfStart);
+  EXPECT_EQ(report.frames[report.threads[1].frames.back()].offset, 0x1200U);
+}
+
 TEST(Report, ListsFunctionsThatWereCalled) {
   const Report report = assemble(sample_parts());
 

@@ -188,7 +188,7 @@ TEST(FilterSums, SeveralFiltersAtOnceAddUpToTheWhole) {
 // Of a listing by an axis the last line is of its rows.
 Figures axis_figures(const Report& report, Axis axis) {
   const std::string text = axis == Axis::owner ? owners_text(report, {.width = 300}, 0)
-                                               : axis_text(report, axis, {.width = 300}, 0);
+                                               : axis_text(report, axis, {}, {.width = 300}, 0);
   return {{"allocations", number_in(text, "Total: ([0-9,]+) allocation")},
           {"leaked", number_in(text, "never freed .* in ([0-9,]+) allocation")}};
 }
@@ -211,7 +211,7 @@ TEST(FilterSums, WhatIsOfAllSaysSo) {
   const Report report = left_by({.site = "^f0$"});
 
   const std::string peak = peak_text(report, names(), {.width = 300}, 0);
-  EXPECT_NE(peak.find("GPU 0: at the peak 5.00 KiB of all "), std::string::npos) << peak;
+  EXPECT_NE(peak.find("GPU 0: 5.00 KiB of all "), std::string::npos) << peak;
   EXPECT_NE(peak.find("the peak of all was reached after"), std::string::npos) << peak;
   EXPECT_NE(totals_text(report, {.width = 300}).find("at the peak of GPU 0 5.00 KiB of all "),
             std::string::npos);

@@ -179,7 +179,7 @@ std::vector<Listing> listings() {
           {"peak_tree", peak, Stacks::as_tree},
           {"owners", [](const Page& page) { return owners_text(report, page, 20); }},
           {"owners_by_owner",
-           [](const Page& page) { return axis_text(report, Axis::owner, page, 20); }},
+           [](const Page& page) { return axis_text(report, Axis::owner, {}, page, 20); }},
           {"leaks", [](const Page& page) { return leaks_of_golden(name, page, false); }},
           {"leaks_full", [](const Page& page) { return leaks_of_golden(name, page, true); }},
           {"leaks_folder", leaks_of_folder},

@@ -12,6 +12,7 @@
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/stats_text.h"
+#include "reporter/view/text/thread_names.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -105,7 +106,7 @@ std::size_t rows_with(const std::string& text, const std::string& part) {
 }
 
 TEST(Axis, HasARowForEachValueAndTheSumOfAll) {
-  const std::string text = axis_text(used_by_threads(), Axis::thread, {.width = 120}, {0, ""});
+  const std::string text = axis_text(used_by_threads(), Axis::thread, {}, {.width = 120}, {0, ""});
 
   EXPECT_EQ(rows_with(text, "worker"), 8U) << text;
   EXPECT_TRUE(text.starts_with("     GPU 0    pinned  managed 0  stream_ordered 0")) << text;
@@ -120,13 +121,13 @@ TEST(Axis, HasARowForEachValueAndTheSumOfAll) {
 }
 
 TEST(Axis, CutRowsAreInTheSumAndSortedOnesStayOneAMemory) {
-  const std::string cut = axis_text(used_by_threads(), Axis::thread, {.width = 120}, {3, ""});
+  const std::string cut = axis_text(used_by_threads(), Axis::thread, {}, {.width = 120}, {3, ""});
   EXPECT_EQ(rows_with(cut, "worker"), 3U);
   EXPECT_NE(cut.find("  8.00 MiB  "), cut.npos);
   EXPECT_NE(cut.find("and 5 more\n"), cut.npos);
 
   const std::string sorted =
-      axis_text(used_by_threads(), Axis::thread, {.width = 120}, {0, "own_peak_bytes"});
+      axis_text(used_by_threads(), Axis::thread, {}, {.width = 120}, {0, "own_peak_bytes"});
   EXPECT_EQ(rows_with(sorted, "worker"), 32U);
   EXPECT_EQ(sorted.find("all together"), sorted.npos) << "of memories that peaked apart";
 }
@@ -171,6 +172,62 @@ TEST(Owners, OfAReportThatDoesNotTellThePeakShowWhatEachHeldMost) {
       << text;
   EXPECT_TRUE(
       nlohmann::json::parse(owners_json(report, {0, ""}))["ledger"][0]["at_peak_bytes"].is_null());
+}
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+// A program whose threads all are called python3: the main one, one of Python, one of C++, one
+// whose stack was cut off, and one that named itself.
+Report with_threads_of_one_name() {
+  Report report;
+  report.process = {.pid = 100, .executable = "/usr/bin/python3.11"};
+  report.modules = {{.path = "/lib/libc.so.6"}, {.path = "/app/libload.so"}};
+  report.sources = {{.path = "/usr/lib/python3.11/threading.py"}, {.path = "/app/train.py"}};
+  report.codes = {{.name = "Thread._bootstrap", .source = 0, .first_line = 995},
+                  {.name = "load_batches", .source = 1, .first_line = 20},
+                  {.name = "allocate", .source = 1, .first_line = 9}};
+  report.frames = {{.module = kNone, .offset = 0, .code = 2, .line = 12},
+                   {.module = kNone, .offset = 0, .code = 1, .line = 23},
+                   {.module = kNone, .offset = 0, .code = 0, .line = 1002},
+                   {.module = 0, .offset = 0x10, .code = kNone},
+                   {.module = 1, .offset = 0x20, .code = kNone},
+                   {.module = 1, .offset = 0x30, .code = kNone}};
+  report.threads = {{.thread = "python3 100", .frames = {0}},
+                    {.thread = "python3 101", .frames = {0, 1, 2, 3}},
+                    {.thread = "python3 102", .frames = {4, 5, 3}},
+                    {.thread = "python3 103", .frames = {0, 1}},
+                    {.thread = "writer 104", .frames = {0, 1, 2, 3}}};
+  return report;
+}
+
+// Of native frames: that at 0x20 is fill(), called by the std::thread that at 0x30 began with.
+std::vector<SourceFrame> native_names(const Report&, const FrameFact& frame) {
+  if (frame.offset == 0x20) return {{.function = "fill(int)", .file = "/src/load.cpp", .line = 7}};
+  return {{.function = "std::thread::_State_impl<std::tuple<void (*)(int), int> >::_M_run()",
+           .file = "/usr/include/c++/12/bits/std_thread.h",
+           .line = 210}};
+}
+
+TEST(Threads, WithoutANameAreToldByTheFunctionInWhichTheyBegan) {
+  const Report report = with_threads_of_one_name();
+  const NameFrame name = native_names;
+  const ThreadNames threads(report, name);
+  const Page page;
+
+  EXPECT_EQ(threads.text("python3 100", page), "python3 100 - main thread");
+  EXPECT_EQ(threads.text("python3 101", page), "python3 101 - load_batches (train.py:20)");
+  EXPECT_EQ(threads.text("python3 102", page), "python3 102 - fill (load.cpp)");
+  EXPECT_EQ(threads.text("python3 103", page), "python3 103") << "its outermost frame is unknown";
+  EXPECT_EQ(threads.text("writer 104", page), "writer 104") << "it has a name of its own";
+  EXPECT_EQ(threads.began("writer 104"), "load_batches (train.py:20)");
+}
+
+TEST(Threads, OfTwoProcessesWithOneNameAndNumberAreNotTold) {
+  Report report = with_threads_of_one_name();
+  report.threads.push_back({.thread = "python3 101", .frames = {4, 5, 3}});
+  const NameFrame name = native_names;
+
+  EXPECT_EQ(ThreadNames(report, name).began("python3 101"), "");
 }
 
 TEST(Growth, IsWhatRoseSinceItLastFell) {

@@ -196,7 +196,7 @@ class NextCommands(ToolTest):
         file = self.sample()
         with open(file, encoding="utf-8") as text:
             report = json.load(text)
-        for part in ("sites", "frames", "kinds", "ledger", "devices", "axes", "functions"):
+        for part in ("sites", "threads", "frames", "kinds", "ledger", "devices", "axes", "functions"):
             report[part] = []
         with open(file, "w", encoding="utf-8") as text:
             json.dump(report, text)

@@ -12,6 +12,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
+#include "reporter/view/text/thread_names.h"
 #include "reporter/view/text/totals_text.h"
 
 namespace vramscope {
@@ -20,7 +21,7 @@ namespace {
 constexpr const char* kAllValues = "all together";
 
 // "1.00 MiB .. 2.00 MiB" for the size class from 1048576 on.
-std::string value_text(const AxisEntry& entry) {
+std::string size_text(const AxisEntry& entry) {
   if (entry.axis != Axis::size_class || entry.value.empty()) return entry.value;
   const bool is_number = entry.value.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number || entry.value.size() > 18) return entry.value;
@@ -28,7 +29,13 @@ std::string value_text(const AxisEntry& entry) {
   return bytes_text(from) + " .. " + bytes_text(2 * from);
 }
 
-std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const RowChoice& choice) {
+std::string value_text(const AxisEntry& entry, const ThreadNames& threads, const Page& page) {
+  return entry.axis == Axis::thread ? threads.text(entry.value, page)
+                                    : printable(size_text(entry), page);
+}
+
+std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const ThreadNames& threads,
+                                  const RowChoice& choice) {
   std::vector<AxisEntry> entries;
   for (const AxisEntry& entry : report.axes) {
     if (entry.axis == axis && holds_memory(entry.kind)) entries.push_back(entry);
@@ -37,7 +44,7 @@ std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const RowChoi
     return std::tie(a.totals.peak_bytes, a.own_peak_bytes) >
            std::tie(b.totals.peak_bytes, b.own_peak_bytes);
   });
-  arrange(entries, axis_columns(), choice);
+  arrange(entries, axis_columns(&threads), choice);
   return entries;
 }
 
@@ -90,7 +97,8 @@ std::string more_values_text(std::size_t count) {
 
 // A row for each value and memory; of one memory with their sum.
 std::string flat_axis(const Report& report, Axis axis, const std::vector<AxisEntry>& entries,
-                      std::size_t memories, const Page& page, const RowChoice& choice) {
+                      std::size_t memories, const ThreadNames& threads, const Page& page,
+                      const RowChoice& choice) {
   using enum Table::Align;
   Table table({{"AT PEAK", right},
                {adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
@@ -110,7 +118,7 @@ std::string flat_axis(const Report& report, Axis axis, const std::vector<AxisEnt
   const std::size_t shown = rows_shown(entries.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     add(entries[i].totals, bytes_text(entries[i].own_peak_bytes), entries[i],
-        printable(value_text(entries[i]), page));
+        value_text(entries[i], threads, page));
   }
   std::string rest;
   if (shown < entries.size()) rest = more_values_text(entries.size() - shown);
@@ -122,11 +130,12 @@ std::string flat_axis(const Report& report, Axis axis, const std::vector<AxisEnt
 
 // Each value with all that it held, in the order of its first entry.
 std::vector<std::pair<std::string, AxisSum>> axis_values(const std::vector<AxisEntry>& entries,
+                                                         const ThreadNames& threads,
                                                          const Page& page) {
   std::vector<std::pair<std::string, AxisSum>> values;
   std::map<std::string, std::size_t> known;  // index into them
   for (const AxisEntry& entry : entries) {
-    const std::string value = printable(value_text(entry), page);
+    const std::string value = value_text(entry, threads, page);
     const auto [found, is_new] = known.emplace(value, values.size());
     if (is_new) values.emplace_back(value, AxisSum());
     values[found->second].second.add(entry);
@@ -137,8 +146,8 @@ std::vector<std::pair<std::string, AxisSum>> axis_values(const std::vector<AxisE
 // A row for each value, with a column for each memory, and their sum: it is the memory's own peak,
 // since every byte is of one value.
 std::string axis_by_memory(Axis axis, const std::vector<AxisEntry>& entries,
-                           const std::vector<AxisMemory>& memories, const Page& page,
-                           const RowChoice& choice) {
+                           const std::vector<AxisMemory>& memories, const ThreadNames& threads,
+                           const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   std::vector<Table::Column> titles;
   for (const auto& [kind, device] : memories) {
@@ -163,7 +172,7 @@ std::string axis_by_memory(Axis axis, const std::vector<AxisEntry>& entries,
                   duration_text(sum.totals.total_ns), value});
     table.add(std::move(cells));
   };
-  const auto values = axis_values(entries, page);
+  const auto values = axis_values(entries, threads, page);
   const std::size_t shown = rows_shown(values.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) add(values[i].second, values[i].first);
   if (values.size() > 1) add(axis_sum_of(entries), kAllValues);
@@ -179,13 +188,18 @@ std::optional<Axis> axis_named(std::string_view name) {
   return static_cast<Axis>(found - kAxisNames.begin());
 }
 
-Columns<AxisEntry> axis_columns() {
+Columns<AxisEntry> axis_columns(const ThreadNames* threads) {
   using Row = AxisEntry;
   const auto axis = [](const Row& row) {
     return std::string(kAxisNames[static_cast<std::size_t>(row.axis)]);
   };
   return {{"axis", axis},
           {"value", [](const Row& row) { return row.value; }},
+          {"began",
+           [threads](const Row& row) {
+             const bool is_told = threads != nullptr && row.axis == Axis::thread;
+             return is_told ? threads->began(row.value) : std::string();
+           }},
           {"device", [](const Row& row) { return number(row.device); }},
           {"kind", [](const Row& row) { return kind_cell(row.kind); }},
           {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
@@ -196,13 +210,16 @@ Columns<AxisEntry> axis_columns() {
           {"total_ns", [](const Row& row) { return row.totals.total_ns; }}};
 }
 
-std::string axis_text(const Report& report, Axis axis, const Page& page, const RowChoice& choice) {
-  const std::vector<AxisEntry> entries = entries_of(report, axis, choice);
+std::string axis_text(const Report& report, Axis axis, const NameFrame& name, const Page& page,
+                      const RowChoice& choice) {
+  const ThreadNames threads(report, name);
+  const std::vector<AxisEntry> entries = entries_of(report, axis, threads, choice);
   if (entries.empty()) return nothing_text(report);
   const std::vector<AxisMemory> memories = axis_memories_of(entries);
   const bool is_flat = memories.size() == 1 || !choice.sort.empty();
-  const std::string rows = is_flat ? flat_axis(report, axis, entries, memories.size(), page, choice)
-                                   : axis_by_memory(axis, entries, memories, page, choice);
+  const std::string rows =
+      is_flat ? flat_axis(report, axis, entries, memories.size(), threads, page, choice)
+              : axis_by_memory(axis, entries, memories, threads, page, choice);
   std::string remark = adds_peaks(report) ? "Requested bytes, of all processes added. " +
                                                 axis_at_peak_text(is_flat) + " in each."
                                           : "Requested bytes. " + axis_at_peak_text(is_flat) + ".";
@@ -212,14 +229,19 @@ std::string axis_text(const Report& report, Axis axis, const Page& page, const R
   return rows + "\n" + paragraph(remark, page) + totals_text(report, page);
 }
 
-std::string axis_json(const Report& report, Axis axis, const RowChoice& choice) {
+std::string axis_json(const Report& report, Axis axis, const NameFrame& name,
+                      const RowChoice& choice) {
+  const ThreadNames threads(report, name);
   JsonText json;
-  add_objects(json.array(), entries_of(report, axis, choice), axis_columns(), choice.most);
+  add_objects(json.array(), entries_of(report, axis, threads, choice), axis_columns(&threads),
+              choice.most);
   return json.end().text();
 }
 
-void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const RowChoice& choice) {
-  add_rows(csv, entries_of(report, axis, choice), axis_columns(), choice.most);
+void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const NameFrame& name,
+                  const RowChoice& choice) {
+  const ThreadNames threads(report, name);
+  add_rows(csv, entries_of(report, axis, threads, choice), axis_columns(&threads), choice.most);
 }
 
 }  // namespace vramscope

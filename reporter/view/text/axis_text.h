@@ -9,21 +9,26 @@
 #include "reporter/record/axes.h"
 #include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
 
 namespace vramscope {
 
 struct AxisEntry;
 struct Report;
+class ThreadNames;
 
 // "owner", "thread", "stream", "range", "function", "size".
 [[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
 
-[[nodiscard]] Columns<AxisEntry> axis_columns();
+// threads: where those began; null: that is not told.
+[[nodiscard]] Columns<AxisEntry> axis_columns(const ThreadNames* threads = nullptr);
 
 // Each text and JSON ends with a newline.
-[[nodiscard]] std::string axis_text(const Report& report, Axis axis, const Page& page,
+[[nodiscard]] std::string axis_text(const Report& report, Axis axis, const NameFrame& name,
+                                    const Page& page, const RowChoice& choice);
+[[nodiscard]] std::string axis_json(const Report& report, Axis axis, const NameFrame& name,
                                     const RowChoice& choice);
-[[nodiscard]] std::string axis_json(const Report& report, Axis axis, const RowChoice& choice);
-void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const RowChoice& choice);
+void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const NameFrame& name,
+                  const RowChoice& choice);
 
 }  // namespace vramscope

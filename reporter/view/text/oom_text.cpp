@@ -13,6 +13,7 @@
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/site_listing.h"
+#include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {
@@ -258,7 +259,7 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   std::string who = "after " + duration_text(event.time_ns);
   if (!event.function.empty()) who += " in " + printable(event.function, page);
   if (event.thread != "unknown" && !event.thread.empty()) {
-    who += " by thread " + printable(event.thread, page);
+    who += " by thread " + ThreadNames(report, name).text(event.thread, page);
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += paragraph(who, page);

@@ -16,6 +16,7 @@
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/thread_names.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
 
@@ -49,14 +50,16 @@ std::vector<AxisEntry> values_of(const Report& report, const KindFacts& kind, Ax
 
 // "owners   PyTorch 80 %, NCCL 20 %"; "" when an axis tells nothing apart.
 std::string axis_line(const Report& report, const KindFacts& kind, Axis axis, const char* title,
-                      const Page& page) {
+                      const NameFrame& name, const Page& page) {
   const std::vector<AxisEntry> values = values_of(report, kind, axis);
   const bool says_nothing = values.empty() || (values.size() == 1 && values[0].value == "none");
   if (says_nothing) return "";
+  const ThreadNames threads(report, name);
   std::string result;
   for (std::size_t i = 0; i < std::min(kValuesShown, values.size()); ++i) {
     if (i != 0) result += ", ";
-    result += printable(values[i].value, page) + " " +
+    const std::string& value = values[i].value;
+    result += (axis == Axis::thread ? threads.text(value, page) : printable(value, page)) + " " +
               percent_text(values[i].totals.peak_bytes, kind.peak_bytes);
   }
   if (values.size() > kValuesShown) {
@@ -67,7 +70,6 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis, co
 
 // What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved)".
 std::string rounded(const Report& report, const KindFacts& kind) {
-  if (report.chosen && report.chosen->by_rows) return "";  // these are all of it
   for (const DeviceReport& device : report.devices) {
     if (kind.kind != Kind::device || device.facts.index != kind.device || !device.used) continue;
     return " (" + bytes_text(device.statistics.allocated_bytes.all.peak) + " allocated, " +
@@ -128,7 +130,9 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   std::string result = is_choice ? "the peak of all was reached after " : "reached after ";
   if (adds_peaks(report)) result = "the highest of them was reached after ";
   result += duration_text(kind.peak_ns);
-  if (!kind.peak_thread.empty()) result += " by thread " + printable(kind.peak_thread, page);
+  if (!kind.peak_thread.empty()) {
+    result += " by thread " + ThreadNames(report, name).text(kind.peak_thread, page);
+  }
   if (!kind.peak_range.empty() && kind.peak_range != "none") {
     result += " in " + printable(kind.peak_range, page);
   }
@@ -163,18 +167,22 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
 
 std::string kind_text_of(const Report& report, const KindFacts& kind, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
-  const std::string title = memory_text(kind.kind, kind.device) + ": " + peak_word(report) + " " +
-                            bytes_text(kind.peak_bytes) + of_all_text(report, kind) + " requested" +
-                            rounded(report, kind) + ", now " + bytes_text(kind.current_bytes);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  const std::string bytes = amount_text(kind.peak_bytes);
+  const std::string held =
+      is_choice ? bytes + of_all_text(report, kind) + " requested " + peak_word(report) + " of all"
+                : peak_word(report) + " " + bytes + " requested" + rounded(report, kind);
+  const std::string title = memory_text(kind.kind, kind.device) + ": " + held + ", now " +
+                            amount_text(kind.current_bytes);
   std::string heading = paragraph(title, page).substr(2);  // not indented itself
   heading.pop_back();
   std::string result = coloured(heading, Colour::bold, page) + "\n";
   result += added_text(report, kind, page);
   result += who_made_it(report, kind, name, page);
-  result += axis_line(report, kind, Axis::owner, "owners   ", page);
-  result += axis_line(report, kind, Axis::thread, "threads  ", page);
-  result += axis_line(report, kind, Axis::stream, "streams  ", page);
-  result += axis_line(report, kind, Axis::range, "ranges   ", page);
+  result += axis_line(report, kind, Axis::owner, "owners   ", name, page);
+  result += axis_line(report, kind, Axis::thread, "threads  ", name, page);
+  result += axis_line(report, kind, Axis::stream, "streams  ", name, page);
+  result += axis_line(report, kind, Axis::range, "ranges   ", name, page);
   const std::vector<Share> shares = shares_of(report, kind, name, choice);
   if (page.stacks == Stacks::as_tree) {
     result += tree_text(report, name, shares, "REQUESTED", page, choice.most);
@@ -209,7 +217,15 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
     if (!result.empty()) result += "\n";
     result += kind_text_of(report, kind, name, page, choice);
   }
-  return result.empty() ? nothing_text(report) : result + totals_text(report, page);
+  if (result.empty()) return nothing_text(report);
+  if (report.chosen && report.chosen->by_rows) {
+    result += "\n" + paragraph(
+                         "This is what the rows that pass held when all of the memory was at its "
+                         "peak. At another time they may have held more: a trace tells "
+                         "(run --trace FILE).",
+                         page);
+  }
+  return result + totals_text(report, page);
 }
 
 std::string peak_json(const Report& report, const NameFrame& name, const RowChoice& choice) {

@@ -167,6 +167,7 @@ class Details : public TraceMemory::Changes {
     report.kinds = make_kinds(parts_, sites);
     report.axes = make_axes(parts_);
     report.ledger = make_ledger(parts_, report.axes);
+    report.threads = make_threads(parts_.recorder);
     add_ages(parts_, sites, report.sites);
   }
 

@@ -51,15 +51,18 @@ int show_owners(Arguments& given) {
   if (!given.by.empty()) given.use.of_a_trace = "owners --by " + given.by;
   const auto text = [&](const Report& report, const Page& page) {
     return given.by.empty() ? owners_text(with_others(report), page, given.listing.rows())
-                            : axis_text(report, *axis_named(given.by), page, given.listing.rows());
+                            : axis_text(report, *axis_named(given.by), names_from_symbols(), page,
+                                        given.listing.rows());
   };
   const auto json = [&](const Report& report) {
     return given.by.empty() ? owners_json(with_others(report), given.listing.rows())
-                            : axis_json(report, *axis_named(given.by), given.listing.rows());
+                            : axis_json(report, *axis_named(given.by), names_from_symbols(),
+                                        given.listing.rows());
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
     given.by.empty() ? add_owners_csv(rows, with_others(report), given.listing.rows())
-                     : add_axis_csv(rows, report, *axis_named(given.by), given.listing.rows());
+                     : add_axis_csv(rows, report, *axis_named(given.by), names_from_symbols(),
+                                    given.listing.rows());
   };
   given.columns = {given.by.empty() ? names_of(owner_columns()) : names_of(axis_columns())};
   given.next = given.by.empty() ? "owners --by size" : "peak";

@@ -1,0 +1,42 @@
+// ThreadNames tells threads apart that nobody gave a name: by the function of the program in which
+// they began.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+
+namespace vramscope {
+
+struct Report;
+
+// Of one report. What it refers to has to live as long. Threads: one. May throw bad_alloc.
+class ThreadNames {
+ public:
+  ThreadNames(const Report& report, const NameFrame& name);
+
+  // "main thread", or "load (train.py:20)": the outermost function that is neither the system's nor
+  // of what starts threads, with the line where it begins if that is known. "" where the stack does
+  // not reach as far, or two threads are called so. `thread`: as a value of Axis::thread.
+  [[nodiscard]] std::string began(const std::string& thread) const;
+
+  // The thread as texts show it: "python3 4712 - load (train.py:20)", but only its own name where
+  // it has one: that of no other thread, nor the program's unless it is the main thread.
+  [[nodiscard]] std::string text(const std::string& thread, const Page& page) const;
+
+ private:
+  [[nodiscard]] bool is_main(const std::string& thread) const;
+  [[nodiscard]] bool is_of_program(std::string_view name) const;
+
+  const Report& report_;
+  const NameFrame& name_;
+  std::map<std::string, std::size_t, std::less<>> bearers_;  // of each name
+};
+
+}  // namespace vramscope
