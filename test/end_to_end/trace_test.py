@@ -156,11 +156,46 @@ class Trace(harness.Case):
                     self.assertTrue(text.startswith("Only --"), text)
                     self.assertIn(f"--{axis}", text.splitlines()[-1], "the next command is of the same")
             (axis, value) = ("thread", self.listing("owners --by thread", report)[0]["value"].split()[-1])
-            refused = self.run_tool("peak", "--thread", value, report)
-            self.assertEqual((2, ""), (refused.returncode, refused.stdout))
-            self.assertIn(f"; its trace does: vramscope peak --{axis} {value} {path}\n", refused.stderr)
-            done = self.run_tool(*refused.stderr.strip().split("vramscope ")[-1].split())
-            self.assertEqual((0, ""), (done.returncode, done.stderr))
+            self.answers_by_its_trace(report, path, "peak", f"--{axis}", value)
+            self.answers_by_its_trace(report, path, "leaks", "--json", f"--{axis}", value)
+            self.answers_by_its_trace(report, path, "sites", "--csv", "--from", "0s", f"--{axis}", value)
+
+    def answers_by_its_trace(self, report, trace, verb, *words):
+        """A report whose trace lies beside it says what the trace says, and one line that it is of that."""
+        done = self.run_tool(verb, *words, report)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertRegex(done.stderr, rf"^vramscope: '{report}' .*; this is of its trace, {trace}\n$")
+        self.assertEqual(self.run_tool(verb, *words, trace).stdout, done.stdout, (verb, words))
+
+    def test_a_report_draws_the_peak_and_any_instant_by_its_trace(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        _, (path,) = self.traced([harness.program("eight_threads")], folder=folder)
+        (report,) = pathlib.Path(folder).glob("*.json")
+        for words in (("--at", "peak"), ("--at", "1ms", "--json")):
+            self.answers_by_its_trace(report, path, "map", *words)
+
+    def test_a_trace_that_has_not_all_of_the_reports_run_and_no_more_does_not_answer_for_it(self):
+        """Another process's, one that went on, one that is cut off: the line of before names what would answer."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        _, (path,) = self.traced([harness.program("eight_threads")], folder=folder)
+        (report,) = pathlib.Path(folder).glob("*.json")
+        told = json.loads(report.read_text())
+        for changed in ({"process": {**told["process"], "pid": told["process"]["pid"] + 1}},
+                        {"process": {**told["process"], "executable": "/app/other"}},
+                        {"process": {**told["process"], "start_time_ns": told["process"]["report_time_ns"]}},
+                        {"trace": {**told["trace"], "events": told["trace"]["events"] - 1}},
+                        {"trace": {**told["trace"], "lost": 1}}):  # fmt: skip
+            report.write_text(json.dumps({**told, **changed}))
+            refused = self.run_tool("peak", "--thread", "1", report)
+            self.assertEqual((2, ""), (refused.returncode, refused.stdout), changed)
+            self.assertIn(f"; its trace does: vramscope peak --thread 1 {path}\n", refused.stderr)
+            refused = self.run_tool("map", "--at", "1ms", report)
+            self.assertEqual((2, ""), (refused.returncode, refused.stdout), changed)
+            self.assertIn("give its trace, ", refused.stderr)
+        report.write_text(json.dumps(told))
+        with open(path, "r+b") as file:
+            file.truncate(path.stat().st_size - 1)
+        self.assertEqual(2, self.run_tool("peak", "--thread", "1", report).returncode)
 
     def test_of_a_trace_a_window_of_time_has_its_own_peak_and_rest(self):
         _, (path,) = self.traced([harness.program("eight_threads")])

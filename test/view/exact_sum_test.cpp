@@ -161,7 +161,10 @@ class ExactSum : public testing::Test {
     ReportOfProcess one{.file = (folder_ / "report.json").string(), .process = {}};
     MergedProcess& process = one.process;
     process.process.pid = run.pid;
+    process.process.executable = "/bin/x";
     process.process.hostname = "node1";
+    process.process.start_time_ns = run.boot_ns;
+    process.process.report_time_ns = run.boot_ns + kEnd;
     process.trigger = "exit";
     process.kinds = kinds_of(run.changes);
     std::set<std::uint16_t> devices;

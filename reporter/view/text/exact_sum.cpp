@@ -99,14 +99,8 @@ class Collector : private TraceMemory::Changes {
   TraceMemory memory_;
 };
 
-bool is_all_of(const TraceReader& reader, const MergedProcess& process) {
-  return reader.problem().empty() && reader.is_complete() && reader.lost() == 0 &&
-         reader.names().process.pid == process.process.pid &&
-         reader.events() == process.trace.events;
-}
-
 std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) {
-  if (!is_all_of(reader, process)) return std::nullopt;
+  if (!is_whole_trace_of(reader, process.process, process.trace)) return std::nullopt;
   Collector collector(process);
   const auto add = [&](const TraceEvent& event) { collector.add(event); };
   if (!reader.read(TraceReader::Order::by_change, add)) return std::nullopt;
@@ -119,7 +113,7 @@ std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) 
 }
 
 std::optional<Traced> traced(const ReportOfProcess& one) {
-  if (one.process.trace.lost != 0 || one.process.trigger == kRecovered) return std::nullopt;
+  if (one.process.trigger == kRecovered) return std::nullopt;
   for (const std::string& candidate : trace_files(one.file, one.process.trace)) {
     const TraceInput input(candidate);
     if (!input.problem().empty()) continue;

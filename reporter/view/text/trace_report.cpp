@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "reporter/report/traces/trace_input.h"
+#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/text/filter.h"
 
 namespace vramscope {
@@ -98,6 +100,26 @@ std::vector<std::string> trace_files(const std::string& report_file, const Trace
     if (fs::is_regular_file(candidate, error)) found.push_back(candidate);
   }
   return found;
+}
+
+bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
+                       const TraceReport& trace) {
+  const TraceProcess& its = reader.names().process;
+  return reader.problem().empty() && reader.is_complete() && reader.lost() == 0 &&
+         trace.lost == 0 && reader.events() == trace.events && its.pid == process.pid &&
+         its.executable == process.executable && its.wall_ns >= process.start_time_ns &&
+         its.wall_ns <= process.report_time_ns;
+}
+
+std::string whole_trace_of(const std::string& report_file, const Report& report) {
+  if (!report.processes.empty()) return "";  // its trace is none of one process
+  for (const std::string& candidate : trace_files(report_file, report.trace)) {
+    const TraceInput input(candidate);
+    if (!input.problem().empty()) continue;
+    const TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+    if (is_whole_trace_of(reader, report.process, report.trace)) return candidate;
+  }
+  return "";
 }
 
 std::string missing_from(const TraceTotals& totals) {

@@ -11,6 +11,8 @@
 
 namespace vramscope {
 
+class TraceReader;
+
 // Process, kinds, functions, frames and sites with their parts; totals.finish() was called. Sites
 // are those of the trace, in its order, those that allocated nothing too; site 0 is the unknown
 // one. May throw bad_alloc.
@@ -23,6 +25,15 @@ namespace vramscope {
 // written. Those that are there.
 [[nodiscard]] std::vector<std::string> trace_files(const std::string& report_file,
                                                    const TraceReport& trace);
+
+// Whether it holds all events of the run that the report is of, up to the report and no more: no
+// other process's, and none that came later or was lost.
+[[nodiscard]] bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
+                                     const TraceReport& trace);
+
+// The first of trace_files() that is it, of a report of one process that was written to its end;
+// "": none. Reads the heads of all chunks.
+[[nodiscard]] std::string whole_trace_of(const std::string& report_file, const Report& report);
 
 // "", or that the filter's device is none of the events'. Once all were added. May throw bad_alloc.
 [[nodiscard]] std::string missing_from(const TraceTotals& totals);

@@ -8,6 +8,7 @@
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/trace_details.h"
 #include "reporter/view/text/trace_report.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -107,6 +108,17 @@ void Filtering::say_lacking() const {
   if (!lacking_.empty()) say(lacking_);
 }
 
+bool takes_its_trace(const Filter& filter, const FilterUse& use, const Report& report,
+                     std::string& path) {
+  if (use.inputs != Inputs::both || cannot_filter(filter, use).empty()) return false;
+  const std::string trace = whole_trace_of(path, report);
+  if (trace.empty()) return false;
+  say("'" + path + "' does not tell apart what passes " + filter_text(filter) +
+      "; this is of its trace, " + shell_word(trace));
+  path = trace;
+  return true;
+}
+
 std::optional<Report> open_traced(const std::string& path, const Filter& filter) {
   DetailedReport made;
   const auto use = [&](TraceReader& reader) {
@@ -135,7 +147,9 @@ std::string traced_filter_head(const Filter& filter, const std::string& path, co
 
 std::string filter_head(const OneReport& arguments, const Page& page) {
   const bool is_of_rows = page.of_trace && arguments.use.subject == Subject::rows;
-  const bool is_one = arguments.files.size() == 1 && arguments.files.front() == arguments.file;
+  // Not one of a folder's; or the trace of the report that was named.
+  const bool is_one = arguments.files.size() == 1 &&
+                      (arguments.files.front() == arguments.file || is_trace(arguments.file));
   const std::string path = is_one ? arguments.file : "FILE";
   return is_of_rows ? traced_filter_head(arguments.filter, path, page)
                     : filter_head(arguments.filter, page);

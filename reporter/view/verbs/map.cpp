@@ -12,6 +12,7 @@
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/trace_map.h"
+#include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -118,6 +119,17 @@ std::string why_not(const Report& report, const std::string& path, const std::st
   return lacks + ": give the report of the trigger oom (--on-oom report), or " + trace_of_it;
 }
 
+// Whether the report's own trace is there, which tells of every instant; it takes the report's
+// place.
+bool draws_its_trace(const Report& report, std::string& path) {
+  const std::string trace = whole_trace_of(path, report);
+  if (trace.empty()) return false;
+  say("'" + path + "' holds what there was when it was written; this is of its trace, " +
+      shell_word(trace));
+  path = trace;
+  return true;
+}
+
 std::vector<MapPlace> places_of(const Report& report, const NameFrame& name,
                                 const Arguments& given) {
   std::vector<MapPlace> places = memory_map(report);
@@ -168,7 +180,14 @@ int show_map(Arguments& given) {
     std::string remark;
     if (report) take_refusal_report(given, path, report, remark);
     if (!report) return report;
-    if (const std::string reason = why_not(*report, path, given.at); !reason.empty()) {
+    const std::string reason = why_not(*report, path, given.at);
+    given.is_trace = !reason.empty() ? draws_its_trace(*report, path)
+                                     : takes_its_trace(given.filter, given.use, *report, path);
+    if (given.is_trace) {
+      given.next = "timeline";
+      return open_trace(path, given, moment);
+    }
+    if (!reason.empty()) {
       say("'" + path + "': " + reason);
       return std::nullopt;
     }
@@ -205,7 +224,9 @@ Verb add_map(CommandLine& line) {
   command.footer(
       "Examples:\n"
       "  vramscope map vramscope.train.4711.json        is it fragmentation, and what pins it?\n"
-      "  vramscope map --at peak train.4711.trace       of a trace (run --trace): at any instant\n"
+      "  vramscope map --at peak train.4711.trace       of a trace (run --trace): at any instant;\n"
+      "                                                 of a report whose trace lies beside it, "
+      "too\n"
       "  vramscope map --kind pinned -n 0 r.json        every segment of pinned memory\n"
       "  vramscope map --site 'make_.*' r.json          segments with blocks of such call stacks");
   return {.command = &command, .act = [arguments] { return show_map(*arguments); }};

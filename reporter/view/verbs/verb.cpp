@@ -335,9 +335,15 @@ int show(OneReport& arguments, const Makers& make) {
   const auto open = [&](std::string& path) {
     arguments.is_trace = arguments.use.inputs == Inputs::both && shows_events_of(path, arguments);
     if (arguments.is_trace) return open_traced(path, arguments.filter);
-    if (!is_trace(path)) return open_report(path);
-    say_no_report(path, arguments.use.of_a_trace);
-    return std::optional<Report>();
+    if (is_trace(path)) {
+      say_no_report(path, arguments.use.of_a_trace);
+      return std::optional<Report>();
+    }
+    std::optional<Report> report = open_report(path);
+    const bool is_of_rows = arguments.use.subject == Subject::rows;
+    arguments.is_trace =
+        report && is_of_rows && takes_its_trace(arguments.filter, arguments.use, *report, path);
+    return arguments.is_trace ? open_traced(path, arguments.filter) : report;
   };
   return show(arguments, make, open);
 }

@@ -159,6 +159,11 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 // lists those that can be answered.
 void add_filters(Command& command, Filter& filter, const FilterUse& use);
 
+// Whether the report's own trace is there and tells of rows what the report cannot, of which a line
+// is said then; it takes the report's place in `path`.
+[[nodiscard]] bool takes_its_trace(const Filter& filter, const FilterUse& use, const Report& report,
+                                   std::string& path);
+
 // The report that a trace becomes, of what passes; says why not. See detailed_report().
 [[nodiscard]] std::optional<Report> open_traced(const std::string& path, const Filter& filter);
 
