@@ -46,6 +46,13 @@ void dictionary(JsonText& json, const FlatStats& stats) {
   json.end();
 }
 
+constexpr const char* kWords =
+    "allocated: in blocks in use, rounded up from what was requested. reserved: taken from the "
+    "driver, free parts included. active: allocated, or freed and not yet to be handed out again. "
+    "inactive split: free beside blocks in use, so it cannot go back to the driver. TOTAL: ever.";
+constexpr const char* kKeys =
+    "All counters by PyTorch's names; small_pool is of requests up to 1 MiB, large_pool of others:";
+
 // What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it.
 std::string summary(const FlatStats& stats, const Page& page) {
   using enum Table::Align;
@@ -78,7 +85,7 @@ std::string summary(const FlatStats& stats, const Page& page) {
       counted(value_of("num_alloc_retries"), "time") + " asked again after idle memory went back";
   return table.text(page) +
          paragraph(counted(value_of("num_ooms"), "time") + " out of memory, " + retries, page) +
-         "\n";
+         "\n" + paragraph(kWords, page) + "\n" + paragraph(kKeys, page);
 }
 
 // Values end in one column; bytes also as a person reads them, where the page has room for that.

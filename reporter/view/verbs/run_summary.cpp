@@ -17,6 +17,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/stack_view.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/left_behind.h"
 #include "reporter/view/verbs/run.h"
@@ -107,6 +108,14 @@ std::string seen_from(const std::string& folder, const std::string& path) {
   return path.starts_with(folder + "/") ? path.substr(folder.size() + 1) : path;
 }
 
+// With the frames that listings show: Python's where there are some.
+std::string refused_text(const Report& report) {
+  if (report.oom.events.empty()) return "";
+  Report shown = report;
+  choose_frames(shown, {});
+  return oom_line(shown, names_from_symbols());
+}
+
 std::vector<std::string> summary(const WrittenReport& written, std::size_t others) {
   std::string recorded = devices_line(written.report);
   if (recorded.empty()) recorded = "no device memory was allocated";
@@ -116,7 +125,7 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
-  const std::string refused = oom_line(written.report, names_from_symbols());
+  const std::string refused = refused_text(written.report);
   if (!refused.empty()) recorded += "; " + refused;
   std::string more = taken_name(written.path);
   const bool is_of_two = !written.of_refusal.empty();
