@@ -443,6 +443,11 @@ class Merge(unittest.TestCase):
         failed = self.call("check", "--max-leak", "12MiB", merged).stdout
         self.assertIn("\nall 3 processes together: never freed: 13.0 MiB requested, ", failed)
 
+    def test_of_many_processes_whose_memory_ran_out_three_are_named(self):
+        shown = self.call("check", "--max-peak", "1TiB", *self.some_reports(5)).stdout
+        self.assertEqual(3, shown.count(" ran out of memory in 3 calls: vramscope oom "), shown)
+        self.assertTrue(shown.endswith("\nSo did 2 more.\n"), shown)
+
     def test_the_peak_says_that_peaks_are_added_and_what_was_held_together(self):
         """Two processes one after the other: never more than one of them at a time."""
         parts = []

@@ -110,22 +110,30 @@ std::string passed_text(const std::vector<Checked>& all, const Page& page) {
   return sentence(printable(text + (has_bytes ? " (requested bytes)" : ""), page), page);
 }
 
+std::string out_of_memory_text(const OutOfMemory& out, const Page& page) {
+  const std::string what = printable(out.process.words, page) + " ran out of memory in " +
+                           counted(out.calls, "call") + ":";
+  const std::string command = "vramscope oom " + shell_path(out.file, page);  // is never cut
+  const bool fits = !page.cuts || columns(what) + 1 + columns(command) <= page.width;
+  return what + (fits ? " " : "\n  ") + command + "\n";
+}
+
 // What is no failure, and worth knowing.
 std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
+  constexpr std::size_t kNamed = 3;
   std::string text;
+  std::size_t out_of_memory = 0;
   for (const Checked& one : all) {
     if (!one.together.empty()) text += sentence(printable(one.together, page), page);
   }
   for (const Checked& one : all) {
     for (const OutOfMemory& out : one.out_of_memory) {
-      const std::string what = printable(out.process.words, page) + " ran out of memory in " +
-                               counted(out.calls, "call") + ":";
-      const std::string command = "vramscope oom " + shell_path(out.file, page);  // is never cut
-      const bool fits = !page.cuts || columns(what) + 1 + columns(command) <= page.width;
-      text += what + (fits ? " " : "\n  ") + command + "\n";
+      if (++out_of_memory <= kNamed) text += out_of_memory_text(out, page);
     }
   }
-  return text;
+  if (out_of_memory <= kNamed) return text;
+  return text + "So did " + count_text(static_cast<std::int64_t>(out_of_memory - kNamed)) +
+         " more.\n";
 }
 
 }  // namespace
