@@ -179,9 +179,11 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
   if (device == nullptr || text == nullptr) return CUDA_ERROR_INVALID_VALUE;
   unsigned domain = 0;
   unsigned bus = 0;
+  unsigned slot = 0;
   // [domain]:[bus]:[device].[function], or without the domain (cuda.h)
-  if (std::sscanf(text, "%x:%x:", &domain, &bus) != 2 && std::sscanf(text, "%x:", &bus) != 1) {
-    return CUDA_ERROR_INVALID_VALUE;
+  if (std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3) {
+    domain = 0;
+    if (std::sscanf(text, "%x:%x", &bus, &slot) != 2) return CUDA_ERROR_INVALID_VALUE;
   }
   const int ordinal = static_cast<int>(bus) - 1;
   if (domain != 0 || driver().device(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;

@@ -16,9 +16,19 @@ namespace {
 
 // As in NVML's header, which is not needed here.
 constexpr int kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6;
+constexpr int kInsufficientSize = 7;
 constexpr int kUninitialized = 1;
 struct MemoryInfo {
   unsigned long long total, free, used;
+};
+struct PciInfo {
+  char legacy_bus_id[16];
+  unsigned int domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+struct FirstProcess {
+  unsigned int pid;
+  unsigned long long used_bytes;
 };
 struct Process {
   unsigned int pid;
@@ -40,6 +50,22 @@ bool is_device(Device device) {
 }
 int ordinal(Device device) { return static_cast<int>(device) - 1; }
 
+// `count` is how many there is room for, and then how many there are.
+template <class Keep>
+int list_processes(Device device, unsigned int& count, const Keep& keep) {
+  if (!is_device(device)) return kInvalidArgument;
+  const unsigned int room = count;
+  unsigned int found = 0;
+  if (use) {
+    use->each_other(ordinal(device), [&](std::uint32_t pid, std::uint64_t bytes) {
+      if (found < room) keep(found, {pid, bytes, ~0U, ~0U});
+      ++found;
+    });
+  }
+  count = found;
+  return found <= room ? kSuccess : kInsufficientSize;
+}
+
 }  // namespace
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -48,6 +74,9 @@ extern "C" {  // declared by the header of programs, not here
 int nvmlInit_v2();
 int nvmlDeviceGetCount_v2(unsigned int* count);
 int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device);
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, Device* device);
+int nvmlDeviceGetPciInfo_v3(Device device, PciInfo* info);
+int nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned int* count, Process* processes);
 }
 
 EXPORTED int nvmlInit_v2() {
@@ -76,6 +105,8 @@ EXPORTED const char* nvmlErrorString(int result) {
       return "Not Supported";
     case kNotFound:
       return "Not Found";
+    case kInsufficientSize:
+      return "Insufficient Size";
     default:
       return "Unknown Error";
   }
@@ -105,6 +136,33 @@ EXPORTED int nvmlDeviceGetCount(unsigned int* count) { return nvmlDeviceGetCount
 
 EXPORTED int nvmlDeviceGetHandleByIndex(unsigned int index, Device* device) {
   return nvmlDeviceGetHandleByIndex_v2(index, device);
+}
+
+// The buses are the simulated driver's: ordinal + 1. The domain may be left out.
+EXPORTED int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, Device* device) {
+  if (!configuration) return kUninitialized;
+  unsigned int domain = 0, bus = 0, slot = 0;
+  if (bus_id == nullptr || device == nullptr) return kInvalidArgument;
+  if (std::sscanf(bus_id, "%x:%x:%x", &domain, &bus, &slot) != 3) {
+    domain = 0;
+    if (std::sscanf(bus_id, "%x:%x", &bus, &slot) != 2) return kInvalidArgument;
+  }
+  if (domain != 0 || slot != 0 || !is_device(bus)) return kNotFound;
+  *device = bus;
+  return kSuccess;
+}
+
+EXPORTED int nvmlDeviceGetHandleByPciBusId(const char* bus_id, Device* device) {
+  return nvmlDeviceGetHandleByPciBusId_v2(bus_id, device);
+}
+
+EXPORTED int nvmlDeviceGetPciInfo_v3(Device device, PciInfo* info) {
+  if (!is_device(device) || info == nullptr) return kInvalidArgument;
+  *info = {};
+  info->bus = static_cast<unsigned int>(ordinal(device)) + 1;
+  std::snprintf(info->legacy_bus_id, sizeof info->legacy_bus_id, "0000:%02X:00.0", info->bus);
+  std::snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
+  return kSuccess;
 }
 
 EXPORTED int nvmlDeviceGetIndex(Device device, unsigned int* index) {
@@ -142,17 +200,24 @@ EXPORTED int nvmlDeviceGetMemoryInfo(Device device, MemoryInfo* memory) {
   return kSuccess;
 }
 
+// The first form, of which PyTorch asks, has no instances.
+EXPORTED int nvmlDeviceGetComputeRunningProcesses(Device device, unsigned int* count,
+                                                  FirstProcess* processes) {
+  return list_processes(device, *count, [processes](unsigned int i, const Process& process) {
+    processes[i] = {process.pid, process.used_bytes};
+  });
+}
+
+EXPORTED int nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned int* count,
+                                                     Process* processes) {
+  return list_processes(device, *count, [processes](unsigned int i, const Process& process) {
+    processes[i] = process;
+  });
+}
+
 EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned int* count,
                                                      Process* processes) {
-  if (!is_device(device)) return kInvalidArgument;
-  unsigned int found = 0;
-  if (use) {
-    use->each_other(ordinal(device), [&](std::uint32_t pid, std::uint64_t bytes) {
-      if (found < *count) processes[found++] = {pid, bytes, ~0U, ~0U};
-    });
-  }
-  *count = found;
-  return kSuccess;
+  return nvmlDeviceGetComputeRunningProcesses_v2(device, count, processes);
 }
 
 #define UNSUPPORTED(symbol) \

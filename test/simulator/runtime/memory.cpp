@@ -1,6 +1,7 @@
 // The small runtime: memory.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "test/simulator/runtime/runtime.h"
@@ -169,17 +170,18 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   const CUresult result = the_driver().cuPointerGetAttributes(
       names.size(), names.data(), values.data(), device_pointer(pointer));
   if (result != CUDA_SUCCESS) return error_of(result);
-  *attributes = {};
-  attributes->device = device;
-  attributes->devicePointer = reinterpret_cast<void*>(on_device);
-  attributes->hostPointer = on_host;
-  attributes->type = managed != 0                   ? cudaMemoryTypeManaged
-                     : type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
-                     : type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost
-                                                    : cudaMemoryTypeUnregistered;
-  if (attributes->type == cudaMemoryTypeUnregistered) {
-    attributes->hostPointer = const_cast<void*>(pointer);
-  }
+  // Until CUDA 12 the structure ends with hostPointer.
+  constexpr std::size_t kCommon = offsetof(cudaPointerAttributes, hostPointer) + sizeof(void*);
+  cudaPointerAttributes all = {};
+  all.device = device;
+  all.devicePointer = reinterpret_cast<void*>(on_device);
+  all.hostPointer = on_host;
+  all.type = managed != 0                   ? cudaMemoryTypeManaged
+             : type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
+             : type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost
+                                            : cudaMemoryTypeUnregistered;
+  if (all.type == cudaMemoryTypeUnregistered) all.hostPointer = const_cast<void*>(pointer);
+  std::memcpy(attributes, &all, kVersion < 13000 ? kCommon : sizeof all);
   return cudaSuccess;
 }
 

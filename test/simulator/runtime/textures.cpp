@@ -1,6 +1,8 @@
 // The small runtime: texture and surface objects, which look at arrays and at linear memory.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <iterator>
 
 #include "test/simulator/runtime/arrays.h"
@@ -14,7 +16,7 @@ bool read_resource(const cudaResourceDesc& from, CUDA_RESOURCE_DESC& to) {
   ElementFormat element;
   to = {};
   to.resType = static_cast<CUresourcetype>(from.resType);
-  to.flags = from.flags;
+  if constexpr (kVersion >= 13000) to.flags = from.flags;  // the older structure ends before
   switch (from.resType) {
     case cudaResourceTypeArray:
       to.res.array.hArray = handle_of(from.res.array.array);
@@ -39,6 +41,11 @@ bool read_resource(const cudaResourceDesc& from, CUDA_RESOURCE_DESC& to) {
   }
   return false;
 }
+
+// Until CUDA 12 a program has no room behind the last layer.
+constexpr std::size_t kViewBytes =
+    kVersion < 13000 ? offsetof(cudaResourceViewDesc, lastLayer) + sizeof(unsigned)
+                     : sizeof(cudaResourceViewDesc);
 
 // The fields that every major has; the numbers of modes are the driver's (texture_types.h).
 CUDA_TEXTURE_DESC read_texture(const cudaTextureDesc& from) {
@@ -68,8 +75,10 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const cudaResou
   if (resource == nullptr || texture == nullptr) return cudaErrorInvalidValue;
   if (!read_resource(*resource, read)) return cudaErrorInvalidChannelDescriptor;
   const CUDA_TEXTURE_DESC read_as = read_texture(*texture);
-  return error_of(the_driver().cuTexObjectCreate(
-      object, &read, &read_as, reinterpret_cast<const CUDA_RESOURCE_VIEW_DESC*>(view)));
+  CUDA_RESOURCE_VIEW_DESC read_view = {};
+  if (view != nullptr) std::memcpy(&read_view, view, kViewBytes);
+  return error_of(the_driver().cuTexObjectCreate(object, &read, &read_as,
+                                                 view == nullptr ? nullptr : &read_view));
 }
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {

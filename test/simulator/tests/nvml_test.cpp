@@ -8,7 +8,8 @@
 namespace {
 
 // Values of nvml.h.
-constexpr int kSuccess = 0, kUninitialized = 1, kNotSupported = 3;
+constexpr int kSuccess = 0, kUninitialized = 1, kInvalidArgument = 2, kNotSupported = 3;
+constexpr int kNotFound = 6;
 
 template <class... Parameters>
 int call(const char* symbol, Parameters... parameters) {
@@ -31,6 +32,31 @@ TEST(Nvml, DescribesItsDevices) {
   EXPECT_EQ(index, 0u);
   EXPECT_EQ(call("nvmlDeviceGetName", device, name, 64U), kSuccess);
   EXPECT_STREQ(name, "Vramscope simulated device");
+  EXPECT_EQ(call("nvmlShutdown"), kSuccess);
+}
+
+// PyTorch asks so, with the numbers of cudaGetDeviceProperties, before it tells of out of memory.
+TEST(Nvml, FindsADeviceByItsBus) {
+  void* device = nullptr;
+  unsigned index = 9, count = 0;
+  struct {
+    char legacy[16];
+    unsigned domain, bus, device, ids[2];
+    char text[32];
+  } pci = {};
+
+  ASSERT_EQ(call("nvmlInit_v2"), kSuccess);
+  ASSERT_EQ(call("nvmlDeviceGetHandleByPciBusId_v2", "00000000:01:00.0", &device), kSuccess);
+  EXPECT_EQ(call("nvmlDeviceGetIndex", device, &index), kSuccess);
+  EXPECT_EQ(index, 0u);
+  EXPECT_EQ(call("nvmlDeviceGetPciInfo_v3", device, &pci), kSuccess);
+  EXPECT_STREQ(pci.text, "00000000:01:00.0");
+  EXPECT_EQ(pci.bus, 1u);
+  EXPECT_EQ(call("nvmlDeviceGetHandleByPciBusId_v2", "01:00.0", &device), kSuccess);
+  EXPECT_EQ(call("nvmlDeviceGetHandleByPciBusId_v2", "00000000:02:00.0", &device), kNotFound);
+  EXPECT_EQ(call("nvmlDeviceGetHandleByPciBusId_v2", "first", &device), kInvalidArgument);
+  EXPECT_EQ(call("nvmlDeviceGetComputeRunningProcesses", device, &count, nullptr), kSuccess);
+  EXPECT_EQ(count, 0u);
   EXPECT_EQ(call("nvmlShutdown"), kSuccess);
 }
 

@@ -115,6 +115,30 @@ TEST_P(RuntimeMajors, DescribesADeviceInItsOwnLayout) {
   }
 }
 
+TEST_P(RuntimeMajors, DescribesAPointerInItsOwnLayout) {
+  const auto [soname, version] = GetParam();
+  constexpr std::size_t kOlder = 24;  // as the compilers of CUDA 11 and 12 have it
+  const std::size_t bytes = version < 13000 ? kOlder : sizeof(cudaPointerAttributes);
+  const Runtime runtime(soname);
+  ASSERT_NE(runtime.library, nullptr) << dlerror();
+  void* pinned = nullptr;
+  ASSERT_EQ(runtime.call<cudaError_t (*)(void**, std::size_t, unsigned)>("cudaHostAlloc")(&pinned,
+                                                                                          4096, 0),
+            cudaSuccess);
+  std::vector<unsigned char> room(256, 0xa5);
+
+  ASSERT_EQ(runtime.call<cudaError_t (*)(void*, const void*)>("cudaPointerGetAttributes")(
+                room.data(), pinned),
+            cudaSuccess);
+
+  void* host = nullptr;
+  std::memcpy(&host, room.data() + kOlder - sizeof host, sizeof host);
+  EXPECT_EQ(host, pinned);
+  EXPECT_EQ(std::count(room.begin() + static_cast<std::ptrdiff_t>(bytes), room.end(), 0xa5),
+            static_cast<std::ptrdiff_t>(room.size() - bytes));
+  runtime.call<cudaError_t (*)(void*)>("cudaFreeHost")(pinned);
+}
+
 // Until 12 these took a device's number where 13 takes a location.
 TEST_P(RuntimeMajors, PrefetchesWithItsOwnParameters) {
   const auto [soname, version] = GetParam();
