@@ -207,6 +207,25 @@ class TorchSnapshots(Import):
         self.assertEqual({"forward", "load", "old"}, rows)
         self.assertNotIn("??", self.tool("peak", "--full", path))
 
+    def test_frames_of_c_leave_the_way_to_those_of_python(self):
+        """Of a stack with both, as PyTorch records by default, rows show Python's lines."""
+        above = ["at::detail::empty_cuda(c10::ArrayRef<long>)", "_PyObject_MakeTpCall"]
+        made = snapshot()
+        for frames in ([block["frames"] for segment in made["segments"] for block in segment["blocks"]]
+                       + [event["frames"] for event in made["device_traces"][0]]):  # fmt: skip
+            frames[:0] = [{"filename": "??", "line": 0, "name": name} for name in above]
+            frames.append({"filename": "??", "line": 0, "name": "_start"})
+        path = self.file(pickle.dumps(made))
+        whole = self.tool("peak", "--full", path)
+        self.assertIn("forward", whole)
+        for name in (*above, "_start"):
+            self.assertNotIn(name, whole)
+        native = self.tool("peak", "--full", "--with-native", path)
+        self.assertIn(above[0], native)
+        self.assertIn("forward", native)
+        self.assertNotIn(above[1], native)
+        self.assertIn(above[0], self.tool("peak", "--full", "--native-only", path))
+
     def test_every_verb_of_reports_takes_one(self):
         path = self.of_snapshot()
         log = self.file(RMM.encode(), "rmm.csv")

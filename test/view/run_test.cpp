@@ -124,6 +124,20 @@ TEST(Run, TheSummaryNamesWhatWasRefused) {
   EXPECT_EQ(lines[2], "next: vramscope oom r.json");
 }
 
+// The native frames of such a stack are a framework's own, mostly without names.
+TEST(Run, TheSummaryNamesTheLineOfPythonThatWasRefused) {
+  Report report = sample_report();
+  report.oom = sample_refusals();
+  report.sources = {{"/home/me/steps.py", 0, 0}};
+  report.codes = {{"load", 0, 10}};
+  report.frames[5] = {0, 0x60, 0, 12};
+  report.sites[2].frames = {1, 3, 5};
+
+  EXPECT_TRUE(summary({"r.json", report}, 0)[0].find("refused to load (steps.py:12)") !=
+              std::string::npos)
+      << summary({"r.json", report}, 0)[0];
+}
+
 TEST(Run, TheSummaryCountsMemoryOfEachKind) {
   Report report = sample_report();
   report.kinds.push_back({.kind = Kind::physical,

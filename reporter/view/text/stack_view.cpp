@@ -13,6 +13,7 @@
 #include "reporter/record/stack/owners.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/report_text.h"
 #include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
@@ -22,7 +23,8 @@ using Frames = std::vector<std::uint32_t>;
 
 class Chooser {
  public:
-  Chooser(const Report& report, const StackChoice& choice) : report_(report), choice_(choice) {
+  Chooser(const Report& report, const StackChoice& choice)
+      : report_(report), choice_(choice), is_imported_(report.trigger == kImported) {
     for (const ModuleFact& module : report.modules) roles_.push_back(role_of(module.path));
   }
 
@@ -44,13 +46,21 @@ class Chooser {
     Telling frames;
     for (const std::uint32_t frame : chosen) {
       const FrameFact& at = fact(frame);
-      if (is_python(frame)) {
+      if (is_python(frame) || is_imported_native(frame)) {
         frames.emplace_back(true, at.code, at.line);
       } else if (role(frame) != Role::cuda) {
         frames.emplace_back(false, at.module, at.offset);
       }
     }
     return frames;
+  }
+
+  // Of C++ in a snapshot of PyTorch: a name, and no file (torch_snapshot.cpp).
+  [[nodiscard]] bool is_imported_native(std::uint32_t frame) const {
+    const std::uint32_t code = fact(frame).code;
+    if (!is_imported_ || code >= report_.codes.size()) return false;
+    const std::uint32_t source = report_.codes[code].source;
+    return source >= report_.sources.size() || report_.sources[source].path.empty();
   }
 
  private:
@@ -65,9 +75,14 @@ class Chooser {
   }
   [[nodiscard]] const FrameFact& fact(std::uint32_t frame) const { return report_.frames[frame]; }
   [[nodiscard]] bool is_python(std::uint32_t frame) const {
-    return choice_.view != StackView::native_only && fact(frame).code != kNoCode;
+    return choice_.view != StackView::native_only && fact(frame).code != kNoCode &&
+           !is_imported_native(frame);
   }
   [[nodiscard]] Role role(std::uint32_t frame) const {
+    if (is_imported_native(frame)) {
+      const std::string_view name = report_.codes[fact(frame).code].name;
+      return name.starts_with("Py") || name.starts_with("_Py") ? Role::interpreter : Role::other;
+    }
     const std::uint32_t module = fact(frame).module;
     return module < roles_.size() ? roles_[module] : Role::other;
   }
@@ -81,13 +96,15 @@ class Chooser {
       case StackView::python_only:
         return role(frame) == Role::cuda;
       case StackView::native_only:
-        return fact(frame).module != kNoModule || fact(frame).code == kNoCode;
+        return is_imported_native(frame) || fact(frame).module != kNoModule ||
+               fact(frame).code == kNoCode;
     }
     return true;
   }
 
   const Report& report_;
   const StackChoice& choice_;
+  const bool is_imported_;
   std::vector<Role> roles_;  // by module
 };
 
@@ -147,7 +164,9 @@ std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice
       choice.by_line || choice.view == StackView::usual || choice.view == StackView::python_only;
   if (joins) sites = join_equal_sites(report, chooser);
   if (choice.view == StackView::native_only) {
-    for (FrameFact& frame : report.frames) frame.code = kNoCode;
+    for (std::uint32_t i = 0; i < report.frames.size(); ++i) {
+      if (!chooser.is_imported_native(i)) report.frames[i].code = kNoCode;
+    }
   }
   return sites;
 }
