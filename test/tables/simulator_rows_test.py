@@ -3,7 +3,8 @@
 """simulator_rows_test.py FUNCTIONS_DEF FOLDER_OF_THE_SIMULATED_DRIVER
 
 The simulator types names and versions again, for it must know functions that the library leaves
-alone, and be independent of it. Here each row is compared with the same row of functions.def.
+alone, and be independent of it. Here each row is compared with the same row of functions.def,
+and every name that this and declined.def list has a row.
 """
 import pathlib
 import re
@@ -14,6 +15,7 @@ import coverage_test
 PLAIN = re.compile(r"(?:DRIVER|UNSUPPORTED)\((\w+), (\w+), (\d+)(?:, \w+)?\)")
 STREAMED = re.compile(r"(?:STREAMED|UNSUPPORTED_STREAMED)\((\w+), (\w+), (\d+), (_pt[sd][sz])(?:, \w+)?\)")
 ROW = re.compile(r"(?:UNSUPPORTED_)?(?:DRIVER|STREAMED|UNSUPPORTED)\(")
+ELSEWHERE = {"cuWGLGetDevice", "cuEventCreateFromEGLSync"}  # Windows and Tegra alone export these
 PER_THREAD_SINCE = 7000  # CUDA 7 brought per-thread default streams
 
 
@@ -58,7 +60,14 @@ def main():
     rows, bad_rows = simulated(pathlib.Path(sys.argv[2]))
     include = coverage_test.default_include()
     known = coverage_test.typedefs(include, "cudaTypedefs.h")
+    declined = re.findall(r"^DECLINED\((\w+),", pathlib.Path(sys.argv[1]).with_name("declined.def").read_text(), re.M)
     problems = bad + bad_rows
+    # A library that is linked with any of them does not load without it (PyCUDA: cuGLCtxCreate_v2).
+    problems += [
+        f"{symbol}: the simulated driver has no such name"
+        for symbol in [symbol for symbol, *_ in intercepted] + declined
+        if symbol not in rows and symbol not in ELSEWHERE
+    ]
     problems += differences(rows, intercepted, known, coverage_test.version(include))
     both = sum(symbol in rows for symbol, *_ in intercepted)
     for problem in problems:
