@@ -139,7 +139,7 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
 }  // namespace
 
 std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most) {
-  if (all_passed(all)) return passed_text(all, page) + remarks_text(all, page);
+  if (all_passed(all)) return remarks_text(all, page) + passed_text(all, page);
   std::string text;
   std::string next;
   for (const Checked& one : all) {

@@ -14,8 +14,8 @@ namespace vramscope {
 
 [[nodiscard]] Columns<Check> check_columns(const std::string& file);
 
-// One line where everything holds, and one for each process whose memory ran out. most: sites of
-// each check, 0 for all. Each ends with a newline.
+// One line where everything holds, after one for each of the first processes whose memory ran out.
+// most: sites of each check, 0 for all. Each ends with a newline.
 [[nodiscard]] std::string check_text(const std::vector<Checked>& all, const Page& page,
                                      std::size_t most);
 [[nodiscard]] std::string check_json(const std::vector<Checked>& all, std::size_t most);
