@@ -115,6 +115,19 @@ class Install(harness.Case):
                 for place in (str(harness.BUILD), str(installation().staged)):
                     self.assertNotIn(place, text, path)
 
+    def test_documents_are_there_and_so_is_what_the_readme_leads_to(self):
+        documents = self.prefix / "share/doc/vramscope"
+        readme = (documents / "README.md").read_text()
+        pages = {link for link in re.findall(r"\]\(([^)#:]+\.md)", readme)}
+        self.assertLessEqual({"reporter/report/FORMAT.md", "reporter/view/LISTINGS.md", "interpose/RECIPES.md"}, pages)
+        self.assertEqual([], sorted(page for page in pages if not (documents / page).is_file()))
+
+    def test_the_manual_names_files_that_are_there(self):
+        manual = (self.prefix / "share/man/man1/vramscope.1").read_text().replace("\\-", "-")
+        files = re.findall(r"PREFIX/(\S+)", manual)
+        self.assertLess(4, len(files))
+        self.assertEqual([], [file for file in files if not (self.prefix / file).is_file()])
+
     def test_uninstalling_leaves_nothing_and_takes_nothing_of_others(self):
         self.assertLess(10, len(installation().files))
         self.assertEqual([], installation().left)

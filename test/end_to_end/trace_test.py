@@ -363,6 +363,16 @@ class Trace(harness.Case):
         process.kill()
         process.wait()
         self.assertEqual(20, self.allocations(path))
+        for words in (["peak"], ["leaks"], ["timeline"], ["map"]):
+            self.assertIn(f"'{path}' ends without a mark: the program was killed", self.run_tool(*words, path).stderr, words)
+
+    def test_times_behind_its_end_are_refused(self):
+        _, (path,) = self.traced([harness.program("train")])
+        for words in (["peak", "--from", "999s"], ["timeline", "--from", "999s"], ["trace", "--from", "999s"],
+                      ["trace", "--csv", "--from", "999s"], ["map", "--at", "999s"]):  # fmt: skip
+            done = self.run_tool(*words, path)
+            self.assertEqual(2, done.returncode, words)
+            self.assertRegex(done.stderr, rf"'{path}' ends after [^,]*, before {words[-2]} 16 min 39 s", words)
 
     def test_run_names_the_trace_of_a_program_that_was_killed(self):
         done = self.run_tool("run", "--sim", "--live-file", "off", "--trace", "t.%p.trace", "--", "sh", "-c",

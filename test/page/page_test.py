@@ -7,6 +7,7 @@ One browser without a window opens all pages. Their pictures stay in BUILD/test/
 import csv
 import json
 import os
+import pathlib
 import pickle
 import shutil
 import subprocess
@@ -513,6 +514,23 @@ class Page(unittest.TestCase):
         self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-\S+'; style-src 'sha256-\S+'; "
                                  r"base-uri 'none'; form-action 'none'$")  # fmt: skip
         self.assertEqual(2, text.count("</script>"))
+
+
+class Names(harness.Case):
+    """Of pages for which nobody chose a name."""
+
+    def test_each_input_has_a_page_of_its_own(self):
+        report = shutil.copy(SAMPLE, pathlib.Path(self.folder, "a.json"))
+        other = shutil.copy(SAMPLE, pathlib.Path(self.folder, "b.json"))
+        trace = pathlib.Path(self.folder, "a.trace")
+        asked = [([report], "a.html"), ([report, other], "a-to-b.html"), ([report, other, report], "vramscope.html")]
+        if (harness.PROGRAMS / "train").exists():
+            self.run_tool("run", "-q", "--sim", "-o", "t.json", "--trace", trace, "--", harness.PROGRAMS / "train")
+            asked.append(([trace], "a.trace.html"))
+        for words, name in asked:
+            before = set(os.listdir(self.folder))
+            self.assertEqual(0, self.run_tool("html", *words).returncode)
+            self.assertEqual({name}, set(os.listdir(self.folder)) - before)
 
 
 class WithoutNpm(unittest.TestCase):

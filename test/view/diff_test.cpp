@@ -130,6 +130,22 @@ TEST(Diff, ByFunctionAddsItsPlaces) {
   EXPECT_EQ(found.rows[0].change(), static_cast<std::int64_t>(kMiB));
 }
 
+// Every row is of a function that all call: what differs is who called that.
+TEST(Diff, RowsOfACommonFunctionAreToldApartWhereThereIsLittleRoom) {
+  Build before = build(100);
+  Build after = build(100);
+  before.site({before.frame("allocate_something", 19), before.frame("attention", 34)}, 256 * kMiB);
+  before.site({before.frame("allocate_something", 19), before.frame("evaluate", 41)}, 2 * kMiB);
+  after.site({after.frame("allocate_something", 19), after.frame("attention", 34)}, 400 * kMiB);
+  after.site({after.frame("allocate_something", 19), after.frame("evaluate", 41)}, 9 * kMiB);
+
+  const std::string text =
+      diff_text(compare(before, after), {.before = "a", .after = "b"}, Page{.width = 80});
+
+  EXPECT_NE(text.find(" < attention (train.cpp:34)\n"), text.npos) << text;
+  EXPECT_NE(text.find(" < evaluate (train.cpp:41)\n"), text.npos) << text;
+}
+
 TEST(Diff, AThresholdIsCrossedByOneRowOrByAll) {
   Build before = build(100);
   Build after = build(100);

@@ -132,7 +132,8 @@ TEST(Map, SaysThatPiecesWhichCanGoBackAreNoFragmentation) {
 
   EXPECT_TRUE(has(text, "Fragmentation: no, all that is free can go back to the driver.\n"))
       << text;
-  EXPECT_TRUE(has(text, "external fragmentation 98.4 % (1 - largest / free), of which none is"));
+  EXPECT_FALSE(has(text, "external fragmentation"));
+  EXPECT_TRUE(has(text, " free; each can go back"));
   EXPECT_TRUE(has(text,
                   "large pool: 64 segments, 1.25 GiB\n"
                   "  idle, all of it free: 64 of 20.0 MiB (-n 0 draws them)\n"))

@@ -197,6 +197,25 @@ TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
   EXPECT_TRUE(has(oom_line(report, sample_names()), ", 200 MiB free under the limit"));
 }
 
+TEST(Oom, SaysThatFragmentationUsedUpALimit) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  OomEvent& event = report.oom.events.front();  // of 300 MiB, 500 MiB free in pieces
+  event.by_limit = true;
+  event.reserved_bytes = 800 << 20;
+  event.direct_bytes = 24 << 20;
+  report.process.options = {{"device_memory_limit", "1GiB"}};
+  EXPECT_EQ(stranded_then(report, event), 500U << 20);
+  EXPECT_TRUE(has(text_of(report),
+                  "  hint: fragmentation: with the 500 MiB free in pieces the limit would have had "
+                  "enough;\n    HELD BY names what pins them\n"))
+      << text_of(report);
+
+  event.bytes = 750 << 20;  // more than both together
+  EXPECT_EQ(stranded_then(report, event), 0U);
+  EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
+}
+
 TEST(Oom, ShowsTheFirstAndTheLastInFullAndOthersAsRows) {
   Report report = refused();
   OomEvent between = report.oom.events[0];

@@ -90,6 +90,9 @@ class Arguments(ToolTest):
         self.assert_refused(["report", "--bad", "x"], 2, "--bad; see")
         self.assert_refused(["report", "--jsno", "x"], 2, "--jsno; nearest is --json; see")
         self.assert_refused(["stats", "-n", "-4", "x"], 2, "'-4' is not a whole number")
+        self.assert_refused(["--bogus"], 2, "'--bogus'")
+        self.assert_refused(["peak", "--from", "2s", "--to", "1s", "x"], 2, "1s is not after --from 2s")
+        self.assert_refused(["peak", "--min-bytes", "2MB", "x"], 2, "; 2MB is written 2MiB")
         self.assert_refused(["snapshot", "me"], 2, "'me' is not a whole number")
         self.assert_refused(["snapshot", "--signal", "KILL", "1"], 2, "'KILL' is not a signal")
 
@@ -99,6 +102,10 @@ class Arguments(ToolTest):
         self.assert_refused(["run", "--mode", "apart", "true"], 125, "dedicated, observe or off")
         self.assert_refused(["run", "--sim", "--sim-memory", "lots", "true"], 125, "16GiB")
         self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")
+        self.assert_refused(["run", "--sim", "--sim-memory", "0", "true"], 125, "'0' is not from 2MiB to 8TiB")
+        self.assert_refused(["run", "--sim", "--sim-memory", "1GB", "true"], 125, "; 1GB is written 1GiB")
+        self.assert_refused(["run", "--device-memory-limit", "1GB", "true"], 125, "; 1GB is written 1GiB")
+        self.assert_refused(["run", "-o", "%z.json", "true"], 125, "'%z' in '%z.json' is none of %e, %p,")
         self.assert_refused(["run", "true"], 125, "/no/such", VRAMSCOPE_LIBRARY="/no/such")
 
 
@@ -112,10 +119,10 @@ class Widths(ToolTest):
         lines = self.call(*arguments, LC_ALL="C.UTF-8", **more).stdout.splitlines()
         return max(len(line) for line in lines if not line.startswith("Next: "))  # to be copied
 
-    def on_terminal(self, columns, *arguments, **more):
+    def on_terminal(self, columns, *arguments, rows=50, **more):
         """What a terminal of that width gets, without colours."""
         leader, follower = pty.openpty()
-        termios.tcsetwinsize(follower, (50, columns))
+        termios.tcsetwinsize(follower, (rows, columns))
         environment = harness.environment(**variables(LC_ALL="C.UTF-8", NO_COLOR="1", **more))
         with subprocess.Popen([TOOL, *map(str, arguments)], stdout=follower, cwd=self.folder,
                               env=environment) as child:
@@ -132,6 +139,45 @@ class Widths(ToolTest):
             self.assertEqual(0, child.wait(timeout=60))
         os.close(leader)
         return text.decode().splitlines()
+
+    def many_sites(self):
+        """With more places, each with its line of source, than a screen has lines."""
+        path = self.sample("many.json")
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        sites = report["sites"]
+        most = max(sites, key=lambda site: site["peak_bytes"])
+        for i in range(30):
+            sites.append({**most, "id": len(sites)})
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return path
+
+    def test_a_report_fits_the_terminal_and_says_what_shows_the_rest(self):
+        for verb in ("report", "peak"):
+            path = self.many_sites()
+            piped = self.call(verb, path, LC_ALL="C.UTF-8", COLUMNS="60").stdout.splitlines()
+            self.assertGreater(len(piped), 39, verb)
+            shown = self.on_terminal(60, verb, path, rows=40)
+            self.assertLessEqual(len(shown), 39, verb)  # the prompt takes one
+            self.assertTrue(shown[-1].startswith("Next: vramscope "), verb)
+            said = re.search(r"  and (\d+) lines for which the\s+terminal\s+has\s+no\s+room:\s+-n (\d+) shows all$", "\n".join(shown), re.M)
+            left_out, most = said.groups()
+            self.assertEqual(len(piped), len(shown) - len(said[0].splitlines()) + int(left_out))
+            self.assertEqual(piped, self.on_terminal(60, verb, "-n", most, path, rows=40))
+
+    def test_listings_of_many_reports_begin_with_a_summary(self):
+        os.mkdir(self.path("ranks"))
+        for rank in range(4):
+            self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
+        for verb in ("peak", "owners", "timeline"):
+            lines = self.call(verb, "ranks").stdout.splitlines()
+            self.assertEqual("4 reports of 4 processes", lines[0], verb)
+            self.assertRegex(lines[1], r"^  GPU 0  4 processes, peak \d")
+            self.assertIn("  side by side: vramscope report ranks", lines)
+            self.assertEqual("Next: vramscope report ranks", lines[-1], verb)
+        os.remove(self.path("ranks/r3.json"))
+        self.assertNotIn("3 reports", self.call("peak", "ranks").stdout)
 
     def test_columns_hold_on_every_listing(self):
         file = self.long_sample()
@@ -369,8 +415,9 @@ class Listings(ToolTest):
         for verb in ("stats", "sites", "peak", "oom", "owners", "timeline"):
             shown = self.call(verb, *files).stdout
             self.assertIn(f"train, rank 3 (4712): {files[1]}\n", shown)
-            self.assertEqual([shown, shown], [self.call(verb, word).stdout
-                                              for word in (self.folder, self.path("[ab].json*"))])
+            for word in (self.folder, self.path("[ab].json*")):
+                of_word = self.call(verb, word).stdout  # what leads on names the word
+                self.assertEqual(shown.replace(f"report {files[0]}\n", f"report {shlex.quote(word)}\n"), of_word)
             both = json.loads(self.call(verb, "--json", self.folder).stdout)
             self.assertEqual([(r["pid"], r["rank"], r["file"]) for r in both],
                              [(4711, None, files[0]), (4712, 3, files[1])])

@@ -23,10 +23,12 @@ struct PageOf {
   const Report& report;  // with the frames that are to be shown
   const RunTimeline& timeline;
   std::vector<MapPlace> places = {};  // of the segments that the verdict is about
+  std::string places_moment = {};     // of which instant they are: "at the peak"
   const PageMap& map;
   std::string diff = {};  // what diff_json() makes of it and an earlier one; "": there is none
   std::string runs = {};  // what runs_json() makes of the processes that it is merged of
   const TraceWindows* windows = nullptr;  // of a trace
+  const Report* detailed = nullptr;       // of a trace: what tells when memory was allocated, too
   std::string filter = {};                // as typed; "": none
   // That is chosen at first; none: all of the run.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> window = {};

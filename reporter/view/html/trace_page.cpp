@@ -10,6 +10,7 @@
 #include "reporter/view/html/trace_maps.h"
 #include "reporter/view/html/trace_refusals.h"
 #include "reporter/view/html/trace_windows.h"
+#include "reporter/view/text/trace_details.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_timeline.h"
 #include "reporter/view/text/trace_totals.h"
@@ -72,12 +73,17 @@ TracePage trace_page(TraceReader& reader, const TracePageOf& of) {
                   .live_count = blocks_at_peaks(report)});
   if (!read([&](const TraceEvent& event) { maps.add(event); })) return result;
   maps.finish();
+  DetailedReport detailed = detailed_report(reader, of.filter, name);
+  if (!(result.problem = detailed.problem).empty()) return result;
+  choose_frames(detailed.report, of.stacks);
   result.page = page_text({.path = of.path,
                            .report = report,
                            .timeline = timeline.timeline,
                            .places = maps.places(),
+                           .places_moment = "at the peak",
                            .map = maps.map(),
                            .windows = &windows,
+                           .detailed = &detailed.report,
                            .filter = filter_text(of.filter),
                            .window = of.window},
                           name);

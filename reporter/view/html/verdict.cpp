@@ -54,7 +54,7 @@ std::string whose_sentence(const Report& report, const KindFacts& highest, const
 
 // What was never freed, and how much of it looks like a leak that grows.
 std::string leak_sentence(const PageOf& of, const NameFrame& name) {
-  const Report& report = of.report;
+  const Report& report = of.detailed == nullptr ? of.report : *of.detailed;
   Suppressions suppressions;
   suppressions.add_usual();
   const Leaks leaks = leaks_of(report, suppressions, name);
@@ -91,10 +91,14 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
   }
   if (worst == nullptr) return "";
   const std::string memory = memory_text(worst->kind, worst->device);
-  if (worst->stranded_bytes == 0) return "No free memory is stranded beside live blocks.";
+  const std::string when = of.places_moment.empty() ? "" : " " + of.places_moment;
+  if (worst->stranded_bytes == 0) {
+    return "No free memory " + std::string(when.empty() ? "is" : "was") +
+           " stranded beside live blocks" + when + ".";
+  }
   std::string text = amount_text(worst->stranded_bytes) + " of " + memory +
-                     " are free but stranded beside live blocks, in " +
-                     counted(worst->stranded_segments, "segment");
+                     (when.empty() ? " are" : " were") + " free but stranded beside live blocks" +
+                     when + ", in " + counted(worst->stranded_segments, "segment");
   if (worst->pinners.empty() || worst->pinners.front().site < 0) return text + ".";
   return text + "; what pins most of it came from " +
          where_text(of.report, static_cast<std::size_t>(worst->pinners.front().site), name) + ".";

@@ -27,7 +27,8 @@ struct DeviceSum {
   // as one.
   std::uint64_t lower = 0;
   std::uint64_t upper = 0;
-  bool is_traced = false;  // they are equal, from traces of all of them
+  bool is_traced = false;                     // they are equal, from traces of all of them
+  std::optional<std::size_t> not_whole = {};  // the first of which no trace counts
 };
 
 // By host and ordinal. A device is the same for two processes if its UUID is; where none is known,

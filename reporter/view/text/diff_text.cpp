@@ -3,6 +3,7 @@
 #include "reporter/view/text/diff_text.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
@@ -14,7 +15,7 @@ namespace {
 
 using enum Table::Align;
 
-constexpr std::size_t kLeastName = 30;  // columns of a row's place, else it stands below
+constexpr std::size_t kLeastName = 34;  // columns of a row's place, else it stands below
 
 std::string side_text(const DiffSide& side) {
   return side.is_there ? amount_text(side.bytes) : "-";
@@ -26,8 +27,61 @@ std::string word(Change change) {
                                  : std::string(kChangeNames[static_cast<std::size_t>(change)]);
 }
 
-std::string where_text(const Difference& row, DiffBy by) {
-  return by == DiffBy::site ? frames_text(row.frames()) : row.name;
+// "make (a.cpp:1)" in its parts; of a frame without a place in one.
+Caller caller_of(const std::string& frame) {
+  const std::size_t place = frame.ends_with(')') ? frame.rfind(" (") : frame.npos;
+  if (place == frame.npos) return {.function = frame, .place = ""};
+  return {.function = frame.substr(0, place),
+          .place = frame.substr(place + 2, frame.size() - place - 3)};
+}
+
+CallSite place_of(const Difference& row) {
+  CallSite site;
+  for (const std::string& frame : row.frames()) site.callers.push_back(caller_of(frame));
+  return site;
+}
+
+// What each of the first rows is of, told apart in at most `room` columns.
+std::vector<std::string> where_texts(const Differences& found, std::size_t shown, DiffBy by,
+                                     std::size_t room, const Page& page) {
+  std::vector<std::string> texts;
+  if (by == DiffBy::site) {
+    std::vector<CallSite> sites;
+    for (std::size_t i = 0; i < shown; ++i) sites.push_back(place_of(found.rows[i]));
+    texts = stack_texts(sites, room, [&](std::size_t i) { return sites[i]; });
+  } else {
+    for (std::size_t i = 0; i < shown; ++i) texts.push_back(found.rows[i].name);
+  }
+  for (std::string& text : texts) text = printable(text, page);
+  return texts;
+}
+
+std::vector<std::string> cells_of(const Difference& row) {
+  return {change_text(row.change()), side_text(row.before), side_text(row.after), word(row.what()),
+          memory_text(row.kind, row.device)};
+}
+
+// The first rows with what each is of, as far as the page has room for that.
+Table table_of(const Differences& found, std::size_t shown, DiffBy by, const Page& page) {
+  const Table::Column where{by == DiffBy::site ? "WHERE" : "NAME", left};
+  const std::vector<Table::Column> titles{{"CHANGE", right}, {"BEFORE", right}, {"AFTER", right},
+                                          {"WHAT", left, 1}, {"MEMORY", left},  where};
+  std::size_t widest = 0;
+  for (const std::string& text : where_texts(found, shown, by, Table::kUncut, page)) {
+    widest = std::max(widest, columns(text));
+  }
+  const auto table_with = [&](const std::vector<std::string>& places) {
+    Table table(titles);
+    table.place_last(Table::Last::below);
+    table.keep_room(std::min(kLeastName, widest));
+    for (std::size_t i = 0; i < shown; ++i) {
+      std::vector<std::string> cells = cells_of(found.rows[i]);
+      if (!places.empty()) cells.push_back(places[i]);
+      table.add(std::move(cells));
+    }
+    return table;
+  };
+  return table_with(where_texts(found, shown, by, table_with({}).room(page), page));
 }
 
 // ", +13.1 %".
@@ -139,23 +193,8 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   const std::string next = next_command("peak", of.after, page);
   if (found.rows.empty())
     return text + "\nNo " + of_what + " changed.\n" + limit_text(found, of, page) + next;
-  Table table({{"CHANGE", right},
-               {"BEFORE", right},
-               {"AFTER", right},
-               {"WHAT", left, 1},
-               {"MEMORY", left},
-               {of.by == DiffBy::site ? "WHERE" : "NAME", left}});
-  table.place_last(Table::Last::below);
-  std::size_t widest = 0;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Difference& row = found.rows[i];
-    const std::string where = printable(where_text(row, of.by), page);
-    widest = std::max(widest, columns(where));
-    table.add({change_text(row.change()), side_text(row.before), side_text(row.after),
-               word(row.what()), memory_text(row.kind, row.device), where});
-  }
-  table.keep_room(std::min(kLeastName, widest));
+  const Table table = table_of(found, shown, of.by, page);
   text += "\n" + table.text(page) + table.left_out(page);
   if (shown < found.rows.size()) {
     text += "  and " + counted(found.rows.size() - shown, "more row") + "\n";

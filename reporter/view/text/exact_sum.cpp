@@ -163,12 +163,15 @@ class Traces {
   explicit Traces(const std::vector<ReportOfProcess>& reports) : reports_(reports) {}
 
   // Nothing: they are not all there, or their clocks are not one.
-  [[nodiscard]] std::optional<std::uint64_t> peak_of(const DeviceSum& sum) {
+  [[nodiscard]] std::optional<std::uint64_t> peak_of(DeviceSum& sum) {
     std::vector<const Traced*> processes;
     std::vector<const History*> histories;
     for (std::size_t i = 0; i < sum.processes.size(); ++i) {
       std::optional<Traced>& found = of(sum.processes[i]);
-      if (!found) return std::nullopt;
+      if (!found) {
+        sum.not_whole = sum.processes[i];
+        return std::nullopt;
+      }
       processes.push_back(&*found);
       histories.push_back(&found->devices[sum.ordinals[i]]);
     }

@@ -28,6 +28,8 @@ struct Page {
   Stacks stacks = Stacks::in_rows;
   bool of_trace = false;      // what is shown is made of a trace
   TypedOptions filters = {};  // of what is shown; next_command() repeats them
+  std::size_t lines = 0;      // that a screen has, for verbs that keep to one; 0: there is none
+  bool quotes = true;         // below a row the line of source that it is of
 };
 
 enum class Colour : std::uint8_t { bold, dim, red, yellow };

@@ -124,7 +124,38 @@ says where the memory went.
 .SH VERBS
 )";
 
-constexpr const char* kToolEnd = R"(.SH EXIT STATUS
+// Relative to the prefix, which may be moved.
+constexpr const char* kToolEnd = R"(.SH FILES
+.I PREFIX
+is the folder in whose
+.I bin
+the tool lies.
+.TP
+.I PREFIX/share/vramscope/report.schema.json
+JSON Schema of reports.
+.TP
+.I PREFIX/share/vramscope/listings.schema.json
+JSON Schema of what verbs print with
+.BR \-\-json .
+.TP
+.I PREFIX/share/vramscope/usual.suppressions
+What
+.B leaks
+leaves out by itself.
+.TP
+.I PREFIX/share/doc/vramscope/reporter/report/FORMAT.md
+Every field of reports, and the format of traces.
+.TP
+.I PREFIX/share/doc/vramscope/reporter/view/LISTINGS.md
+What verbs print with
+.B \-\-json
+and
+.BR \-\-csv ,
+column by column.
+.TP
+.I PREFIX/share/doc/vramscope/README.md
+What else there is to read, recipes for frameworks and services among it.
+.SH EXIT STATUS
 .TP
 .B 0
 Done.

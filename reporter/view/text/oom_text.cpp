@@ -194,11 +194,25 @@ Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
   return leaks_of(report, usual, name);
 }
 
+std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
+  if (!event.has_details || event.bytes == 0 || is_host(event.kind)) return 0;
+  const std::uint64_t limit = refusing_limit(report, event);
+  if (limit == 0 && (event.by_limit || event.total_bytes == 0)) return 0;
+  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
+  const bool would_do = event.bytes > free && event.bytes - free <= event.split_free_bytes;
+  return would_do ? event.split_free_bytes : 0;
+}
+
 std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
   if (leak_then(leaks, event).bytes != 0) {
     return "most of it was never freed: vramscope leaks names the places";
   }
-  if (event.by_limit) return "the limit of --device-memory-limit refused it, not the GPU";
+  if (const std::uint64_t stranded = stranded_then(report, event); event.by_limit) {
+    if (stranded == 0) return "the limit of --device-memory-limit refused it, not the GPU";
+    return "fragmentation: with the " + amount_text(stranded) +
+           " free in pieces the limit would have had enough" +
+           (event.pins.empty() ? "" : "; HELD BY names what pins them");
+  }
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
   if (!event.has_details || event.total_bytes == 0) return "";
   if (event.bytes > event.total_bytes) return "it asks for more than the whole GPU has";

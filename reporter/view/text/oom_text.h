@@ -31,6 +31,10 @@ struct LeakThen {
 };
 [[nodiscard]] LeakThen leak_then(const Leaks& leaks, const OomEvent& event);
 
+// What was free in pieces beside blocks in use, where the request failed for want of one piece:
+// with it, what was free would have been enough. 0: that was not why, or nobody knows.
+[[nodiscard]] std::uint64_t stranded_then(const Report& report, const OomEvent& event);
+
 // What would help, most likely; "": nobody knows.
 [[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);
 

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/reports_text.h"
 
+#include <algorithm>
+
 #include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
 
 namespace vramscope {
 namespace {
@@ -35,6 +38,50 @@ void which_report(JsonText& json, const Report& report, std::string_view path) {
 CsvText::Leading leading_cells(const Report& report, const std::string& path) {
   const ProcessFacts& process = report.process;
   return {{"file", path}, {"pid", process.pid}, {"rank", if_known(process.rank)}};
+}
+
+void ReportsSummary::add(const Report& report) {
+  const ProcessFacts& process = report.process;
+  ++reports_;
+  processes_.emplace(process.hostname, process.pid, process.start_time_ns);
+  const std::string who = process.rank >= 0
+                              ? "rank " + std::to_string(process.rank)
+                              : program_name(report) + " (" + std::to_string(process.pid) + ")";
+  for (const KindFacts& kind : report.kinds) {
+    if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
+    Peaks& peaks = peaks_[{kind.kind, kind.device}];
+    peaks.least = peaks.count++ == 0 ? kind.peak_bytes : std::min(peaks.least, kind.peak_bytes);
+    if (kind.peak_bytes <= peaks.most) continue;
+    peaks.most = kind.peak_bytes;
+    peaks.whose = who;
+  }
+}
+
+std::string ReportsSummary::text(const std::string& typed, const Page& page) const {
+  constexpr std::size_t kMany = 4;  // fewer are on a screen or two
+  constexpr std::size_t kPlaces = 4;
+  if (reports_ < kMany) return "";
+  const auto processes = [](std::size_t count) {
+    return count_text(static_cast<std::int64_t>(count)) + (count == 1 ? " process" : " processes");
+  };
+  std::string text = coloured(counted(reports_, "report") + " of " + processes(processes_.size()),
+                              Colour::bold, page) +
+                     "\n";
+  std::size_t shown = 0;
+  for (const auto& [place, peaks] : peaks_) {
+    if (shown++ == kPlaces) break;
+    std::string line = memory_text(place.first, place.second) + "  " + processes(peaks.count);
+    line += peaks.least == peaks.most ? ", peak " + amount_text(peaks.most)
+                                      : ", peaks from " + amount_text(peaks.least) + " to " +
+                                            amount_text(peaks.most) + ", that of " + peaks.whose;
+    text += paragraph(printable(line, page), page);
+  }
+  if (peaks_.size() > kPlaces) {
+    text += "  and " + counted(peaks_.size() - kPlaces, "more kind") + " of memory\n";
+  }
+  const std::string words = typed == "FILE..." ? typed : shell_path(typed, page);
+  text += "  side by side: vramscope report " + words + "\n";
+  return text + "  as one:       vramscope merge -o all.json " + words + "\n\n";
 }
 
 }  // namespace vramscope

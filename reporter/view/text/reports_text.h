@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
+#include "allocator/ground/place.h"
 #include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/json_text.h"
@@ -20,5 +27,25 @@ struct Report;
 void which_report(JsonText& json, const Report& report, std::string_view path);
 // The columns file, pid and rank.
 [[nodiscard]] CsvText::Leading leading_cells(const Report& report, const std::string& path);
+
+// What stands above the texts of many reports: how many there are, what their peaks were, and what
+// shows all of them at once. Threads: one.
+class ReportsSummary {
+ public:
+  void add(const Report& report);
+  // "" of a few. `typed`: words for the reports. Ends with an empty line.
+  [[nodiscard]] std::string text(const std::string& typed, const Page& page) const;
+
+ private:
+  struct Peaks {
+    std::size_t count = 0;
+    std::uint64_t least = 0;
+    std::uint64_t most = 0;
+    std::string whose = {};  // that
+  };
+  std::size_t reports_ = 0;
+  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> processes_;
+  std::map<std::pair<Kind, std::uint16_t>, Peaks> peaks_;
+};
 
 }  // namespace vramscope

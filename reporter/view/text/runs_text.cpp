@@ -12,6 +12,7 @@
 #include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/ranks_text.h"
+#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {
@@ -127,6 +128,41 @@ std::string sum_text(const DeviceSum& sum) {
   return "peak " + amount_text(sum.lower) + " to " + amount_text(sum.upper);
 }
 
+// "rank 0 (4711), rank 3 (4712) and 5 more".
+std::string names_text(const std::vector<const ReportOfProcess*>& some) {
+  constexpr std::size_t kNamed = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, some.size()); ++i) {
+    names += (i == 0 ? "" : ", ") + process_text(some[i]->process.process);
+  }
+  return some.size() <= kNamed ? names
+                               : names + " and " + std::to_string(some.size() - kNamed) + " more";
+}
+
+// Whose trace is missing for an exact sum.
+std::string why_bounds(const std::vector<DeviceSum>& sums, const Reports& reports) {
+  std::vector<const ReportOfProcess*> killed, traceless;
+  for (const ReportOfProcess& one : reports) {
+    if (one.process.trigger == kRecovered) killed.push_back(&one);
+    if (trace_files(one.file, one.process.trace).empty()) traceless.push_back(&one);
+  }
+  if (!killed.empty()) {
+    return "Not exact: " + names_text(killed) +
+           (killed.size() == 1 ? " was killed, and nobody knows how long it held on."
+                               : " were killed, and nobody knows how long they held on.");
+  }
+  if (traceless.size() == reports.size()) {
+    return "Exact with traces: vramscope run --trace '%p.trace'";
+  }
+  if (!traceless.empty()) return "Not exact: there is no trace of " + names_text(traceless) + ".";
+  for (const DeviceSum& sum : sums) {
+    if (!sum.not_whole || *sum.not_whole >= reports.size()) continue;
+    return "Not exact: the trace of " + names_text({&reports[*sum.not_whole]}) +
+           " is not whole, or not of its report.";
+  }
+  return "Not exact: the traces are not of one host that ran on.";
+}
+
 std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports,
                       const Page& page) {
   std::set<std::string> hosts;
@@ -147,12 +183,8 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports
   if (text.empty()) return text;
   text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
   if (has_bounds) {
-    const bool have_traces = std::all_of(reports.begin(), reports.end(), [](const auto& one) {
-      return !one.process.trace.path.empty();
-    });
     text += "  Bounds, from the buckets of the timelines.\n";
-    text += have_traces ? "  Not every trace is here, whole and of one host.\n"
-                        : "  Exact with traces: vramscope run --trace '%p.trace'\n";
+    text += paragraph(why_bounds(sums, reports), page);
   }
   if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";
   return text;

@@ -11,7 +11,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kLeastRows = 4;
+constexpr std::size_t kLeastRows = 4;  // also of what never changes
 constexpr std::size_t kMostRows = 10;
 constexpr std::size_t kMostColumns = 400;
 constexpr std::size_t kMarksShown = 5;
@@ -31,11 +31,16 @@ class Window {
     length_ = static_cast<double>(timeline.to_ns - timeline.from_ns);
   }
 
+  // Whether it is one height from its first bytes to its last.
+  [[nodiscard]] bool is_flat(const RunCurve& curve) const {
+    std::vector<std::uint64_t> values = values_of(curve);
+    std::erase(values, 0);
+    return std::all_of(values.begin(), values.end(),
+                       [&](std::uint64_t value) { return value == values.front(); });
+  }
+
   [[nodiscard]] std::string curve(const RunCurve& curve, std::size_t rows) {
-    std::vector<std::uint64_t> values;
-    for (std::size_t i = 0; i < columns_; ++i) {
-      values.push_back(curve.highest_between(instant(i), instant(i + 1)));
-    }
+    const std::vector<std::uint64_t> values = values_of(curve);
     const BytesAxis axis = axis_for(values, rows, look_.scale);
     const std::uint64_t highest = *std::max_element(values.begin(), values.end());
     const std::string title = memory_text(curve.kind, curve.device) + ": at most " +
@@ -92,6 +97,13 @@ class Window {
   }
 
  private:
+  [[nodiscard]] std::vector<std::uint64_t> values_of(const RunCurve& curve) const {
+    std::vector<std::uint64_t> values;
+    for (std::size_t i = 0; i < columns_; ++i) {
+      values.push_back(curve.highest_between(instant(i), instant(i + 1)));
+    }
+    return values;
+  }
   [[nodiscard]] std::uint64_t instant(std::size_t column) const {
     const double share = static_cast<double>(column) / static_cast<double>(columns_);
     return timeline_.from_ns + static_cast<std::uint64_t>(share * length_);
@@ -160,10 +172,27 @@ std::string resolution_text(const RunTimeline& timeline, const Page& page) {
   return line("one value in " + duration_text(bucket) + "; run --trace has all", page);
 }
 
+// Draws the curves in so many lines; what never changes leaves its room to the others.
+std::string curves_text(const RunTimeline& timeline, Window& window, std::size_t shown,
+                        std::size_t lines) {
+  std::size_t flat = 0;
+  for (std::size_t i = 0; i < shown; ++i) flat += window.is_flat(timeline.curves[i]) ? 1 : 0;
+  const std::size_t taken = shown + flat * kLeastRows;  // titles, and what is flat
+  const std::size_t room = lines - std::min(lines, taken);
+  const std::size_t rows =
+      std::clamp(room / std::max<std::size_t>(shown - flat, 1), kLeastRows, kMostRows);
+  std::string result;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const RunCurve& curve = timeline.curves[i];
+    result += window.curve(curve, window.is_flat(curve) ? kLeastRows : rows);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
-  constexpr std::size_t kOtherLines = 6;  // titles, axis, marks, the next prompt
+  constexpr std::size_t kOtherLines = 5;  // the title, a scale, the next command, the prompt
   const std::size_t shown = rows_shown(timeline.curves.size(), look.most);
   std::string result = coloured(fitted(title_of(timeline), page), Colour::bold, page) + "\n";
   if (shown == 0) {
@@ -171,14 +200,17 @@ std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
                                           : "  " + std::string(kNothingPasses) + "allocated.\n");
   }
   Window window(timeline, look, page);
-  const std::size_t room = look.lines > kOtherLines + shown ? look.lines - kOtherLines - shown : 0;
-  const std::size_t rows = std::clamp(room / shown, kLeastRows, kMostRows);
-  for (std::size_t i = 0; i < shown; ++i) result += window.curve(timeline.curves[i], rows);
-  result += window.time_axis() + window.marks() + window.ranges() + window.scale();
+  const std::string below = window.time_axis() + window.marks() + window.ranges();
+  std::string last;
   if (shown < timeline.curves.size()) {
-    result += line("and " + counted(timeline.curves.size() - shown, "more curve") + ": -n 0", page);
+    last = line("and " + counted(timeline.curves.size() - shown, "more curve") + ": -n 0", page);
   }
-  return result + resolution_text(timeline, page);
+  last += resolution_text(timeline, page);
+  const std::string around = below + last;
+  const std::size_t taken =
+      kOtherLines + static_cast<std::size_t>(std::count(around.begin(), around.end(), '\n'));
+  result += curves_text(timeline, window, shown, look.lines - std::min(look.lines, taken));
+  return result + below + window.scale() + last;
 }
 
 }  // namespace vramscope

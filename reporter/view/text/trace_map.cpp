@@ -106,6 +106,11 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
   finder.totals.finish();
   map.missing = missing_from(finder.totals);
   if (!map.missing.empty()) return map;
+  if (instant.what == time) {
+    const std::uint64_t length_ns = finder.totals.end_ns - finder.totals.begin_ns;
+    map.missing = ends_before(length_ns, instant.at_ns, "--at");
+    if (!map.missing.empty()) return map;
+  }
   const Found found = finder.find(instant);
   if (found.events == 0) {
     map.problem = instant.what == oom ? "no allocation failed in it"

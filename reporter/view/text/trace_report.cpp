@@ -122,9 +122,19 @@ std::string whole_trace_of(const std::string& report_file, const Report& report)
   return "";
 }
 
+std::string ends_before(std::uint64_t length_ns, std::uint64_t instant_ns, std::string_view what) {
+  if (instant_ns <= length_ns) return "";
+  return "ends after " + duration_text(length_ns) + ", before " + std::string(what) + " " +
+         duration_text(instant_ns);
+}
+
 std::string missing_from(const TraceTotals& totals) {
   const std::optional<unsigned> device = totals.filter().device;
-  return device ? no_such_device(*device, totals.devices) : "";
+  if (device) {
+    std::string missing = no_such_device(*device, totals.devices);
+    if (!missing.empty()) return missing;
+  }
+  return ends_before(totals.end_ns - totals.begin_ns, totals.filter().from_ns, "--from");
 }
 
 }  // namespace vramscope

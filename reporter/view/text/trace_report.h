@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporter/record/trace/fact_code.h"
@@ -35,7 +37,13 @@ class TraceReader;
 // "": none. Reads the heads of all chunks.
 [[nodiscard]] std::string whole_trace_of(const std::string& report_file, const Report& report);
 
-// "", or that the filter's device is none of the events'. Once all were added. May throw bad_alloc.
+// "", or that a trace of this length ends before the instant that the option `what` names: "ends
+// after 251 ms, before --from 100 s". May throw bad_alloc.
+[[nodiscard]] std::string ends_before(std::uint64_t length_ns, std::uint64_t instant_ns,
+                                      std::string_view what);
+
+// "", or that the filter's device is none of the events', or that they end before the filter's
+// times begin. Once all were added. May throw bad_alloc.
 [[nodiscard]] std::string missing_from(const TraceTotals& totals);
 
 }  // namespace vramscope

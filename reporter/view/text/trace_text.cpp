@@ -108,8 +108,8 @@ std::string head_text(const TraceListing& trace, const Page& page) {
                     counted(totals.threads.size(), "thread"),
                 page);
   const std::uint64_t events = trace.all_events != 0 ? trace.all_events : totals.events;
-  std::string size =
-      bytes_text(trace.bytes) + ", " + tenths(trace.bytes, events) + " bytes an event";
+  std::string size = bytes_text(trace.bytes) + " with names and stacks, " +
+                     tenths(trace.bytes, events) + " bytes an event";
   if (trace.all_events != 0) size += " of all " + count_text(static_cast<std::int64_t>(events));
   if (trace.bytes != trace.file_bytes) size += ", compressed to " + bytes_text(trace.file_bytes);
   result += paragraph(size, page);

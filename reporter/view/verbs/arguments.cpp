@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "interpose/settings/options.h"
@@ -131,6 +133,14 @@ std::string nearest(const std::string& word, const std::vector<std::string>& nam
   return best.empty() ? best : "; nearest is " + best;
 }
 
+std::string unit_meant(const std::string& given) {
+  const std::size_t digits = given.find_first_not_of("0123456789");
+  if (digits == 0 || digits == given.npos) return "";
+  const char unit = static_cast<char>(std::toupper(static_cast<unsigned char>(given[digits])));
+  if (std::string_view("KMGT").find(unit) == std::string_view::npos) return "";
+  return "; " + given + " is written " + given.substr(0, digits) + unit + "iB";
+}
+
 void Command::flag(const std::string& names, bool& given, const std::string& help) {
   app_.add_flag(names, given, help);
 }
@@ -246,7 +256,11 @@ CommandLine::Reading CommandLine::read(const std::vector<std::string>& words) {
     if (reading.answered) {
       app_->exit(error);
     } else {
-      reading.mistake = error.what();
+      const bool lacks_verb =
+          !words.empty() && words.front().starts_with('-') && app_->get_subcommands().empty();
+      reading.mistake = lacks_verb
+                            ? "no option is called '" + words.front() + "' where a verb is expected"
+                            : error.what();
       std::replace(reading.mistake.begin(), reading.mistake.end(), '\n', ' ');
       const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
       if (is_extra) reading.mistake += nearest_flag(*app_);

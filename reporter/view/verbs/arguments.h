@@ -85,6 +85,10 @@ class Command {
 // "; nearest is NAME" of the names, or "" when the word is like none of them.
 [[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& names);
 
+// "; 16GB is written 16GiB" of a number with a unit that is no power of 1024, behind why it was
+// refused; else "".
+[[nodiscard]] std::string unit_meant(const std::string& given);
+
 // All verbs of the tool. Threads: one.
 class CommandLine {
  public:

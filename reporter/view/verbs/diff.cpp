@@ -45,7 +45,8 @@ std::string no_threshold(const std::string& word) {
   return is_percent || read(word, bytes)
              ? ""
              : "'" + word +
-                   "' is neither a number of bytes such as 10MiB nor a percentage such as 2%";
+                   "' is neither a number of bytes such as 10MiB nor a percentage such as 2%" +
+                   unit_meant(word);
 }
 
 // Of what was held before, where it is a percentage.

@@ -16,7 +16,8 @@ namespace {
 
 std::string no_bytes(const std::string& given) {
   Bytes bytes;
-  return read(given, bytes) ? "" : "'" + given + "' is not a number of bytes such as 64KiB";
+  if (read(given, bytes)) return "";
+  return "'" + given + "' is not a number of bytes such as 64KiB" + unit_meant(given);
 }
 
 // Behind the sentence of an option that a report cannot answer, or not always.
@@ -68,7 +69,15 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   add(&Filter::min_bytes, least_bytes_help(use), "BYTES", no_bytes);
   add(&Filter::from, "Only from this time after the first call on, e.g. 1.5s", "TIME",
       not_an_instant);
-  add(&Filter::to, "Only up to this time after the first call", "TIME", not_an_instant);
+  // Options are read in this order: what --from was given is there.
+  const auto not_after = [&filter](const std::string& given) {
+    std::string problem = not_an_instant(given);
+    const std::optional<std::uint64_t> from = read_instant(filter.from);
+    if (problem.empty() && from && *read_instant(given) < *from)
+      problem = given + " is not after --from " + filter.from;
+    return problem;
+  };
+  add(&Filter::to, "Only up to this time after the first call", "TIME", not_after);
 }
 
 Filtering::Result Filtering::apply(Report& report, const std::string& path) {

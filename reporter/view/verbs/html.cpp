@@ -37,7 +37,8 @@ struct Arguments {
   Filter filter;
 };
 
-// "vramscope.train.4711.html" beside vramscope.train.4711.json.zst; of a folder "folder/page.html".
+// "vramscope.train.4711.html" beside vramscope.train.4711.json.zst, "train.4711.trace.html" beside
+// train.4711.trace; of a folder "folder/vramscope.html".
 std::string page_of_input(std::string path) {
   struct stat found {};
   if (stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
@@ -45,7 +46,7 @@ std::string page_of_input(std::string path) {
     return path + "/vramscope.html";
   }
   if (path.find_first_of("*?[") != std::string::npos) return "vramscope.html";
-  for (const std::string_view end : {".zst", ".json", ".trace"}) {
+  for (const std::string_view end : {".zst", ".json"}) {
     if (path.size() > end.size() && path.ends_with(end)) path.erase(path.size() - end.size());
   }
   return path + ".html";
@@ -61,6 +62,12 @@ std::string page_of_both(const std::string& before, const std::string& after) {
   return page.substr(0, page.size() - name.size()) + first + "-to-" + name;
 }
 
+// Each of what a page is of has a name of its own; of three and more it is of none of them.
+std::string usual_page(const std::vector<std::string>& words) {
+  if (words.size() > 2) return "vramscope.html";
+  return words.size() == 2 ? page_of_both(words.front(), words.back()) : page_of_input(words.back());
+}
+
 // Whether a file of this name may be written without being asked for by name: there is none, or
 // one of ours.
 bool may_be_replaced(const std::string& path) {
@@ -73,10 +80,7 @@ bool may_be_replaced(const std::string& path) {
 int publish_page(const Arguments& given, const std::string& page) {
   if (given.output == "-") return publish({}, page);
   const bool is_named = !given.output.empty();
-  const std::vector<std::string>& files = given.files;
-  const std::string path = is_named            ? given.output
-                           : files.size() == 2 ? page_of_both(files.front(), files.back())
-                                               : page_of_input(files.back());
+  const std::string path = is_named ? given.output : usual_page(given.files);
   if (!is_named && !may_be_replaced(path)) {
     return refuse("'" + path +
                   "' is there and no page of Vramscope's; -o FILE chooses another name");
@@ -252,7 +256,8 @@ Verb add_html(CommandLine& line) {
       "The page is one file; it loads nothing. Native frames between those of Python are shown.\n"
       "Examples:\n"
       "  vramscope html vramscope.train.4711.json           vramscope.train.4711.html\n"
-      "  vramscope html train.4711.trace                    exact over time\n"
+      "  vramscope html train.4711.trace                    train.4711.trace.html, exact over "
+      "time\n"
       "  vramscope html before.json after.json              what changed: before-to-after.html\n"
       "  vramscope html -o ranks.html run/                  all processes of a folder");
   return {.command = &command, .act = [arguments] { return write_html(*arguments); }};

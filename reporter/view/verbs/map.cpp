@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
-#include <variant>
 
-#include "reporter/report/json.h"
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/digest.h"
@@ -14,6 +12,7 @@
 #include "reporter/view/text/trace_map.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/report_of_instant.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -67,23 +66,6 @@ bool is_at_its_peak(const Report& report) {
   return std::all_of(report.kinds.begin(), report.kinds.end(), [](const KindFacts& kind) {
     return !takes_device_memory(kind.kind) || kind.current_bytes == kind.peak_bytes;
   });
-}
-
-// The last report of the same process beside this one that was written for the trigger; "": none.
-std::string sibling_of(const Report& report, const std::string& path, const std::string& trigger) {
-  std::string last;
-  std::uint64_t sequence = 0;
-  for (const std::string& other : reports_beside(path, trigger)) {
-    const auto read = read_report(other);
-    const Report* const its = std::get_if<Report>(&read);
-    const bool is_its = its != nullptr && its->process.pid == report.process.pid &&
-                        its->process.start_time_ns == report.process.start_time_ns &&
-                        its->process.hostname == report.process.hostname;
-    if (!is_its || its->sequence < sequence) continue;
-    sequence = its->sequence;
-    last = other;
-  }
-  return last;
 }
 
 // In the place of a report, that which the same process wrote when memory ran out, if that is the
@@ -217,6 +199,7 @@ Verb add_map(CommandLine& line) {
   Command& command = line.add_verb("map", "Draw segments and blocks; say what pins memory");
   arguments->use = {.subject = Subject::segments, .inputs = Inputs::both, .of_a_trace = "map"};
   add_one_report(command, *arguments, kSegments);
+  arguments->fits_screen = true;
   command.option("--at", &arguments->at, "Instant: end, peak, oom, or a time such as 1.5s",
                  {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
   add_filters(command, arguments->filter, arguments->use);

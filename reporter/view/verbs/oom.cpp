@@ -4,12 +4,15 @@
 
 #include <array>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "reporter/report/report.h"
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/nvml.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/verbs/counted_once.h"
+#include "reporter/view/verbs/report_of_instant.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -47,11 +50,29 @@ bool has_leaked(const Report& report, const Leaks& leaks) {
                              leak_then(leaks, events.back()).bytes != 0);
 }
 
+// The command that leads on, and the file that it is of.
+struct NextStep {
+  std::string words;
+  std::string file;
+};
+
+NextStep next_step(const Report& report, const Leaks& leaks, const std::string& path) {
+  if (has_leaked(report, leaks)) return {"leaks", path};
+  const std::vector<OomEvent>& events = report.oom.events;
+  if (!events.empty() && stranded_then(report, events.back()) != 0) {
+    if (std::string drawn = map_of_refusal(report, path); !drawn.empty())
+      return {"map --at oom", std::move(drawn)};
+  }
+  return {"owners", path};
+}
+
 int show_oom(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
     const NameFrame name = names_from_symbols();
     const Leaks leaks = leaks_for_oom(report, name);
-    given.next = has_leaked(report, leaks) ? "leaks" : "owners";
+    const NextStep next = next_step(report, leaks, given.file);
+    given.next = next.words;
+    given.next_file = next.file;
     return oom_text(report, leaks, name, page, given.listing.rows()) + others_now(report, page);
   };
   const auto json = [&](const Report& report) {

@@ -36,6 +36,7 @@ Verb add_peak(CommandLine& line) {
   Command& command = line.add_verb("peak", "Explain the peak of each kind of memory");
   arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
   add_one_report(command, *arguments, kRows);
+  arguments->fits_screen = true;
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);

@@ -1,6 +1,7 @@
 // vramscope report: what a report says, on one screen.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "reporter/view/text/runs_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/screen.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -48,6 +50,12 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
     return report;
   };
   return {.read_again = read_again, .name = names_from_symbols()};
+}
+
+// A report that stands alone fits the terminal, with the shell's prompt below.
+std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several,
+                      const std::function<std::string(const Page&)>& make) {
+  return is_one_of_several ? make(page) : fitted_to_screen(listing, page, /*reserved=*/1, make);
 }
 
 // Every report as a screen of its own.
@@ -89,7 +97,9 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       if (!report->processes.empty() && !has_rows) {
         text += processes_text(*report, path, naming_of(arguments, filtering), page);
       }
-      text += report_text(*report, path, name, page, listing.rows());
+      text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
+        return report_text(*report, path, name, one, arguments.listing.rows());
+      });
     }
   }
   if (!any) {

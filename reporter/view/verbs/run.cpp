@@ -15,6 +15,7 @@
 
 #include "interpose/settings/options.h"
 #include "interpose/settings/private_variables.h"
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/json.h"
 #include "reporter/view/outside/executable.h"
 #include "reporter/view/outside/installation.h"
@@ -284,8 +285,14 @@ int run(const Arguments& arguments) {
 }
 
 std::string no_size(const std::string& given) {
+  constexpr std::uint64_t kLeast = std::uint64_t{2} << 20;  // what the simulated device can have
+  constexpr std::uint64_t kMost = std::uint64_t{8} << 40;
   Bytes bytes;
-  return read(given, bytes) ? "" : "'" + given + "' is not a size such as 16GiB or 512MiB";
+  if (!read(given, bytes)) {
+    return "'" + given + "' is not a size such as 16GiB or 512MiB" + unit_meant(given);
+  }
+  const bool is_possible = bytes.value >= kLeast && bytes.value <= kMost;
+  return is_possible ? "" : "'" + given + "' is not from 2MiB to 8TiB";
 }
 
 std::string no_preset(const std::string& given) {
@@ -301,8 +308,17 @@ void add_settings(Command& command, Arguments& arguments) {
     const std::string help = row.sentence + "\n" + values;
     // What is off needs no word to be on: --cupti, --cupti=off.
     const bool is_flag = row.default_value == "off";
-    const auto why_not = [variable = row.variable, accepted = row.accepted](auto& given) {
-      return accepts(variable, given) ? "" : "'" + given + "' is not " + accepted;
+    const bool is_pattern = row.name == "output" || row.name == "trace";
+    const auto why_not = [variable = row.variable, accepted = row.accepted,
+                          is_pattern](const std::string& given) {
+      if (!accepts(variable, given)) {
+        const bool is_size = accepted.find("GiB") != accepted.npos;
+        return "'" + given + "' is not " + accepted + (is_size ? unit_meant(given) : "");
+      }
+      const std::string unknown(is_pattern ? unknown_escape(given) : "");
+      return unknown.empty()
+                 ? ""
+                 : "'" + unknown + "' in '" + given + "' is none of " + std::string(kEscapes);
     };
     const OptionTraits traits{.value_name = is_flag ? "" : "VALUE",
                               .why_not = why_not,

@@ -12,6 +12,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/timeline_text.h"
+#include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_timeline.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
@@ -99,7 +100,15 @@ int show_timeline(Arguments& given) {
   const auto opens = [&](std::string& path) {
     given.is_trace = is_trace(path) || is_import(path);
     given.next = is_trace(path) ? "map --at peak" : "peak";
-    return given.is_trace ? open_trace(path, given.filter, choice, timeline) : open_report(path);
+    std::optional<Report> report =
+        given.is_trace ? open_trace(path, given.filter, choice, timeline) : open_report(path);
+    if (!report || !choice.from_ns) return report;
+    const std::uint64_t length_ns =
+        given.is_trace ? timeline.length_ns : run_timeline(*report, {}).length_ns;
+    const std::string none = ends_before(length_ns, *choice.from_ns, "--from");
+    if (none.empty() || length_ns == 0) return report;  // 0: nobody knows
+    say("'" + path + "' " + none);
+    return std::optional<Report>();
   };
   return show(given, {text, json, csv}, opens);
 }

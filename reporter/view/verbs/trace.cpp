@@ -41,10 +41,12 @@ int list(const Arguments& arguments, TraceReader& reader) {
   const bool has_end = left != 0;
   const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
   std::optional<std::uint64_t> begin_ns;
+  std::uint64_t length_ns = 0;
   const bool read = reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
     const Event& what = event.event;
     if (!begin_ns) begin_ns = what.start_ns;
     const std::uint64_t instant = after(*begin_ns, what.start_ns);
+    length_ns = std::max(length_ns, instant + what.total_ns);
     if (instant < filter.from_ns || instant > filter.to_ns) return;
     if (!filter.passes(what.tag, what.place, what.bytes)) return;
     if (has_end && left == 0) return;
@@ -54,6 +56,8 @@ int list(const Arguments& arguments, TraceReader& reader) {
   });
   const std::string problem = lines.end();
   if (!problem.empty()) say(problem);
+  const std::string none = ends_before(length_ns, filter.from_ns, "--from");
+  if (read && problem.empty() && !none.empty()) return lacks(arguments.file, none);
   return read ? (problem.empty() ? kFine : kBadInput) : refuse(arguments.file, reader.problem());
 }
 

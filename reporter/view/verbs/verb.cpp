@@ -3,8 +3,6 @@
 #include "reporter/view/verbs/verb.h"
 
 #include <fcntl.h>
-#include <langinfo.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,33 +22,10 @@
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/live_report.h"
+#include "reporter/view/verbs/screen.h"
 
 namespace vramscope {
 namespace {
-
-constexpr std::size_t kLeastWidth = 60;  // a table's numbers and a name
-constexpr std::size_t kMostWidth = 400;
-
-// What a person or a script says that lines may take; 0: nothing.
-std::size_t columns_asked_for() {
-  const char* const given = std::getenv("COLUMNS");
-  const std::string text = given == nullptr ? "" : given;
-  return text.empty() || !not_a_count(text).empty() ? 0 : std::stoul(text);
-}
-
-// 0: it is no terminal, or does not say.
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-// https://no-color.org: set and not empty.
-bool colour_wanted() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
-  return (no_colour == nullptr || *no_colour == '\0') && !dumb;
-}
 
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -209,23 +184,6 @@ void settle_rows(Listing& listing) {
   }
 }
 
-Page page_of(const Listing& listing) {
-  Page page;
-  page.unicode = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-  const bool to_terminal = listing.output.empty() && isatty(STDOUT_FILENO) != 0;
-  page.colour = to_terminal && colour_wanted();
-  std::size_t width = columns_asked_for();
-  if (width == 0 && to_terminal) width = terminal_width();
-  page.cuts = width != 0 && !listing.wide;
-  if (width != 0) page.width = std::clamp(width, kLeastWidth, kMostWidth);
-  return page;
-}
-
-std::size_t help_width() {
-  constexpr std::size_t kMostForHelp = 100;
-  return std::min(page_of({}).width, kMostForHelp);
-}
-
 int publish(const Listing& listing, std::string_view text) {
   if (listing.output.empty()) {
     return write_all(STDOUT_FILENO, text) ? kFine : cannot_write("to standard output");
@@ -313,6 +271,9 @@ bool read_trace(const std::string& path, const std::function<std::string(TraceRe
   if (problem.empty()) {
     TraceReader reader(input.bytes(), TraceReader::Damage::refused);
     problem = reader.problem().empty() ? use(reader) : reader.problem();
+    if (problem.empty() && !reader.is_complete()) {
+      say("'" + path + "' ends without a mark: the program was killed, or still runs");
+    }
   }
   if (!problem.empty()) say("cannot read '" + path + "': " + problem);
   return problem.empty();
@@ -348,6 +309,15 @@ int show(OneReport& arguments, const Makers& make) {
   return show(arguments, make, open);
 }
 
+namespace {
+
+// What was typed for the reports where that was one word, a folder or a pattern.
+const std::string& typed_or(const OneReport& arguments, const std::string& other) {
+  return arguments.files.size() == 1 ? arguments.files.front() : other;
+}
+
+}  // namespace
+
 int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   settle_rows(arguments.listing);
   const Listing& listing = arguments.listing;
@@ -358,11 +328,15 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);
   Several shown(listing, paths.size() > 1);
+  const bool fits = arguments.fits_screen && paths.size() == 1;
+  const Makers made_to_fit = fits ? fitting_makers(arguments, make) : make;
+  ReportsSummary summary;
   std::string next;
   int status = paths.empty() ? kBadInput : kFine;
   Filtering filtering(arguments.filter, arguments.use);
   for (const std::string& path : paths) {
     arguments.file = path;
+    arguments.next_file.clear();
     arguments.is_trace = false;
     std::optional<Report> report = open(arguments.file);
     if (!report) {
@@ -375,11 +349,14 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, arguments.stacks);
     page.of_trace = arguments.is_trace;
-    const std::string one = shown.add(*report, arguments.file, make, page);
+    summary.add(*report);
+    const std::string one = shown.add(*report, arguments.file, made_to_fit, page);
     if (next.empty() && !one.empty() && !nothing_passes(arguments, *report, one)) {
       const bool has_nothing = !is_trace(path) && report->kinds.empty() && report->oom.count == 0;
       const std::string closer = has_nothing ? "stats" : arguments.next;
-      next = next_command(paths.size() > 1 ? "report" : closer, arguments.file, page);
+      const std::string& file = arguments.next_file.empty() ? arguments.file : arguments.next_file;
+      next = paths.size() > 1 ? next_command("report", typed_or(arguments, file), page)
+                              : next_command(closer, file, page);
     }
   }
   if (shown.is_empty()) {
@@ -391,6 +368,9 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   if (paths.size() > 1 && !listing.json && arguments.opening) {
     const std::string opening = arguments.opening(page);
     made.insert(0, opening + (opening.empty() || made.empty() ? "" : "\n"));
+  }
+  if (!listing.json && !made.empty() && !arguments.opening) {
+    made.insert(0, summary.text(typed_or(arguments, "FILE..."), page));
   }
   if (listing.json || made.empty() || arguments.next.empty()) next.clear();
   if (!listing.json) made.insert(0, filter_head(arguments, page));

@@ -99,7 +99,8 @@ void settle_rows(Listing& listing);
 [[nodiscard]] int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& make);
 
 // Where the listing goes. COLUMNS says how wide it is, else the terminal; without both, and with
-// --wide, nothing is cut. Colours only on a terminal.
+// --wide, nothing is cut. Colours only on a terminal, and lines that it has, unless -n or --wide
+// was typed.
 [[nodiscard]] Page page_of(const Listing& listing);
 
 // Columns that help may take: those of a listing, but not more than are easily read.
@@ -144,13 +145,15 @@ struct OneReport {
   StackChoice stacks;
   Listing listing;
   std::string next;  // words of the command that a text ends with: "peak --tree"; "": none
+  std::string next_file = {};                          // what it is of, where that is not `file`
   std::vector<std::vector<std::string>> columns = {};  // of its tables, for --sort
   Filter filter;
   FilterUse use;
   void (*keep)(std::vector<std::string>& paths) = nullptr;  // of several: which are shown
   // Above the texts of several reports: what is to be said of those that have none; "": nothing.
   std::function<std::string(const Page&)> opening = {};
-  bool is_trace = false;  // what is being shown was made of a trace, by those that pass already
+  bool is_trace = false;     // what is being shown was made of a trace, by those that pass already
+  bool fits_screen = false;  // of one report: fewer rows on a terminal that has no room for them
 };
 // use.inputs is set.
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
