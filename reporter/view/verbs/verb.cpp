@@ -301,9 +301,8 @@ int show(OneReport& arguments, const Makers& make) {
       return std::optional<Report>();
     }
     std::optional<Report> report = open_report(path);
-    const bool is_of_rows = arguments.use.subject == Subject::rows;
-    arguments.is_trace =
-        report && is_of_rows && takes_its_trace(arguments.filter, arguments.use, *report, path);
+    arguments.is_trace = report && arguments.use.subject == Subject::rows &&
+                         takes_its_trace(arguments.filter, arguments.use, *report, path);
     return arguments.is_trace ? open_traced(path, arguments.filter) : report;
   };
   return show(arguments, make, open);
