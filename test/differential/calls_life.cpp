@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "test/differential/patience.h"
 #include "test/differential/reports.h"
 #include "test/differential/turn.h"
 
@@ -89,7 +90,7 @@ void fork_child(Turn& turn) {
   if (pipe(ends.data()) != 0) return turn.skip("no pipe");
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm_within(20);
     close(ends[0]);
     const std::string text = calls_of_child(turn.world);
     if (write(ends[1], text.data(), text.size()) < 0) _exit(9);

@@ -15,6 +15,7 @@
 #include <iostream>
 #include <string>
 
+#include "test/differential/patience.h"
 #include "test/differential/program.h"
 
 using namespace vramscope::differential;
@@ -67,7 +68,7 @@ int wait_for_all(pid_t program) {
     int one = 0;
     const pid_t ended = waitpid(-1, &one, 0);
     if (ended > 0) remove_live_file(ended);
-    if (ended == program) status = one, alarm(kMostSeconds);
+    if (ended == program) status = one, alarm_within(kMostSeconds);
     if (ended < 0 && errno == EINTR) kill(-program, SIGKILL);
     if (ended < 0 && errno != EINTR) break;
   }

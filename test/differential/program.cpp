@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "test/differential/patience.h"
 #include "test/differential/reports.h"
 #include "test/differential/threads.h"
 #include "test/differential/turn.h"
@@ -89,7 +90,7 @@ class Companion {
       return;
     }
     close(ends[0]);
-    alarm(kMostSeconds);
+    alarm_within(kMostSeconds);
     World world;
     world.profiled = !setting.mode.empty();
     world.mode = setting.mode;
@@ -185,7 +186,7 @@ void run_group(World& world, const Sequence& sequence, std::size_t first, std::s
 }  // namespace
 
 int run_program(const Sequence& sequence, const Setting& setting) {
-  alarm(kMostSeconds);
+  alarm_within(kMostSeconds);
   make_shelves();
   World& world = *new World;  // threads may use it until the very end
   world.profiled = !setting.mode.empty();

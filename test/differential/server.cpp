@@ -31,8 +31,8 @@ std::vector<std::string> environment(const Installation& installation,
   const char* const path = std::getenv("PATH");
   std::vector<std::string> all = {"PATH=" + std::string(path == nullptr ? "" : path),
                                   "LD_LIBRARY_PATH=" + installation.simulator, "HOME=/"};
-  if (const char* const fault = std::getenv("VRAMSCOPE_FAULT")) {
-    all.push_back("VRAMSCOPE_FAULT=" + std::string(fault));
+  for (const std::string name : {"VRAMSCOPE_FAULT", "TIME_LIMITS"}) {
+    if (const char* const value = std::getenv(name.c_str())) all.push_back(name + "=" + value);
   }
   if (configuration.mode.empty()) return all;
   all.push_back("LD_PRELOAD=" + installation.library);

@@ -52,7 +52,7 @@ class Refusals(harness.Case):
     def limited(self, limit, preload):
         variables = {**harness.environment("cache", SIMULATOR), "LD_PRELOAD": preload}
         return subprocess.run(
-            [harness.program("faces")], env=variables, cwd=self.folder, check=False, timeout=60, capture_output=True,
+            [harness.program("faces")], env=variables, cwd=self.folder, check=False, timeout=harness.DEADLINE_S, capture_output=True,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
         ).returncode  # fmt: skip
 

@@ -21,7 +21,7 @@ def shown(report):
     parts = []
     for verb in VERBS:
         result = subprocess.run([TOOL, verb, report.name], cwd=report.parent, capture_output=True,
-                                env={**kept, "LC_ALL": "C", "TZ": "UTC"}, text=True, check=False, timeout=60)
+                                env={**kept, "LC_ALL": "C", "TZ": "UTC"}, text=True, check=False, timeout=120)
         parts.append(f"$ vramscope {verb} {report.name}\n{result.stdout}{result.stderr}")
         if result.returncode != 0:
             parts.append(f"exit status {result.returncode}\n")

@@ -136,7 +136,7 @@ class Widths(ToolTest):
                 if not part:
                     break
                 text += part
-            self.assertEqual(0, child.wait(timeout=60))
+            self.assertEqual(0, child.wait(timeout=harness.DEADLINE_S))
         os.close(leader)
         return text.decode().splitlines()
 
@@ -221,7 +221,7 @@ class NextCommands(ToolTest):
                 self.assertRegex(last, "^Next: vramscope ", verb)
                 script = last.replace("Next: vramscope", f"'{TOOL}'")
                 result = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True,
-                                        check=False, timeout=60, env=harness.environment(**variables()))
+                                        check=False, timeout=harness.DEADLINE_S, env=harness.environment(**variables()))
                 self.assertEqual((0, ""), (result.returncode, result.stderr), last)
 
     def test_filters_are_kept_as_far_as_the_next_verb_can_answer_them(self):
@@ -777,7 +777,7 @@ class Run(ToolTest):
                  "-c", script]
         environment = harness.environment(VRAMSCOPE_LIBRARY="", VRAMSCOPE_SIM="devices=2",
                                           LD_LIBRARY_PATH="/x")
-        shown = subprocess.check_output(words, text=True, env=environment, timeout=60)
+        shown = subprocess.check_output(words, text=True, env=environment, timeout=harness.DEADLINE_S)
         library = self.path("lib/vramscope")
         self.assertEqual(shown, f"{library}/libvramscope.so|{library}/simulator:/x|"
                                 "devices=2,capacity=1073741824\n")
@@ -839,12 +839,12 @@ class Run(ToolTest):
                 child.send_signal(signal.SIGINT)  # as from the terminal: the program's affair
                 child.send_signal(signal.Signals[name])
                 self.assertEqual(child.stdout.readline(), name + "\n")
-            self.assertEqual(child.wait(timeout=60), 7)
+            self.assertEqual(child.wait(timeout=harness.DEADLINE_S), 7)
 
     def test_ignored_signals_stay_ignored_in_the_program(self):
         result = subprocess.run(
             ["sh", "-c", f"trap '' INT HUP; exec '{TOOL}' run -q sh -c 'kill -INT $$; kill -HUP $$; exit 5'"],
-            env=harness.environment(**variables()), check=False, timeout=60)
+            env=harness.environment(**variables()), check=False, timeout=harness.DEADLINE_S)
         self.assertEqual(result.returncode, 5)
 
 
