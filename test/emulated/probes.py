@@ -4,11 +4,14 @@ probes.py --ask prints the facts as JSON, run by the Python of the emulated syst
 """
 # SPDX-License-Identifier: Apache-2.0
 import ctypes
+import glob
 import json
 import mmap
 import os
+import pathlib
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -113,8 +116,27 @@ def takes_hints():
 
 def honours_set_user_id():
     """A program starts with its owner's rights: the kernel is told so with the emulator (flag C)."""
-    with open("/proc/sys/fs/binfmt_misc/qemu-aarch64", encoding="utf-8") as file:
-        return any(line.startswith("flags:") and "C" in line for line in file)
+    known = glob.glob("/proc/sys/fs/binfmt_misc/qemu-aarch64*")
+    return bool(known) and all(re.search("^flags:.*C", pathlib.Path(path).read_text(encoding="utf-8"), re.M) for path in known)
+
+
+def keeps_ignored_signals_ignored():
+    """In the program after the next; dash and exec: nobody is between."""
+    inner = "exec /bin/sh -c 'kill -INT $$; exit 5'"
+    told = subprocess.run(["/bin/sh", "-c", "trap '' INT; exec /bin/sh -c \"$0\"", inner], check=False)
+    return told.returncode == 5
+
+
+def tells_others_what_it_catches():
+    """In /proc/PID/status, of a process that catches no SIGUSR1."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    with open(f"/proc/{child}/status", encoding="utf-8") as file:
+        caught = int(next(line.split()[1] for line in file if line.startswith("SigCgt:")), 16)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return not caught >> (signal.SIGUSR1 - 1) & 1
 
 
 # What a system does, in words that go on from "the emulated system ...".
@@ -128,6 +150,8 @@ FACTS = {
     "starts a program within 4 ms": starts_within_4_ms,
     "tells by mincore of pages without rights": tells_of_pages_without_rights,
     "gives addresses as Linux does": takes_hints,
+    "keeps ignored signals ignored when programs start": keeps_ignored_signals_ignored,
+    "tells in /proc/PID/status what it catches": tells_others_what_it_catches,
 }
 
 # (test, case, the fact without which it cannot pass), each a pattern of the whole.
