@@ -1,15 +1,18 @@
 """Runs the tests in an emulated system of another machine: scripts/check --aarch64.
 
-check_emulated.py BUILD [--only WORD...] [--as-built] [--readme FILE]
+check_emulated.py BUILD [--only WORD...] [--as-built] [--resume] [--readme FILE]
 
 BUILD is what scripts/aarch64 has set up. Prints a row for each test, and a table: what ran, what
 passed, and what could not run with the reason; with --readme it is written there, too. --only: tests
-with one of these words in their names. --as-built: nothing is compiled before. What a case lacks there is asked of the emulated system itself
-(probes.py): a case that fails for another reason has failed.
+with one of these words in their names. --as-built: nothing is compiled before. --resume: what a test
+found is kept in BUILD/emulated and taken from there, unless it failed or the sources have changed
+that it is of. What a case lacks there is asked of the emulated system itself (probes.py): a case that
+fails for another reason has failed.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -24,7 +27,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- scripts/check --aarch64 writes this table -->", "<!-- end of the emulated -->"
 SLOWER = 8  # than on this machine, at most; of time limits
 SEQUENCES = "200"
-ROOMS = ("allocator", "differential", "end_to_end", "interpose", "model", "reporter", "simulator", "view")
+ROOMS = ("allocator", "differential", "end_to_end", "export", "interpose", "model", "reporter", "simulator", "view")
 # By name: why they do not run there at all.
 LEFT_OUT = {
     "install": "builds and installs, which is the same for all machines",
@@ -48,6 +51,39 @@ class Case(NamedTuple):
     name: str
     result: str  # passed, failed, skipped
     why: str = ""
+
+
+class Kept:
+    """What tests found, in a file each, with a digest of the sources that it is of."""
+
+    # All tests stand on these; beside them each has the folder of its room, of scripts the one that it is.
+    SHARED = ("allocator", "interpose", "reporter", "test/programs", "test/recount", "test/simulator", "test/end_to_end")
+
+    def __init__(self, build):
+        self.folder = build / "emulated"
+        self.folder.mkdir(exist_ok=True)
+        listed = subprocess.run(["git", "-C", SOURCE, "ls-files", "-co", "--exclude-standard"], check=True, capture_output=True, text=True)
+        paths = [path for path in listed.stdout.splitlines() if not path.endswith(".md") and (SOURCE / path).is_file()]
+        self.digests = {path: hashlib.sha256((SOURCE / path).read_bytes()).hexdigest() for path in paths}
+
+    def digest(self, test):
+        scripts = [os.path.relpath(word, SOURCE) for word in test.command if word.endswith("_test.py")]
+        folders = tuple(folder + "/" for folder in (*self.SHARED, "test/" + test.room))
+        of = [path for path in self.digests if path in scripts or path.startswith(folders) and not path.endswith("_test.py")]
+        return hashlib.sha256(json.dumps([test.command, [(path, self.digests[path]) for path in sorted(of)]]).encode()).hexdigest()
+
+    def file(self, test):
+        return self.folder / (re.sub(r"\W+", "_", test.name) + ".json")
+
+    def put(self, test, output, cases):
+        self.file(test).write_text(json.dumps({"sources": self.digest(test), "output": output, "cases": cases}))
+
+    def get(self, test):
+        """(output, cases), or None."""
+        if not self.file(test).exists():
+            return None
+        kept = json.loads(self.file(test).read_text())
+        return (kept["output"], [Case(*case) for case in kept["cases"]]) if kept["sources"] == self.digest(test) else None
 
 
 def introspect(build, what):
@@ -96,7 +132,8 @@ def tap_cases(output):
 def run(build, test):
     """(output, cases) of one test."""
     try:
-        done = subprocess.run([build / "inside", *test.command], cwd=build, env={**os.environ, **test.environment}, stdout=subprocess.PIPE,
+        environment = {**os.environ, **test.environment, "TIME_LIMITS": str(SLOWER)}  # as tests read it
+        done = subprocess.run([build / "inside", *test.command], cwd=build, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, errors="replace", timeout=test.timeout * SLOWER)  # fmt: skip
     except subprocess.TimeoutExpired as error:
         return (error.stdout or b"").decode(errors="replace"), [Case("the whole test", "failed", "it took too long")]
@@ -128,6 +165,12 @@ class Row:
             else:
                 self.failed.append(f"{test.name}: {case.name}")
 
+    @classmethod
+    def of(cls, test, cases, facts):
+        row = cls(test.name)
+        row.add(test, cases, facts)
+        return row
+
     def __str__(self):
         notes = [f"{count}: {why}" for why, count in sorted(self.reasons.items())] + [f"FAILED {name}" for name in self.failed]
         return f"| {self.title} | {self.passed} | {sum(self.reasons.values())} | {'; '.join(notes).replace('|', '/')} |"
@@ -150,6 +193,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--as-built", action="store_true")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--readme", type=pathlib.Path)
     args = parser.parse_args()
     build = args.build.resolve()
@@ -163,13 +207,21 @@ def main():
     needed = sorted({os.path.relpath(path, build) for test in tests for path in test.needs})
     if not args.as_built and subprocess.run(["ninja", "-C", build, "--quiet", *needed], check=False).returncode:
         sys.exit("check_emulated: what the tests need cannot be built")
-    rows = {}
+    kept, rows = Kept(build), {}
+
+    def find(test):
+        before = kept.get(test) if args.resume else None
+        if before and not Row.of(test, before[1], facts).failed:
+            return before
+        found = run(build, test)
+        kept.put(test, *found)
+        return found
+
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = {pool.submit(run, build, test): test for test in tests}
+        running = {pool.submit(find, test): test for test in tests}
         for done in concurrent.futures.as_completed(running):
             test, (output, cases) = running[done], done.result()
-            alone = Row(test.name)
-            alone.add(test, cases, facts)
+            alone = Row.of(test, cases, facts)
             if alone.failed:
                 print(output)
             print(alone, flush=True)
