@@ -12,6 +12,7 @@ fails for another reason has failed.
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import concurrent.futures
+import datetime
 import hashlib
 import json
 import os
@@ -182,6 +183,13 @@ def write_table(readme, lines):
     readme.write_text(text[:begin] + "\n\n" + "\n".join(lines) + "\n\n" + text[end:])
 
 
+def about(build):
+    """A line over the table: when, and by which emulator."""
+    own = build / "emulator/usr/bin/qemu-aarch64"  # of scripts/aarch64
+    said = subprocess.run([own if own.exists() else "qemu-aarch64-static", "--version"], check=True, capture_output=True, text=True)
+    return f"Of {datetime.date.today()}, by qemu {re.search(r'version ([0-9.]+)', said.stdout)[1]}:"
+
+
 def chosen(build, words):
     for test in tests_of(build):
         if test.room in ROOMS and test.name not in LEFT_OUT and (not words or any(word in test.name for word in words)):
@@ -233,7 +241,7 @@ def main():
     lines = ["| Tests | Passed | Could not run | Why |", "|---|---|---|---|", *(str(rows[title]) for title in sorted(rows))]
     print("\n".join(lines))
     if args.readme:
-        write_table(args.readme, lines)
+        write_table(args.readme, [about(build), "", *lines])
     passed, failed = (sum(count(row) for row in rows.values()) for count in (lambda r: r.passed, lambda r: len(r.failed)))
     print(f"{passed} passed, {failed} failed, {sum(sum(row.reasons.values()) for row in rows.values())} skipped")
     sys.exit(failed != 0 or passed == 0)
