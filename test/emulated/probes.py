@@ -4,6 +4,7 @@ probes.py --ask prints the facts as JSON, run by the Python of the emulated syst
 """
 # SPDX-License-Identifier: Apache-2.0
 import ctypes
+import errno
 import glob
 import json
 import mmap
@@ -14,6 +15,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 PAGE = mmap.PAGESIZE
@@ -139,6 +141,28 @@ def tells_others_what_it_catches():
     return not caught >> (signal.SIGUSR1 - 1) & 1
 
 
+def tells_what_it_executes():
+    """In /proc/thread-self/exe, where a child of vfork finds itself, too."""
+    return "qemu" not in os.readlink("/proc/thread-self/exe")
+
+
+def refuses_programs_of_other_machines():
+    """As no program at all; the machine below may execute them."""
+    with open("/bin/true", "rb") as file:
+        program = bytearray(file.read())
+    program[18] = 0xB7 if program[18] == 0x3E else 0x3E  # AArch64, x86-64
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(program)
+    os.chmod(file.name, 0o755)
+    try:
+        subprocess.run([file.name], check=False, stderr=subprocess.DEVNULL)
+    except OSError as error:
+        return error.errno == errno.ENOEXEC
+    finally:
+        os.unlink(file.name)
+    return False
+
+
 # What a system does, in words that go on from "the emulated system ...".
 FACTS = {
     "leaves pages marked MADV_DONTFORK out of children": leaves_pages_out_of_children,
@@ -150,6 +174,8 @@ FACTS = {
     "starts a program within 4 ms": starts_within_4_ms,
     "tells by mincore of pages without rights": tells_of_pages_without_rights,
     "gives addresses as Linux does": takes_hints,
+    "tells in /proc/thread-self/exe which program runs": tells_what_it_executes,
+    "refuses programs of other machines": refuses_programs_of_other_machines,
     "keeps ignored signals ignored when programs start": keeps_ignored_signals_ignored,
     "tells in /proc/PID/status what it catches": tells_others_what_it_catches,
 }
@@ -162,6 +188,13 @@ NEEDS = [
     ("reporter live_process", "LiveProcessTest.ItsChildrenDoNotKeepItAlive", "leaves pages marked MADV_DONTFORK out of children"),
     ("reporter live_process", "LiveProcessTest.*", "tells in /proc/self/stat when a process started"),
     ("simulated driver, processes", "SharedUse.*", "tells in /proc/self/stat when a process started"),
+    ("recover", "a (kill while a report is written|running process is asked|descendant that was killed counts until it ended)",
+     "tells in /proc/self/stat when a process started"),
+    ("recover", "copies of four threads that go on are reports|one that does not answer is copied",
+     "tells in /proc/self/stat when a process started"),
+    ("recover", "files folders and processes can be named|the next report has the next name|a (report is recovered in passing|person sees a table "
+     "and the next command|folder of reports has those of the killed too)", "tells in /proc/thread-self/exe which program runs"),
+    ("command_line", "run says why a program was not one to record", "refuses programs of other machines"),
     ("reporter recovery", "KilledRecorder.HasAllButTheCallsInFlight", "starts a program within 4 ms"),
     ("reporter sandbox", "Sandbox.MemoryIsLimited", "limits addresses (RLIMIT_AS)"),
     ("simulated driver", "DriverMemory.RegistersLessThan512GiBAtOnce", "tells by mincore of pages without rights"),
@@ -179,13 +212,18 @@ def facts(build):
     return json.loads(asked.stdout)
 
 
+def lacking(found, test):
+    """Patterns of the test's cases that cannot pass there, and why."""
+    return {of_case: f"nothing there {fact}" for of_test, of_case, fact in NEEDS if re.fullmatch(of_test, test) and not found[fact]}
+
+
 def reason(found, test, case, details):
     """Why a case that failed cannot pass there; "": it should have."""
-    for of_test, of_case, fact in NEEDS:
-        if re.fullmatch(of_test, test) and re.fullmatch(of_case, case) and not found[fact]:
-            return f"nothing there {fact}"
-    lacking = re.search(r"No such file or directory: '([a-z+]+)'", details)
-    return f"{lacking.group(1)} is not in that system" if lacking else ""
+    for of_case, why in lacking(found, test).items():
+        if re.fullmatch(of_case, case):
+            return why
+    absent = re.search(r"No such file or directory: '([a-z+]+)'", details)
+    return f"{absent.group(1)} is not in that system" if absent else ""
 
 
 if __name__ == "__main__" and "--ask" in sys.argv:
