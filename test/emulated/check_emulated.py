@@ -27,7 +27,7 @@ import probes
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- scripts/check --aarch64 writes this table -->", "<!-- end of the emulated -->"
 SLOWER = 8  # than on this machine, at most; of time limits
-SEQUENCES = "200"
+SEQUENCES, SECONDS = "200", "1080"  # as many of them as are begun in that time
 ROOMS = ("allocator", "differential", "end_to_end", "export", "interpose", "model", "reporter", "simulator", "view")
 # By name: why they do not run there at all.
 LEFT_OUT = {
@@ -105,7 +105,9 @@ def tests_of(build):
     for test in introspect(build, "--tests"):
         command = ["/usr/bin/python3" if word.endswith("/python3") else word for word in test["cmd"]]  # that system's
         if test["name"] == "differential":
-            command = [SEQUENCES if word == "650" else word for word in command]
+            command = [SEQUENCES if word == "650" else word for word in command] + ["--seconds", SECONDS]
+            kept = command.index("--kept")  # with every option: most of the time
+            del command[kept : kept + 2]
         needs = [path for target in test["depends"] for path in made[target]]
         yield Test(room_of(build, command), test["name"], command, test["protocol"], test["timeout"], test["env"], needs)
 

@@ -194,6 +194,10 @@ NEEDS = [
      "tells in /proc/self/stat when a process started"),
     ("recover", "files folders and processes can be named|the next report has the next name|a (report is recovered in passing|person sees a table "
      "and the next command|folder of reports has those of the killed too)", "tells in /proc/thread-self/exe which program runs"),
+    ("attribution", "other processes are named while they run|the ledger adds up to a device that two processes share",
+     "tells in /proc/thread-self/exe which program runs"),
+    ("attribution", "what others use is measured again", "tells in /proc/self/stat when a process started"),
+    ("doctor", "one that is recorded", "tells in /proc/thread-self/exe which program runs"),
     ("command_line", "run says why a program was not one to record", "refuses programs of other machines"),
     ("reporter recovery", "KilledRecorder.HasAllButTheCallsInFlight", "starts a program within 4 ms"),
     ("reporter sandbox", "Sandbox.MemoryIsLimited", "limits addresses (RLIMIT_AS)"),
