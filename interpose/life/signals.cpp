@@ -19,7 +19,13 @@ namespace {
 
 using Action = struct sigaction;
 
-constexpr int kRestorer = 0x04000000;  // SA_RESTORER: the C library adds it, and it is read back
+// SA_RESTORER: x86-64's C library adds it, and it is read back. aarch64's does not; a program that sets
+// what it has read would have its handlers return to address 0.
+#ifdef __aarch64__
+constexpr int kRestorer = 0;
+#else
+constexpr int kRestorer = 0x04000000;
+#endif
 
 constinit std::atomic<int> taken{0};  // the signal; 0: none
 constinit std::atomic<pid_t> owner{0};
