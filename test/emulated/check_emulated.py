@@ -5,8 +5,8 @@ check_emulated.py BUILD [--only WORD...] [--as-built] [--resume] [--readme FILE]
 BUILD is what scripts/aarch64 has set up. Prints a row for each test, and a table: what ran, what
 passed, and what could not run with the reason; with --readme it is written there, too. --only: tests
 with one of these words in their names. --as-built: nothing is compiled before. --resume: what a test
-found is kept in BUILD/emulated and taken from there, unless it failed or the sources have changed
-that it is of. What a case lacks there is asked of the emulated system itself (probes.py): a case that
+found is kept in BUILD/emulated and taken from there, unless it failed; the table says of how many the
+sources have changed since. What a case lacks there is asked of the emulated system itself (probes.py): a case that
 fails for another reason has failed.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -80,11 +80,11 @@ class Kept:
         self.file(test).write_text(json.dumps({"sources": self.digest(test), "output": output, "cases": cases}))
 
     def get(self, test):
-        """(output, cases), or None."""
+        """(output, cases), or None, and whether the sources have changed since."""
         if not self.file(test).exists():
-            return None
+            return None, False
         kept = json.loads(self.file(test).read_text())
-        return (kept["output"], [Case(*case) for case in kept["cases"]]) if kept["sources"] == self.digest(test) else None
+        return (kept["output"], [Case(*case) for case in kept["cases"]]), kept["sources"] != self.digest(test)
 
 
 def introspect(build, what):
@@ -189,11 +189,12 @@ def write_table(readme, lines):
     readme.write_text(text[:begin] + "\n\n" + "\n".join(lines) + "\n\n" + text[end:])
 
 
-def about(build):
-    """A line over the table: when, and by which emulator."""
+def about(build, older):
+    """A line over the table: when, by which emulator, and how many tests ran before something changed."""
     own = build / "emulator/usr/bin/qemu-aarch64"  # of scripts/aarch64
     said = subprocess.run([own if own.exists() else "qemu-aarch64-static", "--version"], check=True, capture_output=True, text=True)
-    return f"Of {datetime.date.today()}, by qemu {re.search(r'version ([0-9.]+)', said.stdout)[1]}:"
+    before = f"; {len(older)} of the tests passed before the last change of what they test" if older else ""
+    return f"Of {datetime.date.today()}, by qemu {re.search(r'version ([0-9.]+)', said.stdout)[1]}{before}:"
 
 
 def chosen(build, words):
@@ -221,11 +222,12 @@ def main():
     needed = sorted({os.path.relpath(path, build) for test in tests for path in test.needs})
     if not args.as_built and subprocess.run(["ninja", "-C", build, "--quiet", *needed], check=False).returncode:
         sys.exit("check_emulated: what the tests need cannot be built")
-    kept, rows = Kept(build), {}
+    kept, rows, older = Kept(build), {}, []
 
     def find(test):
-        before = kept.get(test) if args.resume else None
+        before, is_older = kept.get(test) if args.resume else (None, False)
         if before and not Row.of(test, before[1], facts).failed:
+            older.extend([test.name] * is_older)
             return before
         found = run(build, test, probes.lacking(facts, test.name))
         kept.put(test, *found)
@@ -247,7 +249,7 @@ def main():
     lines = ["| Tests | Passed | Could not run | Why |", "|---|---|---|---|", *(str(rows[title]) for title in sorted(rows))]
     print("\n".join(lines))
     if args.readme:
-        write_table(args.readme, [about(build), "", *lines])
+        write_table(args.readme, [about(build, older), "", *lines])
     passed, failed = (sum(count(row) for row in rows.values()) for count in (lambda r: r.passed, lambda r: len(r.failed)))
     print(f"{passed} passed, {failed} failed, {sum(sum(row.reasons.values()) for row in rows.values())} skipped")
     sys.exit(failed != 0 or passed == 0)

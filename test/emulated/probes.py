@@ -141,6 +141,34 @@ def tells_others_what_it_catches():
     return not caught >> (signal.SIGUSR1 - 1) & 1
 
 
+def never_masks_kill():
+    """It is taken out of the mask of a handler."""
+
+    class Action(ctypes.Structure):
+        _fields_ = [("handler", ctypes.c_void_p), ("mask", ctypes.c_ulong * 16), ("flags", ctypes.c_int), ("restorer", ctypes.c_void_p)]
+
+    libc, action, found = ctypes.CDLL(None), Action(), Action()
+    action.handler, action.mask[0] = 1, 1 << (signal.SIGKILL - 1)  # SIG_IGN
+    libc.sigaction(signal.SIGUSR2, ctypes.byref(action), None)
+    libc.sigaction(signal.SIGUSR2, None, ctypes.byref(found))
+    return found.mask[0] == 0
+
+
+def lets_itself_be_traced():
+    """A child asks its parent to."""
+    return child_says(lambda: ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0)
+
+
+def ends_programs_silently():
+    """By a signal."""
+    return subprocess.run(["/bin/sh", "-c", "kill -QUIT $$"], check=False, stderr=subprocess.PIPE).stderr == b""
+
+
+def tells_its_own_threads():
+    """In /proc/self/task; not those of an emulator."""
+    return len(os.listdir("/proc/self/task")) == 1
+
+
 def tells_what_it_executes():
     """In /proc/thread-self/exe, where a child of vfork finds itself, too."""
     return "qemu" not in os.readlink("/proc/thread-self/exe")
@@ -175,6 +203,10 @@ FACTS = {
     "tells by mincore of pages without rights": tells_of_pages_without_rights,
     "gives addresses as Linux does": takes_hints,
     "tells in /proc/thread-self/exe which program runs": tells_what_it_executes,
+    "tells in /proc/self/task of the program's threads alone": tells_its_own_threads,
+    "ends a program by a signal without a word": ends_programs_silently,
+    "lets programs be traced (ptrace)": lets_itself_be_traced,
+    "takes SIGKILL out of masks": never_masks_kill,
     "refuses programs of other machines": refuses_programs_of_other_machines,
     "keeps ignored signals ignored when programs start": keeps_ignored_signals_ignored,
     "tells in /proc/PID/status what it catches": tells_others_what_it_catches,
@@ -197,6 +229,18 @@ NEEDS = [
     ("attribution", "other processes are named while they run|the ledger adds up to a device that two processes share",
      "tells in /proc/thread-self/exe which program runs"),
     ("attribution", "what others use is measured again", "tells in /proc/self/stat when a process started"),
+    ("signals", "(change|ignore|resethand) behaves the same in mode .*|an inherited disposition is passed on|signals are served while the program has "
+     "a handler", "takes SIGKILL out of masks"),
+    ("preload", "a program under a sanitizer needs no setting", "lets programs be traced (ptrace)"),
+    ("refusals", "addresses may be limited", "limits addresses (RLIMIT_AS)"),
+    ("life", "a (program without cuda prints nothing and writes nothing|report is written at every kind of end)",
+     "tells in /proc/self/task of the program's threads alone"),
+    ("life", "arguments that may be secrets stay out of redacted files|every program of a chain of executions is recorded|reports are for the owner "
+     "only and leave nothing else|the name pattern is followed", "tells in /proc/thread-self/exe which program runs"),
+    ("recover", "whatever signal ends the program its report is there", "ends a program by a signal without a word"),
+    ("oom", "who else has the device now is asked when it is shown", "tells in /proc/self/stat when a process started"),
+    ("recover", "workers of a pool that are terminated have their reports", "tells in /proc/thread-self/exe which program runs"),
+    ("shared_device", "contexts .* count once each|idle memory goes back .*|it does so .*", "tells in /proc/self/stat when a process started"),
     ("doctor", "one that is recorded", "tells in /proc/thread-self/exe which program runs"),
     ("command_line", "run says why a program was not one to record", "refuses programs of other machines"),
     ("reporter recovery", "KilledRecorder.HasAllButTheCallsInFlight", "starts a program within 4 ms"),
