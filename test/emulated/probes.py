@@ -232,6 +232,8 @@ NEEDS = [
     ("signals", "(change|ignore|resethand) behaves the same in mode .*|an inherited disposition is passed on|signals are served while the program has "
      "a handler", "takes SIGKILL out of masks"),
     ("preload", "a program under a sanitizer needs no setting", "lets programs be traced (ptrace)"),
+    ("refusals", "memory may be refused .*", "starts a program within 4 ms"),
+    ("gpu_check", "all fifteen questions about pages are asked|each question says what the simulated device does", "starts a program within 4 ms"),
     ("refusals", "addresses may be limited", "limits addresses (RLIMIT_AS)"),
     ("life", "a (program without cuda prints nothing and writes nothing|report is written at every kind of end)",
      "tells in /proc/self/task of the program's threads alone"),
