@@ -194,7 +194,7 @@ def about(build, older):
     """A line over the table: when, by which emulator, and how many tests ran before something changed."""
     own = build / "emulator/usr/bin/qemu-aarch64"  # of scripts/aarch64
     said = subprocess.run([own if own.exists() else "qemu-aarch64-static", "--version"], check=True, capture_output=True, text=True)
-    before = f"; {len(older)} of the tests passed before the last change of what they test" if older else ""
+    before = f"; {len(older)} of the tests ran before the last change of what they test" if older else ""
     return f"Of {datetime.date.today()}, by qemu {re.search(r'version ([0-9.]+)', said.stdout)[1]}{before}:"
 
 
