@@ -19,8 +19,8 @@ namespace {
 
 using Action = struct sigaction;
 
-// SA_RESTORER: x86-64's C library adds it, and it is read back. aarch64's does not; a program that sets
-// what it has read would have its handlers return to address 0.
+// SA_RESTORER: x86-64's C library adds it, and it is read back. aarch64's does not; a program that
+// sets what it has read would have its handlers return to address 0.
 #ifdef __aarch64__
 constexpr int kRestorer = 0;
 #else
