@@ -13,7 +13,6 @@
 #include "reporter/view/text/runs_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/verbs/inputs.h"
-#include "reporter/view/verbs/screen.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {

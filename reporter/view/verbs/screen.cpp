@@ -1,7 +1,5 @@
 // How much room there is where a text goes, and texts that are made to fit it.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/verbs/screen.h"
-
 #include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <cstring>
 
 #include "reporter/report/report.h"
+#include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
 namespace {

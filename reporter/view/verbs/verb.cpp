@@ -22,7 +22,6 @@
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/live_report.h"
-#include "reporter/view/verbs/screen.h"
 
 namespace vramscope {
 namespace {

@@ -103,6 +103,13 @@ void settle_rows(Listing& listing);
 // was typed.
 [[nodiscard]] Page page_of(const Listing& listing);
 
+// What `make` makes of a page, where the listing's number of rows counts. On a page with lines it
+// is made again where it takes more of them than that less `reserved`: without lines of source, and
+// with fewer and fewer rows. A line says how many lines are left out and what shows them; it stands
+// before the next command where the text ends with that.
+[[nodiscard]] std::string fitted_to_screen(Listing& listing, const Page& page, std::size_t reserved,
+                                           const std::function<std::string(const Page&)>& make);
+
 // Columns that help may take: those of a listing, but not more than are easily read.
 [[nodiscard]] std::size_t help_width();
 
@@ -223,6 +230,9 @@ struct Makers {
   MakeCsv csv;
 };
 using OpenReport = std::function<std::optional<Report>(std::string& path)>;
+// The same makers, but for texts, which fit with what show() puts around them. `arguments` and
+// `make` outlive them.
+[[nodiscard]] Makers fitting_makers(OneReport& arguments, const Makers& make);
 [[nodiscard]] int show(OneReport& arguments, const Makers& make);
 [[nodiscard]] int show(OneReport& arguments, const Makers& make, const OpenReport& open);
 
