@@ -65,7 +65,8 @@ std::string page_of_both(const std::string& before, const std::string& after) {
 // Each of what a page is of has a name of its own; of three and more it is of none of them.
 std::string usual_page(const std::vector<std::string>& words) {
   if (words.size() > 2) return "vramscope.html";
-  return words.size() == 2 ? page_of_both(words.front(), words.back()) : page_of_input(words.back());
+  return words.size() == 2 ? page_of_both(words.front(), words.back())
+                           : page_of_input(words.back());
 }
 
 // Whether a file of this name may be written without being asked for by name: there is none, or
