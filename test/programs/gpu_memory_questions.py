@@ -16,8 +16,7 @@ def unknown_name(gpu):
     return codes(*gpu.proc_address("cuNoSuchFunction", 12000))
 
 
-@question("cuGetProcAddress for a version above the driver's", "1",
-          "`cuGetProcAddress` for a version")  # fmt: skip
+@question("cuGetProcAddress for a version above the driver's", "0")
 def future_version(gpu):
     return codes(gpu.proc_address("cuMemAlloc", 99000)[0])
 

@@ -136,7 +136,7 @@ class Widths(ToolTest):
                 if not part:
                     break
                 text += part
-            self.assertEqual(0, child.wait(timeout=60))
+            self.assertEqual(0, child.wait(timeout=harness.DEADLINE_S))
         os.close(leader)
         return text.decode().splitlines()
 
@@ -220,7 +220,7 @@ class NextCommands(ToolTest):
                 self.assertRegex(last, "^Next: vramscope ", verb)
                 script = last.replace("Next: vramscope", f"'{TOOL}'")
                 result = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True,
-                                        check=False, timeout=60, env=harness.environment(**variables()))
+                                        check=False, timeout=harness.DEADLINE_S, env=harness.environment(**variables()))
                 self.assertEqual((0, ""), (result.returncode, result.stderr), last)
 
     def test_filters_are_kept_as_far_as_the_next_verb_can_answer_them(self):
@@ -241,7 +241,7 @@ class NextCommands(ToolTest):
         file = self.sample()
         with open(file, encoding="utf-8") as text:
             report = json.load(text)
-        for part in ("sites", "frames", "kinds", "ledger", "devices", "axes", "functions"):
+        for part in ("sites", "threads", "frames", "kinds", "ledger", "devices", "axes", "functions"):
             report[part] = []
         with open(file, "w", encoding="utf-8") as text:
             json.dump(report, text)
@@ -323,9 +323,9 @@ class Listings(ToolTest):
         self.assertEqual((result.returncode, result.stdout.count("\n")), (0, 1), result.stdout)
         self.assertTrue(result.stdout.startswith("passed: peak of GPU 0 760 MiB of 760 MiB, "))
         for option, limit, line in (
-                ("--max-peak", "759MiB", "peak of GPU 0: 760 MiB, 1.00 MiB above the limit of 759 MiB\n"),
-                ("--max-leak", "0", "never freed: 4.00 MiB, 4.00 MiB above the limit of 0 B\n"),
-                ("--max-total", "1GiB", "allocated in all: 1.62 GiB, 640 MiB above the limit of 1.00 GiB\n"),
+                ("--max-peak", "759MiB", "peak of GPU 0: 760 MiB requested, 1.00 MiB above the limit of 759 MiB\n"),
+                ("--max-leak", "0", "never freed: 4.00 MiB requested, 4.00 MiB above the limit of 0 B\n"),
+                ("--max-total", "1GiB", "allocated in all: 1.62 GiB requested, 640 MiB above the limit of 1.00 GiB\n"),
                 ("--max-allocations", "26", "allocations: 27, 1 above the limit of 26\n")):
             result = self.call("check", option, limit, file)
             self.assertEqual(result.returncode, 1, option)
@@ -334,9 +334,30 @@ class Listings(ToolTest):
             found = json.loads(self.call("check", "--json", option, limit, file).stdout)
             self.assertEqual((found["passed"], found["checks"][0]["passed"]), (False, False))
             self.assertTrue(found["checks"][0]["sites"])
+        self.assertTrue(self.call("check", *held, file).stdout.endswith(" (requested bytes)\n"))
         self.assert_refused(["check", file], 2, "a limit is missing")
         self.assert_refused(["check", "--max-peak", "much", file], 2, "'much' is not a number of bytes")
         self.assert_refused(["check", "--max-peak", "1", "none.json"], 2, "none.json: No such file")
+
+    def test_check_says_that_memory_ran_out_and_fails_of_it_only_with_no_oom(self):
+        file = self.sample()
+        with open(file, encoding="utf-8") as text:
+            report = json.load(text)
+        report["oom"] = {"count": 2, "events": []}
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        said = f"{report['process']['pid']} ran out of memory in 2 calls: vramscope oom {file}\n"
+        result = self.call("check", "--max-peak", "1GiB", file)
+        self.assertEqual(0, result.returncode)
+        self.assertIn(said, result.stdout)
+        result = self.call("check", "--no-oom", file)
+        self.assertEqual(1, result.returncode)
+        self.assertIn("calls that ran out of memory: 2, 2 above the limit of 0\n", result.stdout)
+        self.assertIn(said, result.stdout)
+        self.assertTrue(result.stdout.endswith(f"Next: vramscope oom {file}\n"))
+        found = json.loads(self.call("check", "--no-oom", "--json", file).stdout)
+        self.assertEqual([2], [one["calls"] for one in found["out_of_memory"]])
+        self.assertEqual(0, self.call("check", "--no-oom", self.sample("other.json", pid=7)).returncode)
 
     def test_check_against_a_baseline_allows_a_tolerance(self):
         before, after = self.sample("a.json"), self.sample("b.json")
@@ -350,7 +371,7 @@ class Listings(ToolTest):
         self.assertEqual(0, self.call("check", "--against", after, before).returncode)
         result = self.call("check", "--against", before, "--tolerance", "4%", after)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("peak of GPU 0: 798 MiB, 38.0 MiB (5.0 %) above the baseline's 760 MiB; 790 MiB would pass\n", result.stdout)
+        self.assertIn("peak of GPU 0: 798 MiB requested, 38.0 MiB (5.0 %) above the baseline's 760 MiB; 790 MiB would pass\n", result.stdout)
         self.assertRegex(result.stdout, r"\n +GREW  WHERE\n  \+38.0 MiB  ")
         self.assert_refused(["check", "--tolerance", "2%", after], 2, "--against")
 
@@ -685,6 +706,11 @@ class Listings(ToolTest):
             self.assertEqual(shows_traces, "Reports, traces, folders" in self.call(verb, "--help").stdout, verb)
         for files in (["t.trace", self.sample()], [self.sample(), "t.trace"]):
             self.assert_refused(["diff", *files], 2, "'t.trace' is a trace: diff compares the reports of two runs")
+        for words in (["--max-peak", "1", self.sample(), "t.trace"], ["--against", "t.trace", self.sample()]):
+            self.assert_refused(["check", *words], 2, "'t.trace' is a trace: check judges reports, which run writes beside traces; "
+                                "of a trace: vramscope leaks --error-exitcode t.trace\n")  # fmt: skip
+        self.assert_refused(["merge", self.sample(), "t.trace"], 2, "'t.trace' is a trace: reports are added up, which run "
+                            "writes beside traces; of it alone: vramscope trace t.trace\n")  # fmt: skip
         self.assert_refused(["trace", self.sample()], 2, "found a report, which vramscope report shows")
         self.assert_refused(["trace", "t.trace"], 2, "ends early at byte 16: cut off")
 
@@ -750,7 +776,7 @@ class Run(ToolTest):
                  "-c", script]
         environment = harness.environment(VRAMSCOPE_LIBRARY="", VRAMSCOPE_SIM="devices=2",
                                           LD_LIBRARY_PATH="/x")
-        shown = subprocess.check_output(words, text=True, env=environment, timeout=60)
+        shown = subprocess.check_output(words, text=True, env=environment, timeout=harness.DEADLINE_S)
         library = self.path("lib/vramscope")
         self.assertEqual(shown, f"{library}/libvramscope.so|{library}/simulator:/x|"
                                 "devices=2,capacity=1073741824\n")
@@ -759,7 +785,7 @@ class Run(ToolTest):
         result = self.run_shell("exit 4", STAND_IN_REPORT=self.sample())
         self.assertEqual(result.returncode, 4)
         self.assertEqual(result.stderr,
-                         "vramscope: GPU 0: 1,000 allocations, peak 768 MiB (reserved 1.00 GiB)\n"
+                         "vramscope: GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB reserved)\n"
                          "vramscope: report in r.json\n"
                          "vramscope: next: vramscope report r.json\n")
         self.assertEqual(self.run_shell("", "-q", STAND_IN_REPORT=self.sample("s.json")).stderr, "")
@@ -812,12 +838,12 @@ class Run(ToolTest):
                 child.send_signal(signal.SIGINT)  # as from the terminal: the program's affair
                 child.send_signal(signal.Signals[name])
                 self.assertEqual(child.stdout.readline(), name + "\n")
-            self.assertEqual(child.wait(timeout=60), 7)
+            self.assertEqual(child.wait(timeout=harness.DEADLINE_S), 7)
 
     def test_ignored_signals_stay_ignored_in_the_program(self):
         result = subprocess.run(
             ["sh", "-c", f"trap '' INT HUP; exec '{TOOL}' run -q sh -c 'kill -INT $$; kill -HUP $$; exit 5'"],
-            env=harness.environment(**variables()), check=False, timeout=60)
+            env=harness.environment(**variables()), check=False, timeout=harness.DEADLINE_S)
         self.assertEqual(result.returncode, 5)
 
 

@@ -117,8 +117,8 @@ Answer look_up(std::string_view name, int version, bool per_thread) {
 CUresult query(const char* name, void** function, int version, cuuint64_t flags, Answer* answer) {
   constexpr cuuint64_t kBoth =
       CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if (name == nullptr || function == nullptr || flags >= kBoth) return CUDA_ERROR_INVALID_VALUE;
-  *answer = look_up(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+  if (name == nullptr || function == nullptr || flags > kBoth) return CUDA_ERROR_INVALID_VALUE;
+  *answer = look_up(name, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
   *function = answer->address;
   return CUDA_SUCCESS;
 }

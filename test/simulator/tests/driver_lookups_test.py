@@ -16,7 +16,7 @@ import sys
 VERSIONS = (2000, 2010, 2020, 3000, 3010, 3020, 4000, 4010, 4020, 5000, 5050, 6000, 6050, 7000, 7050, 8000, 9000, 9010,
             9020, 10000, 10010, 10020, 11000, 11010, 11020, 11030, 11040, 11050, 11060, 11070, 11080, 12000, 12010,
             12020, 12030, 12040, 12050, 12060, 12080, 13000)  # fmt: skip
-FLAGS = {"legacy": 1, "per_thread": 2}
+FLAGS = {"legacy": 1, "per_thread": 2, "both": 3}  # of which per-thread streams win
 NOT_FOUND, NOT_SUFFICIENT = 1, 2  # of CUdriverProcAddressQueryResult
 
 
@@ -74,7 +74,7 @@ def asked(names, **environment):
 
 
 def expected(golden, name, kind, own_version):
-    steps = golden.get((name, kind)) or golden[name, "legacy"]
+    steps = (kind != "legacy" and golden.get((name, "per_thread"))) or golden[name, "legacy"]
     steps = [step for step in steps if step[0] <= own_version]
     for at in VERSIONS:
         there = [function for since, function in steps if since <= at]
@@ -121,7 +121,7 @@ def write(golden, told):
     with open(golden, "w", encoding="utf-8") as file:
         file.writelines(head)
         for name, kinds in told["answers"].items():
-            legacy, per_thread = (steps_of(kinds[kind]) for kind in FLAGS)
+            legacy, per_thread = steps_of(kinds["legacy"]), steps_of(kinds["per_thread"])
             for kind, steps in (("legacy", legacy), ("per_thread", per_thread if per_thread != legacy else [])):
                 if steps:
                     print(name, kind, *(f"{at} {function}" for at, function in steps), file=file)
