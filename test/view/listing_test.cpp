@@ -180,8 +180,11 @@ constexpr std::uint32_t kNone = 0xffffffff;
 // whose stack was cut off, and one that named itself.
 Report with_threads_of_one_name() {
   Report report;
-  report.process = {.pid = 100, .executable = "/usr/bin/python3.11"};
-  report.modules = {{.path = "/lib/libc.so.6"}, {.path = "/app/libload.so"}};
+  report.process.pid = 100;
+  report.process.executable = "/usr/bin/python3.11";
+  report.modules.resize(2);
+  report.modules[0].path = "/lib/libc.so.6";
+  report.modules[1].path = "/app/libload.so";
   report.sources = {{.path = "/usr/lib/python3.11/threading.py"}, {.path = "/app/train.py"}};
   report.codes = {{.name = "Thread._bootstrap", .source = 0, .first_line = 995},
                   {.name = "load_batches", .source = 1, .first_line = 20},

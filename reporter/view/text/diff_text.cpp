@@ -15,7 +15,7 @@ namespace {
 
 using enum Table::Align;
 
-constexpr std::size_t kLeastName = 34;  // columns of a row's place, else it stands below
+constexpr std::size_t kLeastName = 40;  // columns of a row's place, else it stands below
 
 std::string side_text(const DiffSide& side) {
   return side.is_there ? amount_text(side.bytes) : "-";
@@ -187,6 +187,11 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   for (const Difference& memory : found.memory) {
     text += paragraph(whole_text(memory_text(memory.kind, memory.device) + "  ",
                                  memory.before.bytes, memory.after.bytes),
+                      page);
+  }
+  if (of.end_before_bytes != of.end_after_bytes) {
+    text += paragraph(whole_text("at the end  ", of.end_before_bytes, of.end_after_bytes) +
+                          ": vramscope diff --at end",
                       page);
   }
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);

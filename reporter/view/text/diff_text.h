@@ -22,6 +22,10 @@ struct DiffOf {
   DiffAt at = DiffAt::peak;
   std::optional<std::uint64_t> limit = {};  // bytes
   std::size_t most = 0;                     // rows, 0 for all
+  // What all memory together held when the reports were made, where `at` is another time: the
+  // text says when that changed. Not known: both 0.
+  std::uint64_t end_before_bytes = 0;
+  std::uint64_t end_after_bytes = 0;
 };
 
 // Of the rows, with before and after beside each other.

@@ -202,12 +202,17 @@ std::string LeaksOfSeveral::table(const Page& page, std::size_t most) const {
                {"COUNT", right, 3},
                {"PROCESSES", right},
                {"MOST", right, 1},
-               {"MOST IN", left, 2},
+               {"MOST IN", left},
                {"MEMORY", left},
                {"WHERE", left}});
   table.place_last(Table::Last::below);
   const std::vector<Row> all = rows();
   const std::size_t shown = rows_shown(all.size(), most);
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < shown; ++i) {
+    widest = std::max(widest, columns(frames_text(all[i].place->frames)));
+  }
+  table.keep_room(widest);
   for (std::size_t i = 0; i < shown; ++i) {
     const Row& row = all[i];
     const bool are_equal = row.holders.size() == processes_.size() &&

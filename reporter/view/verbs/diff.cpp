@@ -95,7 +95,13 @@ int show_diff(Arguments& given) {
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};
   given.listing.rows().refuse_unless({names_of(diff_columns())});
-  Differences found = differences(*before, *after, of.by, of.at, names_from_symbols());
+  const NameFrame name = names_from_symbols();
+  Differences found = differences(*before, *after, of.by, of.at, name);
+  if (of.at == DiffAt::peak) {
+    const Differences end = differences(*before, *after, DiffBy::kind, DiffAt::end, name);
+    of.end_before_bytes = end.before_bytes;
+    of.end_after_bytes = end.after_bytes;
+  }
   of.limit = limit_of(given.threshold, found.before_bytes);
   arrange(found.rows, diff_columns(), given.listing.rows());
   const int status = publish_diff(given.listing, found, of, given.filter);
