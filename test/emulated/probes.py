@@ -200,6 +200,7 @@ FACTS = {
     "tells in /proc/self/stat when a process started": tells_when_a_process_started,
     "limits addresses (RLIMIT_AS)": limits_addresses,
     "starts a program within 4 ms": starts_within_4_ms,
+    "starts programs as fast as a processor": starts_within_4_ms,
     "tells by mincore of pages without rights": tells_of_pages_without_rights,
     "gives addresses as Linux does": takes_hints,
     "tells in /proc/thread-self/exe which program runs": tells_what_it_executes,
@@ -211,6 +212,9 @@ FACTS = {
     "keeps ignored signals ignored when programs start": keeps_ignored_signals_ignored,
     "tells in /proc/PID/status what it catches": tells_others_what_it_catches,
 }
+
+# What is said of cases that need a fact which stands for another.
+INSTEAD = {"starts programs as fast as a processor": "an emulator is too slow for it"}
 
 # (test, case, the fact without which it cannot pass), each a pattern of the whole.
 NEEDS = [
@@ -229,11 +233,12 @@ NEEDS = [
     ("attribution", "other processes are named while they run|the ledger adds up to a device that two processes share",
      "tells in /proc/thread-self/exe which program runs"),
     ("attribution", "what others use is measured again", "tells in /proc/self/stat when a process started"),
-    ("signals", "(change|ignore|resethand) behaves the same in mode .*|an inherited disposition is passed on|signals are served while the program has "
+    ("signals", "(change|ignore|later|resethand) behaves the same in mode .*|an inherited disposition is passed on|signals are served while the program has "
      "a handler", "takes SIGKILL out of masks"),
     ("preload", "a program under a sanitizer needs no setting", "lets programs be traced (ptrace)"),
-    ("refusals", "memory may be refused .*", "starts a program within 4 ms"),
-    ("gpu_check", "all fifteen questions about pages are asked|each question says what the simulated device does", "starts a program within 4 ms"),
+    ("refusals", "memory may be refused .*", "starts programs as fast as a processor"),
+    ("gpu_check", "all fifteen questions about pages are asked|each question says what the simulated device does",
+     "starts programs as fast as a processor"),
     ("refusals", "addresses may be limited", "limits addresses (RLIMIT_AS)"),
     ("life", "a (program without cuda prints nothing and writes nothing|report is written at every kind of end)",
      "tells in /proc/self/task of the program's threads alone"),
@@ -264,7 +269,7 @@ def facts(build):
 
 def lacking(found, test):
     """Patterns of the test's cases that cannot pass there, and why."""
-    return {of_case: f"nothing there {fact}" for of_test, of_case, fact in NEEDS if re.fullmatch(of_test, test) and not found[fact]}
+    return {of_case: INSTEAD.get(fact, f"nothing there {fact}") for of_test, of_case, fact in NEEDS if re.fullmatch(of_test, test) and not found[fact]}
 
 
 def reason(found, test, case, details):
