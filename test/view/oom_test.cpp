@@ -76,7 +76,7 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(text_of(report), "hint: without the cache it would probably have fit: --mode"));
 
   report.process.options = {{"policy", "pytorch"}};
-  EXPECT_TRUE(has(text_of(report), "--policy native-safe or observe"));
+  EXPECT_TRUE(has(text_of(report), "of --policy pytorch it would probably have fit: native-safe"));
   event.native_free_bytes = 1;
   EXPECT_TRUE(has(text_of(report), "hint: enough is free, in pieces"));
 
@@ -113,6 +113,7 @@ TEST(Oom, SaysThatMostOfWhatWasHeldIsALeak) {
 
   report.trigger = "oom";
   EXPECT_TRUE(has(text_of(report), "none of these was freed until then: a leak, unless"));
+  EXPECT_TRUE(has(text_of(report), "hint: most of it was not freed until then: vramscope leaks"));
 }
 
 TEST(Oom, CallsNoLeakWhatIsLessThanHalfOfItOrWasFreed) {
@@ -214,6 +215,98 @@ TEST(Oom, SaysThatFragmentationUsedUpALimit) {
   event.bytes = 750 << 20;  // more than both together
   EXPECT_EQ(stranded_then(report, event), 0U);
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
+}
+
+// As in a storm: the first and the 16th were looked at, the 31st was only counted.
+Report storm() {
+  Report report = refused();
+  report.process.options = {{"device_memory_limit", "1GiB"}};
+  OomEvent first = report.oom.events.front();
+  first.by_limit = true;
+  OomEvent sixteenth = first;
+  sixteenth.number = 16;
+  sixteenth.reserved_bytes = 984 << 20;
+  const OomEvent last = {.number = 31,
+                         .time_ns = 9'000'000'000,
+                         .bytes = 300 << 20,
+                         .site = 1,
+                         .by_limit = true,
+                         .total_bytes = std::uint64_t{16} << 30,
+                         .free_bytes = std::uint64_t{15} << 30};
+  report.oom = {.count = 31, .events = {first, sixteenth, last}};
+  return report;
+}
+
+TEST(Oom, GivesFiguresOfTheLastThatWasLookedAtForOneThatWasOnlyCounted) {
+  const std::string text = text_of(storm());
+
+  EXPECT_TRUE(has(text, "the 31st of 31\n")) << text;
+  EXPECT_TRUE(has(text, "ran out too often; the last that was is the 16th, after 5.00 s\n"))
+      << text;
+  EXPECT_TRUE(has(text, "THE LIMIT OF 1.00 GiB AT THE 16th\n  40.0 MiB   3.9 %  free under"))
+      << text;
+  EXPECT_TRUE(has(text, "hint, as of the 16th: fragmentation")) << text;
+  EXPECT_FALSE(has(text, "100 %")) << text;
+  EXPECT_TRUE(has(oom_line(storm(), sample_names()), ", by the limit of 1.00 GiB"));
+}
+
+TEST(Oom, RefersToTheFirstWhereNoOtherWasLookedAt) {
+  Report report = storm();
+  report.oom.events.erase(report.oom.events.begin() + 1);
+
+  const std::string text = text_of(report);
+
+  EXPECT_TRUE(has(text, "memory ran out too often; the 1st was\n")) << text;
+  EXPECT_FALSE(has(text, " AT THE ")) << text;
+  EXPECT_FALSE(has(text, "100 %")) << text;
+}
+
+TEST(Oom, CallsFragmentationWhatTheMapDoes) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  OomEvent& event = report.oom.events.front();
+  event.by_limit = true;
+  event.bytes = 1 << 20;
+  event.reserved_bytes = std::uint64_t{1} << 30;
+  event.split_free_bytes = 2 << 20;
+  report.process.options = {{"device_memory_limit", "1GiB"}};
+  EXPECT_EQ(stranded_then(report, event), 0U);
+  EXPECT_TRUE(has(text_of(report), "refused it, not the GPU; 300 MiB were live\n"));
+
+  event.split_free_bytes = 103 << 20;
+  EXPECT_EQ(stranded_then(report, event), 103U << 20);
+}
+
+TEST(Oom, NamesRoundingInTheHintWhereItTookATenth) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  OomEvent& event = report.oom.events.front();
+  event.by_limit = true;
+  event.allocated_bytes = 390 << 20;
+  const char* const clause = "; rounding took 100 MiB of what was held";
+  EXPECT_TRUE(has(hint_for(report, event, {}), clause));
+  event.requested_bytes = 320 << 20;
+  EXPECT_FALSE(has(hint_for(report, event, {}), "rounding took"));
+
+  report = leaked();
+  OomEvent& leaking = report.oom.events[0];
+  leaking.rounding_bytes = 40 << 20;
+  EXPECT_TRUE(has(hint_for(report, leaking, leaks_for_oom(report, sample_names())),
+                  "leaks names the places; rounding took 50.0 MiB of what was held"));
+}
+
+TEST(Oom, NamesThePolicyThatWithholdsWhatIsFreed) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  OomEvent& event = report.oom.events.front();
+  event.by_limit = true;
+  const char* const clause = "--policy pytorch keeps what is freed: native-safe, the default, can";
+  EXPECT_FALSE(has(text_of(report), clause));
+
+  report.process.options = {{"policy", "pytorch"}};
+  EXPECT_TRUE(has(hint_for(report, event, {}), clause));
+  event.native_free_bytes = event.free_bytes;  // it withheld nothing
+  EXPECT_FALSE(has(hint_for(report, event, {}), clause));
 }
 
 TEST(Oom, ShowsTheFirstAndTheLastInFullAndOthersAsRows) {

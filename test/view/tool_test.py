@@ -413,7 +413,8 @@ class Listings(ToolTest):
             file.write("{}")
         for verb in ("stats", "sites", "peak", "oom", "owners", "timeline"):
             shown = self.call(verb, *files).stdout
-            self.assertIn(f"train, rank 3 (4712): {files[1]}\n", shown)
+            said = "Memory never ran out in 2 reports.\n" if verb == "oom" else f"train, rank 3 (4712): {files[1]}\n"
+            self.assertIn(said, shown)
             for word in (self.folder, self.path("[ab].json*")):
                 of_word = self.call(verb, word).stdout  # what leads on names the word
                 self.assertEqual(shown.replace(f"report {files[0]}\n", f"report {shlex.quote(word)}\n"), of_word)
@@ -578,6 +579,26 @@ class Listings(ToolTest):
                          self.call("leaks", self.folder).stdout)  # fmt: skip
         self.assertIn("Never freed: nothing.", self.call("leaks", self.path("1.json")).stdout)
         self.assertEqual(3, len(json.loads(self.call("leaks", "--json", self.folder).stdout)))
+
+    def test_reports_in_which_memory_never_ran_out_are_one_line(self):
+        os.mkdir(self.path("ranks"))
+        for rank in range(4):
+            file = self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
+        self.assertEqual("Memory never ran out in 4 reports.\n\nNext: vramscope report ranks\n", self.call("oom", "ranks").stdout)
+        with open(file, encoding="utf-8") as text:
+            report = json.load(text)
+        report["oom"] = {"count": 1, "events": [{"number": 1, "kind": "device", "device": 0, "bytes": 5 << 20, "site": 1}]}
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        shown = self.call("oom", "ranks").stdout
+        self.assertEqual(1, shown.count("ever ran out"), shown)
+        self.assertEqual("4 reports of 4 processes", shown.splitlines()[0])
+        self.assertIn("\nMemory never ran out in 3 reports.\n\ntrain, rank 3 (4714): ", shown)
+        self.assertIn("GPU 0: 5.00 MiB refused, the 1st of 1\n", shown)
+        self.assertEqual(4, len(json.loads(self.call("oom", "--json", "ranks").stdout)))
+        for rank in (1, 2, 3):
+            os.unlink(self.path(f"ranks/r{rank}.json"))
+        self.assertTrue(self.call("oom", "ranks").stdout.startswith("Memory never ran out.\n"))
 
     def test_leaks_of_sites_that_are_left_out_are_not_of_nobody(self):
         shown = self.call("leaks", "--site", "no such place", self.sample()).stdout

@@ -20,7 +20,6 @@ namespace {
 constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kMostWidth = 240;  // of rows of characters, however wide the page is
 constexpr std::size_t kFramesOfPin = 3;  // below a segment; the table above has the whole row
-constexpr std::uint64_t kTenth = 10;     // of what is reserved: from there on it is fragmentation
 
 std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
   if (born_ns < 0) return "";
@@ -52,7 +51,7 @@ std::string verdict(const Report& report, const MapPlace& place) {
   if (place.stranded_bytes == 0) {
     return about + "no, all that is free can go back to the driver.";
   }
-  if (place.stranded_bytes < place.total_bytes / kTenth) {
+  if (!is_fragmented(place.stranded_bytes, place.total_bytes)) {
     return about + "hardly, " + stranded + ".";
   }
   return about + "yes, " + stranded + ".";
@@ -138,6 +137,7 @@ std::string refused_text(const Report& report, const MapPlace& place, const Page
   if (event.kind != place.kind || event.device != place.device || event.bytes == 0) return "";
   std::string text = "refused then: " + amount_text(event.bytes);
   const std::uint64_t limit = refusing_limit(report, event);
+  if (limit != 0 && !event.has_details) return paragraph(text, page);
   const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
   if (limit != 0) {
     text += ", " + amount_text(free) + " free under the limit of " + amount_text(limit);

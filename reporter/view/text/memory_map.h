@@ -94,4 +94,10 @@ struct MapPlace {
 // fragmentation. 0 when nothing is free.
 [[nodiscard]] std::uint64_t external_fragmentation(const MapPlace& place);
 
+// Whether what is stranded in `reserved` bytes of segments is worth the word: a tenth of them.
+[[nodiscard]] constexpr bool is_fragmented(std::uint64_t stranded, std::uint64_t reserved) {
+  constexpr std::uint64_t kTenth = 10;
+  return stranded != 0 && stranded >= reserved / kTenth;
+}
+
 }  // namespace vramscope

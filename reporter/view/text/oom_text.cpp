@@ -3,11 +3,9 @@
 #include "reporter/view/text/oom_text.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
@@ -28,31 +26,6 @@ std::string ordinal_text(std::uint64_t number) {
   return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
 }
 
-std::string_view option_of(const Report& report, std::string_view option) {
-  for (const auto& [name, value] : report.process.options) {
-    if (name == option) return value;
-  }
-  return {};
-}
-
-}  // namespace
-
-std::uint64_t refusing_limit(const Report& report, const OomEvent& event) {
-  CapacityOption limits;
-  if (!event.by_limit || event.device >= limits.bytes.size()) return 0;
-  return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
-}
-
-// The limit counts what the program has, and nothing of others or of the driver's.
-std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
-  return limit - std::min(limit, event.reserved_bytes + event.direct_bytes + event.rounding_bytes);
-}
-
-namespace {
-
-// With it the driver serves each allocation itself.
-bool is_observed(const Report& report) { return report.process.mode == "observe"; }
-
 constexpr std::uint64_t kHundredth = 100;  // of a device: less is not worth a row of its own
 
 // "in 90 blocks (requested 290 MiB)"; where rounding takes a tenth or more, how much that is.
@@ -68,14 +41,15 @@ std::string blocks_text(const OomEvent& event) {
   return text + ")";
 }
 
-// What of the device, or of the limit, was used by what; only what is known.
-std::string device_table(const Report& report, const OomEvent& event, const Page& page) {
+// What of the device, or of the limit, was used by what; only what is known. `when`: "THEN".
+std::string device_table(const Report& report, const OomEvent& event, const std::string& when,
+                         const Page& page) {
   using enum Table::Align;
   const std::uint64_t limit = refusing_limit(report, event);
   Table table(
       {{"BYTES", right},
        {"SHARE", right},
-       {limit == 0 ? "THE DEVICE THEN" : "THE LIMIT OF " + amount_text(limit) + " THEN", left}});
+       {(limit == 0 ? "THE DEVICE " : "THE LIMIT OF " + amount_text(limit) + " ") + when, left}});
   table.place_last(Table::Last::wrapped);
   const std::uint64_t whole = limit == 0 ? event.total_bytes : limit;
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
@@ -156,88 +130,6 @@ std::string owners_line(const OomEvent& event, const Page& page) {
   return line.empty() ? "" : paragraph(line, page);
 }
 
-}  // namespace
-
-LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
-  LeakThen found;
-  std::uint64_t asked_for = event.requested_bytes + event.direct_bytes;
-  std::uint64_t held = event.reserved_bytes + event.direct_bytes;
-  for (const OomShare& share : event.shares) {
-    if (is_host(event.kind)) asked_for += share.live_bytes;
-    const auto leak = std::find_if(leaks.leaks.begin(), leaks.leaks.end(), [&](const Leak& one) {
-      const bool is_its_place = is_host(share.kind) || one.share.device == event.device;
-      return is_its_place && one.share.kind == share.kind &&
-             static_cast<std::int64_t>(one.share.site) == share.site;
-    });
-    if (leak == leaks.leaks.end()) continue;
-    // A run may be too short, or end too long after, to tell that it grew.
-    const bool asks_for_more = leak->is_never_freed && share.site == event.site;
-    if (leak->looks != LeakClass::grows && !asks_for_more) continue;
-    found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
-    found.bytes += std::min(share.live_bytes, leak->share.bytes);
-    found.count += std::min(share.live_count, leak->share.count);
-    ++found.places;
-  }
-  // Not where holes of the cache are most of it.
-  return found.bytes > asked_for / 2 && found.bytes > held / 3 ? found : LeakThen();
-}
-
-// Names cost time, and only suppressions need them.
-Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
-  const std::vector<OomEvent>& events = report.oom.events;
-  if (events.empty()) return {};
-  Leaks all = leaks_of(report, Suppressions(), {});
-  const auto leaked = [&](const OomEvent& event) { return leak_then(all, event).bytes != 0; };
-  if (std::none_of(events.begin(), events.end(), leaked)) return all;
-  Suppressions usual;  // as `vramscope leaks` leaves out
-  usual.add_usual();
-  return leaks_of(report, usual, name);
-}
-
-std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
-  if (!event.has_details || event.bytes == 0 || is_host(event.kind)) return 0;
-  const std::uint64_t limit = refusing_limit(report, event);
-  if (limit == 0 && (event.by_limit || event.total_bytes == 0)) return 0;
-  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
-  const bool would_do = event.bytes > free && event.bytes - free <= event.split_free_bytes;
-  return would_do ? event.split_free_bytes : 0;
-}
-
-std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
-  if (leak_then(leaks, event).bytes != 0) {
-    return "most of it was never freed: vramscope leaks names the places";
-  }
-  if (const std::uint64_t stranded = stranded_then(report, event); event.by_limit) {
-    if (stranded == 0) return "the limit of --device-memory-limit refused it, not the GPU";
-    return "fragmentation: with the " + amount_text(stranded) +
-           " free in pieces the limit would have had enough" +
-           (event.pins.empty() ? "" : "; HELD BY names what pins them");
-  }
-  if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
-  if (!event.has_details || event.total_bytes == 0) return "";
-  if (event.bytes > event.total_bytes) return "it asks for more than the whole GPU has";
-  if (event.bytes != 0 && event.free_bytes >= event.bytes) {
-    return "the driver had as much free, and refused it: perhaps in pieces";
-  }
-  const bool is_pytorch = option_of(report, "policy") == "pytorch";
-  if (event.bytes != 0 && event.native_free_bytes >= event.bytes && !is_observed(report)) {
-    return is_pytorch
-               ? "without the cache it would probably have fit: --policy native-safe or observe"
-               : "without the cache it would probably have fit: --mode observe tells";
-  }
-  if (is_pytorch && event.split_free_bytes >= event.bytes) {
-    return "enough is free, in pieces: --policy native-safe, or --alloc-conf "
-           "expandable_segments:True";
-  }
-  const std::uint64_t ours = event.allocated_bytes + event.direct_bytes;
-  if (event.outside_bytes > ours) {
-    return "most of it is held by others: vramscope owners, or nvidia-smi";
-  }
-  return "the program itself holds most of it: see what was live, and vramscope peak";
-}
-
-namespace {
-
 // Where the driver refused what it had free, sums of what is free say nothing.
 std::string estimate_line(const Report& report, const OomEvent& event, const Page& page) {
   const bool is_known = event.has_details && event.total_bytes != 0;
@@ -263,6 +155,30 @@ std::string leak_line(const Report& report, const OomEvent& event, const Leaks& 
                    page);
 }
 
+// Of an event that was only counted: the driver's word, and what stood in the way the last time
+// that it was looked at.
+std::string counted_event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
+                               const Page& page) {
+  const std::string why = "not looked at closer: memory ran out too often";
+  const std::string drivers =
+      refusing_limit(report, event) != 0 ? "" : device_table(report, event, "THEN", page);
+  const OomEvent* const before = looked_at_before(report, event);
+  if (before == nullptr) {
+    const std::string hint = hint_for(report, event, leaks);
+    return paragraph(why, page) + drivers + (hint.empty() ? "" : paragraph("hint: " + hint, page));
+  }
+  const std::string which = "the " + ordinal_text(before->number);
+  if (before == &report.oom.events.front()) {
+    return paragraph(why + "; " + which + " was", page) + drivers;
+  }
+  const std::string hint = hint_for(report, *before, leaks);
+  return paragraph(
+             why + "; the last that was is " + which + ", after " + duration_text(before->time_ns),
+             page) +
+         drivers + device_table(report, *before, "AT THE " + ordinal_text(before->number), page) +
+         (hint.empty() ? "" : paragraph("hint, as of " + which + ": " + hint, page));
+}
+
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                        const NameFrame& name, const Page& page, const RowChoice& choice) {
   const std::string title = memory_text(event.kind, event.device) + ": " + asked_text(event) +
@@ -279,10 +195,10 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   result += paragraph(who, page);
   result += paragraph("by " + where_text(report, event.site, name, page), page);
   if (!event.has_details && report.trigger != kImported) {
-    result += "  not looked at closer: memory ran out too often\n";
+    return result + counted_event_text(report, event, leaks, page);
   }
   for (const std::string& table :
-       {device_table(report, event, page), leak_line(report, event, leaks, page),
+       {device_table(report, event, "THEN", page), leak_line(report, event, leaks, page),
         estimate_line(report, event, page), owners_line(event, page),
         shares_table(report, event, name, page, choice),
         pins_table(report, event, name, page, choice)}) {
@@ -344,7 +260,9 @@ std::string oom_line(const Report& report, const NameFrame& name) {
                      " refused to " +
                      where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
   if (const std::uint64_t limit = refusing_limit(report, last); limit != 0) {
-    return line + ", " + amount_text(free_under_limit(limit, last)) + " free under the limit";
+    return line + ", " +
+           (last.has_details ? amount_text(free_under_limit(limit, last)) + " free under the limit"
+                             : "by the limit of " + amount_text(limit));
   }
   if (last.total_bytes != 0) line += ", " + amount_text(last.free_bytes) + " free";
   return line;

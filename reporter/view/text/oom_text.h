@@ -32,15 +32,24 @@ struct LeakThen {
 [[nodiscard]] LeakThen leak_then(const Leaks& leaks, const OomEvent& event);
 
 // What was free in pieces beside blocks in use, where the request failed for want of one piece:
-// with it, what was free would have been enough. 0: that was not why, or nobody knows.
+// with it, what was free would have been enough, and `map` calls as much fragmentation. 0: that was
+// not why, or nobody knows.
 [[nodiscard]] std::uint64_t stranded_then(const Report& report, const OomEvent& event);
 
 // What would help, most likely; "": nobody knows.
 [[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);
 
+// Whether the driver served each allocation itself.
+[[nodiscard]] bool is_observed(const Report& report);
+
 // The bytes of --device-memory-limit, where that refused it; 0: the driver did. What it left.
 [[nodiscard]] std::uint64_t refusing_limit(const Report& report, const OomEvent& event);
+// Only of events with details.
 [[nodiscard]] std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event);
+
+// Of the same memory of the same process, the last event before `event` that was looked at; nullptr
+// where there is none, or nobody knows whose they are.
+[[nodiscard]] const OomEvent* looked_at_before(const Report& report, const OomEvent& event);
 
 // Of what was live, and of what pinned segments. The report outlives them.
 [[nodiscard]] Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name);

@@ -45,9 +45,8 @@ int show_leaks(Arguments& given) {
     Leaks leaks = found_in(report);
     std::stable_sort(leaks.leaks.begin(), leaks.leaks.end(),  // each class under one heading
                      [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
-    const bool is_one_of_several = given.files.size() > 1 || given.file != given.files.front();
-    if (is_one_of_several && !given.is_trace) of_several.add(report, leaks, name);
-    if (is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty()) {
+    if (given.is_one_of_several && !given.is_trace) of_several.add(report, leaks, name);
+    if (given.is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty()) {
       ++without;
       return std::string();
     }
@@ -60,6 +59,7 @@ int show_leaks(Arguments& given) {
   const auto csv = [&](const Report& report, CsvText& rows) {
     add_rows(rows, found_in(report).leaks, leak_columns(report, name), given.listing.most);
   };
+  given.has_summary = false;
   given.opening = [&](const Page& page) {
     const std::string by_process = of_several.text(page, given.listing.most);
     if (without == 0) return by_process;

@@ -43,11 +43,18 @@ std::string others_now(const Report& report, const Page& page) {
   return "\n" + sentence("Others on GPU " + std::to_string(last.device) + " now: " + line, page);
 }
 
+// The last that was looked at, or the last. There is one.
+const OomEvent& last_known(const Report& report) {
+  const OomEvent& last = report.oom.events.back();
+  const OomEvent* const before = last.has_details ? nullptr : looked_at_before(report, last);
+  return before == nullptr ? last : *before;
+}
+
 // Whether what stands on the first screen is a leak.
 bool has_leaked(const Report& report, const Leaks& leaks) {
   const std::vector<OomEvent>& events = report.oom.events;
   return !events.empty() && (leak_then(leaks, events.front()).bytes != 0 ||
-                             leak_then(leaks, events.back()).bytes != 0);
+                             leak_then(leaks, last_known(report)).bytes != 0);
 }
 
 // The command that leads on, and the file that it is of.
@@ -59,7 +66,7 @@ struct NextStep {
 NextStep next_step(const Report& report, const Leaks& leaks, const std::string& path) {
   if (has_leaked(report, leaks)) return {"leaks", path};
   const std::vector<OomEvent>& events = report.oom.events;
-  if (!events.empty() && stranded_then(report, events.back()) != 0) {
+  if (!events.empty() && stranded_then(report, last_known(report)) != 0) {
     if (std::string drawn = map_of_refusal(report, path); !drawn.empty())
       return {"map --at oom", std::move(drawn)};
   }
@@ -67,7 +74,14 @@ NextStep next_step(const Report& report, const Leaks& leaks, const std::string& 
 }
 
 int show_oom(OneReport& given) {
+  std::size_t without = 0;  // refusals: reports
+  bool any = false;
   const auto text = [&](const Report& report, const Page& page) {
+    if (given.is_one_of_several && report.oom.count == 0) {
+      ++without;
+      return std::string();
+    }
+    any = true;
     const NameFrame name = names_from_symbols();
     const Leaks leaks = leaks_for_oom(report, name);
     const NextStep next = next_step(report, leaks, given.file);
@@ -80,6 +94,11 @@ int show_oom(OneReport& given) {
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
     add_oom_csv(rows, report, names_from_symbols(), given.listing.rows());
+  };
+  given.opening = [&](const Page& page) {
+    if (without == 0) return std::string();
+    return sentence("Memory never ran out in " + counted(without, "report") + ".", page) +
+           (any ? "" : next_command("report", given.files.front(), page));
   };
   given.columns = {names_of(oom_share_columns(Report(), {})),
                    names_of(oom_pin_columns(Report(), {}))};

@@ -325,6 +325,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);
+  arguments.is_one_of_several = paths.size() > 1;
   Several shown(listing, paths.size() > 1);
   const bool fits = arguments.fits_screen && paths.size() == 1;
   const Makers made_to_fit = fits ? fitting_makers(arguments, make) : make;
@@ -363,11 +364,12 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   }
   if (listing.csv) return std::max(status, shown.end_csv());
   std::string made = shown.text();
+  const bool has_summary = arguments.has_summary && !listing.json && !made.empty();
   if (paths.size() > 1 && !listing.json && arguments.opening) {
     const std::string opening = arguments.opening(page);
     made.insert(0, opening + (opening.empty() || made.empty() ? "" : "\n"));
   }
-  if (!listing.json && !made.empty() && !arguments.opening) {
+  if (has_summary) {
     made.insert(0, summary.text(typed_or(arguments, "FILE..."), page));
   }
   if (listing.json || made.empty() || arguments.next.empty()) next.clear();

@@ -159,6 +159,8 @@ struct OneReport {
   void (*keep)(std::vector<std::string>& paths) = nullptr;  // of several: which are shown
   // Above the texts of several reports: what is to be said of those that have none; "": nothing.
   std::function<std::string(const Page&)> opening = {};
+  bool has_summary = true;         // of several reports: how many, their peaks
+  bool is_one_of_several = false;  // what is being shown
   bool is_trace = false;     // what is being shown was made of a trace, by those that pass already
   bool fits_screen = false;  // of one report: fewer rows on a terminal that has no room for them
 };

@@ -1,0 +1,167 @@
+// Judges why memory ran out: a leak, fragmentation, a limit, others, or what the program holds.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/leaks.h"
+#include "reporter/view/text/memory_map.h"
+#include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/report_text.h"
+
+namespace vramscope {
+namespace {
+
+std::string_view option_of(const Report& report, std::string_view option) {
+  for (const auto& [name, value] : report.process.options) {
+    if (name == option) return value;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_observed(const Report& report) { return report.process.mode == "observe"; }
+
+std::uint64_t refusing_limit(const Report& report, const OomEvent& event) {
+  CapacityOption limits;
+  if (!event.by_limit || event.device >= limits.bytes.size()) return 0;
+  return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
+}
+
+// The limit counts what the program has, and nothing of others or of the driver's.
+std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
+  return limit - std::min(limit, event.reserved_bytes + event.direct_bytes + event.rounding_bytes);
+}
+
+LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
+  LeakThen found;
+  std::uint64_t asked_for = event.requested_bytes + event.direct_bytes;
+  std::uint64_t held = event.reserved_bytes + event.direct_bytes;
+  for (const OomShare& share : event.shares) {
+    if (is_host(event.kind)) asked_for += share.live_bytes;
+    const auto leak = std::find_if(leaks.leaks.begin(), leaks.leaks.end(), [&](const Leak& one) {
+      const bool is_its_place = is_host(share.kind) || one.share.device == event.device;
+      return is_its_place && one.share.kind == share.kind &&
+             static_cast<std::int64_t>(one.share.site) == share.site;
+    });
+    if (leak == leaks.leaks.end()) continue;
+    // A run may be too short, or end too long after, to tell that it grew.
+    const bool asks_for_more = leak->is_never_freed && share.site == event.site;
+    if (leak->looks != LeakClass::grows && !asks_for_more) continue;
+    found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
+    found.bytes += std::min(share.live_bytes, leak->share.bytes);
+    found.count += std::min(share.live_count, leak->share.count);
+    ++found.places;
+  }
+  // Not where holes of the cache are most of it.
+  return found.bytes > asked_for / 2 && found.bytes > held / 3 ? found : LeakThen();
+}
+
+// Names cost time, and only suppressions need them.
+Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
+  const std::vector<OomEvent>& events = report.oom.events;
+  if (events.empty()) return {};
+  Leaks all = leaks_of(report, Suppressions(), {});
+  const auto leaked = [&](const OomEvent& event) { return leak_then(all, event).bytes != 0; };
+  if (std::none_of(events.begin(), events.end(), leaked)) return all;
+  Suppressions usual;  // as `vramscope leaks` leaves out
+  usual.add_usual();
+  return leaks_of(report, usual, name);
+}
+
+std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
+  if (!event.has_details || event.bytes == 0 || is_host(event.kind)) return 0;
+  const std::uint64_t limit = refusing_limit(report, event);
+  if (limit == 0 && (event.by_limit || event.total_bytes == 0)) return 0;
+  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
+  const bool would_do = event.bytes > free && event.bytes - free <= event.split_free_bytes;
+  const bool is_worth_it = is_fragmented(event.split_free_bytes, event.reserved_bytes);
+  return would_do && is_worth_it ? event.split_free_bytes : 0;
+}
+
+const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
+  if (!report.processes.empty() || is_host(event.kind)) return nullptr;
+  const OomEvent* found = nullptr;
+  for (const OomEvent& other : report.oom.events) {
+    if (other.number >= event.number) break;
+    const bool is_its = !is_host(other.kind) && other.device == event.device;
+    if (other.has_details && is_its) found = &other;
+  }
+  return found;
+}
+
+namespace {
+
+constexpr std::uint64_t kTenthOfHeld = 10;  // rounding is named from there on
+
+// Behind a hint that blames what the program held.
+std::string rounding_clause(const OomEvent& event) {
+  const std::uint64_t rounding = event.allocated_bytes -
+                                 std::min(event.allocated_bytes, event.requested_bytes) +
+                                 event.rounding_bytes;
+  const std::uint64_t held = event.reserved_bytes + event.direct_bytes + event.rounding_bytes;
+  if (rounding == 0 || rounding < held / kTenthOfHeld) return "";
+  return "; rounding took " + amount_text(rounding) + " of what was held";
+}
+
+// Behind one that names no other policy: what that of PyTorch withholds.
+std::string policy_clause(const Report& report, const OomEvent& event) {
+  const bool withholds = event.has_details && event.native_free_bytes > event.free_bytes;
+  if (!withholds || option_of(report, "policy") != "pytorch") return "";
+  return "; --policy pytorch keeps what is freed: native-safe, the default, can serve more";
+}
+
+std::string hint_of_limit(const Report& report, const OomEvent& event) {
+  const std::string policy = policy_clause(report, event);
+  if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
+    return "fragmentation: with the " + amount_text(stranded) +
+           " free in pieces the limit would have had enough" +
+           (event.pins.empty() ? "" : "; HELD BY names what pins them") + policy;
+  }
+  const std::uint64_t live = event.allocated_bytes + event.direct_bytes;
+  return "the limit of --device-memory-limit refused it, not the GPU" +
+         (live == 0 ? "" : "; " + amount_text(live) + " were live") + rounding_clause(event) +
+         policy;
+}
+
+}  // namespace
+
+std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
+  if (leak_then(leaks, event).bytes != 0) {
+    const std::string freed = is_final(report) ? "never freed" : "not freed until then";
+    return "most of it was " + freed + ": vramscope leaks names the places" +
+           rounding_clause(event);
+  }
+  if (event.by_limit) return hint_of_limit(report, event);
+  if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
+  if (!event.has_details || event.total_bytes == 0) return "";
+  if (event.bytes > event.total_bytes) return "it asks for more than the whole GPU has";
+  if (event.bytes != 0 && event.free_bytes >= event.bytes) {
+    return "the driver had as much free, and refused it: perhaps in pieces";
+  }
+  const bool is_pytorch = option_of(report, "policy") == "pytorch";
+  if (event.bytes != 0 && event.native_free_bytes >= event.bytes && !is_observed(report)) {
+    return is_pytorch
+               ? "without the cache of --policy pytorch it would probably have fit: native-safe, "
+                 "the default, or --mode observe"
+               : "without the cache it would probably have fit: --mode observe tells";
+  }
+  const bool is_in_pieces = is_fragmented(event.split_free_bytes, event.reserved_bytes);
+  if (is_pytorch && is_in_pieces && event.split_free_bytes >= event.bytes) {
+    return "enough is free, in pieces: --policy native-safe, or --alloc-conf "
+           "expandable_segments:True";
+  }
+  const std::uint64_t ours = event.allocated_bytes + event.direct_bytes;
+  if (event.outside_bytes > ours) {
+    return "most of it is held by others: vramscope owners, or nvidia-smi" +
+           policy_clause(report, event);
+  }
+  return "the program itself holds most of it: see what was live, and vramscope peak" +
+         rounding_clause(event) + policy_clause(report, event);
+}
+
+}  // namespace vramscope
