@@ -158,6 +158,8 @@ class Trace(harness.Case):
             (axis, value) = ("thread", self.listing("owners --by thread", report)[0]["value"].split()[-1])
             self.answers_by_its_trace(report, path, "peak", f"--{axis}", value)
             self.answers_by_its_trace(report, path, "leaks", "--json", f"--{axis}", value)
+            said = self.answers_by_its_trace(report, path, "leaks", f"--{axis}", value)
+            self.assertIn("\nNext: vramscope ", said, "of what left nothing the answer was lost")
             self.answers_by_its_trace(report, path, "sites", "--csv", "--from", "0s", f"--{axis}", value)
 
     def answers_by_its_trace(self, report, trace, verb, *words):
@@ -166,6 +168,7 @@ class Trace(harness.Case):
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertRegex(done.stderr, rf"^vramscope: '{report}' .*; this is of its trace, {trace}\n$")
         self.assertEqual(self.run_tool(verb, *words, trace).stdout, done.stdout, (verb, words))
+        return done.stdout
 
     def test_a_report_draws_the_peak_and_any_instant_by_its_trace(self):
         folder = tempfile.mkdtemp(dir=self.folder)

@@ -190,6 +190,7 @@ class Pages:
             report["timeline"]["series"][0]["highest"][-1] += 10 * MIB if rank == 2 else 0
             report["process"].update(rank=rank, pid=100 + rank)
             report["processes"] = []
+            report["trigger"] = "recovered" if rank == 1 else "exit"
             self.write(f"ranks/r{rank}.json", report)
         self.make("ranks", self.path("ranks"))
         many = with_names(sample(), long_names(int(os.environ.get("VRAMSCOPE_PAGE_SITES", MANY))))
@@ -495,8 +496,22 @@ class Page(unittest.TestCase):
         self.assertIn("where the peaks of 3 processes are added", seen["text"])
         self.assertNotIn("at its peak,", seen["text"])
         self.assertIn(10 * MIB, seen["processes"])
+        self.assertIn("died (recovered)", seen["text"])
+        self.assertIn("used, added over processes that ended at different times", seen["text"])
+        self.assertNotIn("What is used, enlarged", seen["text"])
+        (highest,) = [one for one in Page.pages.data("ranks")["runs"]["figures"] if one["figure"] == "peak_bytes"]
+        self.assertEqual(102, highest["max_pid"])
+        self.assertRegex(seen["text"], r"peak\s.*rank 2 \(102\)", "as the text names who has the most")
         (one,) = Page.pages.data("ranks")["runs"]["differences"]
         self.assertEqual(102, one["pid"])
+
+    def test_numbers_are_rounded_as_in_the_text(self):
+        numbers = harness.SOURCE / "reporter/view/page/numbers.js"
+        asked = "[114.5, 115.5, 12.25, 12.35, 1.125, 1.375, 114.51].map((mib) => bytesText(mib * 2 ** 20)).join()"
+        done = subprocess.run(["node", "--input-type=module", "-e", f"import {{ bytesText }} from {json.dumps(str(numbers))}; console.log({asked})"],
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        python = [f"{mib:.{digits}f} MiB" for mib, digits in ((114.5, 0), (115.5, 0), (12.25, 1), (12.35, 1), (1.125, 2), (1.375, 2), (114.51, 0))]
+        self.assertEqual(",".join(python) + "\n", done.stdout)
 
     def test_hostile_names_are_text(self):
         seen = Page.seen["hostile"]

@@ -86,6 +86,48 @@ TEST(Leaks, WhatCameOnceAtTheBeginningMayBeKept) {
       << "its place freed others";
 }
 
+// Of processes that hold so many allocations of site 0 each.
+Report merged_report_of(const std::vector<std::uint64_t>& counts, std::uint64_t ever,
+                        std::vector<std::uint64_t> by_age) {
+  std::uint64_t count = 0;
+  for (const std::uint64_t one : counts) count += one;
+  Report report = report_of(count, ever, std::move(by_age));
+  const SitePart& part = report.sites[0].parts[0];
+  for (const std::uint64_t one : counts) {
+    MergedProcess process{.process = report.process, .trigger = "exit"};
+    if (one != 0) {
+      process.live.push_back({.site = 0,
+                              .kind = part.kind,
+                              .device = part.device,
+                              .live_bytes = one * kMiB,
+                              .live_count = one});
+    }
+    report.processes.push_back(std::move(process));
+  }
+  return report;
+}
+
+// Seen of ranks of which one was killed: merged, what it held was said to be left amid the run.
+TEST(Leaks, OfMergedReportsTheOthersAllocationsDoNotChangeWhatAPlaceLooksLike) {
+  const std::vector<std::uint64_t> beginning = {9, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  const std::vector<std::uint64_t> apart = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0};
+
+  EXPECT_EQ(class_of(merged_report_of({0, 1, 0}, 3, beginning)), LeakClass::kept);
+  EXPECT_EQ(class_of(merged_report_of({0, 1, 0}, 4, beginning)), LeakClass::left)
+      << "one allocated there twice";
+  EXPECT_EQ(class_of(merged_report_of({1, 1, 1}, 3, apart)), LeakClass::left)
+      << "each allocated once, in its own tenth";
+  EXPECT_EQ(class_of(merged_report_of({3, 0, 0}, 3, apart)), LeakClass::grows);
+  const auto says_so = [](const Report& report) {
+    const Leaks leaks = leaks_of(report, {}, sample_names());
+    const std::string text = leaks_text(report, leaks, {}, sample_names(), {.width = 500}, {});
+    return text.find("; whether one process allocated there again, only its own report tells\n") !=
+           text.npos;
+  };
+  EXPECT_TRUE(says_so(merged_report_of({0, 1, 0}, 3, beginning)));
+  EXPECT_FALSE(says_so(merged_report_of({0, 1, 0}, 1, beginning)));
+}
+
 TEST(Leaks, WhatAnInitialiserAllocatedMayBeKept) {
   const NameFrame names = [](const Report&, const FrameFact& frame) -> std::vector<SourceFrame> {
     if (frame.offset == 0x30) return {{"_GLOBAL__sub_I_cache", "cache.cpp", 9}};

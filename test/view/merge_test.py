@@ -382,14 +382,39 @@ class Merge(unittest.TestCase):
         self.assertRegex(shown, r"(?m)^ +BYTES +COUNT +PROCESSES +MOST +MOST IN +MEMORY +WHERE\n"
                                 r" +15.0 MiB +4 +4 of 5 +12.0 MiB +rank 2 \(102\) +GPU 0 ")
         merged = self.call("leaks", "--wide", self.merge(*parts)).stdout
-        self.assertIn(", in 4 of 5 processes, 1.00 MiB to 12.0 MiB, most in rank 2 (102)\n", merged)
+        self.assertIn(", in 4 of 5 processes, 1.00 MiB to 12.0 MiB, most in rank 2 (102); whether one process allocated", merged)
         listed = json.loads(self.call("leaks", "--json", self.merge(*parts)).stdout)
         self.assertEqual([1 << 20, 0, 12 << 20, 1 << 20, 1 << 20], [one["bytes"] for one in listed["processes"]])
         (leak,) = listed["leaks"]
         self.assertEqual([2, 0, 3, 4], [one["rank"] for one in leak["processes"]])
-        for left, words in (((0, 3, 0), ", in rank 1 (101) alone\n"), ((2, 2), ", 2.00 MiB in each of 2 processes\n"),
-                            ((2, 0, 1), ", in 2 of 3 processes: rank 0 (100) 2.00 MiB, rank 2 (102) 1.00 MiB\n")):
+        for left, words in (((0, 3, 0), ", in rank 1 (101) alone;"), ((2, 2), ", 2.00 MiB in each of 2 processes;"),
+                            ((2, 0, 1), ", in 2 of 3 processes: rank 0 (100) 2.00 MiB, rank 2 (102) 1.00 MiB;")):
             self.assertIn(words, self.call("leaks", "--wide", self.merge(*self.leaking(*left))).stdout)
+
+    def test_what_a_killed_process_held_is_not_said_to_be_never_freed(self):
+        """Seen of ranks of which one was killed: check and leaks called its live memory a leak."""
+        for signal, death, short in (("SIGKILL", "was killed by SIGKILL", "killed"), ("", "died", "died")):
+            parts = self.leaking_with_a_dead_one(signal, 1, 12, 2, 1)
+            merged = self.merge(*parts)
+            for files in ([merged], parts):
+                failed = self.call("check", "--max-leak", "5MiB", *files)
+                self.assertEqual(1, failed.returncode)
+                self.assertIn(f"never freed: 12.0 MiB requested, 7.00 MiB above the limit of 5.00 MiB; rank 1 (101) {death}: "
+                              "what was live then\n", failed.stdout)
+                self.assertIn(f", most in rank 1 (101) ({short})\n", self.call("leaks", "--wide", *files).stdout)
+            self.assertNotIn("died", self.call("check", "--max-leak", "1MiB", parts[2]).stdout)
+            self.assertTrue(self.call("leaks", parts[1]).stdout.startswith(f"Not freed when rank 1 (101) {death}: 12.0 MiB in "))
+            self.assertTrue(self.call("leaks", merged).stdout.startswith(f"Never freed, or live when rank 1 (101) {death}: 16.0 MiB in "))
+            self.assertIn(f", in rank 1 (101) ({short}) alone;", self.call("leaks", "--wide", self.merge(*self.leaking_with_a_dead_one(signal, 0, 3))).stdout)
+
+    def leaking_with_a_dead_one(self, signal, *left):
+        """The second one is recovered."""
+        parts = list(self.leaking(*left))
+        report = json.loads(parts[1].read_text())
+        report["trigger"] = "recovered"
+        report["process"]["ended_by"] = signal
+        parts[1].write_text(json.dumps(report, separators=(",", ":")))
+        return parts
 
     def test_of_many_places_each_process_keeps_the_largest_and_the_sum_of_the_rest(self):
         merged = self.merge(*self.leaking(3, 3, places=40))
@@ -468,8 +493,23 @@ class Merge(unittest.TestCase):
         self.assertNotIn("together", self.call("peak", parts[0]).stdout)
 
     def test_what_is_added_is_said_of_owners_maps_and_times(self):
-        merged = self.merge(*self.some_reports(3))
-        self.assertIn("\nWhen each process's report was written, added: ", self.call("owners", merged).stdout)
+        parts = list(self.some_reports(3))
+        for path in parts:
+            report = json.loads(path.read_text())
+            report["trigger"], report["process"]["ended_by"] = "signal", ""
+            path.write_text(json.dumps(report, separators=(",", ":")))
+        merged = self.merge(*parts)
+        self.assertIn("\nAdded over reports that processes wrote at different times: ", self.call("owners", merged).stdout)
+        self.assertIn(" after all processes wrote reports (", self.call("timeline", merged).stdout)
+        self.assertIn(" at the end (", self.call("timeline", "--to", "1ms", merged).stdout)
+        parts = list(self.some_reports(3))
+        for path, trigger in zip(parts, ("exit", "recovered", "exit")):
+            report = json.loads(path.read_text())
+            report["trigger"] = trigger
+            path.write_text(json.dumps(report, separators=(",", ":")))
+        ended = self.merge(*parts)
+        self.assertIn("\nAdded over processes that ended at different times: ", self.call("owners", ended).stdout)
+        self.assertIn(" after all processes ended (", self.call("timeline", ended).stdout)
         self.assertIn("A merged report has no segments; those of each process are in its own report.",
                       self.call("map", merged).stdout)
         timeline = json.loads(self.call("timeline", "--json", merged).stdout)

@@ -66,9 +66,9 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
     count += leak.share.count;
     if (leak.looks == LeakClass::grows) growing += leak.share.bytes;
   }
-  const std::string freed = of.timeline.is_of_trace ? "not freed by the end of the trace"
-                            : is_final(report)      ? "never freed"
-                                                    : "not freed when it was written";
+  std::string freed = never_freed_text(report);  // "Never freed": goes on amid the sentence
+  freed.front() = freed.front() == 'N' ? 'n' : freed.front();
+  if (of.timeline.is_of_trace) freed = "not freed by the end of the trace";
   if (count == 0) return "Nothing was " + freed + ".";
   std::string text = amount_text(bytes) + " in " + counted(count, "allocation") +
                      (count == 1 ? " was " : " were ") + freed;

@@ -16,25 +16,26 @@ function bar(label, parts, whole) {
 }
 
 // One stacked bar that adds up to the device, one of what is used, and the same as a table.
-function ledgerOf(device, ledger) {
+// Of several processes what each used is of another time, and no share of the device.
+function ledgerOf(device, ledger, isOfSeveral) {
   const entries = ledger.filter((entry) => entry.device === device.device && entry.device_bytes > 0).sort((a, b) => b.device_bytes - a.device_bytes);
   const parts = entries.map((entry, i) => ({ style: 'k' + Math.min(i, COLOURS), value: entry.device_bytes, text: `${entry.kind}, ${entry.owner}: ${bytesText(entry.device_bytes)}` }));
   const free = Math.max(device.total_bytes - device.used_bytes, 0);
-  const isKnown = device.total_bytes > 0; // how large it is
+  const isKnown = device.total_bytes > 0 && !isOfSeveral; // how large it is
   const all = isKnown ? [...parts, { style: 'kfree', value: free, text: `free: ${bytesText(free)}` }] : parts;
-  const title = `GPU ${device.device}: ${bytesText(device.used_bytes)} ` + (isKnown ? `of ${bytesText(device.total_bytes)} used` : 'used');
+  const title = `GPU ${device.device}: ${bytesText(device.used_bytes)} ` + (isKnown ? `of ${bytesText(device.total_bytes)} used` : 'used') + (isOfSeveral ? ', added over processes that ended at different times' : '');
   const rows = entries.map((entry, i) => [make('span', { class: 'swatch k' + Math.min(i, COLOURS) }), bytes(entry.device_bytes), percentText(entry.device_bytes, device.used_bytes), name(entry.kind), name(entry.owner)]);
   if (isKnown) rows.push([make('span', { class: 'swatch kfree' }), bytes(free), '', 'free', '']);
   return [
     make('h3', {}, title),
     bar(title + ': ' + all.map((part) => part.text).join('; '), all, isKnown ? device.total_bytes : device.used_bytes),
-    device.used_bytes * 3 < device.total_bytes && parts.length > 0 ? [make('p', { class: 'note' }, 'What is used, enlarged:'), bar('What is used: ' + parts.map((part) => part.text).join('; '), parts, device.used_bytes)] : null,
-    table(`Whose the memory of GPU ${device.device} was when the report was written`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
+    isKnown && device.used_bytes * 3 < device.total_bytes && parts.length > 0 ? [make('p', { class: 'note' }, 'What is used, enlarged:'), bar('What is used: ' + parts.map((part) => part.text).join('; '), parts, device.used_bytes)] : null,
+    table(`Whose the memory of GPU ${device.device} was when ${isOfSeveral ? 'each process ended or wrote its report' : 'the report was written'}`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
   ];
 }
 
-export function ledgers(owners) {
-  return owners.devices.filter((device) => device.used_bytes > 0).map((device) => ledgerOf(device, owners.ledger)).flat(3);
+export function ledgers(owners, isOfSeveral) {
+  return owners.devices.filter((device) => device.used_bytes > 0).map((device) => ledgerOf(device, owners.ledger, isOfSeveral)).flat(3);
 }
 
 // Two or more empty ones that follow each other become one.

@@ -3,9 +3,17 @@
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
+// Rounded as printf does: what lies halfway, to the even digit (114.5 is 114).
+function fixed(value, digits) {
+  const halves = value * 2 ** (digits + 1); // an odd number, and exact, of what lies halfway
+  if (halves % 2 !== 1) return value.toFixed(digits);
+  const below = Math.floor(value * 10 ** digits);
+  return ((below % 2 === 0 ? below : below + 1) / 10 ** digits).toFixed(digits);
+}
+
 // Three digits of a number from 0 to 1024.
 function threeDigits(value) {
-  return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
+  return fixed(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
 }
 
 // "0 B", "512 B", "1.50 KiB", "80.0 GiB".
@@ -39,7 +47,7 @@ export function percentText(part, whole) {
   if (part === 0) return '0 %';
   if (part === whole) return '100 %';
   const share = (100 * part) / whole;
-  return share < 0.1 ? '< 0.1 %' : share > 99.9 ? '> 99.9 %' : share.toFixed(1) + ' %';
+  return share < 0.1 ? '< 0.1 %' : share > 99.9 ? '> 99.9 %' : fixed(share, 1) + ' %';
 }
 
 // "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s".

@@ -32,6 +32,13 @@ export function changes(diff) {
 
 const who = (one) => (one.rank === null ? String(one.pid) : `rank ${one.rank} (${one.pid})`);
 
+// How it ended; of a report amid the run, that it went on.
+function ending(one) {
+  if (one.ended_by) return one.ended_by;
+  if (one.trigger === 'recovered') return 'died (recovered)';
+  return one.trigger === 'exit' || one.trigger === 'exec' ? one.trigger : `went on (${one.trigger})`;
+}
+
 // By which call stacks the peak of a process is far from the median.
 function differences(runs) {
   const rows = (runs.differences || []).flatMap((one) => {
@@ -43,7 +50,7 @@ function differences(runs) {
 
 export function processes(runs) {
   const hasRanks = runs.processes.some((one) => one.rank !== null);
-  const rows = runs.processes.map((one) => [hasRanks ? String(one.rank ?? '') : null, String(one.pid), name(one.executable.split('/').pop()), name(one.hostname), one.ended_by || one.trigger, bytes(one.peak_bytes), bytes(one.current_bytes), count(one.allocations)].filter((cell) => cell !== null));
+  const rows = runs.processes.map((one) => [hasRanks ? String(one.rank ?? '') : null, String(one.pid), name(one.executable.split('/').pop()), name(one.hostname), ending(one), bytes(one.peak_bytes), bytes(one.current_bytes), count(one.allocations)].filter((cell) => cell !== null));
   const most = Math.max(...runs.processes.map((one) => one.peak_bytes), 1);
   const bars = runs.processes.map((one) => {
     const meter = make('span', { class: 'meter' });
@@ -53,7 +60,11 @@ export function processes(runs) {
   const peaks = table('Peaks side by side', ['Process', '#Peak', 'Share of the highest'], bars);
   peaks.querySelectorAll('td:last-child').forEach((cell) => cell.classList.add('wide'));
   const show = (figure) => (figure.figure === 'allocations' ? count : bytes);
-  const figures = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one)(one.min), show(one)(one.median), show(one)(one.max), String(one.min_pid), String(one.max_pid)]);
+  const holder = (one, pid) => {
+    const process = runs.processes.find((process) => process.pid === pid);
+    return one.min === one.max ? '-' : process ? who(process) : String(pid);
+  };
+  const figures = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one)(one.min), show(one)(one.median), show(one)(one.max), holder(one, one.min_pid), holder(one, one.max_pid)]);
   const devices = runs.devices.map((one) => [`GPU ${one.index}`, name(one.name), count(one.pids.length), bytes(one.lower_bytes), bytes(one.upper_bytes)]);
   return [
     table('Processes, the highest peak first', [...(hasRanks ? ['Rank'] : []), 'Pid', 'Program', 'Host', 'Ended', '#Peak', '#Now', '#Allocations'], rows),

@@ -18,7 +18,7 @@ std::string number_text(const Check& check, std::uint64_t number) {
 }
 
 // "rank 3 (4711): peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
-std::string failure_text(const Check& check, bool names_process) {
+std::string amounts_text(const Check& check, bool names_process) {
   std::string value = names_process ? check.process.words + ": " : "";
   value += check.what + ": " + number_text(check, check.value);
   if (!check.is_count) value += " requested";
@@ -32,6 +32,12 @@ std::string failure_text(const Check& check, bool names_process) {
   return value + ", " + number_text(check, grown) + share + " above the baseline's " +
          number_text(check, *check.baseline) + "; " + number_text(check, check.limit) +
          " would pass";
+}
+
+// What a process that was killed held is no leak for sure.
+std::string failure_text(const Check& check, bool names_process) {
+  return amounts_text(check, names_process) +
+         (check.died.empty() ? "" : "; " + check.died + ": what was live then");
 }
 
 std::string sites_text(const Check& check, const Page& page, std::size_t most) {

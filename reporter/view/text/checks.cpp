@@ -204,10 +204,24 @@ std::uint64_t bytes_of(const Leaks& leaks) {
   return bytes;
 }
 
+// "rank 3 (4711) died", "2 of 8 processes died"; "": none did.
+std::string who_died(const std::vector<MergedProcess>& processes) {
+  std::vector<const MergedProcess*> dead;
+  for (const MergedProcess& one : processes) {
+    if (!death_text(one).empty()) dead.push_back(&one);
+  }
+  if (dead.empty()) return "";
+  if (dead.size() == 1)
+    return process_text(dead.front()->process) + " " + death_text(*dead.front());
+  return count_text(static_cast<std::int64_t>(dead.size())) + " of " +
+         count_text(static_cast<std::int64_t>(processes.size())) + " processes died";
+}
+
 Check leak_check(const Report& report, const Leaks& leaks, std::uint64_t limit,
                  const NameFrame& name) {
   Check check{
       .what = "never freed", .value = bytes_of(leaks), .limit = limit, .process = all_of(report)};
+  check.died = who_died(merged_processes(report));
   if (!check.passed()) {
     check.sites = sites_of(report, shares_of(leaks), name, [](const Share&) { return true; });
   }
@@ -245,6 +259,7 @@ void add_leaks(std::vector<Check>& checks, const Report& report, std::uint64_t l
                 .value = leaks.left[i],
                 .limit = limit,
                 .process = named(process.process)};
+    check.died = who_died({process});
     if (!check.passed()) {
       check.sites =
           sites_of(report, shares_of(leaks, process), name, [](const Share&) { return true; });

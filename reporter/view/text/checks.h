@@ -44,6 +44,7 @@ struct Check {
   bool is_count = false;
   std::vector<CheckedSite> sites = {};  // the largest first
   CheckedProcess process = {};
+  std::string died = {};  // "rank 3 (4711) died", of what was live then; "": nobody did
   [[nodiscard]] bool passed() const { return value <= limit; }
 };
 

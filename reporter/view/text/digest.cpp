@@ -8,7 +8,9 @@
 #include <tuple>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
 namespace {
@@ -90,6 +92,29 @@ void add_pending(const std::vector<SegmentFacts>& segments, PendingShares& pendi
       ++share.count;
     }
   }
+}
+
+// "Not freed when rank 3 (4711) was killed by SIGKILL", of several "Never freed, or live when ...":
+// what the dead held says nothing of what they would have freed. "": no process died.
+std::string deaths_text(const Report& report) {
+  const std::vector<MergedProcess> processes = merged_processes(report);
+  std::vector<const MergedProcess*> dead;
+  bool have_others_ended = true;
+  for (const MergedProcess& one : processes) {
+    if (!death_text(one).empty()) {
+      dead.push_back(&one);
+    } else {
+      have_others_ended = have_others_ended && one.trigger == "exit";
+    }
+  }
+  if (dead.empty()) return "";
+  const std::string who =
+      dead.size() == 1
+          ? process_text(dead.front()->process) + " " + death_text(*dead.front())
+          : count_text(static_cast<std::int64_t>(dead.size())) + " processes were killed or died";
+  if (dead.size() == processes.size()) return "Not freed when " + who;
+  return have_others_ended ? "Never freed, or live when " + who
+                           : "Not freed when the reports were written, or when " + who;
 }
 
 }  // namespace
@@ -238,8 +263,17 @@ bool is_final(const Report& report) {
                      [](const MergedProcess& one) { return one.trigger == "exit"; });
 }
 
+bool have_all_ended(const Report& report) {
+  const std::vector<MergedProcess> processes = merged_processes(report);
+  return std::all_of(processes.begin(), processes.end(), [](const MergedProcess& one) {
+    return one.trigger == "exit" || !death_text(one).empty();
+  });
+}
+
 std::string never_freed_text(const Report& report) {
   if (is_final(report)) return "Never freed";
+  const std::string deaths = report.trigger == kTraced ? "" : deaths_text(report);
+  if (!deaths.empty()) return deaths;
   if (report.trigger != kTraced) return "Not freed when the report was written";
   const bool is_cut = report.chosen && report.chosen->until_ns;
   return "Not freed " + (is_cut ? "after " + duration_text(*report.chosen->until_ns)

@@ -100,6 +100,7 @@ inline constexpr const char* kTraced = "trace";
 
 // Whether the program had ended, so that what is allocated was never freed.
 [[nodiscard]] bool is_final(const Report& report);
+[[nodiscard]] bool have_all_ended(const Report& report);  // by themselves, or were killed
 // "Never freed", or up to when it was not.
 [[nodiscard]] std::string never_freed_text(const Report& report);
 

@@ -37,22 +37,31 @@ std::uint64_t sum_of(const std::vector<LeakHolder>& holders) {
       [](std::uint64_t sum, const LeakHolder& holder) { return sum + holder.bytes; });
 }
 
+// "rank 3 (4711)", "rank 3 (4711) (killed)".
+std::string who_text(const LeakHolder& holder) {
+  return process_text(*holder.process) + (holder.death.empty() ? "" : " (" + holder.death + ")");
+}
+
 // "rank 0 (4708) 2.00 MiB, rank 1 (4709) 1.00 MiB".
 std::string each_text(const std::vector<LeakHolder>& holders) {
   std::string text;
   for (const LeakHolder& holder : holders) {
-    text += (text.empty() ? "" : ", ") + process_text(*holder.process) + " " +
-            amount_text(holder.bytes);
+    text += (text.empty() ? "" : ", ") + who_text(holder) + " " + amount_text(holder.bytes);
   }
   return text;
 }
 
 }  // namespace
 
+std::string death_word(const MergedProcess& process) {
+  if (death_text(process).empty()) return "";
+  return process.process.ended_by.empty() ? "died" : "killed";
+}
+
 LeakHolders::LeakHolders(const Report& report) {
   for (const MergedProcess& process : report.processes) {
     for (const LiveShare& live : process.live) {
-      if (live.site >= 0) by_site_[live.site].push_back({&process.process, &live});
+      if (live.site >= 0) by_site_[live.site].push_back({&process, &live});
     }
   }
 }
@@ -63,8 +72,10 @@ std::vector<LeakHolder> LeakHolders::of(const Share& share) const {
   if (found == by_site_.end()) return holders;
   for (const Entry& entry : found->second) {
     if (!is_of(*entry.live, share)) continue;
-    const bool is_new = holders.empty() || holders.back().process != entry.process;
-    if (is_new) holders.push_back({.process = entry.process});
+    const bool is_new = holders.empty() || holders.back().process != &entry.process->process;
+    if (is_new) {
+      holders.push_back({.process = &entry.process->process, .death = death_word(*entry.process)});
+    }
     holders.back().bytes += entry.live->live_bytes;
     holders.back().count += entry.live->live_count;
   }
@@ -77,7 +88,7 @@ std::string holders_text(const std::vector<LeakHolder>& holders, std::size_t pro
   constexpr std::size_t kNamed = 3;
   if (holders.empty() || processes < 2) return "";
   const bool are_all = sum_of(holders) >= bytes;
-  if (holders.size() == 1 && are_all) return ", in " + process_text(*holders[0].process) + " alone";
+  if (holders.size() == 1 && are_all) return ", in " + who_text(holders[0]) + " alone";
   const std::uint64_t most = holders.front().bytes;
   const std::uint64_t least = holders.back().bytes;
   if (holders.size() == processes && most == least) {
@@ -89,7 +100,7 @@ std::string holders_text(const std::vector<LeakHolder>& holders, std::size_t pro
   if (holders.size() <= kNamed) return text + ": " + each_text(holders);
   if (most == least) return text + ", " + amount_text(most) + " each";
   return text + ", " + amount_text(least) + " to " + amount_text(most) + ", most in " +
-         process_text(*holders.front().process);
+         who_text(holders.front());
 }
 
 std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
@@ -101,7 +112,7 @@ std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
   if (most.bytes == least) return paragraph(text + amount_text(least) + " each", page);
   const std::uint64_t median = processes[processes.size() / 2].bytes;  // the lower one of two
   return paragraph(text + amount_text(least) + " to " + amount_text(most.bytes) + " each, median " +
-                       amount_text(median) + ", most in " + process_text(*most.process),
+                       amount_text(median) + ", most in " + who_text(most),
                    page);
 }
 
@@ -135,7 +146,8 @@ LeaksOfSeveral::Place LeaksOfSeveral::place_of(const Report& report, const Share
 void LeaksOfSeveral::add(const Report& report, const Leaks& leaks, const NameFrame& name) {
   if (report.processes.size() > 1) return add_merged(report, leaks, name);
   const MergedProcess one = merged_processes(report).front();
-  Process process{.process = one.process, .sequence = one.sequence, .places = {}};
+  Process process{
+      .process = one.process, .death = death_word(one), .sequence = one.sequence, .places = {}};
   std::vector<Share> shares;
   for (const Leak& leak : leaks.leaks) {
     process.left += leak.share.bytes;
@@ -158,8 +170,11 @@ void LeaksOfSeveral::add_merged(const Report& report, const Leaks& leaks, const 
   }
   for (std::size_t i = 0; i < leaks.left.size(); ++i) {
     const MergedProcess& one = report.processes[i];
-    Process process{
-        .process = one.process, .sequence = one.sequence, .left = leaks.left[i], .places = {}};
+    Process process{.process = one.process,
+                    .death = death_word(one),
+                    .sequence = one.sequence,
+                    .left = leaks.left[i],
+                    .places = {}};
     for (const LiveShare& live : one.live) {
       if (!leaked.contains(Key(live.site, live.kind, live.device))) continue;
       const Share share{.site = static_cast<std::size_t>(live.site),
@@ -182,7 +197,9 @@ std::vector<LeaksOfSeveral::Row> LeaksOfSeveral::rows() const {
       row.bytes += place.bytes;
       row.count += place.count;
       const bool is_new = row.holders.empty() || row.holders.back().process != &process.process;
-      if (is_new) row.holders.push_back({.process = &process.process});
+      if (is_new) {
+        row.holders.push_back({.process = &process.process, .death = process.death});
+      }
       row.holders.back().bytes += place.bytes;
     }
   }
@@ -220,7 +237,7 @@ std::string LeaksOfSeveral::table(const Page& page, std::size_t most) const {
     table.add({amount_text(row.bytes), count_text(static_cast<std::int64_t>(row.count)),
                of_processes(row.holders.size(), processes_.size()),
                amount_text(row.holders.front().bytes),
-               are_equal ? "each" : process_text(*row.holders.front().process), row.place->memory,
+               are_equal ? "each" : who_text(row.holders.front()), row.place->memory,
                printable(frames_text(row.place->frames), page)});
   }
   std::string text = table.text(page);
@@ -233,7 +250,7 @@ std::string LeaksOfSeveral::table(const Page& page, std::size_t most) const {
 std::string LeaksOfSeveral::text(const Page& page, std::size_t most) const {
   std::vector<LeakHolder> all;
   for (const Process& process : processes_) {
-    all.push_back({.process = &process.process, .bytes = process.left});
+    all.push_back({.process = &process.process, .bytes = process.left, .death = process.death});
   }
   const auto leaking =
       std::count_if(all.begin(), all.end(), [](const LeakHolder& one) { return one.bytes != 0; });

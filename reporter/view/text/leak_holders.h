@@ -20,6 +20,7 @@ struct LeakHolder {
   const ProcessFacts* process = nullptr;  // of a report, which outlives this
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;  // allocations
+  std::string death = {};   // "killed", "died": it may have freed it; "": it ended by itself
 };
 
 // Tells of a merged report which processes hold a place's memory. The report outlives it. Threads:
@@ -33,11 +34,14 @@ class LeakHolders {
 
  private:
   struct Entry {
-    const ProcessFacts* process;
+    const MergedProcess* process;
     const LiveShare* live;
   };
   std::unordered_map<std::int64_t, std::vector<Entry>> by_site_;  // in the order of processes
 };
+
+// "killed", "died" of a process that did not write its report itself, else "".
+[[nodiscard]] std::string death_word(const MergedProcess& process);
 
 // ", in rank 3 (4711) alone", ", in 3 of 8 processes, 1.00 MiB to 12.0 MiB, most in rank 3 (4711)";
 // "" of no holders. `bytes`: of the place; where the holders' are less others may hold the rest.
@@ -68,6 +72,7 @@ class LeaksOfSeveral {
   };
   struct Process {
     ProcessFacts process;
+    std::string death;  // as of a LeakHolder
     std::uint64_t sequence = 0;
     std::uint64_t left = 0;
     std::vector<Place> places;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/view/text/leak_holders.h"
 #include "reporter/view/text/sites_text.h"
 
 namespace vramscope {
@@ -73,12 +74,37 @@ bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
 // Whether more is there than at earlier times; of short runs nothing earlier is known.
 bool has_grown(const Site& site) { return site.live_past.empty() || growth_of(site).rises > 1; }
 
-LeakClass class_of(const Site& site, const Leak& leak) {
+// What a report tells of who allocated at a place, of a merged one of which processes.
+struct LeakedPlace {
+  const Site& site;
+  std::vector<LeakHolder> holders;  // empty: of one process, or the report does not tell
+  std::size_t processes;
+};
+
+std::uint64_t freed_count(const Site& site) {
+  return site.totals.total_count - std::min(site.totals.total_count, site.totals.live_count);
+}
+
+// Each process that holds nothing may have allocated there once, and freed it.
+bool may_be_all_that_was_allocated(const LeakedPlace& place) {
+  const std::uint64_t others = place.holders.empty() ? 0 : place.processes - place.holders.size();
+  return freed_count(place.site) <= others;
+}
+
+std::uint64_t most_of_one_process(const LeakedPlace& place, const Leak& leak) {
+  std::uint64_t most = place.holders.empty() ? leak.share.count : 0;
+  for (const LeakHolder& holder : place.holders) most = std::max(most, holder.count);
+  return most;
+}
+
+LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
+  const Site& site = place.site;
   if (leak.by_initialiser) return LeakClass::kept;
-  const bool is_spread = leak.tenths >= kTenthsOfGrowth && leak.share.count >= kCountOfGrowth;
+  const bool is_spread =
+      leak.tenths >= kTenthsOfGrowth && most_of_one_process(place, leak) >= kCountOfGrowth;
   if (is_spread && has_grown(site)) return LeakClass::grows;
-  const bool none_freed = site.totals.live_count == site.totals.total_count;
-  if (none_freed && is_all_in(site.live_by_age, 0)) return LeakClass::kept;
+  const bool is_first = is_all_in(site.live_by_age, 0);
+  if (is_first && may_be_all_that_was_allocated(place)) return LeakClass::kept;
   return is_all_in(site.live_by_age, kTenths - 1) ? LeakClass::late : LeakClass::left;
 }
 
@@ -162,6 +188,7 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   Leaks result;
   SuppressedSites suppressed(report, suppressions, name);
   Initialisers initialisers(report, name);
+  const LeakHolders holders(report);
   for (const Share& share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
     if (const std::optional<std::size_t> row = suppressed.of(site)) {
@@ -173,7 +200,11 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
               .looks = LeakClass::left,
               .tenths = tenths_of_growth(site),
               .by_initialiser = initialisers.are_above(site)};
-    leak.looks = class_of(site, leak);
+    const LeakedPlace place{
+        .site = site, .holders = holders.of(share), .processes = report.processes.size()};
+    leak.looks = class_of(place, leak);
+    leak.may_be_repeated = place.processes > 1 && !leak.by_initialiser && freed_count(site) != 0 &&
+                           is_all_in(site.live_by_age, 0);
     leak.is_never_freed = !leak.by_initialiser && site.totals.total_count >= kManyAllocations &&
                           site.totals.live_count == site.totals.total_count;
     result.leaks.push_back(leak);
@@ -193,10 +224,13 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
 
 bool leaks_lead(const Report& report) {
   if (!is_final(report)) return false;
+  const LeakHolders holders(report);
   std::uint64_t left = 0;
   for (const Share& share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
-    const LeakClass looks = class_of(site, {.share = share, .tenths = tenths_of_growth(site)});
+    const LeakedPlace place{
+        .site = site, .holders = holders.of(share), .processes = report.processes.size()};
+    const LeakClass looks = class_of(place, {.share = share, .tenths = tenths_of_growth(site)});
     if (looks == LeakClass::grows || looks == LeakClass::left) left += share.bytes;
   }
   std::uint64_t peak = 0;

@@ -22,6 +22,8 @@ namespace vramscope {
 //   late   all of it in the last tenth of the run: it may have been in use at its end
 //   kept   in an initialiser that runs before main, or all that its place ever allocated, in the
 //          first tenth of the run and not again: it may be kept on purpose
+// Of a merged report tenths are of each process's own run; a place grows where a process holds as
+// many, and may be kept where no process need have allocated there twice.
 #define VRAMSCOPE_LEAK_CLASSES(X) X(grows) X(left) X(late) X(kept)
 VRAMSCOPE_NAMED_ENUM(LeakClass, std::uint8_t, VRAMSCOPE_LEAK_CLASSES);
 // "Perhaps kept on purpose: ...", a heading.
@@ -32,6 +34,9 @@ struct Leak {
   LeakClass looks = LeakClass::left;
   std::size_t tenths = 0;       // of the run, in which it was allocated; 0: unknown
   bool by_initialiser = false;  // that runs before main, or as a library is loaded
+  // All in the first tenth of the run, in a merged report: of the place's other allocations it does
+  // not tell whether the same process made them.
+  bool may_be_repeated = false;
   bool is_never_freed = false;  // its place allocated many times, and none of these was freed
 };
 

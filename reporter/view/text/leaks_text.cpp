@@ -55,7 +55,9 @@ std::string memory_table(const Leaks& leaks, const Page& page) {
 std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks) {
   std::vector<LeakHolder> processes;
   for (std::size_t i = 0; i < leaks.left.size(); ++i) {
-    processes.push_back({.process = &report.processes[i].process, .bytes = leaks.left[i]});
+    const MergedProcess& one = report.processes[i];
+    processes.push_back(
+        {.process = &one.process, .bytes = leaks.left[i], .death = death_word(one)});
   }
   return processes;
 }
@@ -88,6 +90,9 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
                      memory_text(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
   line += when_text(leak) + whose;
+  if (leak.may_be_repeated) {
+    line += "; whether one process allocated there again, only its own report tells";
+  }
   return paragraph(line, page) +
          (choice.whole_stacks ? whole_stack_text(where, page, kIndent) : short_stack(where, page));
 }

@@ -147,8 +147,8 @@ std::uint64_t used_on(const Report& report, std::uint16_t device) {
 // When what is told of the device was so. Of several processes it was told at an instant of each.
 std::string when_used(const Report& report) {
   if (adds_peaks(report)) {
-    return is_final(report) ? "When each process ended, added: "
-                            : "When each process's report was written, added: ";
+    return have_all_ended(report) ? "Added over processes that ended at different times: "
+                                  : "Added over reports that processes wrote at different times: ";
   }
   if (report.trigger == "oom") return "When memory ran out: ";
   return is_final(report) ? "At the end: " : "When the report was written: ";

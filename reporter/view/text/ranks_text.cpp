@@ -157,6 +157,12 @@ std::string process_text(const ProcessFacts& process) {
   return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
 }
 
+std::string death_text(const MergedProcess& process) {
+  const std::string& signal = process.process.ended_by;
+  if (!signal.empty()) return "was killed by " + signal;
+  return process.trigger == kRecovered ? "died" : "";
+}
+
 PeakBounds peak_bounds(const ReportOfProcess& one) {
   if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
   return peak_bounds(one.process);

@@ -98,6 +98,8 @@ RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {
   RunTimeline timeline;
   timeline.start_ns = report.timeline.start_ns;
   timeline.length_ns = length_of(report);
+  if (adds_peaks(report))
+    timeline.end_of_several = have_all_ended(report) ? "ended" : "wrote reports";
   for (const TimelineSeries& series : report.timeline.series) {
     timeline.curves.push_back({.kind = series.kind,
                                .device = series.device,

@@ -54,6 +54,9 @@ struct RunTimeline {
   std::uint64_t from_ns = 0;    // of the window
   std::uint64_t to_ns = 0;
   bool is_of_trace = false;
+  // Of several processes, whose memory counts until they "ended", or "wrote reports" before that;
+  // "": of one.
+  std::string end_of_several = {};
   std::vector<RunCurve> curves;  // the highest peak in the window first
   std::vector<RunMark> marks;    // in the window, by time
   std::vector<RunRange> ranges;  // of a trace

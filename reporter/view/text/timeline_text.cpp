@@ -45,11 +45,18 @@ class Window {
     const std::uint64_t highest = *std::max_element(values.begin(), values.end());
     const std::string title = memory_text(curve.kind, curve.device) + ": at most " +
                               amount_text(highest) + ", " +
-                              amount_text(curve.last_at(timeline_.to_ns)) + " at the end (" +
+                              amount_text(curve.last_at(timeline_.to_ns)) + " " + end() + " (" +
                               (axis.is_log ? "log" : "linear") + " scale)";
     is_log_ = is_log_ || axis.is_log;
     return coloured(fitted(title, page_), Colour::bold, page_) + "\n" +
            area_text(values, axis, page_);
+  }
+
+  // What each process held when it ended does not count afterwards.
+  [[nodiscard]] std::string end() const {
+    const bool is_whole = timeline_.to_ns >= timeline_.length_ns;
+    if (timeline_.end_of_several.empty() || !is_whole) return "at the end";
+    return "after all processes " + timeline_.end_of_several;
   }
 
   [[nodiscard]] std::string time_axis() const {
