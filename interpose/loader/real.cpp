@@ -33,20 +33,24 @@ bool driver_is_complete() noexcept {
   return complete;
 }
 
-bool driver_has(std::size_t row) noexcept {
+bool driver_has(Function function) noexcept {
   const Real& driver = real();
-  const bool has[] = {
-#define DRIVER_FUNCTION(symbol, ...) driver.symbol != nullptr,
+  switch (function) {
+#define DRIVER_FUNCTION(symbol, ...) \
+  case Function::symbol:             \
+    return driver.symbol != nullptr;
 #include "interpose/table/functions.def"
-  };
-  return has[row];
+  }
+  return false;
 }
 
 std::string missing_functions(int driver_version) {
   std::string names;
   for (std::size_t i = 0; i < kFunctionCount; ++i) {
     const FunctionRow& row = kFunctions[i];
-    if (driver_has(i) || row.since > driver_version || row.kind == Kind::graphics) continue;
+    if (driver_has(static_cast<Function>(i)) || row.since > driver_version ||
+        row.kind == Kind::graphics)
+      continue;
     names += (names.empty() ? "" : ", ") + std::string(row.symbol);
   }
   return names;

@@ -47,8 +47,8 @@ extern constinit const Real no_driver;
 // 11.8) is left alone: its calls pass, nothing is recorded.
 [[nodiscard]] bool driver_is_complete() noexcept;
 
-// Whether the driver exports the function of that row of functions.def, an index into kFunctions.
-[[nodiscard]] bool driver_has(std::size_t row) noexcept;
+// Whether the driver exports the function of that row of functions.def.
+[[nodiscard]] bool driver_has(Function function) noexcept;
 
 // Names of the table's functions that this driver should have, being of `driver_version`, and has
 // not: its calls of them go unseen. Graphics functions are optional in every driver. May throw

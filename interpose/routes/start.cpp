@@ -32,13 +32,17 @@ void* answer_for(const FunctionRow& row, cuuint64_t flags) {
 constexpr std::string_view kAmbiguousName = "cuGraphInstantiate";
 constexpr Function kItsOtherMeaning = Function::cuGraphInstantiateWithFlags;
 
+bool wants_per_thread(cuuint64_t flags) {
+  return (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+}
+
 // For a version above its own a driver answers with the newest function that it has (the drivers of
 // test/golden/driver_lookups.txt do): rows that it lacks are not meant then.
 const FunctionRow* newest_there(const char* symbol, int version, cuuint64_t flags,
                                 const void* found) {
-  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  const bool per_thread = wants_per_thread(flags);
   const FunctionRow* newest = newest_row(symbol, version, per_thread);
-  while (newest != nullptr && !driver_has(newest - kFunctions)) {
+  while (newest != nullptr && !driver_has(static_cast<Function>(newest - kFunctions))) {
     const FunctionRow* older = newest_row(symbol, newest->since - 1, per_thread);
     if (older == nullptr || answer_for(*older, flags) != found) break;
     newest = older;
@@ -92,8 +96,7 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
   const CUresult code = direct();
   const bool found = code == CUDA_SUCCESS && pfn != nullptr && *pfn != nullptr;
   if (!found || switched_off()) return code;
-  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  if (per_thread && fault(Fault::missed_flavour)) return code;
+  if (wants_per_thread(flags) && fault(Fault::missed_flavour)) return code;
   const FunctionRow* newest = newest_there(symbol, version, flags, *pfn);
   if (newest == nullptr) return code;
   if (const FunctionRow* known = row_of(*newest, version, flags, *pfn)) {
