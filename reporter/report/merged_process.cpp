@@ -33,6 +33,10 @@ bool is_end_known(const MergedProcess& process) {
   return process.trigger != kRecovered || end_ns > process.process.report_time_ns;
 }
 
+ProcessIdentity identity_of(const ProcessFacts& process) {
+  return {process.hostname, process.pid, process.start_time_ns};
+}
+
 // Simulated ones of two machines have one UUID.
 DeviceIdentity identity_of(const MergedProcess& process, const ProcessDevice& device) {
   const bool everywhere = !device.uuid.empty() && !process.process.simulated;

@@ -118,10 +118,7 @@ std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
 
 void LeaksOfSeveral::add(Process&& process) {
   const auto same = std::find_if(processes_.begin(), processes_.end(), [&](const Process& known) {
-    const ProcessFacts& a = known.process;
-    const ProcessFacts& b = process.process;
-    return b.pid != 0 && a.pid == b.pid && a.hostname == b.hostname &&
-           a.start_time_ns == b.start_time_ns;
+    return process.process.pid != 0 && identity_of(known.process) == identity_of(process.process);
   });
   if (same == processes_.end()) {
     processes_.push_back(std::move(process));

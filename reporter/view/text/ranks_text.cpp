@@ -1,6 +1,7 @@
 // Figures of the processes as rows, what differs below, and by which call sites.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/ranks_text.h"
+#include "reporter/report/merged_process.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -184,9 +185,8 @@ std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& nam
   if (!naming.read_again) return std::nullopt;
   const std::string file = own_file(one);
   std::optional<Report> report = file.empty() ? std::nullopt : naming.read_again(file);
-  const ProcessFacts& process = one.process.process;
-  const bool is_its = report && report->processes.empty() && report->process.pid == process.pid &&
-                      report->process.start_time_ns == process.start_time_ns;
+  const bool is_its = report && report->processes.empty() &&
+                      identity_of(report->process) == identity_of(one.process.process);
   return is_its ? std::move(report) : std::nullopt;
 }
 

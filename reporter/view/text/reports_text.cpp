@@ -43,7 +43,7 @@ CsvText::Leading leading_cells(const Report& report, const std::string& path) {
 void ReportsSummary::add(const Report& report) {
   const ProcessFacts& process = report.process;
   ++reports_;
-  processes_.emplace(process.hostname, process.pid, process.start_time_ns);
+  processes_.insert(identity_of(process));
   const std::string who = process.rank >= 0
                               ? "rank " + std::to_string(process.rank)
                               : program_name(report) + " (" + std::to_string(process.pid) + ")";

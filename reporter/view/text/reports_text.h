@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/json_text.h"
@@ -44,7 +44,7 @@ class ReportsSummary {
     std::string whose = {};  // that
   };
   std::size_t reports_ = 0;
-  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> processes_;
+  std::set<ProcessIdentity> processes_;
   std::map<std::pair<Kind, std::uint16_t>, Peaks> peaks_;
 };
 

@@ -1,6 +1,7 @@
 // Processes as rows, figures of the ranks as rows below.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/runs_text.h"
+#include "reporter/report/merged_process.h"
 
 #include <algorithm>
 #include <functional>
@@ -234,23 +235,18 @@ void device_json(JsonText& json, const DeviceSum& sum, const Reports& reports) {
 }  // namespace
 
 LeftAside keep_each_once(Reports& reports) {
-  using Who = std::tuple<std::string, std::int64_t, std::uint64_t>;
-  const auto who = [](const ReportOfProcess& one) -> Who {
-    const ProcessFacts& process = one.process.process;
-    return {process.hostname, process.pid, process.start_time_ns};
-  };
   const auto rank_of = [](const ReportOfProcess& one) {
     return std::pair(one.process.sequence, !one.is_merged);
   };
-  std::map<Who, std::size_t> best;
+  std::map<ProcessIdentity, std::size_t> best;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    const auto [known, is_first] = best.try_emplace(who(reports[i]), i);
+    const auto [known, is_first] = best.try_emplace(identity_of(reports[i].process.process), i);
     if (!is_first && rank_of(reports[known->second]) < rank_of(reports[i])) known->second = i;
   }
   LeftAside left;
   Reports kept;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    const std::size_t chosen = best[who(reports[i])];
+    const std::size_t chosen = best[identity_of(reports[i].process.process)];
     const bool is_told = reports[i].process.process.pid != 0;  // whose report it is
     if (chosen == i || !is_told) {
       kept.push_back(reports[i]);

@@ -1,6 +1,7 @@
 // Looks for whose reports they are where our reports have it, without parsing them.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/counted_once.h"
+#include "reporter/report/merged_process.h"
 
 #include <algorithm>
 #include <charconv>
@@ -17,8 +18,7 @@
 namespace vramscope {
 namespace {
 
-using Who = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // host, process, its start
-using Sequences = std::map<Who, std::uint64_t>;
+using Sequences = std::map<ProcessIdentity, std::uint64_t>;
 
 // What a file is the report of. No process: nobody knows, and it is told apart from all others.
 struct Input {
@@ -38,7 +38,7 @@ std::uint64_t number_behind(std::string_view text, std::string_view key) {
 }
 
 // The process in `text`, which begins no later than that; its pid may be 0.
-Who who_in(std::string_view text) {
+ProcessIdentity who_in(std::string_view text) {
   constexpr std::string_view kHost = "\"hostname\":\"";
   std::string host;
   if (const std::size_t found = text.find(kHost); found != text.npos) {
@@ -71,7 +71,7 @@ Input input_of(const std::string& path) {
   Input input{.path = path, .is_merged = text.find("\n\"trigger\":\"merged\"") != text.npos};
   if (input.is_merged) {
     input.processes = merged_processes(path);
-  } else if (const Who who = who_in(text); std::get<1>(who) != 0) {
+  } else if (const ProcessIdentity who = who_in(text); std::get<1>(who) != 0) {
     input.processes[who] = number_behind(text, "\"sequence\":");
   }
   return input;
@@ -99,7 +99,7 @@ Sequences keep_last(std::vector<Input>& inputs, std::size_t& earlier) {
   for (const Input& one : inputs) {
     if (!one.is_merged) add_to(last, one.processes);
   }
-  std::set<Who> taken;
+  std::set<ProcessIdentity> taken;
   for (Input& one : inputs) {
     if (one.is_merged || one.processes.empty()) continue;
     const auto& [who, sequence] = *one.processes.begin();
@@ -147,7 +147,7 @@ void say_left_out(const std::vector<Input>& inputs, std::size_t earlier) {
 // One report of one process, which may have written others.
 struct OneOfMany {
   std::string path;
-  Who who;  // no process: nobody knows
+  ProcessIdentity who;  // no process: nobody knows
   std::uint64_t refusals = 0;
   std::uint64_t sequence = 0;
 
@@ -165,13 +165,13 @@ OneOfMany one_of_many(const std::string& path) {
   return one;
 }
 
-bool names_process(const Who& who) { return std::get<1>(who) != 0; }
+bool names_process(const ProcessIdentity& who) { return std::get<1>(who) != 0; }
 
 }  // namespace
 
 void keep_refusals_once(std::vector<std::string>& paths) {
   std::vector<OneOfMany> inputs;
-  std::map<Who, std::size_t> best;  // index into `inputs`
+  std::map<ProcessIdentity, std::size_t> best;  // index into `inputs`
   for (const std::string& path : paths) {
     inputs.push_back(one_of_many(path));
     const auto [known, is_new] = best.emplace(inputs.back().who, inputs.size() - 1);

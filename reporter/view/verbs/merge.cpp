@@ -10,6 +10,7 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/merge.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
@@ -27,12 +28,9 @@ struct Arguments {
 std::size_t repeated(const Report& report) {
   std::size_t count = 0;
   for (std::size_t i = 1; i < report.processes.size(); ++i) {
-    const ProcessFacts& one = report.processes[i - 1].process;
-    const ProcessFacts& next = report.processes[i].process;
-    count += one.pid == next.pid && one.hostname == next.hostname &&
-                     one.start_time_ns == next.start_time_ns
-                 ? 1
-                 : 0;
+    const bool is_again =
+        identity_of(report.processes[i].process) == identity_of(report.processes[i - 1].process);
+    count += is_again ? 1 : 0;
   }
   return count;
 }

@@ -1,6 +1,7 @@
 // Looks beside a report for others of its process, and for its trace.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/report_of_instant.h"
+#include "reporter/report/merged_process.h"
 
 #include <cstdint>
 #include <variant>
@@ -19,9 +20,7 @@ std::string sibling_of(const Report& report, const std::string& path, const std:
   for (const std::string& other : reports_beside(path, trigger)) {
     const auto read = read_report(other);
     const Report* const its = std::get_if<Report>(&read);
-    const bool is_its = its != nullptr && its->process.pid == report.process.pid &&
-                        its->process.start_time_ns == report.process.start_time_ns &&
-                        its->process.hostname == report.process.hostname;
+    const bool is_its = its != nullptr && identity_of(its->process) == identity_of(report.process);
     if (!is_its || its->sequence < sequence) continue;
     sequence = its->sequence;
     last = other;
