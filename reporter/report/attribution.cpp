@@ -23,11 +23,6 @@ std::string stream_text(const std::vector<StreamFact>& streams, std::uint32_t va
   return "stream " + std::to_string(value);
 }
 
-std::string thread_text(const ThreadFact& thread) {
-  return thread.name.empty() ? std::to_string(thread.id)
-                             : thread.name + " " + std::to_string(thread.id);
-}
-
 // "epoch/forward"; of another domain than the default one "nccl:ncclAllReduce".
 std::string range_text(const std::vector<RangeFact>& ranges, std::uint32_t value) {
   std::string text;
@@ -41,6 +36,11 @@ std::string range_text(const std::vector<RangeFact>& ranges, std::uint32_t value
 }
 
 }  // namespace
+
+std::string thread_text(const ThreadFact& thread) {
+  return thread.name.empty() ? std::to_string(thread.id)
+                             : thread.name + " " + std::to_string(thread.id);
+}
 
 std::string value_text(const ReportParts& parts, Axis axis, std::uint32_t value) {
   const RecorderFacts& facts = parts.recorder;

@@ -18,6 +18,9 @@ namespace vramscope {
 // The same of the value that a tag has; "unknown" for the unknown tag.
 [[nodiscard]] std::string value_of_tag(const ReportParts& parts, Axis axis, Tag tag);
 
+// "loader 4712", a value of Axis::thread.
+[[nodiscard]] std::string thread_text(const ThreadFact& thread);
+
 // By axis, device and kind, then the largest at the peak first. May throw bad_alloc, as all here.
 [[nodiscard]] std::vector<AxisEntry> make_axes(const ReportParts& parts);
 

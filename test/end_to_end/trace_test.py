@@ -161,6 +161,12 @@ class Trace(harness.Case):
             said = self.answers_by_its_trace(report, path, "leaks", f"--{axis}", value)
             self.assertIn("\nNext: vramscope ", said, "of what left nothing the answer was lost")
             self.answers_by_its_trace(report, path, "sites", "--csv", "--from", "0s", f"--{axis}", value)
+            self.answers_by_its_trace(report, path, "export", "--format", "folded", f"--{axis}", value)
+            told = self.run_tool("report", f"--{axis}", value, report)
+            self.assertIn(f"; this is of its trace, {path}\n", told.stderr)
+            self.assertEqual(self.run_tool("trace", f"--{axis}", value, path).stdout, told.stdout)
+            refused = self.run_tool("report", "--json", f"--{axis}", value, report)
+            self.assertEqual((2, ""), (refused.returncode, refused.stdout), "a trace's JSON has other members")
 
     def answers_by_its_trace(self, report, trace, verb, *words):
         """A report whose trace lies beside it says what the trace says, and one line that it is of that."""
@@ -176,6 +182,9 @@ class Trace(harness.Case):
         (report,) = pathlib.Path(folder).glob("*.json")
         for words in (("--at", "peak"), ("--at", "1ms", "--json")):
             self.answers_by_its_trace(report, path, "map", *words)
+        behind = self.run_tool("map", "--at", "999s", report)
+        self.assertEqual(2, behind.returncode)
+        self.assertRegex(behind.stderr, r"^vramscope: .* before --at 16 min 39 s\n$", "one line")
 
     def test_a_trace_that_has_not_all_of_the_reports_run_and_no_more_does_not_answer_for_it(self):
         """Another process's, one that went on, one that is cut off: the line of before names what would answer."""

@@ -13,7 +13,7 @@
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
-#include "reporter/view/text/leak_holders.h"
+#include "reporter/view/text/leaks_of_several.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/oom_text.h"

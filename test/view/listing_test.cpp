@@ -223,6 +223,23 @@ TEST(Threads, WithoutANameAreToldByTheFunctionInWhichTheyBegan) {
   EXPECT_EQ(threads.text("python3 103", page), "python3 103") << "its outermost frame is unknown";
   EXPECT_EQ(threads.text("writer 104", page), "writer 104") << "it has a name of its own";
   EXPECT_EQ(threads.began("writer 104"), "load_batches (train.py:20)");
+  EXPECT_EQ(threads.title({.id = 101, .name = "python3"}), "python3 - load_batches (train.py:20)");
+  EXPECT_EQ(threads.title({.id = 104, .name = "writer"}), "writer");
+  EXPECT_EQ(threads.title({.id = 0, .name = ""}), "") << "of no thread";
+}
+
+TEST(Threads, OfAMergedReportTheMainOnesAreToldByTheRank) {
+  Report report = with_threads_of_one_name();
+  report.processes.resize(2);
+  report.processes[0].process.pid = 100;
+  report.processes[0].process.rank = 3;
+  report.processes[1].process.pid = 101;  // no rank is known
+  const NameFrame name = native_names;
+  const ThreadNames threads(report, name);
+
+  EXPECT_EQ(threads.began("python3 100"), "main thread of rank 3");
+  EXPECT_EQ(threads.began("python3 101"), "main thread");
+  EXPECT_EQ(threads.began("python3 102"), "fill (load.cpp)");
 }
 
 TEST(Threads, OfTwoProcessesWithOneNameAndNumberAreNotTold) {

@@ -164,7 +164,7 @@ class Merge(unittest.TestCase):
         self.assertEqual((alone.pop("repeated"), shown.pop("repeated")), (0, 3))
         self.assertEqual(alone, shown)
         text = self.call("report", merged, *reports).stdout
-        self.assertIn("3 processes; 3 are told again by another file, and count once\n", text)
+        self.assertIn("3 processes of train; 3 are told again by another file, and count once; reports in ", text)
         result = self.call("merge", "-o", self.folder / "again.json", merged, reports[1])
         self.assertIn("1 report left aside, since what it tells is in others, too\n", result.stderr)
         self.assertEqual(merged.read_bytes(), (self.folder / "again.json").read_bytes())
@@ -310,7 +310,7 @@ class Merge(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stderr), (0, ""), verb)
         shown = self.call("report", merged).stdout
         self.assertIn("3 processes merged", shown)
-        self.assertEqual(["1", "2", "3"], sorted(re.findall(r"^ +(\d) +10\d  train ", shown, re.MULTILINE)))
+        self.assertEqual(["1", "2", "3"], sorted(re.findall(r"^ +(\d) +10\d  ", shown, re.MULTILINE)))
         self.assertIn("No site changed.", self.call("diff", merged, merged).stdout)
 
     def test_a_taken_name_is_replaced_unless_it_is_of_a_process(self):
@@ -342,8 +342,9 @@ class Merge(unittest.TestCase):
         merged = self.merge(*parts)
         shown = self.call("report", merged).stdout
         self.assertIn(line, shown)
+        self.assertTrue(shown.startswith(f"3 processes of train; reports in {parts[0].parent}/\n"), shown)
         for path in parts:
-            self.assertIn(f" {path}\n", shown)
+            self.assertIn(f" {path.name}\n", shown)
         text = merged.read_text()
         self.assertEqual({str(path) for path in parts}, {one["report"] for one in json.loads(text)["processes"]})
         merged.write_text(re.sub(r',"report":"[^"]*"', "", text))  # as an earlier version merged

@@ -270,9 +270,9 @@ class Listings(ToolTest):
             file.write("{}")
         shown = self.call("report", self.folder).stdout
         lines = shown.splitlines()
-        self.assertEqual("2 processes", lines[0])
-        self.assertRegex(lines[2], r"^  +0 +4711  train +exit +760 MiB +4.00 MiB +1,004 ")
-        self.assertRegex(lines[3], r"^  +1 +4712  train +SIGKILL +760 MiB +4.00 MiB +1,004 ")
+        self.assertEqual(f"2 processes of train; reports in {self.folder}/", lines[0])
+        self.assertRegex(lines[2], r"^  +0 +4711  exit +760 MiB +4.00 MiB +1,004  a.json$")
+        self.assertRegex(lines[3], r"^  +1 +4712  SIGKILL +760 MiB +4.00 MiB +1,004  b.json~1$")
         self.assertIn("rank 1 (4712) was ended by SIGKILL\n", shown)
         self.assertIn("  GPU 0  2 processes, peak 760 MiB to 1.48 GiB\n", shown)
         self.assertIn("  Exact with traces: vramscope run --trace '%p.trace'\n", shown)
@@ -280,6 +280,11 @@ class Listings(ToolTest):
         self.assertEqual(2, self.call("report", "--each", self.folder).stdout.count("What made the peak"))
         os.mkdir(self.path("empty"))
         self.assert_refused(["report", self.path("empty")], 2, "no report is in")
+
+    def test_an_empty_name_is_one_line(self):
+        for verb in ("report", "peak", "merge", "export"):
+            words = ("--format", "folded") if verb == "export" else ()
+            self.assert_refused([verb, *words, ""], 2, "FILE is empty: expected the name of a file or folder")
 
     def test_of_one_process_nothing_is_together(self):
         self.sample("a.json", pid=1)
@@ -289,7 +294,7 @@ class Listings(ToolTest):
         with open(self.path("b.json"), "w", encoding="utf-8") as file:
             json.dump(report, file)
         shown = self.call("report", self.folder).stdout
-        self.assertIn("1 process; 1 earlier report of them left aside\n", shown)
+        self.assertIn("1 process of train; 1 earlier report of them left aside; report in ", shown)
         self.assertNotIn("Together", shown)
 
     def test_diff_says_what_changed_and_whether_by_too_much(self):
@@ -404,7 +409,7 @@ class Listings(ToolTest):
         with open(files[1], "w", encoding="utf-8") as file:
             json.dump(report, file)
         shown = self.call("report", self.folder).stdout
-        self.assertIn("1 process; 1 earlier report of them left aside\n", shown)
+        self.assertIn("1 process of train; 1 earlier report of them left aside; report in ", shown)
         self.assertIn("b.json\n", shown)
 
     def test_a_folder_a_pattern_and_a_list_are_one_input_to_every_verb(self):

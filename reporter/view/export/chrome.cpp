@@ -9,6 +9,7 @@
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"
+#include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {
@@ -137,9 +138,10 @@ class Walk {
                          .event = [this](const auto& e) { call(e); }}),
         nobody_(events.thread(0)),
         sites_(exported.report().sites.size()) {
+    const ThreadNames names(exported.report(), exported.name());
     for (const ThreadFact& thread : exported.names()->facts.threads) {
       threads_.push_back(events.thread(thread.id));
-      if (thread.id != 0) events.name("thread_name", thread.id, thread.name);
+      if (thread.id != 0) events.name("thread_name", thread.id, names.title(thread));
     }
     for (const std::string& name : exported.names()->functions) {
       functions_.push_back(json_string(name));

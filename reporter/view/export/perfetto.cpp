@@ -10,6 +10,7 @@
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {
@@ -123,6 +124,7 @@ class Calls {
       : exported_(exported),
         packets_(packets),
         stacks_(exported),
+        names_(exported.report(), exported.name()),
         walk_(exported, {.came = [this](const auto& b, const auto&) { change(b, true); },
                          .went = [this](const auto& b, const auto&) { change(b, false); },
                          .event = [this](const auto& e) { next(e); }}) {}
@@ -219,7 +221,7 @@ class Calls {
     if (!is_new) return known->second;
     const auto& facts = exported_.names()->facts.threads;
     const ThreadFact fact = thread < facts.size() ? facts[thread] : ThreadFact{};
-    return known->second = packets_.add_thread(fact.id, fact.name);
+    return known->second = packets_.add_thread(fact.id, names_.title(fact));
   }
 
   struct Counter {
@@ -230,6 +232,7 @@ class Calls {
   const Exported& exported_;
   Packets& packets_;
   NamedStacks stacks_;
+  ThreadNames names_;
   TraceWalk walk_;
   std::map<Memory, Counter> counters_;
   std::map<std::uint32_t, std::uint64_t> threads_;

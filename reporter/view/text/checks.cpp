@@ -13,6 +13,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/leaks.h"
+#include "reporter/view/text/process_text.h"
 #include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {

@@ -10,7 +10,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/text/format.h"
-#include "reporter/view/text/ranks_text.h"
+#include "reporter/view/text/process_text.h"
 
 namespace vramscope {
 namespace {
@@ -255,6 +255,14 @@ KindBytes bytes_of(const Report& report, Kind kind) {
     result.calls += facts.allocations;
   }
   return result;
+}
+
+const DeviceStatistics* statistics_of(const Report& report, const KindFacts& kind) {
+  if (kind.kind != Kind::device) return nullptr;
+  for (const DeviceReport& device : report.devices) {
+    if (device.facts.index == kind.device && device.used) return &device.statistics;
+  }
+  return nullptr;
 }
 
 bool is_final(const Report& report) {

@@ -77,6 +77,10 @@ struct Savings {
   return of_all_text(report, kind.kind, kind.device);
 }
 
+// Counters of the allocator that served plain memory of a device; null: of other kinds, and where
+// it served nothing.
+[[nodiscard]] const DeviceStatistics* statistics_of(const Report& report, const KindFacts& kind);
+
 // What stands before the bytes of a peak: "peak", or "sum of peaks" of a report that was merged of
 // several, which adds them up; where rows were chosen, "at the peak": theirs at the peak of all.
 [[nodiscard]] bool adds_peaks(const Report& report);

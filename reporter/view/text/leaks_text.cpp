@@ -8,6 +8,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/leak_holders.h"
+#include "reporter/view/text/process_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"

@@ -87,13 +87,14 @@ std::string requests_text(const MapPlace& place) {
   return result.empty() ? "no request" : result;
 }
 
-// The measure of textbooks knows nothing of memory that can go back: it would be high where nothing
-// is stranded, and is left out there.
+// The measure of textbooks knows nothing of memory that can go back: it would be high where hardly
+// anything is stranded, and is left out there.
 std::string holes_text(const MapPlace& place) {
   std::string text = "largest free hole " + amount_text(place.largest_free_bytes) + " of " +
                      amount_text(place.free_bytes) + " free";
   if (place.largest_free_bytes == place.free_bytes) return text;
   if (place.stranded_bytes == 0) return text + "; each can go back";
+  if (!is_fragmented(place.stranded_bytes, place.total_bytes)) return text;
   text += "; external fragmentation " + permille_text(external_fragmentation(place)) +
           " (1 - largest / free)";
   return place.returnable_bytes == 0 ? text : text + ", counting what can go back";

@@ -104,6 +104,24 @@ std::vector<std::string> cells_at_peak(const OwnerRow& row, std::uint64_t whole,
           bar(*row.at_peak, whole, cells, page)};
 }
 
+// What the allocator had from the driver for it is more: requests are rounded, and freed memory is
+// kept. Nobody owns that.
+std::string reserved_text(const Report& report, const Page& page) {
+  std::string text;
+  for (const KindFacts& kind : kinds_by_peak(report)) {
+    const DeviceStatistics* const statistics = statistics_of(report, kind);
+    if (statistics == nullptr) continue;
+    const auto reserved = static_cast<std::uint64_t>(statistics->reserved_bytes.all.peak);
+    if (reserved <= kind.peak_bytes) continue;
+    text += paragraph(memory_text(kind.kind, kind.device) + ": at most " + amount_text(reserved) +
+                          " reserved from the driver for it, " +
+                          amount_text(reserved - kind.peak_bytes) +
+                          " above what was requested: rounding, and the allocator's cache",
+                      page);
+  }
+  return text;
+}
+
 // Whose it was when there was most of it.
 std::string peak_part(const Report& report, const Page& page, const RowChoice& choice) {
   using enum Table::Align;
@@ -133,7 +151,7 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
     table.add(std::move(row));
   }
   return peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
-         table.left_out(page);
+         table.left_out(page) + (report.chosen ? "" : reserved_text(report, page));
 }
 
 std::uint64_t used_on(const Report& report, std::uint16_t device) {

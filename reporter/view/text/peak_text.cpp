@@ -70,12 +70,10 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis, co
 
 // What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved)".
 std::string rounded(const Report& report, const KindFacts& kind) {
-  for (const DeviceReport& device : report.devices) {
-    if (kind.kind != Kind::device || device.facts.index != kind.device || !device.used) continue;
-    return " (" + bytes_text(device.statistics.allocated_bytes.all.peak) + " allocated, " +
-           bytes_text(device.statistics.reserved_bytes.all.peak) + " reserved)";
-  }
-  return "";
+  const auto* const statistics = statistics_of(report, kind);
+  if (statistics == nullptr) return "";
+  return " (" + bytes_text(statistics->allocated_bytes.all.peak) + " allocated, " +
+         bytes_text(statistics->reserved_bytes.all.peak) + " reserved)";
 }
 
 // Whose peaks are added, and on how many devices.

@@ -1,7 +1,6 @@
 // Figures of the processes as rows, what differs below, and by which call sites.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/ranks_text.h"
-#include "reporter/report/merged_process.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,8 +8,10 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/diff.h"
+#include "reporter/view/text/process_text.h"
 
 namespace vramscope {
 namespace {
@@ -152,17 +153,6 @@ bool one_program(const Reports& reports) {
 }
 
 }  // namespace
-
-std::string process_text(const ProcessFacts& process) {
-  const std::string pid = std::to_string(process.pid);
-  return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
-}
-
-std::string death_text(const MergedProcess& process) {
-  const std::string& signal = process.process.ended_by;
-  if (!signal.empty()) return "was killed by " + signal;
-  return process.trigger == kRecovered ? "died" : "";
-}
 
 PeakBounds peak_bounds(const ReportOfProcess& one) {
   if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};

@@ -53,9 +53,4 @@ void figures_json(JsonText& json, const std::vector<ReportOfProcess>& reports);
 void differences_json(JsonText& json, const std::vector<ReportOfProcess>& reports,
                       const RunsNaming& naming);
 
-// "rank 3 (4711)", "4711".
-[[nodiscard]] std::string process_text(const ProcessFacts& process);
-// "was killed by SIGKILL", "died" where nobody saw by what; "" of one that wrote its report itself.
-[[nodiscard]] std::string death_text(const MergedProcess& process);
-
 }  // namespace vramscope

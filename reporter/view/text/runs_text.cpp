@@ -1,7 +1,6 @@
 // Processes as rows, figures of the ranks as rows below.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/runs_text.h"
-#include "reporter/report/merged_process.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,9 +8,11 @@
 #include <set>
 #include <tuple>
 
+#include "reporter/report/merged_process.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/process_text.h"
 #include "reporter/view/text/ranks_text.h"
 #include "reporter/view/text/trace_report.h"
 
@@ -41,18 +42,6 @@ std::vector<DeviceSum> sums_of(const Reports& reports) {
   return sums;
 }
 
-std::string program_of(const ProcessFacts& process) {
-  return process.executable.substr(process.executable.rfind('/') + 1);
-}
-
-// How it ended; of a report amid the run, that it went on.
-std::string end_text(const MergedProcess& one) {
-  if (!one.process.ended_by.empty()) return one.process.ended_by;
-  if (one.trigger == "exit") return "exit";
-  if (one.trigger == kRecovered) return "died (recovered)";
-  return one.trigger == "exec" ? "exec" : "went on (" + one.trigger + ")";
-}
-
 bool several_hosts(const Reports& reports) {
   return std::any_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
     return one.process.process.hostname != reports.front().process.process.hostname;
@@ -78,21 +67,44 @@ std::string name_of(const ReportOfProcess& one) {
   return own.empty() ? one.process.report : own;
 }
 
+// "ranks/", where all reports lie; "" they lie here, or apart.
+std::string common_folder(const Reports& reports) {
+  const auto folder_of = [](const ReportOfProcess& one) {
+    const std::string name = name_of(one);
+    return name.substr(0, name.rfind('/') + 1);
+  };
+  const std::string folder = folder_of(reports.front());
+  const bool is_common = std::all_of(reports.begin(), reports.end(),
+                                     [&](const auto& one) { return folder_of(one) == folder; });
+  return is_common ? folder : "";
+}
+
+bool has_files(const Reports& reports) { return !is_one_file(reports) || has_own_names(reports); }
+
+bool is_one_program(const Reports& reports) {
+  return std::all_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
+    return program_of(one.process.process) == program_of(reports.front().process.process);
+  });
+}
+
+// What is the same in each row stands in the title.
 std::string table_text(const Reports& reports, const Page& page, std::size_t most) {
   const bool has_ranks = std::any_of(reports.begin(), reports.end(),
                                      [](const auto& one) { return one.process.process.rank >= 0; });
   const bool has_hosts = several_hosts(reports);
   std::vector<Table::Column> columns;
   if (has_ranks) columns.push_back({"RANK", right});
-  columns.insert(columns.end(), {{"PID", right}, {"PROGRAM", left}});
+  columns.push_back({"PID", right});
+  const bool has_programs = !is_one_program(reports);
+  if (has_programs) columns.push_back({"PROGRAM", left});
   if (has_hosts) columns.push_back({"HOST", left});
   columns.insert(columns.end(),
                  {{"ENDED", left}, {"PEAK", right}, {"NOW", right}, {"ALLOCATIONS", right, 1}});
-  const bool has_files = !is_one_file(reports) || has_own_names(reports);
-  if (has_files) columns.push_back({"FILE", left});
+  const std::string folder = common_folder(reports);
+  if (has_files(reports)) columns.push_back({"FILE", left});
   Table table(std::move(columns));
   bool has_bounds = false;
-  if (has_files) table.place_last(Table::Last::whole);
+  if (has_files(reports)) table.place_last(Table::Last::whole);
   for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) {
     const MergedProcess& one = reports[i].process;
     const PeakBounds peak = peak_bounds(reports[i]);
@@ -100,12 +112,14 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
     std::vector<std::string> row;
     if (has_ranks) row.push_back(one.process.rank < 0 ? "-" : std::to_string(one.process.rank));
     row.push_back(std::to_string(one.process.pid));
-    row.push_back(printable(program_of(one.process), page));
+    if (has_programs) row.push_back(printable(program_of(one.process), page));
     if (has_hosts) row.push_back(printable(one.process.hostname, page));
     row.insert(row.end(),
                {printable(end_text(one), page), peak_text(peak), amount_text(current_of(one)),
                 count_text(static_cast<std::int64_t>(allocations_of(one)))});
-    if (has_files) row.push_back(printable(name_of(reports[i]), page));
+    if (has_files(reports)) {
+      row.push_back(printable(name_of(reports[i]).substr(folder.size()), page));
+    }
     table.add(std::move(row));
   }
   std::string text = table.text(page) + table.left_out(page);
@@ -214,14 +228,20 @@ std::string events_text(const Reports& reports, const Page& page) {
 std::string title(const Reports& reports, const LeftAside& left_aside) {
   std::string text = count_text(static_cast<std::int64_t>(reports.size())) +
                      (reports.size() == 1 ? " process" : " processes");
+  const std::string program = program_of(reports.front().process.process);
+  if (is_one_program(reports) && !program.empty()) text += " of " + program;
   if (left_aside.earlier != 0) {
     text += "; " + counted(left_aside.earlier, "earlier report") + " of them left aside";
   }
-  if (left_aside.repeated == 0) return text;
-  const bool is_one = left_aside.repeated == 1;
-  return text + "; " + count_text(static_cast<std::int64_t>(left_aside.repeated)) +
-         (is_one ? " is" : " are") + " told again by another file, and " +
-         (is_one ? "counts" : "count") + " once";
+  if (left_aside.repeated != 0) {
+    const bool is_one = left_aside.repeated == 1;
+    text += "; " + count_text(static_cast<std::int64_t>(left_aside.repeated)) +
+            (is_one ? " is" : " are") + " told again by another file, and " +
+            (is_one ? "counts" : "count") + " once";
+  }
+  const std::string folder = has_files(reports) ? common_folder(reports) : "";
+  if (folder.empty()) return text;
+  return text + (reports.size() == 1 ? "; report in " : "; reports in ") + folder;
 }
 
 void device_json(JsonText& json, const DeviceSum& sum, const Reports& reports) {
@@ -265,7 +285,7 @@ std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNa
   arrange_processes(reports, {});
   const std::string highest = reports.front().file;
   arrange_processes(reports, choice);
-  std::string heading = sentence(title(reports, left_aside), page);
+  std::string heading = sentence(printable(title(reports, left_aside), page), page);
   heading.pop_back();
   std::string text = coloured(heading, Colour::bold, page) + "\n" +
                      table_text(reports, page, choice.most) + events_text(reports, page);

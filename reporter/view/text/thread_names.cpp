@@ -9,6 +9,7 @@
 
 #include "reporter/record/axes.h"
 #include "reporter/record/stack/owners.h"
+#include "reporter/report/attribution.h"
 #include "reporter/report/report.h"
 #include "reporter/report/symbols.h"
 
@@ -111,7 +112,10 @@ ThreadNames::ThreadNames(const Report& report, const NameFrame& name)
 }
 
 std::string ThreadNames::began(const std::string& thread) const {
-  if (is_main(thread)) return "main thread";
+  if (const ProcessFacts* const process = process_of(thread)) {
+    const bool is_of_several = report_.processes.size() > 1 && process->rank >= 0;
+    return is_of_several ? "main thread of rank " + std::to_string(process->rank) : "main thread";
+  }
   std::string found;
   std::size_t count = 0;
   for (const ThreadStart& start : report_.threads) {
@@ -122,27 +126,35 @@ std::string ThreadNames::began(const std::string& thread) const {
   return count == 1 ? found : "";
 }
 
-std::string ThreadNames::text(const std::string& thread, const Page& page) const {
-  std::string result = printable(thread, page);
+std::string ThreadNames::told(const std::string& thread) const {
   const std::string_view name = name_part(thread);
   const auto bearers = bearers_.find(name);
   const bool is_shared = bearers != bearers_.end() && bearers->second > 1;
-  const bool is_named = !is_shared && (is_main(thread) || !is_of_program(name));
-  if (name.empty() || is_named) return result;
-  const std::string where = began(thread);
-  if (where.empty()) return result;
-  return result + (page.unicode ? " \u00b7 " : " - ") + printable(where, page);
+  const bool is_named = !is_shared && (process_of(thread) != nullptr || !is_of_program(name));
+  return name.empty() || is_named ? "" : began(thread);
+}
+
+std::string ThreadNames::text(const std::string& thread, const Page& page) const {
+  const std::string where = told(thread);
+  if (where.empty()) return printable(thread, page);
+  return printable(thread, page) + (page.unicode ? " \u00b7 " : " - ") + printable(where, page);
+}
+
+std::string ThreadNames::title(const ThreadFact& thread) const {
+  const std::string where = told(thread_text(thread));
+  return where.empty() ? thread.name : thread.name + " - " + where;
 }
 
 // The system numbers it as the process.
-bool ThreadNames::is_main(const std::string& thread) const {
+const ProcessFacts* ThreadNames::process_of(const std::string& thread) const {
   const std::string_view number = number_part(thread);
   const auto is_its = [number](const ProcessFacts& process) {
     return process.pid != 0 && number == std::to_string(process.pid);
   };
-  return is_its(report_.process) ||
-         std::any_of(report_.processes.begin(), report_.processes.end(),
-                     [&](const MergedProcess& one) { return is_its(one.process); });
+  for (const MergedProcess& one : report_.processes) {
+    if (is_its(one.process)) return &one.process;
+  }
+  return is_its(report_.process) ? &report_.process : nullptr;
 }
 
 // The system cuts it after 15 bytes, and calls a script by the script's name.

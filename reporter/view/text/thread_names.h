@@ -14,24 +14,33 @@
 
 namespace vramscope {
 
+struct ProcessFacts;
 struct Report;
+struct ThreadFact;
 
 // Of one report. What it refers to has to live as long. Threads: one. May throw bad_alloc.
 class ThreadNames {
  public:
   ThreadNames(const Report& report, const NameFrame& name);
 
-  // "main thread", or "load (train.py:20)": the outermost function that is neither the system's nor
-  // of what starts threads, with the line where it begins if that is known. "" where the stack does
-  // not reach as far, or two threads are called so. `thread`: as a value of Axis::thread.
+  // "main thread", "main thread of rank 3" of a merged report, or "load (train.py:20)": the
+  // outermost function that is neither the system's nor of what starts threads, with the line where
+  // it begins if that is known. "" where the stack does not reach as far, or two threads are called
+  // so. `thread`: as a value of Axis::thread.
   [[nodiscard]] std::string began(const std::string& thread) const;
 
   // The thread as texts show it: "python3 4712 - load (train.py:20)", but only its own name where
   // it has one: that of no other thread, nor the program's unless it is the main thread.
   [[nodiscard]] std::string text(const std::string& thread, const Page& page) const;
 
+  // What viewers call it that show its number beside: "python3 - load (train.py:20)".
+  [[nodiscard]] std::string title(const ThreadFact& thread) const;
+
  private:
-  [[nodiscard]] bool is_main(const std::string& thread) const;
+  // Whose main thread it is; null: none's.
+  [[nodiscard]] const ProcessFacts* process_of(const std::string& thread) const;
+  // Where it began, "" where its own name says enough.
+  [[nodiscard]] std::string told(const std::string& thread) const;
   [[nodiscard]] bool is_of_program(std::string_view name) const;
 
   const Report& report_;

@@ -160,6 +160,10 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
   std::optional<Report> report = open_report(file);
   if (!report) return kBadInput;
   const FilterUse use = use_of(arguments.format);
+  const bool may_be_of_trace = format.needs != ExportFormat::Needs::report;
+  if (may_be_of_trace && takes_its_trace(arguments.filter, use, *report, file)) {
+    return export_trace(arguments, format, file, output);
+  }
   Filtering filtering(arguments.filter, use);
   if (!filtering.applies(*report, file)) return kBadInput;
   const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,

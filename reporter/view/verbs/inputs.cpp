@@ -95,6 +95,10 @@ bool add_pattern(const std::string& pattern, Paths& paths) {
 std::vector<std::string> report_files(const std::vector<std::string>& words, const Tell& tell) {
   Paths paths;
   for (const std::string& word : words) {
+    if (word.empty()) {
+      tell("FILE is empty: expected the name of a file or folder");
+      return {};
+    }
     const std::size_t before = paths.size();
     struct stat found {};
     const bool is_there = stat(word.c_str(), &found) == 0;

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/leak_holders.h"
+#include "reporter/view/text/leaks_of_several.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/verbs/verb.h"
 

@@ -102,12 +102,12 @@ std::string why_not(const Report& report, const std::string& path, const std::st
 }
 
 // Whether the report's own trace is there, which tells of every instant; it takes the report's
-// place.
-bool draws_its_trace(const Report& report, std::string& path) {
+// place, which `remark` tells.
+bool draws_its_trace(const Report& report, std::string& path, std::string& remark) {
   const std::string trace = whole_trace_of(path, report);
   if (trace.empty()) return false;
-  say("'" + path + "' holds what there was when it was written; this is of its trace, " +
-      shell_word(trace));
+  remark = "'" + path + "' holds what there was when it was written; this is of its trace, " +
+           shell_word(trace);
   path = trace;
   return true;
 }
@@ -160,14 +160,17 @@ int show_map(Arguments& given) {
     if (given.is_trace) return open_trace(path, given, moment);
     std::optional<Report> report = open_report(path);
     std::string remark;
+    std::string of_trace;  // said with an answer alone
     if (report) take_refusal_report(given, path, report, remark);
     if (!report) return report;
     const std::string reason = why_not(*report, path, given.at);
-    given.is_trace = !reason.empty() ? draws_its_trace(*report, path)
+    given.is_trace = !reason.empty() ? draws_its_trace(*report, path, of_trace)
                                      : takes_its_trace(given.filter, given.use, *report, path);
     if (given.is_trace) {
       given.next = "timeline";
-      return open_trace(path, given, moment);
+      std::optional<Report> traced = open_trace(path, given, moment);
+      if (traced && !of_trace.empty()) say(of_trace);
+      return traced;
     }
     if (!reason.empty()) {
       say("'" + path + "': " + reason);

@@ -13,6 +13,7 @@
 #include "reporter/view/text/runs_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/trace.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::size_t kProcesses = 20;  // rows, unless told otherwise
 const FilterUse kRowsUse;
+const FilterUse kOrItsTrace{.inputs = Inputs::both};
 
 struct Arguments {
   std::vector<std::string> files;
@@ -57,6 +59,15 @@ std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several
   return is_one_of_several ? make(page) : fitted_to_screen(listing, page, /*reserved=*/1, make);
 }
 
+int show_trace_of(const Arguments& arguments, const std::string& trace) {
+  TraceArguments its;
+  its.file = trace;
+  its.stacks = arguments.stacks;
+  its.listing = arguments.listing;
+  its.filter = arguments.filter;
+  return show_trace(its);
+}
+
 // Every report as a screen of its own.
 int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   Page page = page_of(arguments.listing);
@@ -76,6 +87,11 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     if (!report) {
       status = kBadInput;
       continue;
+    }
+    const bool is_text = !listing.json && !listing.csv;  // those of a trace have other members
+    if (is_text && paths.size() == 1 &&
+        takes_its_trace(arguments.filter, kOrItsTrace, *report, path)) {
+      return show_trace_of(arguments, path);
     }
     const Filtering::Result result = filtering.apply(*report, path);
     if (result == Filtering::Result::refused) return kBadInput;

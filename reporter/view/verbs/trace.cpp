@@ -8,20 +8,10 @@
 #include "reporter/view/text/trace_filter.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_text.h"
-#include "reporter/view/verbs/verb.h"
+#include "reporter/view/verbs/trace.h"
 
 namespace vramscope {
 namespace {
-
-constexpr std::size_t kRows = 10;
-
-struct Arguments {
-  std::string file;
-  bool partial = false;
-  StackChoice stacks;
-  Listing listing{.json = false, .most = kRows, .output = ""};
-  Filter filter;
-};
 
 int refuse(const std::string& file, const std::string& problem) {
   say("cannot read '" + file + "': " + problem);
@@ -33,7 +23,7 @@ int lacks(const std::string& file, const std::string& what) {
   return kBadInput;
 }
 
-int list(const Arguments& arguments, TraceReader& reader) {
+int list(const TraceArguments& arguments, TraceReader& reader) {
   Output lines(arguments.listing.output);
   CsvText csv(lines.text());
   csv.titles(trace_csv_titles());
@@ -61,7 +51,9 @@ int list(const Arguments& arguments, TraceReader& reader) {
   return read ? (problem.empty() ? kFine : kBadInput) : refuse(arguments.file, reader.problem());
 }
 
-int show(Arguments& arguments) {
+}  // namespace
+
+int show_trace(TraceArguments& arguments) {
   settle_rows(arguments.listing);
   if (arguments.listing.csv && !arguments.listing.sort.empty()) {
     say("trace --csv lists events in the order of their ends: sort what it prints, or leave --sort "
@@ -112,10 +104,8 @@ int show(Arguments& arguments) {
                      (totals.events == 0 ? "" : next_command("trace --csv", arguments.file, page)));
 }
 
-}  // namespace
-
 Verb add_trace(CommandLine& line) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TraceArguments>();
   Command& command = line.add_verb("trace", "Read a file that run --trace wrote");
   command.positional("FILE", &arguments->file, "Trace, also one that zstd compressed");
   add_listing_options(command, arguments->listing);
@@ -129,7 +119,7 @@ Verb add_trace(CommandLine& line) {
       "  vramscope run --trace train.%p.trace ./train\n"
       "  vramscope trace train.4711.trace             totals, as the report has them\n"
       "  vramscope trace --csv train.4711.trace.zst   every event");
-  return {.command = &command, .act = [arguments] { return show(*arguments); }};
+  return {.command = &command, .act = [arguments] { return show_trace(*arguments); }};
 }
 
 }  // namespace vramscope

@@ -1,0 +1,36 @@
+// A process in words.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/process_text.h"
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+std::string process_text(const ProcessFacts& process) {
+  const std::string pid = std::to_string(process.pid);
+  return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
+}
+
+std::string program_of(const ProcessFacts& process) {
+  return process.executable.substr(process.executable.rfind('/') + 1);
+}
+
+std::string death_text(const MergedProcess& process) {
+  const std::string& signal = process.process.ended_by;
+  if (!signal.empty()) return "was killed by " + signal;
+  return process.trigger == kRecovered ? "died" : "";
+}
+
+std::string death_word(const MergedProcess& process) {
+  if (death_text(process).empty()) return "";
+  return process.process.ended_by.empty() ? "died" : "killed";
+}
+
+std::string end_text(const MergedProcess& process) {
+  if (!process.process.ended_by.empty()) return process.process.ended_by;
+  if (process.trigger == kRecovered) return "died (recovered)";
+  const bool ends = process.trigger == "exit" || process.trigger == "exec";
+  return ends ? process.trigger : "went on (" + process.trigger + ")";
+}
+
+}  // namespace vramscope
