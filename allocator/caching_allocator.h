@@ -128,6 +128,9 @@ class CachingAllocator {
   // A promise for it ends in the same instant.
   Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag,
                 Promise promise = {}) noexcept;
+  // The driver refused the program plain memory of the device for which it asked directly:
+  // num_ooms.
+  void count_refusal(std::uint16_t device) noexcept;
   // The end of adopted memory: exact start, else Result::invalid.
   Outcome forget(Address address) noexcept;
   // The same for every kind: what lives at this number of the kind's space, unless it was adopted

@@ -12,7 +12,14 @@ namespace vramscope::routes {
 CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                        std::size_t bytesize) noexcept {
   Profiler& profiler = call.profiler();
-  if (!profiler.routes_device_memory()) return bounded(call, direct, bytesize);
+  if (!profiler.routes_device_memory()) {
+    const CUresult code = bounded(call, direct, bytesize);
+    Place place;
+    if (code == CUDA_ERROR_OUT_OF_MEMORY && call.find_place(place)) {
+      profiler.allocator().count_refusal(place.device);
+    }
+    return code;
+  }
   if (dptr == nullptr || bytesize == 0) return direct();
   // The driver knows what a capture allows.
   if (profiler.captures().any()) return call.plan(bytesize), direct();

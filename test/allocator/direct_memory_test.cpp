@@ -137,6 +137,17 @@ TEST_F(DirectMemoryTest, ZeroBytesAreNotAdopted) {
   EXPECT_FALSE(allocator_.find(kThere).direct);
 }
 
+TEST_F(DirectMemoryTest, WhatTheDriverRefusedIsCounted) {
+  allocator_.count_refusal(1);
+  allocator_.count_refusal(1);
+  allocator_.count_refusal(kMaxDevices);  // no device of ours
+
+  const Snapshot snapshot = allocator_.snapshot();
+  ASSERT_EQ(snapshot.devices.size(), 1U);
+  EXPECT_EQ(snapshot.devices[0].device, 1);
+  EXPECT_EQ(snapshot.devices[0].statistics.num_ooms, 2);
+}
+
 TEST_F(DirectMemoryTest, AnImpossibleRangeIsNotAdopted) {
   EXPECT_EQ(adopt(Kind::managed, ~Address{0} - 10, 100).status.result, Result::invalid);
   EXPECT_EQ(adopt(Kind::managed, 0, 100).status.result, Result::invalid);

@@ -65,6 +65,8 @@ class OutOfMemory(harness.Case):
                      ("cuMemCreate", "physical", 42)],
                     [(event["function"], event["kind"], event["bytes"] // MIB) for event in events],
                 )  # fmt: skip
+                (device,) = reports[-1]["devices"]
+                self.assertEqual(1, device["memory_stats"]["num_ooms"], "of plain memory, whoever was asked for it")
                 for event in events:
                     self.assertTrue(event["has_details"])
                     self.assertIsNotNone(event["site"])
