@@ -128,9 +128,6 @@ class CachingAllocator {
   // A promise for it ends in the same instant.
   Outcome adopt(Place where, Address address, std::size_t bytes, Tag tag,
                 Promise promise = {}) noexcept;
-  // The driver refused the program plain memory of the device for which it asked directly:
-  // num_ooms.
-  void count_refusal(std::uint16_t device) noexcept;
   // The end of adopted memory: exact start, else Result::invalid.
   Outcome forget(Address address) noexcept;
   // The same for every kind: what lives at this number of the kind's space, unless it was adopted
@@ -184,7 +181,10 @@ class CachingAllocator {
   // Keeps room for direct memory, until adopt() or end_promise(). False: there is none, even with
   // idle segments given back.
   [[nodiscard]] bool promise(Promise promise) noexcept;
-  void end_promise(Promise promise) noexcept;
+  // Why::refused: the driver had none left; of plain memory, promised or not, that counts in
+  // num_ooms.
+  enum class Why : bool { unused, refused };
+  void end_promise(Promise promise, Why why = Why::unused) noexcept;
   // Throws LockLost where lost locks are given up (lost_locks.h), and nothing else.
   [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
 

@@ -38,9 +38,14 @@ bool CachingAllocator::promise(Promise promise) noexcept {
   return true;
 }
 
-void CachingAllocator::end_promise(Promise promise) noexcept {
+void CachingAllocator::end_promise(Promise promise, Why why) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.use(promise.device).end_promise(promise.kind, promise.bytes);
+  Accounts& accounts = state_->accounts;
+  accounts.use(promise.device).end_promise(promise.kind, promise.bytes);
+  const bool counts = why == Why::refused && promise.kind == Kind::device;
+  if (counts && promise.device < kMaxDevices && accounts.open_device(promise.device)) {
+    ++accounts.device(promise.device).counters.rare().num_ooms;
+  }
 }
 
 bool CachingAllocator::trim_device(std::uint16_t device) noexcept {

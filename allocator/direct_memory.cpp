@@ -22,13 +22,6 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
   return out;
 }
 
-void CachingAllocator::count_refusal(std::uint16_t device) noexcept {
-  if (device >= kMaxDevices) return;
-  MutexLock lock(state_->mutex);
-  if (!state_->accounts.open_device(device)) return;
-  ++state_->accounts.device(device).counters.rare().num_ooms;
-}
-
 void CachingAllocator::State::adopt(Place where, Address address, std::size_t bytes, Outcome& out) {
   const Space space = space_of(where.kind);
   while (const DirectBlocks::Entry* old = directs.find_overlapping(space, address, bytes)) {

@@ -16,7 +16,8 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
     const CUresult code = bounded(call, direct, bytesize);
     Place place;
     if (code == CUDA_ERROR_OUT_OF_MEMORY && call.find_place(place)) {
-      profiler.allocator().count_refusal(place.device);
+      profiler.allocator().end_promise({.device = place.device, .bytes = 0, .kind = Kind::device},
+                                       CachingAllocator::Why::refused);
     }
     return code;
   }

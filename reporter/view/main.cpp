@@ -10,6 +10,7 @@
 
 #include "reporter/report/commit.h"
 #include "reporter/report/report.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -28,6 +29,16 @@ std::string version() {
     text.append(" (commit ").append(commit_name()).append(", ").append(commit_date()).append(")");
   }
   return text + ", report format " + std::to_string(kReportVersion);
+}
+
+// Why what was typed behind -o may not be overwritten; "": it may.
+std::string lost_by_typed(const Command& command) {
+  const std::vector<std::string> output = command.given("--output");
+  std::vector<std::string> read = command.given("FILE");
+  for (const char* const other : {"BEFORE", "AFTER", "--against"}) {
+    for (std::string& word : command.given(other)) read.push_back(std::move(word));
+  }
+  return output.empty() ? "" : lost_by(output.back(), read);
 }
 
 int main_of_tool(std::vector<std::string> words) {
@@ -67,7 +78,11 @@ int main_of_tool(std::vector<std::string> words) {
     return is_verb && first == "run" ? kOwnFailure : kBadInput;
   }
   for (const Verb& verb : verbs) {
-    if (verb.command->was_typed()) return verb.act();
+    if (!verb.command->was_typed()) continue;
+    const std::string lost = verb.judges_output ? "" : lost_by_typed(*verb.command);
+    if (lost.empty()) return verb.act();
+    say(lost);
+    return kBadInput;
   }
   return kBadInput;
 }

@@ -138,9 +138,14 @@ TEST_F(DirectMemoryTest, ZeroBytesAreNotAdopted) {
 }
 
 TEST_F(DirectMemoryTest, WhatTheDriverRefusedIsCounted) {
-  allocator_.count_refusal(1);
-  allocator_.count_refusal(1);
-  allocator_.count_refusal(kMaxDevices);  // no device of ours
+  using Why = CachingAllocator::Why;
+  const auto end = [&](std::uint16_t device, Kind kind, Why why) {
+    allocator_.end_promise({.device = device, .bytes = 0, .kind = kind}, why);
+  };
+  end(1, Kind::device, Why::refused);
+  end(1, Kind::device, Why::refused);
+  end(1, Kind::device, Why::unused);
+  end(1, Kind::physical, Why::refused);  // is no plain memory
 
   const Snapshot snapshot = allocator_.snapshot();
   ASSERT_EQ(snapshot.devices.size(), 1U);

@@ -162,6 +162,7 @@ class Trace(harness.Case):
             self.assertIn("\nNext: vramscope ", said, "of what left nothing the answer was lost")
             self.answers_by_its_trace(report, path, "sites", "--csv", "--from", "0s", f"--{axis}", value)
             self.answers_by_its_trace(report, path, "export", "--format", "folded", f"--{axis}", value)
+            self.answers_by_its_trace(report, path, "timeline", f"--{axis}", value)
             told = self.run_tool("report", f"--{axis}", value, report)
             self.assertIn(f"; this is of its trace, {path}\n", told.stderr)
             self.assertEqual(self.run_tool("trace", f"--{axis}", value, path).stdout, told.stdout)

@@ -65,8 +65,8 @@ TEST(StackText, TellsStacksApartByTheFirstFrameThatDiffers) {
   const auto texts =
       told({under(caller("load", "/s/l.cpp:1")), under(caller("save", "/s/l.cpp:9"))}, 40);
 
-  EXPECT_EQ(texts[0], "wrap (w.cpp:7) < .. < load (l.cpp:1)");
-  EXPECT_EQ(texts[1], "wrap (w.cpp:7) < .. < save (l.cpp:9)");
+  EXPECT_EQ(texts[0], "wrap < wrap < .. < load (l.cpp:1)");
+  EXPECT_EQ(texts[1], "wrap < wrap < .. < save (l.cpp:9)");
 }
 
 TEST(StackText, TellsThreeApartOfWhichTwoDifferLater) {
@@ -80,8 +80,31 @@ TEST(StackText, TellsThreeApartOfWhichTwoDifferLater) {
   const auto texts = told({of("x", "p"), of("y", "p"), of("y", "q")}, 40);
 
   EXPECT_EQ(texts[0], "wrap (w.cpp:7) < wrap (w.cpp:7) < .. < x");
-  EXPECT_EQ(texts[1], "wrap (w.cpp:7) < wrap (w.cpp:7) < .. < p");
-  EXPECT_EQ(texts[2], "wrap (w.cpp:7) < wrap (w.cpp:7) < .. < q");
+  EXPECT_EQ(texts[1], "wrap < wrap (w.cpp:7) < .. < y < p");
+  EXPECT_EQ(texts[2], "wrap < wrap (w.cpp:7) < .. < y < q");
+}
+
+// A helper that all allocate by, two steps that call it, and two places that call each step.
+TEST(StackText, KeepsWhatToldRowsApartBefore) {
+  const auto of = [](const std::string& step, const std::string& line) {
+    return stack({caller("alloc", "/s/train.py:10"), caller(step, "/s/train.py:35"),
+                  caller("train_half", "/s/train.py:58"), caller("main", "/s/train.py:" + line)});
+  };
+
+  const auto texts = told({of("log_metrics", "64"), of("log_metrics", "66"), of("backward", "64"),
+                           of("backward", "66")},
+                          40);
+
+  EXPECT_EQ(texts[0], "alloc < log_metrics < .. < main:64");
+  EXPECT_EQ(texts[1], "alloc < log_metrics < .. < main:66");
+  EXPECT_EQ(texts[2], "alloc < backward < .. < main:64");
+  EXPECT_EQ(texts[3], "alloc < backward < .. < main:66");
+}
+
+TEST(StackText, NamesTheCallerOfTheInnermostBeforeTheInnermostsPlace) {
+  const CallSite site = stack({caller("alloc", "/s/train.py:10"),
+                               caller("confusion_matrix", "/s/train.py:37"), caller("main")});
+  EXPECT_EQ(stack_text(site, 40), "alloc < confusion_matrix < ..");
 }
 
 TEST(StackText, TellsApartByTemplateArgumentsPathsAndAddresses) {

@@ -3,6 +3,7 @@
 """tool_test.py BUILD"""
 import json
 import os
+import pathlib
 import pty
 import re
 import shlex
@@ -285,6 +286,53 @@ class Listings(ToolTest):
         for verb in ("report", "peak", "merge", "export"):
             words = ("--format", "folded") if verb == "export" else ()
             self.assert_refused([verb, *words, ""], 2, "FILE is empty: expected the name of a file or folder")
+
+    def test_what_is_read_and_reports_are_not_overwritten(self):
+        report, other = self.sample("a.json"), self.sample("b.json")
+        log = self.path("log.csv")
+        with open(log, "w", encoding="utf-8") as file:
+            file.write("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x10,64,0\n")
+        for words in (["peak"], ["report"], ["leaks", "--json"], ["sites", "--csv"], ["html"], ["export", "--format", "folded"]):
+            for output in (report, other):
+                before = pathlib.Path(output).read_bytes()
+                self.assert_refused([*words, "-o", output, report], 2, f"-o '{output}' is a report, which would be lost")
+                self.assertEqual(before, pathlib.Path(output).read_bytes())
+        self.assert_refused(["peak", "-o", log, log], 2, f"-o '{log}' is what is to be read, which would be lost")
+        self.assert_refused(["diff", "-o", other, report, other], 2, "is a report")
+        for _ in range(2):  # what was made of a report can be made again
+            self.assertEqual(0, self.call("report", "--json", "-o", self.path("listing.json"), report).returncode)
+
+    def test_of_a_folder_an_empty_file_is_named(self):
+        self.sample("a.json")
+        pathlib.Path(self.path("b.json")).touch()
+        result = self.call("check", "--max-peak", "1TiB", self.folder)
+        self.assertEqual(f"vramscope: '{self.path('b.json')}' is empty: left out\n", result.stderr)
+        self.assertEqual(0, result.returncode)
+
+    def test_of_several_reports_of_a_process_each_counts_as_a_report(self):
+        for sequence in range(1, 5):
+            with open(self.sample(f"{sequence}.json", pid=1 + sequence // 4), encoding="utf-8") as file:
+                report = json.load(file)
+            report["sequence"] = sequence
+            with open(self.path(f"{sequence}.json"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        shown = self.call("peak", self.folder).stdout
+        self.assertTrue(shown.startswith("4 reports of 2 processes\n  GPU 0  4 reports, peak "), shown)
+
+    def test_against_a_baseline_leaks_are_told_by_what_grew(self):
+        before, after = self.sample("a.json"), self.sample("b.json")
+        with open(after, encoding="utf-8") as file:
+            report = json.load(file)
+        (site, part) = next((site, part) for site in report["sites"] for part in site["parts"] if part["live_bytes"])
+        part["live_bytes"] += 80 << 10
+        for kind in report["kinds"]:
+            kind["current_bytes"] += (80 << 10) * (kind["kind"] == part["kind"])
+        with open(after, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        result = self.call("check", "--against", before, "--json", after)
+        (failed,) = [one for one in json.loads(result.stdout)["checks"] if not one["passed"]]
+        self.assertEqual("never freed", failed["what"])
+        self.assertEqual([80 << 10], [row["amount"] for row in failed["sites"]])
 
     def test_of_one_process_nothing_is_together(self):
         self.sample("a.json", pid=1)

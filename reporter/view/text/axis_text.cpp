@@ -150,14 +150,14 @@ std::string axis_by_memory(Axis axis, const std::vector<AxisEntry>& entries,
                            const Page& page, const RowChoice& choice) {
   using enum Table::Align;
   std::vector<Table::Column> titles;
-  for (const auto& [kind, device] : memories) {
-    const auto yields = static_cast<unsigned>(titles.size());
-    titles.push_back({memory_text(kind, device), right, yields == 0 ? 0 : 5 + yields});
+  for (const auto& [kind, device] : memories) {  // the first one never yields
+    titles.push_back({memory_text(kind, device), right, static_cast<unsigned>(titles.size())});
   }
-  titles.insert(titles.end(), {{"NOW", right, 2},
-                               {"TOTAL", right, 5},
-                               {"COUNT", right, 3},
-                               {"TIME", right, 4},
+  const auto last = static_cast<unsigned>(titles.size());
+  titles.insert(titles.end(), {{"NOW", right, last},
+                               {"TOTAL", right, last + 3},
+                               {"COUNT", right, last + 1},
+                               {"TIME", right, last + 2},
                                {axis_title(axis), left}});
   Table table(std::move(titles));
   const auto add = [&](const AxisSum& sum, const std::string& value) {

@@ -17,20 +17,30 @@ std::string number_text(const Check& check, std::uint64_t number) {
   return check.is_count ? count_text(static_cast<std::int64_t>(number)) : amount_text(number);
 }
 
+// The same, but to the byte where the value would read as what it is compared with.
+std::string compared_text(const Check& check, std::uint64_t number) {
+  const bool reads_alike =
+      !check.is_count && !check.passed() &&
+      (amount_text(check.value) == amount_text(check.limit) ||
+       (check.baseline && amount_text(check.value) == amount_text(*check.baseline)));
+  return reads_alike ? count_text(static_cast<std::int64_t>(number)) + " B"
+                     : number_text(check, number);
+}
+
 // "rank 3 (4711): peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
 std::string amounts_text(const Check& check, bool names_process) {
   std::string value = names_process ? check.process.words + ": " : "";
-  value += check.what + ": " + number_text(check, check.value);
+  value += check.what + ": " + compared_text(check, check.value);
   if (!check.is_count) value += " requested";
   if (!check.baseline) {
     return value + ", " + number_text(check, check.value - check.limit) + " above the limit of " +
-           number_text(check, check.limit);
+           compared_text(check, check.limit);
   }
   const std::uint64_t grown = check.value - *check.baseline;
   const std::string share =
       *check.baseline == 0 ? "" : " (" + percent_text(grown, *check.baseline) + ")";
   return value + ", " + number_text(check, grown) + share + " above the baseline's " +
-         number_text(check, *check.baseline) + "; " + number_text(check, check.limit) +
+         compared_text(check, *check.baseline) + "; " + compared_text(check, check.limit) +
          " would pass";
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "reporter/report/merged_process.h"
@@ -12,6 +13,7 @@
 #include "reporter/view/text/diff.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/exact_sum.h"
+#include "reporter/view/text/leak_holders.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/site_numbers.h"
@@ -119,15 +121,24 @@ void add_peak_of_host(std::vector<Check>& checks, const Judged& judged, std::uin
   checks.push_back(std::move(check));
 }
 
+// Their peaks need not have come together, so rows of each kind's peak may add up to more.
+bool has_several_kinds(const MergedProcess& process, std::uint16_t device) {
+  return std::count_if(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& kind) {
+           return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
+         }) > 1;
+}
+
 void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std::uint64_t limit,
                           const RunsNaming& naming) {
   std::vector<DeviceSum> sums = device_sums({judged.one.process});
   make_exact(sums, {judged.one});
   for (const DeviceSum& sum : sums) {
-    Check check{.what = "peak of GPU " + std::to_string(sum.index),
-                .value = sum.upper,
-                .limit = limit,
-                .process = judged.process};
+    Check check{
+        .what = "peak of GPU " + std::to_string(sum.index) +
+                (has_several_kinds(judged.one.process, sum.index) ? ", all kinds together" : ""),
+        .value = sum.upper,
+        .limit = limit,
+        .process = judged.process};
     if (!check.passed()) {
       check.sites = sites_at_peak(judged, naming, [&](const Share& share) {
         return takes_device_memory(share.kind) && share.device == sum.index;
@@ -205,19 +216,6 @@ std::uint64_t bytes_of(const Leaks& leaks) {
   return bytes;
 }
 
-// "rank 3 (4711) died", "2 of 8 processes died"; "": none did.
-std::string who_died(const std::vector<MergedProcess>& processes) {
-  std::vector<const MergedProcess*> dead;
-  for (const MergedProcess& one : processes) {
-    if (!death_text(one).empty()) dead.push_back(&one);
-  }
-  if (dead.empty()) return "";
-  if (dead.size() == 1)
-    return process_text(dead.front()->process) + " " + death_text(*dead.front());
-  return count_text(static_cast<std::int64_t>(dead.size())) + " of " +
-         count_text(static_cast<std::int64_t>(processes.size())) + " processes died";
-}
-
 Check leak_check(const Report& report, const Leaks& leaks, std::uint64_t limit,
                  const NameFrame& name) {
   Check check{
@@ -236,9 +234,7 @@ std::vector<Share> shares_of(const Leaks& leaks, const MergedProcess& process) {
     Share share = leak.share;
     share.bytes = share.count = 0;
     for (const LiveShare& live : process.live) {
-      const bool is_its = live.site == static_cast<std::int64_t>(share.site) &&
-                          live.kind == share.kind && live.device == share.device;
-      if (!is_its) continue;
+      if (!is_of(live, share)) continue;
       share.bytes += live.live_bytes;
       share.count += live.live_count;
     }
@@ -314,13 +310,26 @@ std::uint64_t allowed(std::uint64_t baseline, std::uint64_t percent) {
   return baseline + baseline / 100 * percent + baseline % 100 * percent / 100;
 }
 
-std::vector<CheckedSite> grown_sites(const Differences& found, Kind kind, std::uint16_t device) {
+template <class Wanted>
+std::vector<CheckedSite> grown_sites(const Differences& found, Wanted wanted) {
   std::vector<CheckedSite> sites;
   for (const Difference& row : found.rows) {
-    if (row.kind != kind || row.device != device || row.change() <= 0) continue;
+    if (row.change() <= 0 || !wanted(row)) continue;
     sites.push_back({row.change(), row.after.frames, row.after.sites});
   }
   return sites;
+}
+
+// What grew of the places that are leaks.
+std::vector<CheckedSite> grown_leaks(const Report& report, const Report& baseline,
+                                     const Leaks& leaks, const NameFrame& name) {
+  std::set<std::int64_t> leaked;
+  for (const Leak& leak : leaks.leaks) leaked.insert(site_number(report, leak.share.site));
+  const auto is_leak = [&](const Difference& row) {
+    return std::any_of(row.after.sites.begin(), row.after.sites.end(),
+                       [&](std::int64_t site) { return leaked.contains(site); });
+  };
+  return grown_sites(differences(baseline, report, DiffBy::site, DiffAt::end, name), is_leak);
 }
 
 }  // namespace
@@ -356,20 +365,27 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
   const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
   const bool is_choice = report.chosen && report.chosen->by_rows;
   for (const Difference& memory : found.memory) {
-    Check check{.what = (is_choice ? "at the peak of " : "peak of ") +
+    const bool adds = adds_peaks(report) || adds_peaks(baseline);
+    Check check{.what = (is_choice ? "at the peak of "
+                         : adds    ? "sum of peaks of "
+                                   : "peak of ") +
                         memory_text(memory.kind, memory.device),
                 .value = memory.after.bytes,
                 .limit = allowed(memory.before.bytes, tolerance_percent),
                 .baseline = memory.before.bytes,
                 .process = all_of(report)};
-    if (!check.passed()) check.sites = grown_sites(found, memory.kind, memory.device);
+    const auto is_its = [&](const Difference& row) {
+      return row.kind == memory.kind && row.device == memory.device;
+    };
+    if (!check.passed()) check.sites = grown_sites(found, is_its);
     checked.checks.push_back(std::move(check));
   }
   const std::uint64_t leaked = bytes_of(leaks_of(baseline, suppressions, name));
-  Check leaks = leak_check(report, leaks_of(report, suppressions, name),
-                           allowed(leaked, tolerance_percent), name);
-  leaks.baseline = leaked;
-  checked.checks.push_back(std::move(leaks));
+  const Leaks leaks = leaks_of(report, suppressions, name);
+  Check check = leak_check(report, leaks, allowed(leaked, tolerance_percent), name);
+  check.baseline = leaked;
+  if (!check.passed()) check.sites = grown_leaks(report, baseline, leaks, name);
+  checked.checks.push_back(std::move(check));
   return checked;
 }
 

@@ -12,6 +12,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
 
 namespace vramscope {
 namespace {
@@ -202,6 +203,26 @@ PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
   return bounds_of(parts);
 }
 std::uint64_t peak_of(const MergedProcess& process) { return peak_bounds(process).upper; }
+std::optional<PeakBounds> peak_of_all_kinds(const Report& report, std::uint16_t device) {
+  const std::vector<MergedProcess> processes = merged_processes(report);
+  const auto is_held = [&](const KindFacts& kind) {
+    return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
+  };
+  if (processes.size() != 1 || report.chosen) return std::nullopt;
+  const std::vector<KindFacts>& kinds = processes.front().kinds;
+  if (std::count_if(kinds.begin(), kinds.end(), is_held) < 2) return std::nullopt;
+  for (const DeviceSum& sum : device_sums(processes)) {
+    if (sum.index == device) return PeakBounds{.lower = sum.lower, .upper = sum.upper};
+  }
+  return std::nullopt;
+}
+
+std::string bounds_text(const PeakBounds& bounds) {
+  if (bounds.lower == bounds.upper) return amount_text(bounds.upper);
+  if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);
+  return amount_text(bounds.lower) + " to " + amount_text(bounds.upper);
+}
+
 std::uint64_t current_of(const MergedProcess& process) {
   return total(process, &KindFacts::current_bytes, /*of_all=*/false);
 }

@@ -13,6 +13,7 @@
 namespace vramscope {
 
 struct MergedProcess;
+struct Report;
 
 // Requested bytes of all kinds that take memory of the device.
 struct DeviceSum {
@@ -46,6 +47,14 @@ struct PeakBounds {
 [[nodiscard]] PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
                                      std::uint16_t device);
 [[nodiscard]] std::uint64_t peak_of(const MergedProcess& process);  // the upper one
+
+// What the report's process held of the device at one time, all kinds of memory together; no value
+// where it held one kind alone, and of several processes.
+[[nodiscard]] std::optional<PeakBounds> peak_of_all_kinds(const Report& report,
+                                                          std::uint16_t device);
+// "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
+[[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
+
 [[nodiscard]] std::uint64_t current_of(const MergedProcess& process);
 [[nodiscard]] std::uint64_t allocations_of(const MergedProcess& process);
 

@@ -3,10 +3,12 @@
 #include "reporter/view/text/device_text.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
 
 namespace vramscope {
@@ -28,9 +30,10 @@ std::string title(std::string_view text, const Page& page) {
 // A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
 struct UsedDevice {
   std::uint16_t index = 0;
-  const DeviceReport* report = nullptr;  // nullptr: nothing else is known of it
-  bool adds_peaks = false;               // of several processes
-  std::vector<KindFacts> others = {};    // the highest peak first
+  const DeviceReport* report = nullptr;     // nullptr: nothing else is known of it
+  bool adds_peaks = false;                  // of several processes
+  std::optional<PeakBounds> together = {};  // at one time, of several kinds of memory
+  std::vector<KindFacts> others = {};       // the highest peak first
 };
 
 UsedDevice& device_of(std::vector<UsedDevice>& devices, std::uint16_t index) {
@@ -56,6 +59,7 @@ std::vector<UsedDevice> used_devices(const Report& report) {
   });
   for (UsedDevice& device : result) {
     device.adds_peaks = adds_peaks(report);
+    device.together = peak_of_all_kinds(report, device.index);
     std::stable_sort(device.others.begin(), device.others.end(),
                      [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
   }
@@ -205,6 +209,10 @@ std::string device_in_full(const UsedDevice& device, bool has_cache, std::string
     result += pages_text(report->facts.pages, page);
   }
   result += other_kinds(device, page);
+  if (device.together) {
+    result +=
+        paragraph("all kinds together: peak " + bounds_text(*device.together) + " requested", page);
+  }
   if (report != nullptr) result += limit_text(device, page);
   return result;
 }

@@ -98,23 +98,11 @@ void add_pending(const std::vector<SegmentFacts>& segments, PendingShares& pendi
 // what the dead held says nothing of what they would have freed. "": no process died.
 std::string deaths_text(const Report& report) {
   const std::vector<MergedProcess> processes = merged_processes(report);
-  std::vector<const MergedProcess*> dead;
-  bool have_others_ended = true;
-  for (const MergedProcess& one : processes) {
-    if (!death_text(one).empty()) {
-      dead.push_back(&one);
-    } else {
-      have_others_ended = have_others_ended && one.trigger == "exit";
-    }
-  }
-  if (dead.empty()) return "";
-  const std::string who =
-      dead.size() == 1
-          ? process_text(dead.front()->process) + " " + death_text(*dead.front())
-          : count_text(static_cast<std::int64_t>(dead.size())) + " processes were killed or died";
-  if (dead.size() == processes.size()) return "Not freed when " + who;
-  return have_others_ended ? "Never freed, or live when " + who
-                           : "Not freed when the reports were written, or when " + who;
+  const std::string who = who_died(processes);
+  if (who.empty()) return "";
+  if (dead_among(processes).size() == processes.size()) return "Not freed when " + who;
+  return have_all_ended(report) ? "Never freed, or live when " + who
+                                : "Not freed when the reports were written, or when " + who;
 }
 
 }  // namespace

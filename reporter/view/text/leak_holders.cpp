@@ -10,11 +10,6 @@
 namespace vramscope {
 namespace {
 
-bool is_of(const LiveShare& live, const Share& share) {
-  return live.site >= 0 && static_cast<std::size_t>(live.site) == share.site &&
-         live.kind == share.kind && live.device == share.device;
-}
-
 std::uint64_t sum_of(const std::vector<LeakHolder>& holders) {
   return std::accumulate(
       holders.begin(), holders.end(), std::uint64_t{0},
@@ -31,6 +26,11 @@ std::string each_text(const std::vector<LeakHolder>& holders) {
 }
 
 }  // namespace
+
+bool is_of(const LiveShare& live, const Share& share) {
+  return live.site >= 0 && static_cast<std::size_t>(live.site) == share.site &&
+         live.kind == share.kind && live.device == share.device;
+}
 
 void put_most_first(std::vector<LeakHolder>& holders) {
   std::stable_sort(holders.begin(), holders.end(),

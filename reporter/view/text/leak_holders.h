@@ -24,6 +24,8 @@ struct LeakHolder {
 void put_most_first(std::vector<LeakHolder>& holders);
 // "rank 3 (4711)", "rank 3 (4711) (killed)".
 [[nodiscard]] std::string who_text(const LeakHolder& holder);
+// Whether what a process holds is of the place, kind and device of the share.
+[[nodiscard]] bool is_of(const LiveShare& live, const Share& share);
 // "3 of 8".
 [[nodiscard]] std::string of_processes(std::size_t some, std::size_t all);
 

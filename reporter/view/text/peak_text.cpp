@@ -3,6 +3,7 @@
 #include "reporter/view/text/peak_text.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -99,13 +100,6 @@ AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
   }
   added.devices = has_device(kind.kind) ? devices.size() : 0;
   return added;
-}
-
-// A lower bound far below tells nothing.
-std::string bounds_text(const PeakBounds& bounds) {
-  if (bounds.lower == bounds.upper) return amount_text(bounds.upper);
-  if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);
-  return amount_text(bounds.lower) + " to " + amount_text(bounds.upper);
 }
 
 // That peaks of different instants were added, and what was held at one.
@@ -208,6 +202,21 @@ void add_together(JsonText& json, const Report& report, const KindFacts& kind) {
 
 }  // namespace
 
+// Of devices that held several kinds of memory, whose peaks need not have come together.
+std::string all_kinds_text(const Report& report, const Page& page) {
+  std::string text;
+  std::set<std::uint16_t> told;
+  for (const KindFacts& kind : kinds_by_peak(report)) {
+    if (!takes_device_memory(kind.kind) || !told.insert(kind.device).second) continue;
+    const std::optional<PeakBounds> together = peak_of_all_kinds(report, kind.device);
+    if (!together) continue;
+    text += sentence("GPU " + std::to_string(kind.device) + ", all kinds of memory together: " +
+                         "peak " + bounds_text(*together) + " requested.",
+                     page);
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
                       const RowChoice& choice) {
   std::string result;
@@ -217,13 +226,15 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
   }
   if (result.empty()) return nothing_text(report);
   if (report.chosen && report.chosen->by_rows) {
-    result += "\n" + paragraph(
-                         "This is what the rows that pass held when all of the memory was at its "
-                         "peak. At another time they may have held more: a trace tells "
-                         "(run --trace FILE).",
-                         page);
+    result +=
+        "\n" + paragraph(
+                   "This is what the rows that pass held when all of the memory was at its "
+                   "peak. At another time they may have held more: " +
+                       std::string(report.trace.path.empty() ? "a trace tells (run --trace FILE)."
+                                                             : "peak of its trace tells."),
+                   page);
   }
-  return result + totals_text(report, page);
+  return result + all_kinds_text(report, page) + totals_text(report, page);
 }
 
 std::string peak_json(const Report& report, const NameFrame& name, const RowChoice& choice) {

@@ -3,6 +3,7 @@
 #include "reporter/view/text/process_text.h"
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
 
 namespace vramscope {
 
@@ -15,10 +16,27 @@ std::string program_of(const ProcessFacts& process) {
   return process.executable.substr(process.executable.rfind('/') + 1);
 }
 
+std::vector<const MergedProcess*> dead_among(const std::vector<MergedProcess>& processes) {
+  std::vector<const MergedProcess*> dead;
+  for (const MergedProcess& one : processes) {
+    if (!death_text(one).empty()) dead.push_back(&one);
+  }
+  return dead;
+}
+
 std::string death_text(const MergedProcess& process) {
   const std::string& signal = process.process.ended_by;
   if (!signal.empty()) return "was killed by " + signal;
   return process.trigger == kRecovered ? "died" : "";
+}
+
+std::string who_died(const std::vector<MergedProcess>& processes) {
+  const std::vector<const MergedProcess*> dead = dead_among(processes);
+  if (dead.empty()) return "";
+  if (dead.size() == 1)
+    return process_text(dead.front()->process) + " " + death_text(*dead.front());
+  return count_text(static_cast<std::int64_t>(dead.size())) + " of " +
+         count_text(static_cast<std::int64_t>(processes.size())) + " processes died";
 }
 
 std::string death_word(const MergedProcess& process) {

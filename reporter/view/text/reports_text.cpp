@@ -64,13 +64,17 @@ std::string ReportsSummary::text(const std::string& typed, const Page& page) con
   const auto processes = [](std::size_t count) {
     return count_text(static_cast<std::int64_t>(count)) + (count == 1 ? " process" : " processes");
   };
+  // Of a process with several reports each counts.
+  const auto of_each = [&](std::size_t count) {
+    return reports_ == processes_.size() ? processes(count) : counted(count, "report");
+  };
   std::string text = coloured(counted(reports_, "report") + " of " + processes(processes_.size()),
                               Colour::bold, page) +
                      "\n";
   std::size_t shown = 0;
   for (const auto& [place, peaks] : peaks_) {
     if (shown++ == kPlaces) break;
-    std::string line = memory_text(place.first, place.second) + "  " + processes(peaks.count);
+    std::string line = memory_text(place.first, place.second) + "  " + of_each(peaks.count);
     line += peaks.least == peaks.most ? ", peak " + amount_text(peaks.most)
                                       : ", peaks from " + amount_text(peaks.least) + " to " +
                                             amount_text(peaks.most) + ", that of " + peaks.whose;

@@ -35,7 +35,7 @@ std::string joined(const CallSite& site, std::size_t most, std::size_t name_widt
 }
 
 // The innermost frame and as many of those that called it as there is room for, the last of them
-// without its place if need be.
+// without its place if need be, and the innermost without its own before no caller is there.
 std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t room) {
   const Caller& first = site.callers.front();
   const std::size_t after = site.callers.size() > 1 ? kMore.size() : 0;
@@ -51,6 +51,12 @@ std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t r
       if (columns(text) + kBefore.size() + columns(form) + behind > room) continue;
       next = std::string(kBefore) + form;
       break;
+    }
+    for (const std::string& form :
+         {frame_text(caller, kShortName), function_name(caller, kShortName)}) {
+      const std::string two = function_name(first, kShortName) + std::string(kBefore) + form;
+      if (!next.empty() || i > 1 || columns(two) + behind > room) continue;
+      return behind == 0 ? two : two + std::string(kMore);
     }
     if (next.empty()) return text.append(kMore);
     text += next;
@@ -141,7 +147,6 @@ Difference difference_of(const std::vector<CallSite>& stacks, std::size_t width)
 
 std::string with_difference(const CallSite& stack, std::size_t depth, const std::string& frame,
                             std::size_t room) {
-  if (frame.empty()) return stack_text(stack, room);
   if (depth == 0) return frame;
   const std::size_t tail = columns(frame) + kBefore.size();
   CallSite head{.entry = stack.entry, .callers = stack.callers};
@@ -156,11 +161,70 @@ std::string with_difference(const CallSite& stack, std::size_t depth, const std:
   return text.append(kBefore) + frame;
 }
 
+using Chosen = std::map<std::size_t, std::string>;  // frames by depth
+
+enum class ShownPlaces : std::uint8_t { all, of_last, line_of_last };
+
+// "main:64".
+std::string with_line(const Caller& caller) {
+  const std::size_t line = caller.place.rfind(':');
+  return function_name(caller, kShortName) +
+         (line == std::string::npos ? "" : caller.place.substr(line));
+}
+
+// "log_metrics (train.py:35) < .. < main (train.py:64)", "log_metrics < .. < main (train.py:64)",
+// "log_metrics < .. < main:64".
+std::string joined(const CallSite& stack, const Chosen& chosen, ShownPlaces places) {
+  std::string text;
+  std::size_t before = 0;
+  for (const auto& [depth, frame] : chosen) {
+    if (!text.empty()) text.append(depth == before + 1 ? "" : kMore).append(kBefore);
+    before = depth;
+    const bool is_last = depth == chosen.rbegin()->first;
+    const Caller& caller = stack.callers[depth];
+    if (places == ShownPlaces::all || (is_last && places == ShownPlaces::of_last)) {
+      text += frame;
+    } else {
+      text += is_last ? with_line(caller) : function_name(caller, kShortName);
+    }
+  }
+  return text;
+}
+
+// "" where there is no room for all of them.
+std::string all_of(const CallSite& stack, const Chosen& chosen, std::size_t room) {
+  const std::size_t first = chosen.begin()->first;
+  const std::size_t head = first == 0 ? 0 : kLeastName;
+  for (const ShownPlaces places :
+       {ShownPlaces::all, ShownPlaces::of_last, ShownPlaces::line_of_last}) {
+    const std::string frames = joined(stack, chosen, places);
+    if (columns(frames) + head <= room) return with_difference(stack, first, frames, room);
+  }
+  return "";
+}
+
+// With all the frames that were chosen, as far as there is room for them, and with the one that
+// called the innermost: that is often a helper, which says little.
+std::string with_differences(const CallSite& stack, const Chosen& chosen, std::size_t room) {
+  const auto& [last, frame] = *chosen.rbegin();
+  const std::string least = with_difference(stack, last, frame, room);
+  const bool has_caller =
+      last <= 1 || least.find(function_name(stack.callers[1], kShortName)) != std::string::npos;
+  if (chosen.size() == 1 && has_caller) return least;
+  Chosen more = chosen;
+  more.try_emplace(1, frame_text(stack.callers[1], kShortName));
+  for (const Chosen& frames : {more, chosen}) {
+    if (frames.size() == 1) break;
+    if (std::string text = all_of(stack, frames, room); !text.empty()) return text;
+  }
+  return least;
+}
+
 class Telling {
  public:
   Telling(std::size_t room, const std::function<CallSite(std::size_t)>& whole,
           std::vector<std::string>& texts)
-      : room_(room), whole_(whole), texts_(texts) {}
+      : room_(room), whole_(whole), texts_(texts), chosen_(texts.size()) {}
 
   // Tells those of the rows apart that read alike.
   void tell(const std::vector<std::size_t>& rows) {
@@ -180,7 +244,11 @@ class Telling {
     if (difference.frames.empty()) return false;
     bool told = false;
     for (std::size_t i = 0; i < group.size(); ++i) {
-      texts_[group[i]] = with_difference(stacks[i], difference.depth, difference.frames[i], room_);
+      const std::string& frame = difference.frames[i];  // "" where its stack has ended
+      Chosen& chosen = chosen_[group[i]];
+      if (!frame.empty()) chosen[difference.depth] = frame;
+      texts_[group[i]] = chosen.empty() ? stack_text(stacks[i], room_)
+                                        : with_differences(stacks[i], chosen, room_);
       told = told || texts_[group[i]] != texts_[group[0]];
     }
     return told;
@@ -189,6 +257,7 @@ class Telling {
   std::size_t room_;
   const std::function<CallSite(std::size_t)>& whole_;
   std::vector<std::string>& texts_;
+  std::vector<Chosen> chosen_;  // of each row, what tells it from others
 };
 
 // As much of the text as `room` columns hold.

@@ -193,6 +193,11 @@ bool Command::takes_value(const std::string& option) const {
   return found != nullptr && found->get_items_expected_max() > 0;
 }
 
+std::vector<std::string> Command::given(const std::string& name) const {
+  const CLI::Option* const found = app_.get_option_no_throw(name);
+  return found == nullptr ? std::vector<std::string>() : found->results();
+}
+
 bool Command::was_typed() const { return app_.parsed(); }
 
 VerbDescription Command::described() const {

@@ -67,6 +67,8 @@ class Command {
   [[nodiscard]] const std::string& name() const;
   // Whether `option`, "-o" or "--output", takes the word behind it for its value.
   [[nodiscard]] bool takes_value(const std::string& option) const;
+  // What was typed for it, once the words were read: "--output", or a word's name, FILE.
+  [[nodiscard]] std::vector<std::string> given(const std::string& name) const;
   // Whether this was the verb, once the words were read.
   [[nodiscard]] bool was_typed() const;
   // What --help is made of.

@@ -67,7 +67,12 @@ void add_folder(const std::string& folder, Paths& paths, const Tell& tell) {
   }
   Paths found;
   for (const std::string& name : names_in(folder)) {
-    if (is_report(path_of(name), name)) found.push_back(path_of(name));
+    const std::string path = path_of(name);
+    if (is_report(path, name)) found.push_back(path);
+    std::error_code error;
+    if (name.ends_with(".json") && fs::is_regular_file(path, error) && fs::is_empty(path, error)) {
+      tell("'" + path + "' is empty: left out");
+    }
   }
   std::erase_if(elsewhere, [&](const std::string& report) {
     return std::any_of(found.begin(), found.end(),
@@ -119,6 +124,19 @@ bool is_of_trigger(const std::string& path, std::string_view trigger) {
   constexpr std::size_t kBeginning = 4096;
   const std::string field = "\"trigger\":\"" + std::string(trigger) + "\"";
   return beginning_of(path, kBeginning).find(field) != std::string::npos;
+}
+
+std::string lost_by(const std::string& output, const std::vector<std::string>& words) {
+  const bool is_read = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return !fs::is_directory(output) && same_file(word, output);
+  });
+  const std::string what = is_report(output, fs::path(output).filename()) ? "a report"
+                           : is_trace(output)                             ? "a trace"
+                           : is_read                                      ? "what is to be read"
+                                                                          : "";
+  return what.empty()
+             ? ""
+             : "-o '" + output + "' is " + what + ", which would be lost; choose another name";
 }
 
 std::vector<std::string> reports_beside(const std::string& path, const std::string& trigger) {

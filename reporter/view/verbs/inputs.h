@@ -28,4 +28,8 @@ namespace vramscope {
 [[nodiscard]] std::vector<std::string> reports_beside(const std::string& path,
                                                       const std::string& trigger);
 
+// Why writing a listing, an export or a page to `output` would lose what cannot be made again: it
+// is a report, a trace, or one of the `words` that are read. "": it is none.
+[[nodiscard]] std::string lost_by(const std::string& output, const std::vector<std::string>& words);
+
 }  // namespace vramscope

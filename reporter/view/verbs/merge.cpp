@@ -91,7 +91,8 @@ Verb add_merge(CommandLine& line) {
       "Examples:\n"
       "  vramscope merge -o all.json vramscope.train.*.json\n"
       "  vramscope merge -o both.json node1.json node2.json     merged reports merge, too");
-  return {.command = &command, .act = [arguments] { return merge(*arguments); }};
+  return {
+      .command = &command, .act = [arguments] { return merge(*arguments); }, .judges_output = true};
 }
 
 }  // namespace vramscope

@@ -100,8 +100,13 @@ int show_timeline(Arguments& given) {
   const auto opens = [&](std::string& path) {
     given.is_trace = is_trace(path) || is_import(path);
     given.next = is_trace(path) ? "map --at peak" : "peak";
-    std::optional<Report> report =
-        given.is_trace ? open_trace(path, given.filter, choice, timeline) : open_report(path);
+    std::optional<Report> report;
+    if (!given.is_trace) report = open_report(path);
+    if (report && takes_its_trace(given.filter, given.use, *report, path)) {
+      given.is_trace = true;
+      given.next = "map --at peak";
+    }
+    if (given.is_trace) report = open_trace(path, given.filter, choice, timeline);
     if (!report || !choice.from_ns) return report;
     const std::uint64_t length_ns =
         given.is_trace ? timeline.length_ns : run_timeline(*report, {}).length_ns;

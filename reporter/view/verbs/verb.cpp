@@ -344,7 +344,11 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     }
     const Filtering::Result result =
         arguments.is_trace ? Filtering::Result::done : filtering.apply(*report, arguments.file);
-    if (result == Filtering::Result::refused) return kBadInput;
+    if (result == Filtering::Result::refused) {
+      status = kBadInput;
+      if (shown.is_empty()) return status;
+      continue;  // others had a trace that answered
+    }
     if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, arguments.stacks);
     page.of_trace = arguments.is_trace;

@@ -44,6 +44,7 @@ struct Verb {
   // When set: takes from the words behind the verb, before they are parsed, those that are not
   // ours.
   std::function<void(std::vector<std::string>& words)> take = {};
+  bool judges_output = false;  // itself, of its -o; else no report, trace or input is overwritten
 };
 
 [[nodiscard]] Verb add_run(CommandLine& line);
