@@ -8,6 +8,7 @@
 
 #include "allocator/ground/driver_pages.h"
 #include "reporter/report/fields.h"
+#include "reporter/report/shared_pages.h"
 
 namespace vramscope {
 
@@ -201,7 +202,17 @@ class Rounding {
  public:
   explicit Rounding(const ReportParts& parts) {
     for (const SegmentSnapshot& segment : parts.memory.segments) add(parts, segment);
+    for (const DeviceFacts& facts : parts.devices) {
+      const std::uint64_t known = facts.context_bytes + facts.module_bytes + facts.exported_bytes;
+      gaps_[facts.index] = std::min(gaps_on(parts.memory, facts.index),
+                                    facts.outside_bytes - std::min(known, facts.outside_bytes));
+    }
     share_out();
+  }
+  // Of shared pages, in use by what small allocations leave free there.
+  [[nodiscard]] std::uint64_t gaps(std::uint16_t device) const {
+    const auto found = gaps_.find(device);
+    return found == gaps_.end() ? 0 : found->second;
   }
   [[nodiscard]] std::uint64_t of(const LedgerEntry& entry, Kind kind) const {
     const auto found = of_owner_.find({entry.device, kind, entry.owner});
@@ -237,7 +248,7 @@ class Rounding {
     for (const auto& [place, all] : whole) share_out(place.first, place.second, all);
   }
   void share_out(std::uint16_t device, Kind kind, std::uint64_t all) {
-    std::uint64_t rest = rest_of_pages(all);
+    std::uint64_t rest = rest_of_pages(all) + (kind == Kind::device ? gaps(device) : 0);
     std::uint64_t left = all;
     for (const auto& [key, bytes] : shared_) {
       if (std::get<0>(key) != device || std::get<1>(key) != kind || left == 0) continue;
@@ -253,6 +264,7 @@ class Rounding {
   std::map<OwnerKey, std::uint64_t> of_owner_;
   std::map<OwnerKey, std::uint64_t> shared_;  // bytes; of our idle segments without an owner
   std::map<std::uint16_t, std::uint64_t> idle_;
+  std::map<std::uint16_t, std::uint64_t> gaps_;
 };
 
 // What is on the device besides the blocks that the program holds.
@@ -287,7 +299,8 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
   outside -= modules;
   const std::uint64_t exported = std::min(facts.exported_bytes, outside);
   add("unaccounted", "exported", exported);
-  add("others", "others", outside - exported);
+  outside -= exported;
+  add("others", "others", outside - std::min(rounding.gaps(facts.index), outside));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "reporter/report/attribution.h"
 #include "reporter/report/holes.h"
 #include "reporter/report/parts.h"
+#include "reporter/report/shared_pages.h"
 
 namespace vramscope {
 namespace {
@@ -65,7 +66,9 @@ bool is_routed(const SegmentSnapshot& segment, std::uint16_t device) {
 // Segments of ours on the device, and what natively would be free.
 void add_segments(const ReportParts& parts, OomEvent& event) {
   const Snapshot& memory = parts.memory;
-  PageRounding rounding;  // of the same blocks, each by itself
+  PageRounding alone;  // of blocks that would have pages of their own, or have none of ours
+  std::uint64_t alone_bytes = 0;
+  SharedPages shared;
   for (const SegmentSnapshot& segment : memory.segments) {
     if (!is_routed(segment, event.device)) continue;
     event.reserved_bytes += segment.total_size;
@@ -79,7 +82,13 @@ void add_segments(const ReportParts& parts, OomEvent& event) {
       if (block.state != BlockState::active_allocated) continue;
       event.requested_bytes += block.requested_size;
       ++event.allocation_count;
-      rounding.add(Kind::device, block.requested_size);
+      const bool is_packed = pages_of(Kind::device, block.requested_size) == Pages::shared;
+      if (is_packed && !segment.is_dedicated) {
+        shared.add(block.address, block.size);
+        continue;
+      }
+      alone.add(Kind::device, block.requested_size);
+      alone_bytes += block.requested_size;
     }
     const OomPin pin = describe_pin(memory, segment);
     if (pin.free_bytes == 0) continue;
@@ -87,7 +96,7 @@ void add_segments(const ReportParts& parts, OomEvent& event) {
     event.largest_free_bytes = std::max(event.largest_free_bytes, pin.largest_free_bytes);
     add_pin(parts.recorder.tags, pin, event.pins);
   }
-  const std::uint64_t native = event.requested_bytes + rounding.bytes();
+  const std::uint64_t native = alone_bytes + alone.bytes() + shared.bytes();
   const std::uint64_t at_most = event.free_bytes + event.reserved_bytes;
   event.native_free_bytes = at_most - std::min(native, at_most);
 }
@@ -145,6 +154,14 @@ void add_use_by_others(const ReportParts& parts, OomEvent& event) {
   }
 }
 
+// What is free in pages that small allocations share is in use, and not by others.
+void take_gaps_from_others(const Snapshot& memory, OomEvent& event) {
+  const std::uint64_t own = std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
+  const std::uint64_t taken = std::min(gaps_on(memory, event.device), event.outside_bytes - own);
+  event.outside_bytes -= taken;
+  event.rounding_bytes += taken;
+}
+
 }  // namespace
 
 OomEvent describe_briefly(const ReportParts& parts, const Refusal& refusal) {
@@ -177,6 +194,7 @@ OomEvent describe_refusal(const ReportParts& parts, const Refusal& refusal) {
   keep_largest(event.pins, &OomPin::free_bytes);
   add_direct(parts.memory, event);
   add_use_by_others(parts, event);
+  if (!event.by_limit) take_gaps_from_others(parts.memory, event);  // a limit does not count them
   return event;
 }
 

@@ -45,6 +45,60 @@ TEST(Oom, AFreeSegmentWouldBeFreeNatively) {
   EXPECT_EQ(event.native_free_bytes, event.free_bytes + 20 * kMiB);
 }
 
+// Once the estimate took them for packed without a gap, and blamed the cache.
+TEST(Oom, NativelySmallBlocksTakeThePagesThatTheyTakeHere) {
+  ReportParts parts = sample_parts();
+  BlockSnapshot live = parts.memory.blocks[parts.memory.segments[0].first_block];
+  ASSERT_EQ(live.state, BlockState::active_allocated);
+  live.size = live.requested_size = 700 << 10;
+  for (std::uint64_t i = 1; i <= 3; ++i) {  // one in each
+    SegmentSnapshot small = parts.memory.segments[0];
+    small.address = live.address = (std::uint64_t{1} << 48) + i * 2 * kMiB;
+    small.allocated_size = small.active_size = small.requested_size = live.size;
+    small.first_block = static_cast<std::uint32_t>(parts.memory.blocks.size());
+    small.block_count = 1;
+    parts.memory.segments.push_back(small);
+    parts.memory.blocks.push_back(live);
+  }
+
+  const OomEvent event = describe_refusal(parts, sample_refusal());
+
+  EXPECT_EQ(event.reserved_bytes, (22 + 3 * 2) * kMiB);
+  EXPECT_EQ(event.native_free_bytes, event.free_bytes);
+}
+
+TEST(Oom, WhatLiesBetweenTheDriversSmallAllocationsIsRoundingNotOthers) {
+  ReportParts parts = sample_parts();
+  const OomEvent before = describe_refusal(parts, sample_refusal());
+  for (std::uint64_t i = 0; i < 4; ++i) {  // two in each of two pages
+    SegmentSnapshot direct;
+    direct.place = {.kind = Kind::device, .device = 0};
+    direct.address = (std::uint64_t{1} << 48) + i / 2 * 2 * kMiB + i % 2 * kMiB;
+    direct.total_size = 700 << 10;
+    direct.is_direct = true;
+    parts.memory.segments.push_back(direct);
+  }
+
+  OomEvent event = describe_refusal(parts, sample_refusal());
+
+  EXPECT_EQ(event.direct_bytes, before.direct_bytes + 4 * (700 << 10));
+  EXPECT_EQ(event.rounding_bytes, before.rounding_bytes + 4 * kMiB - 4 * (700 << 10));
+  EXPECT_EQ(event.outside_bytes, before.outside_bytes);
+
+  parts.memory.segments.back().address += 4 * kMiB;  // alone in a third
+  event = describe_refusal(parts, sample_refusal());
+  EXPECT_EQ(event.rounding_bytes, before.rounding_bytes + 6 * kMiB - 4 * (700 << 10));
+  EXPECT_EQ(event.outside_bytes, before.outside_bytes - 2 * kMiB);
+
+  const auto others = [](const ReportParts& of) {
+    for (const LedgerEntry& entry : assemble(of).ledger) {
+      if (entry.kind == "others") return entry.device_bytes;
+    }
+    return std::uint64_t{0};
+  };
+  EXPECT_EQ(others(parts), others(sample_parts()) - 2 * kMiB);
+}
+
 TEST(Oom, OneRowTellsOfAllSegmentsThatACallStackPins) {
   ReportParts parts = sample_parts();
   const SegmentSnapshot small = parts.memory.segments[0];
