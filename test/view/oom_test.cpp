@@ -43,8 +43,9 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
   owners: program 290 MiB
   REQUESTED  COUNT  MEMORY  LIVE THEN
     200 MiB     45  GPU 0   make_weights (train.cpp:42) < main (train.cpp:99)
-     FREE   LARGEST  SEGMENTS  BLOCKS     LIVE  HELD BY
+     FREE   LARGEST  SEGMENTS  BLOCKS   IN USE  HELD BY
   500 MiB  17.0 MiB        30      33  100 MiB  make_weights (train.cpp:42) < main (train.cpp:99)
+  BLOCKS and IN USE count all blocks of these segments, those of other places, too, rounded up
   hint: without the cache it would probably have fit: --mode observe tells
 
 pinned: 64.0 MiB refused, the 2nd of 2
@@ -78,9 +79,14 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   report.process.options = {{"policy", "pytorch"}};
   EXPECT_TRUE(has(text_of(report), "of --policy pytorch it would probably have fit: native-safe"));
   event.native_free_bytes = 1;
-  EXPECT_TRUE(has(text_of(report), "hint: enough is free, in pieces"));
+  EXPECT_TRUE(has(text_of(report),
+                  "  hint: fragmentation: with the 500 MiB free in pieces the GPU would have had "
+                  "enough;\n    HELD BY names what pins them; without the cache it would be in "
+                  "pieces, too\n"))
+      << text_of(report);
 
   report.process.options.clear();
+  event.split_free_bytes = 0;
   EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of it"));
   event.outside_bytes = 900 << 20;
   EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
@@ -88,6 +94,32 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has"));
   event.by_limit = true;
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
+}
+
+// It once did: what is free in pieces of its segments counted as if the driver had it in one.
+TEST(Oom, BlamesNotTheDefaultPolicyForWhatTheDriverWouldRefuseToo) {
+  Report report = refused();
+  report.process.mode = "cache";
+  report.process.options = {{"policy", "native-safe"}};
+  EXPECT_FALSE(has(text_of(report), "without a cache up to"));
+  EXPECT_FALSE(has(text_of(report), "probably have fit"));
+  EXPECT_TRUE(has(text_of(report), "hint: fragmentation: with the 500 MiB free in pieces"));
+
+  report.oom.events[0].pending_bytes = 200 << 20;  // which the driver would have waited for
+  EXPECT_TRUE(has(text_of(report), "hint: without the cache it would probably have fit"));
+}
+
+TEST(Oom, TellsContextsOfThisProcessFromOthers) {
+  Report report = refused();
+  OomEvent& event = report.oom.events[0];
+  event.native_free_bytes = event.split_free_bytes = 0;
+  event.outside_bytes = event.context_bytes = 400 << 20;
+  event.module_bytes = 0;
+  EXPECT_TRUE(has(text_of(report),
+                  "hint: contexts of this process hold most of it: 400 MiB, as vramscope owners"))
+      << text_of(report);
+  event.outside_bytes = 900 << 20;
+  EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
 }
 
 // What site 0 held is 45 blocks of 200 MiB that came all along; the event is the only one.
@@ -114,6 +146,22 @@ TEST(Oom, SaysThatMostOfWhatWasHeldIsALeak) {
   report.trigger = "oom";
   EXPECT_TRUE(has(text_of(report), "none of these was freed until then: a leak, unless"));
   EXPECT_TRUE(has(text_of(report), "hint: most of it was not freed until then: vramscope leaks"));
+}
+
+// Enough for what was refused, beside a model that was there from the beginning.
+TEST(Oom, NamesALeakThatIsNotMostOfIt) {
+  Report report = leaked();
+  report.process.options = {{"policy", "pytorch"}};
+  OomEvent& event = report.oom.events[0];
+  event.bytes = 6 << 20;
+  event.free_bytes = 0;
+  event.requested_bytes = event.allocated_bytes = event.reserved_bytes = 500 << 20;
+  EXPECT_TRUE(
+      has(text_of(report), "  200 MiB of it in 45 blocks of 1 place were never freed: a leak\n"));
+  EXPECT_TRUE(has(text_of(report), "hint: 200 MiB of it was never freed: vramscope leaks names"));
+
+  event.bytes = 201 << 20;  // more than that
+  EXPECT_FALSE(has(text_of(report), "a leak"));
 }
 
 TEST(Oom, CallsNoLeakWhatIsLessThanHalfOfItOrWasFreed) {
@@ -150,8 +198,10 @@ TEST(Oom, TellsOfRoundingWhereItMatters) {
 
   event.rounding_bytes = 27 << 20;
   event.allocated_bytes = 400 << 20;
-  EXPECT_TRUE(has(text_of(report),
-                  "  27.0 MiB   2.6 %  rounding: the driver gives whole pages of 2 MiB\n"));
+  EXPECT_TRUE(
+      has(text_of(report),
+          "  27.0 MiB   2.6 %  rounding: the driver gives whole pages of 2 MiB, which small "
+          "allocations share\n"));
   EXPECT_TRUE(has(text_of(report), "in 90 blocks (requested 290 MiB, 110 MiB more by rounding)"));
 }
 
@@ -171,6 +221,7 @@ TEST(Oom, BlamesNoCacheAndNoOthersWhereTheDriverServesAll) {
   report.process.mode = "observe";
   OomEvent& event = report.oom.events[0];
   event.direct_bytes = 800 << 20;
+  event.split_free_bytes = 0;
   EXPECT_TRUE(has(text_of(report), "in allocations of the program, served by the driver\n"));
   EXPECT_FALSE(has(text_of(report), "without a cache"));
   EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of it"));

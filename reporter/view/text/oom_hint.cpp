@@ -15,6 +15,8 @@
 namespace vramscope {
 namespace {
 
+constexpr std::uint64_t kTenthOfHeld = 10;  // rounding and leaks are named from there on
+
 std::string_view option_of(const Report& report, std::string_view option) {
   for (const auto& [name, value] : report.process.options) {
     if (name == option) return value;
@@ -58,7 +60,11 @@ LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
     ++found.places;
   }
   // Not where holes of the cache are most of it.
-  return found.bytes > asked_for / 2 && found.bytes > held / 3 ? found : LeakThen();
+  found.is_most = found.bytes > asked_for / 2 && found.bytes > held / 3;
+  const bool would_do = found.is_growth && found.bytes >= event.bytes &&
+                        found.bytes >= asked_for / kTenthOfHeld &&
+                        found.bytes > event.split_free_bytes;
+  return found.is_most || would_do ? found : LeakThen();
 }
 
 // Names cost time, and only suppressions need them.
@@ -83,6 +89,22 @@ std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
   return would_do && is_worth_it ? event.split_free_bytes : 0;
 }
 
+// The default policy withholds nothing of it for good: what is free in pieces of its segments, the
+// driver would have in pieces of its own pages.
+std::uint64_t native_free_then(const Report& report, const OomEvent& event) {
+  if (is_observed(report)) return event.free_bytes;
+  const bool is_native_safe = report.process.mode == "cache" &&
+                              option_of(report, "policy") == "native-safe" &&
+                              option_of(report, "alloc_conf").empty();
+  if (!is_native_safe) return event.native_free_bytes;
+  return std::min(event.native_free_bytes,
+                  event.free_bytes + event.idle_bytes + event.pending_bytes);
+}
+
+std::uint64_t own_outside(const OomEvent& event) {
+  return std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
+}
+
 const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
   if (!report.processes.empty() || is_host(event.kind)) return nullptr;
   const OomEvent* found = nullptr;
@@ -95,8 +117,6 @@ const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
 }
 
 namespace {
-
-constexpr std::uint64_t kTenthOfHeld = 10;  // rounding is named from there on
 
 // Behind a hint that blames what the program held.
 std::string rounding_clause(const OomEvent& event) {
@@ -128,13 +148,32 @@ std::string hint_of_limit(const Report& report, const OomEvent& event) {
          policy;
 }
 
+// Whoever had the most of what was used.
+std::string hint_of_holders(const OomEvent& event) {
+  const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
+  const std::uint64_t own = own_outside(event);
+  const std::uint64_t others = event.outside_bytes - own;
+  if (others > ours && others > own) {
+    return "most of it is held by others: vramscope owners, or nvidia-smi";
+  }
+  if (own > ours) {
+    const char* const what = event.module_bytes == 0    ? "contexts"
+                             : event.context_bytes == 0 ? "code"
+                                                        : "contexts and code";
+    return what + std::string(" of this process hold most of it: ") + amount_text(own) +
+           ", as vramscope owners tells";
+  }
+  return "the program itself holds most of it: see what was live, and vramscope peak" +
+         rounding_clause(event);
+}
+
 }  // namespace
 
 std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
-  if (leak_then(leaks, event).bytes != 0) {
-    const std::string freed = is_final(report) ? "never freed" : "not freed until then";
-    return "most of it was " + freed + ": vramscope leaks names the places" +
-           rounding_clause(event);
+  if (const LeakThen leak = leak_then(leaks, event); leak.bytes != 0) {
+    return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
+           (is_final(report) ? "never freed" : "not freed until then") +
+           ": vramscope leaks names the places" + rounding_clause(event);
   }
   if (event.by_limit) return hint_of_limit(report, event);
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
@@ -143,25 +182,21 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
   if (event.bytes != 0 && event.free_bytes >= event.bytes) {
     return "the driver had as much free, and refused it: perhaps in pieces";
   }
-  const bool is_pytorch = option_of(report, "policy") == "pytorch";
-  if (event.bytes != 0 && event.native_free_bytes >= event.bytes && !is_observed(report)) {
-    return is_pytorch
+  if (event.bytes != 0 && native_free_then(report, event) >= event.bytes) {
+    return option_of(report, "policy") == "pytorch"
                ? "without the cache of --policy pytorch it would probably have fit: native-safe, "
                  "the default, or --mode observe"
                : "without the cache it would probably have fit: --mode observe tells";
   }
-  const bool is_in_pieces = is_fragmented(event.split_free_bytes, event.reserved_bytes);
-  if (is_pytorch && is_in_pieces && event.split_free_bytes >= event.bytes) {
-    return "enough is free, in pieces: --policy native-safe, or --alloc-conf "
-           "expandable_segments:True";
+  if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
+    return "fragmentation: with the " + amount_text(stranded) +
+           " free in pieces the GPU would have had enough" +
+           (event.pins.empty() ? "" : "; HELD BY names what pins them") +
+           (native_free_then(report, event) > event.free_bytes
+                ? policy_clause(report, event)
+                : "; without the cache it would be in pieces, too");
   }
-  const std::uint64_t ours = event.allocated_bytes + event.direct_bytes;
-  if (event.outside_bytes > ours) {
-    return "most of it is held by others: vramscope owners, or nvidia-smi" +
-           policy_clause(report, event);
-  }
-  return "the program itself holds most of it: see what was live, and vramscope peak" +
-         rounding_clause(event) + policy_clause(report, event);
+  return hint_of_holders(event) + policy_clause(report, event);
 }
 
 }  // namespace vramscope

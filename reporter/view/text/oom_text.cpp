@@ -20,12 +20,6 @@ std::string asked_text(const OomEvent& event) {
   return event.bytes == 0 ? "an allocation" : amount_text(event.bytes);
 }
 
-std::string ordinal_text(std::uint64_t number) {
-  const bool is_teen = number / 10 % 10 == 1;
-  const char* const endings[] = {"th", "st", "nd", "rd"};
-  return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
-}
-
 constexpr std::uint64_t kHundredth = 100;  // of a device: less is not worth a row of its own
 
 // "in 90 blocks (requested 290 MiB)"; where rounding takes a tenth or more, how much that is.
@@ -65,7 +59,8 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
                               ? "in allocations of the program, served by the driver"
                               : "from the driver itself: arrays, managed memory and the like");
   if (event.rounding_bytes >= whole / kHundredth) {
-    add(event.rounding_bytes, "rounding: the driver gives whole pages of 2 MiB");
+    add(event.rounding_bytes,
+        "rounding: the driver gives whole pages of 2 MiB, which small allocations share");
   }
   if (limit != 0) {
     return (table.empty() ? "" : table.text(page)) + "  the GPU itself has " +
@@ -73,8 +68,8 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   }
   add(event.context_bytes, "contexts of this process");
   add(event.module_bytes, "code of this process");
-  const std::uint64_t own = std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
-  add(event.outside_bytes - own, "others: processes, contexts and what nobody recorded");
+  add(event.outside_bytes - own_outside(event),
+      "others: processes, contexts and what nobody recorded");
   add(event.free_bytes, "free, says the driver: the most that it could have served");
   return table.empty() ? "" : table.text(page);
 }
@@ -107,7 +102,7 @@ std::string pins_table(const Report& report, const OomEvent& event, const NameFr
                      {"LARGEST", right, 1},
                      {"SEGMENTS", right, 4},
                      {"BLOCKS", right, 2},
-                     {"LIVE", right, 3},
+                     {"IN USE", right, 3},
                      {"HELD BY", left}});
   for (std::size_t i = 0; i < rows_shown(pins.size(), choice.most); ++i) {
     const OomPin& pin = pins[i];
@@ -116,7 +111,12 @@ std::string pins_table(const Report& report, const OomEvent& event, const NameFr
                count_text(static_cast<std::int64_t>(pin.live_count)), amount_text(pin.live_bytes)},
               pin.site);
   }
-  return table.empty() ? "" : table.text(page);
+  if (table.empty()) return "";
+  return table.text(page) +
+         paragraph(
+             "BLOCKS and IN USE count all blocks of these segments, those of other places, "
+             "too, rounded up",
+             page);
 }
 
 std::string owners_line(const OomEvent& event, const Page& page) {
@@ -135,8 +135,9 @@ std::string estimate_line(const Report& report, const OomEvent& event, const Pag
   const bool is_known = event.has_details && event.total_bytes != 0;
   if (!is_known || event.by_limit || is_observed(report)) return "";
   if (event.bytes != 0 && event.free_bytes >= event.bytes) return "";
-  if (event.native_free_bytes <= event.free_bytes) return "";  // the cache withheld nothing
-  return paragraph("without a cache up to " + amount_text(event.native_free_bytes) +
+  const std::uint64_t native = native_free_then(report, event);
+  if (native <= event.free_bytes) return "";  // the cache withheld nothing
+  return paragraph("without a cache up to " + amount_text(native) +
                        " would have been free, in how many pieces nobody knows (an estimate)",
                    page);
 }
@@ -226,6 +227,12 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
 }
 
 }  // namespace
+
+std::string ordinal_text(std::uint64_t number) {
+  const bool is_teen = number / 10 % 10 == 1;
+  const char* const endings[] = {"th", "st", "nd", "rd"};
+  return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
+}
 
 std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {

@@ -24,10 +24,11 @@ struct Report;
 // Of what was held when memory ran out, what places held that allocate all along and do not free,
 // or that allocated many times, freed nothing, and asked for more.
 struct LeakThen {
-  std::uint64_t bytes = 0;  // requested; 0: that is not half of what was asked for
+  std::uint64_t bytes = 0;  // requested; 0: too little to speak of
   std::uint64_t count = 0;  // blocks
   std::uint64_t places = 0;
   bool is_growth = true;  // all of them allocated all along
+  bool is_most = false;   // half of what was asked for or more; else enough for what was refused
 };
 [[nodiscard]] LeakThen leak_then(const Leaks& leaks, const OomEvent& event);
 
@@ -36,8 +37,17 @@ struct LeakThen {
 // not why, or nobody knows.
 [[nodiscard]] std::uint64_t stranded_then(const Report& report, const OomEvent& event);
 
+// An estimate of what would have been free without the cache. Only of events with details.
+[[nodiscard]] std::uint64_t native_free_then(const Report& report, const OomEvent& event);
+
+// Of what nothing recorded held, what is known to be this process's: its contexts and its code.
+[[nodiscard]] std::uint64_t own_outside(const OomEvent& event);
+
 // What would help, most likely; "": nobody knows.
 [[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);
+
+// "1st", of a refusal by its number.
+[[nodiscard]] std::string ordinal_text(std::uint64_t number);
 
 // Whether the driver served each allocation itself.
 [[nodiscard]] bool is_observed(const Report& report);
