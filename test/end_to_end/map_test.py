@@ -82,6 +82,15 @@ class Map(harness.Case):
         self.assertEqual(2, len(self.map_of("-n", "2", reports[0])["places"][0]["segments"]))
         self.assertEqual(5, len(self.map_of("-n", "5", reports[0])["places"][0]["segments"]))
 
+    def test_of_several_refusals_the_last_is_drawn_where_something_tells_of_it(self):
+        folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
+        (last,) = [path for path in folder.glob("*.json") if json.loads(path.read_text())["trigger"] == "exit"]
+        refused = "  refused then: 500 MiB (the 2nd of 2)"
+        self.assertIn(f"{refused}\n", self.run_tool("map", "--at", "oom", folder / "one.trace").stdout)
+        self.assertIn(f"{refused}, the driver had 124 MiB free", self.run_tool("map", "--at", "oom", last).stdout)
+        (folder / "one.trace").unlink()
+        self.assertIn("  refused then: 300 MiB (the 1st of 2), ", self.run_tool("map", "--at", "oom", last).stdout)
+
     def test_of_an_older_trace_segments_are_inferred_and_that_is_said(self):
         trace = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch") / "one.trace"
         old = trace.with_name("old.trace")
@@ -114,7 +123,7 @@ class Map(harness.Case):
         self.assertLessEqual(sum(place["live_count"] for place in begun), 1)
         refused = self.run_tool("map", "--at", "oom", self.run_traced("kinds") / "one.trace")
         self.assertEqual((2, ""), (refused.returncode, refused.stdout))
-        self.assertIn("no allocation failed in it", refused.stderr)
+        self.assertIn("one.trace' tells of no allocation that failed: memory never ran out\n", refused.stderr)
 
     def timeline_of(self, *words):
         return self.listing_of("timeline", *words)

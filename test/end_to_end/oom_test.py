@@ -155,7 +155,11 @@ class OutOfMemory(harness.Case):
         shown = self.run_tool("oom", self.folder)
         self.assertEqual(1, shown.stdout.count("300 MiB refused, the 1st of 2"), shown.stdout)
         self.assertEqual(1, shown.stdout.count("500 MiB refused, the 2nd of 2"), shown.stdout)
-        self.assertEqual("vramscope: 1 report of the same processes left aside, which tells of no other refusal\n", shown.stderr)
+        aside = "vramscope: 1 report of the same processes left aside, which tells of no other refusal\n"
+        self.assertEqual(aside, shown.stderr)
+        drawn = self.run_tool("map", "--at", "oom", self.folder)
+        self.assertEqual(1, drawn.stdout.count("GPU 0 when memory ran out"), drawn.stdout)
+        self.assertEqual(aside, drawn.stderr)
 
     def test_the_map_of_that_instant_is_drawn_from_the_report_that_was_written_then(self):
         path = pathlib.Path(self.folder) / "x.json"
@@ -166,7 +170,8 @@ class OutOfMemory(harness.Case):
         self.assertIn(f"when memory ran out, after {asked}: ", right.stdout)
         said = f"  from {path}, which was written then\n"
         self.assertIn(said, given.stdout)
-        self.assertEqual(right.stdout, given.stdout.replace(said, ""))
+        self.assertIn("  refused then: 300 MiB (the 1st of 2), ", given.stdout)  # the 2nd has no report of its own
+        self.assertEqual(right.stdout, given.stdout.replace(said, "").replace(" (the 1st of 2)", ""))
         path.unlink()
         alone = self.run_tool("map", "--at", "oom", path.with_name("x.2.json"))
         self.assertEqual((2, ""), (alone.returncode, alone.stdout))

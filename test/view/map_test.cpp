@@ -317,16 +317,30 @@ TEST(Map, OfWhatPassesSaysSo) {
   EXPECT_EQ(text_of(report), "Nothing that passes was live at the end.\n");
 }
 
+std::string text_when_refused(const Report& report, std::uint64_t bytes, std::uint64_t of) {
+  MapMoment moment{.text = "when memory ran out", .refused = sample_refusals().events[0]};
+  moment.refused->bytes = bytes;
+  moment.refusals = of;
+  return map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
+}
+
 TEST(Map, SaysWhatWasRefusedWhenMemoryRanOut) {
-  Report report = fragmented();
-  report.trigger = "oom";
-  report.oom = sample_refusals();
-  report.oom.events.resize(1);
-  report.oom.events[0].bytes = 150 * kMiB;
-  EXPECT_TRUE(has(text_of(report, 200),
+  const std::string text = text_when_refused(fragmented(), 150 * kMiB, 1);
+  EXPECT_TRUE(has(text,
                   "refused then: 150 MiB, the driver had 124 MiB free; with the stranded 29.9 MiB "
                   "it would have had enough"))
-      << text_of(report, 200);
+      << text;
+  EXPECT_TRUE(has(text_when_refused(fragmented(), 150 * kMiB, 2),
+                  "refused then: 150 MiB (the 1st of 2), the driver had"));
+}
+
+// It once said hardly, and below that it would have been enough.
+TEST(Map, LittleFragmentationMayBeEnoughToRefuse) {
+  const Report report = holding({segment({used(98 * kMiB), free_of(2 * kMiB)})});
+  EXPECT_TRUE(has(text_when_refused(report, 126 * kMiB, 1),
+                  "Fragmentation: little, but enough to refuse 126 MiB: 2.00 MiB (2.0 %)"))
+      << text_when_refused(report, 126 * kMiB, 1);
+  EXPECT_TRUE(has(text_when_refused(report, 127 * kMiB, 1), "Fragmentation: hardly, 2.00 MiB"));
 }
 
 TEST(Map, AsJsonHasTheFiguresAndEveryBlock) {

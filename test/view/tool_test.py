@@ -696,7 +696,7 @@ class Listings(ToolTest):
         self.assert_refused(["map", "--at", "oom", file], 2, "memory never ran out")
         self.assert_refused(["map", "--at", "1.5s", file], 2, "run with --trace FILE")
 
-    def test_a_map_of_the_peak_names_the_report_that_was_made_at_it(self):
+    def test_a_map_of_the_peak_is_of_the_report_that_was_made_at_it(self):
         file = self.sample()
         self.sample("s.json", pid=7)
         for number in (2, 3):
@@ -705,7 +705,10 @@ class Listings(ToolTest):
             report.update(trigger="peak", sequence=number)
             with open(self.path(f"r.{number}.json"), "w", encoding="utf-8") as written:
                 json.dump(report, written, separators=(",", ":"))
-        self.assert_refused(["map", "--at", "peak", file], 2, f"report of that instant: vramscope map {self.path('r.3.json')}\n")
+        shown = self.call("map", "--at", "peak", file)
+        self.assertEqual((0, ""), (shown.returncode, shown.stderr))
+        drawn = json.loads(self.call("map", "--at", "peak", "--json", file).stdout)
+        self.assertEqual("at report 3 (peak)", drawn["moment"])
         self.assert_refused(["map", "--at", "peak", self.path("s.json")], 2, "or with --report-at-peak 10%")
         self.assertEqual(0, self.call("map", "--at", "peak", self.path("r.3.json")).returncode)
         self.assert_refused(["map", "--at", "noon", file], 2, "'noon' is none of end, peak, oom")

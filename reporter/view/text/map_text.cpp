@@ -11,7 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/map_cells.h"
-#include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/map_refusal.h"
 #include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
@@ -35,27 +35,6 @@ std::string title_of(const MapPlace& place, const MapMoment& moment) {
 
 // Whether segments are left out of what is shown of a kind and device.
 bool has_chosen_rows(const Report& report) { return report.chosen && report.chosen->by_rows; }
-
-// Is it fragmentation?
-std::string verdict(const Report& report, const MapPlace& place) {
-  const std::string about =
-      has_chosen_rows(report) ? "Fragmentation of what passes: " : "Fragmentation: ";
-  if (place.is_direct()) return about + "none of ours, the driver gave each by itself.";
-  const std::string stranded = amount_text(place.stranded_bytes) + " (" +
-                               percent_text(place.stranded_bytes, place.total_bytes) +
-                               ") is stranded: free beside live blocks, in " +
-                               counted(place.stranded_segments, "segment");
-  if (place.stranded_bytes == 0 && place.free_bytes == 0) {
-    return about + "no, nothing in these segments is free.";
-  }
-  if (place.stranded_bytes == 0) {
-    return about + "no, all that is free can go back to the driver.";
-  }
-  if (!is_fragmented(place.stranded_bytes, place.total_bytes)) {
-    return about + "hardly, " + stranded + ".";
-  }
-  return about + "yes, " + stranded + ".";
-}
 
 std::string permille_text(std::uint64_t permille) {
   std::array<char, 32> buffer{};
@@ -131,25 +110,29 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
   return result;
 }
 
-// In a report that was written because this memory ran out: for what request.
-std::string refused_text(const Report& report, const MapPlace& place, const Page& page) {
-  if (report.trigger != "oom" || report.oom.events.empty()) return "";
-  const OomEvent& event = report.oom.events.back();
-  if (event.kind != place.kind || event.device != place.device || event.bytes == 0) return "";
-  std::string text = "refused then: " + amount_text(event.bytes);
-  const std::uint64_t limit = refusing_limit(report, event);
-  if (limit != 0 && !event.has_details) return paragraph(text, page);
-  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
-  if (limit != 0) {
-    text += ", " + amount_text(free) + " free under the limit of " + amount_text(limit);
-  } else if (event.total_bytes != 0) {
-    text += ", the driver had " + amount_text(free) + " free";
+// Is it fragmentation?
+std::string verdict(const Report& report, const MapPlace& place, const MapMoment& moment) {
+  const std::string about =
+      has_chosen_rows(report) ? "Fragmentation of what passes: " : "Fragmentation: ";
+  if (place.is_direct()) return about + "none of ours, the driver gave each by itself.";
+  const std::string stranded = amount_text(place.stranded_bytes) + " (" +
+                               percent_text(place.stranded_bytes, place.total_bytes) +
+                               ") is stranded: free beside live blocks, in " +
+                               counted(place.stranded_segments, "segment");
+  if (place.stranded_bytes == 0 && place.free_bytes == 0) {
+    return about + "no, nothing in these segments is free.";
   }
-  if (event.bytes > free && event.bytes <= free + place.stranded_bytes) {
-    text +=
-        "; with the stranded " + amount_text(place.stranded_bytes) + " it would have had enough";
+  if (place.stranded_bytes == 0) {
+    return about + "no, all that is free can go back to the driver.";
   }
-  return paragraph(text, page);
+  if (!is_fragmented(place.stranded_bytes, place.total_bytes)) {
+    return about +
+           (stranding_refused(report, place, moment)
+                ? "little, but enough to refuse " + amount_text(moment.refused->bytes) + ": "
+                : "hardly, ") +
+           stranded + ".";
+  }
+  return about + "yes, " + stranded + ".";
 }
 
 std::string pinners_table(const Report& report, const MapPlace& place, const MapMoment& moment,
@@ -379,8 +362,8 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     title.pop_back();
     result += coloured(title, Colour::bold, page) + "\n";
     if (!moment.remark.empty()) result += paragraph(moment.remark, page);
-    result += paragraph(verdict(report, place), page);
-    result += figures(place, moment, page) + refused_text(report, place, page);
+    result += paragraph(verdict(report, place, moment), page);
+    result += figures(place, moment, page) + refused_then_text(report, place, moment, page);
     result += pinners_table(report, place, moment, name, page, most);
     result += drawings(report, place, moment, name, page, most);
   }

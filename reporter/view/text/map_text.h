@@ -11,20 +11,12 @@
 #include "reporter/view/text/columns.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
+#include "reporter/view/text/map_moment.h"
 #include "reporter/view/text/memory_map.h"
 
 namespace vramscope {
 
 struct Report;
-
-// Which memory, of which instant.
-struct MapMoment {
-  std::string text;         // "at the end", "at the peak"
-  std::uint64_t at_ns = 0;  // after the timeline's start
-  bool is_of_trace = false;
-  bool are_inferred = false;  // segments, from the blocks of a trace: idle ones are not known
-  std::string remark = {};    // a line that is said of it; "": none
-};
 
 // Each text and JSON ends with a newline. most: segments drawn of each pool, and sites; 0 for all.
 [[nodiscard]] std::string map_text(const Report& report, const std::vector<MapPlace>& places,

@@ -31,8 +31,10 @@ class Finder {
     const Event& event = one.event;
     if (event.failed && is_allocating(event.effect)) {
       failed_ = events_;
-      ++failures_;
-      asked_ = event.bytes;
+      ++refused_.number;
+      refused_.kind = event.place.kind;
+      refused_.device = event.place.device;
+      refused_.bytes = event.bytes;
       return;
     }
     if (one.what != trace::What::came && one.what != trace::What::came_besides) return;
@@ -59,22 +61,26 @@ class Finder {
     return found;
   }
 
+  // The last, whose number is how many were.
+  [[nodiscard]] const OomEvent& refused() const { return refused_; }
+
   TraceTotals totals;
 
  private:
   [[nodiscard]] std::string failure_text() const {
     std::string text =
-        failures_ == 1 ? "when an allocation failed"
-                       : "when the last of " + std::to_string(failures_) + " allocations failed";
-    if (asked_ != 0) text += " (" + bytes_text(static_cast<std::int64_t>(asked_)) + ")";
+        refused_.number == 1
+            ? "when an allocation failed"
+            : "when the last of " + std::to_string(refused_.number) + " allocations failed";
+    const std::uint64_t asked = refused_.bytes;
+    if (asked != 0) text += " (" + bytes_text(static_cast<std::int64_t>(asked)) + ")";
     return text;
   }
 
   std::map<TracePlace, std::pair<std::uint64_t, std::uint64_t>> peaks_;  // number, events
   std::uint64_t events_ = 0;
   std::uint64_t failed_ = 0;
-  std::uint64_t failures_ = 0;
-  std::uint64_t asked_ = 0;  // by that one; 0: not known
+  OomEvent refused_;  // the last; its number is how many were
 };
 
 // The instants that a map is of do not follow from when its blocks were allocated.
@@ -112,10 +118,13 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
     if (!map.missing.empty()) return map;
   }
   const Found found = finder.find(instant);
+  if (found.events == 0 && instant.what == oom) {
+    map.missing = "tells of no allocation that failed: memory never ran out";
+    return map;
+  }
   if (found.events == 0) {
-    map.problem = instant.what == oom ? "no allocation failed in it"
-                  : those.is_empty    ? "nothing was allocated in it"
-                                      : "nothing that passes was allocated in it";
+    map.problem =
+        those.is_empty ? "nothing was allocated in it" : "nothing that passes was allocated in it";
     return map;
   }
   const std::uint64_t first_ns = finder.totals.begin_ns;
@@ -147,6 +156,10 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
                 .at_ns = is_time ? instant.at_ns : now,
                 .is_of_trace = true,
                 .are_inferred = segments.are_inferred()};
+  if (instant.what == oom) {
+    map.moment.refused = finder.refused();
+    map.moment.refusals = finder.refused().number;
+  }
   if (instant.what == end) {
     map.moment.at_ns = finder.totals.end_ns - finder.totals.begin_ns;
   }

@@ -22,7 +22,9 @@ struct TraceInstant {
 struct TraceMap {
   Report report;  // with sites as in the trace, and segments
   MapMoment moment;
-  std::string missing;  // that the filter names: "has no device 1; devices: 0"; "": nothing
+  // What the trace lacks of what the filter names, or the instant: "has no device 1; devices: 0";
+  // "": nothing.
+  std::string missing;
   std::string problem;  // "": none; else what is wrong with the trace, or with the instant
 };
 

@@ -11,6 +11,7 @@
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/trace_map.h"
 #include "reporter/view/text/trace_report.h"
+#include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/report_of_instant.h"
 #include "reporter/view/verbs/verb.h"
@@ -29,14 +30,20 @@ std::string no_moment(const std::string& given) {
   return good ? "" : "'" + given + "' is none of end, peak, oom, or a time such as 1.5s or 200ms";
 }
 
-// What a report that was written because of a peak missed: the program went on until it was. ""
-// where nothing.
-std::string after_the_peak(const Report& report) {
+// Of device memory the kind of which most was held at its peak; nullptr: none.
+const KindFacts* highest_of(const Report& report) {
   const KindFacts* highest = nullptr;
   for (const KindFacts& kind : report.kinds) {
     const bool is_higher = highest == nullptr || kind.peak_bytes > highest->peak_bytes;
     if (takes_device_memory(kind.kind) && is_higher) highest = &kind;
   }
+  return highest;
+}
+
+// What a report that was written because of a peak missed: the program went on until it was. ""
+// where nothing.
+std::string after_the_peak(const Report& report) {
+  const KindFacts* const highest = highest_of(report);
   if (highest == nullptr || highest->current_bytes == highest->peak_bytes) return "";
   const std::uint64_t written = report.timeline.duration_ns;
   const auto amount = [](std::uint64_t bytes) {
@@ -68,20 +75,42 @@ bool is_at_its_peak(const Report& report) {
   });
 }
 
-// In the place of a report, that which the same process wrote when memory ran out, if that is the
-// instant asked for; the remark says so.
-void take_refusal_report(const Arguments& given, std::string& path, std::optional<Report>& report,
-                         std::string& remark) {
-  if (given.at != "oom" || report->trigger == "oom" || report->oom.count == 0) return;
-  std::string found = sibling_of(*report, path, "oom");
-  if (found.empty()) return;
-  remark = "from " + shell_path(found, Page()) + ", which was written then";
+// Of the kind of memory of which most was held at its peak, what `then` had of it: the remark on a
+// report that was written at a peak, not at the last.
+std::string before_the_peak(const Report& report, const Report& then) {
+  const KindFacts* const highest = highest_of(report);
+  if (highest == nullptr) return "";
+  for (const KindFacts& kind : then.kinds) {
+    const bool is_it = kind.kind == highest->kind && kind.device == highest->device;
+    if (!is_it || kind.current_bytes >= highest->peak_bytes) continue;
+    return "with " + amount_text(kind.current_bytes) + " of the peak's " +
+           amount_text(highest->peak_bytes) + " of " + memory_text(highest->kind, highest->device) +
+           " live (requested)";
+  }
+  return "";
+}
+
+// In the place of a report, that which the same process wrote at the instant asked for, if it did;
+// the remark says so. A trace that tells of a later refusal, or of the peak itself, is better.
+void take_report_of_instant(const Arguments& given, std::string& path,
+                            std::optional<Report>& report, std::string& remark) {
+  const bool is_refusal = given.at == "oom" && report->oom.count != 0;
+  const bool is_peak = given.at == "peak" && !is_at_its_peak(*report);
+  if (report->trigger == given.at || (!is_refusal && !is_peak)) return;
+  std::string found = sibling_of(*report, path, given.at);
+  std::optional<Report> then = found.empty() ? std::nullopt : open_report(found);
+  if (!then) return;
+  const bool is_last = is_refusal && then->oom.count == report->oom.count;
+  if (!is_last && !whole_trace_of(path, *report).empty()) return;
+  const std::string missed = is_peak ? before_the_peak(*report, *then) : "";
+  remark = "from " + shell_path(found, Page()) + ", " +
+           (missed.empty() ? "which was written then" : "written " + missed);
   path = std::move(found);
-  report = open_report(path);
+  report = std::move(then);
 }
 
 // "": the report is of the instant that is asked for; else what is, or would have made one.
-std::string why_not(const Report& report, const std::string& path, const std::string& at) {
+std::string why_not(const Report& report, const std::string& at) {
   const std::string& trace = report.trace.path;
   const std::string trace_of_it =
       trace.empty() ? "run with --trace FILE" : "give its trace, '" + trace + "'";
@@ -93,12 +122,22 @@ std::string why_not(const Report& report, const std::string& path, const std::st
   if (at == "oom" && report.oom.count == 0) return "memory never ran out";
   const std::string lacks = "holds what there was when it was written, not " +
                             std::string(at == "peak" ? "at the peak" : "when memory ran out");
-  const std::string sibling = sibling_of(report, path, at);
-  if (!sibling.empty()) {
-    return lacks + "; the process's report of that instant: vramscope map " + shell_word(sibling);
-  }
   if (at == "peak") return lacks + ": " + trace_of_it + ", or with --report-at-peak 10%";
   return lacks + ": give the report of the trigger oom (--on-oom report), or " + trace_of_it;
+}
+
+// What was refused last, as the report tells it, to a map of its trace, which knows the bytes
+// alone.
+void add_figures_of_refusal(const Report& report, Report& traced, MapMoment& moment) {
+  if (!moment.refused || report.oom.events.empty()) return;
+  const OomEvent& last = report.oom.events.back();
+  const OomEvent& seen = *moment.refused;
+  const bool is_same =
+      last.kind == seen.kind && last.device == seen.device && last.bytes == seen.bytes;
+  if (!is_same) return;
+  moment.refused = last;
+  moment.refusals = report.oom.count;
+  traced.process.options = report.process.options;
 }
 
 // Whether the report's own trace is there, which tells of every instant; it takes the report's
@@ -161,15 +200,19 @@ int show_map(Arguments& given) {
     std::optional<Report> report = open_report(path);
     std::string remark;
     std::string of_trace;  // said with an answer alone
-    if (report) take_refusal_report(given, path, report, remark);
     if (!report) return report;
-    const std::string reason = why_not(*report, path, given.at);
-    given.is_trace = !reason.empty() ? draws_its_trace(*report, path, of_trace)
-                                     : takes_its_trace(given.filter, given.use, *report, path);
+    const std::uint64_t refusals = report->oom.count;
+    take_report_of_instant(given, path, report, remark);
+    const std::string reason = why_not(*report, given.at);
+    const bool never_ran_out = given.at == "oom" && report->oom.count == 0;
+    given.is_trace = never_ran_out     ? false
+                     : !reason.empty() ? draws_its_trace(*report, path, of_trace)
+                                       : takes_its_trace(given.filter, given.use, *report, path);
     if (given.is_trace) {
       given.next = "timeline";
       std::optional<Report> traced = open_trace(path, given, moment);
       if (traced && !of_trace.empty()) say(of_trace);
+      if (traced) add_figures_of_refusal(*report, *traced, moment);
       return traced;
     }
     if (!reason.empty()) {
@@ -178,7 +221,13 @@ int show_map(Arguments& given) {
     }
     moment = {
         .text = moment_of(*report), .at_ns = time_of_moment(*report), .remark = std::move(remark)};
-    if (report->trigger == "peak") moment.remark = after_the_peak(*report);
+    if (report->trigger == "peak" && moment.remark.empty()) {
+      moment.remark = after_the_peak(*report);
+    }
+    if (report->trigger == "oom" && !report->oom.events.empty()) {
+      moment.refused = report->oom.events.back();
+      moment.refusals = refusals;
+    }
     return report;
   };
   const auto text = [&](const Report& report, const Page& page) {
@@ -190,6 +239,8 @@ int show_map(Arguments& given) {
   const auto csv = [&](const Report& report, CsvText& rows) {
     add_map_csv(rows, report, places_of(report, name, given), name, given.listing.rows());
   };
+  if (given.at == "oom") given.keep = keep_refusals_once;
+  if (given.at == "peak") given.keep = keep_each_once;
   given.columns = {names_of(pinner_columns(Report(), {})), names_of(segment_columns())};
   if (given.listing.csv) given.columns = {names_of(block_columns(Report(), {}))};
   return show(given, {text, json, csv}, open);
