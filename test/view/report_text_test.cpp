@@ -164,6 +164,8 @@ TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
   EXPECT_TRUE(has(screen(report), "  out of memory 1 time; cache emptied to retry 2 times\n"));
   report.devices[0].statistics.num_ooms = 0;
   EXPECT_TRUE(has(screen(report), "  cache emptied to retry 2 times\n"));
+  report.oom.count = 2;  // that no device counts
+  EXPECT_TRUE(has(screen(report), "  out of memory 2 times\n"));
   EXPECT_TRUE(has(text, "  warning: 7 calls went unrecorded\n"));
   EXPECT_TRUE(has(text, "  warning: b?[0m\n  and 2 more warnings\n"));
 }

@@ -109,6 +109,12 @@ TEST(Run, TheSummarySaysThatMemoryRanOut) {
   EXPECT_EQ(summary({"r.json", report}, 0)[0],
             "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB "
             "reserved), out of memory 2 times");
+
+  report.oom.count = 3;  // managed memory or the like
+  EXPECT_TRUE(summary({"r.json", report}, 0)[0].ends_with(
+      ", out of memory 2 times, 1 more refusal of other memory"));
+  report.devices[0].statistics.num_ooms = 0;
+  EXPECT_TRUE(summary({"r.json", report}, 0)[0].ends_with(" reserved), out of memory 3 times"));
 }
 
 TEST(Run, TheSummaryNamesWhatWasRefused) {
@@ -118,9 +124,10 @@ TEST(Run, TheSummaryNamesWhatWasRefused) {
   const Words lines = summary({"r.json", report}, 0);
 
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_TRUE(lines[0].starts_with(
-      "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB reserved); "
-      "64.0 MiB of pinned refused to "));
+  EXPECT_TRUE(
+      lines[0].starts_with("GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, "
+                           "1.00 GiB reserved), out "
+                           "of memory 2 times; 64.0 MiB of pinned refused to "));
   EXPECT_EQ(lines[2], "next: vramscope oom r.json");
 }
 

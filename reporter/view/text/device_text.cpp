@@ -299,4 +299,13 @@ std::string devices_line(const Report& report) {
   return result;
 }
 
+std::string other_refusals(const Report& report) {
+  std::uint64_t told = 0;
+  for (const DeviceReport& device : report.devices) told += positive(device.statistics.num_ooms);
+  if (report.oom.count <= told) return "";
+  const std::uint64_t others = report.oom.count - told;
+  return told == 0 ? "out of memory " + counted(others, "time")
+                   : counted(others, "more refusal") + " of other memory";
+}
+
 }  // namespace vramscope

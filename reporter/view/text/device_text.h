@@ -20,4 +20,8 @@ struct Report;
 // reserved), 2 physical allocations, peak 1.00 GiB requested; GPU 1: ...".
 [[nodiscard]] std::string devices_line(const Report& report);
 
+// "out of memory 2 times" or "1 more refusal of other memory": those that no device counts, since
+// they were of other memory than plain device memory, or the report is of before that; "": none.
+[[nodiscard]] std::string other_refusals(const Report& report);
+
 }  // namespace vramscope

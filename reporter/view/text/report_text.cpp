@@ -369,7 +369,9 @@ std::string report_text(const Report& report, const std::string& path, const Nam
                            : leaks_lead(report)  ? "leaks"
                                                  : "peak";
   const std::string nothing = is_empty && report.chosen ? "\n" + nothing_text(report) : "";
-  return report_head(report, page) + devices_text(report, page) + nothing +
+  const std::string refusals = other_refusals(report);
+  return report_head(report, page) + devices_text(report, page) +
+         (refusals.empty() ? "" : paragraph(refusals, page)) + nothing +
          peak_sites(peak, most, report, name, page) +
          live_sites(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
                     name, page) +

@@ -125,6 +125,8 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
+  const std::string more_refusals = other_refusals(written.report);
+  if (!more_refusals.empty()) recorded += ", " + more_refusals;
   const std::string refused = refused_text(written.report);
   if (!refused.empty()) recorded += "; " + refused;
   std::string more = taken_name(written.path);
