@@ -121,9 +121,13 @@ class Map(harness.Case):
         self.assertEqual([], self.map_of("--at", "0ns", "--kind", "pinned", trace)["places"])
         begun = self.map_of("--at", "0ns", trace)["places"]
         self.assertLessEqual(sum(place["live_count"] for place in begun), 1)
-        refused = self.run_tool("map", "--at", "oom", self.run_traced("kinds") / "one.trace")
+        fine = self.run_traced("kinds")
+        refused = self.run_tool("map", "--at", "oom", fine / "one.trace")
         self.assertEqual((2, ""), (refused.returncode, refused.stdout))
         self.assertIn("one.trace' tells of no allocation that failed: memory never ran out\n", refused.stderr)
+        (report,) = fine.glob("*.json")  # whose trace is not asked
+        refused = self.run_tool("map", "--at", "oom", report)
+        self.assertEqual((2, f"vramscope: '{report}': memory never ran out\n"), (refused.returncode, refused.stderr))
 
     def timeline_of(self, *words):
         return self.listing_of("timeline", *words)

@@ -709,6 +709,8 @@ class Listings(ToolTest):
         self.assertEqual((0, ""), (shown.returncode, shown.stderr))
         drawn = json.loads(self.call("map", "--at", "peak", "--json", file).stdout)
         self.assertEqual("at report 3 (peak)", drawn["moment"])
+        several = self.call("map", "--at", "peak", self.path("r.2.json"), self.path("r.3.json")).stdout
+        self.assertEqual(1, several.count("No segment was held"), several)
         self.assert_refused(["map", "--at", "peak", self.path("s.json")], 2, "or with --report-at-peak 10%")
         self.assertEqual(0, self.call("map", "--at", "peak", self.path("r.3.json")).returncode)
         self.assert_refused(["map", "--at", "noon", file], 2, "'noon' is none of end, peak, oom")
