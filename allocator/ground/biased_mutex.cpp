@@ -56,6 +56,7 @@ void BiasedMutex::prepare() noexcept {
 }
 
 void BiasedMutex::lock_inner() {
+  const AwaitsLock awaits;
   for (int looks = 0;; ++looks) {
     inner_.lock();
     if (is_clear()) return count();

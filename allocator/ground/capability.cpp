@@ -19,6 +19,7 @@ constexpr timespec kPauseOfLooks{.tv_sec = 0, .tv_nsec = 200'000};
 void SystemMutex::lock_or_give_up() {
   const KeptErrno kept;
   locking_ = this;
+  const AwaitsLock awaits;
   int looks = 0;
   while (!mutex_.try_lock()) {
     looks = EndingThread::may_hold_system_locks() ? looks + 1 : 0;

@@ -7,6 +7,7 @@ namespace vramscope {
 constinit std::atomic<std::uint32_t> EndingThread::holder_{0};
 constinit std::atomic<bool> EndingThread::holds_system_locks_{false};
 constinit std::atomic<bool> EndingThread::amid_call_{false};
+constinit std::atomic<int> AwaitsLock::waiting_{0};
 
 EndingThread::EndingThread(bool amid_call, bool holds_system_locks) noexcept {
   holds_system_locks_.store(holds_system_locks, std::memory_order_relaxed);

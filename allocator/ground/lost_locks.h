@@ -72,4 +72,29 @@ class GivesUpLostLocks {
   const bool before_;
 };
 
+// While it lives, a thread that gives lost locks up waits for a lock: what it uses of the processor
+// meanwhile, as locks are looked at for a while before a thread sleeps, brings it no further.
+// Threads: one, the calling thread.
+class AwaitsLock {
+ public:
+  AwaitsLock() noexcept : before_(here_) { tell(here_ || GivesUpLostLocks::on()); }
+  ~AwaitsLock() { tell(before_); }
+  AwaitsLock(const AwaitsLock&) = delete;
+  AwaitsLock& operator=(const AwaitsLock&) = delete;
+
+  // Such a thread waits. Threads: any.
+  [[nodiscard]] static bool on() noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static void tell(bool waits) noexcept {
+    if (waits == here_) return;
+    here_ = waits;
+    waiting_.fetch_add(waits ? 1 : -1, std::memory_order_relaxed);
+  }
+  __attribute__((tls_model("initial-exec"))) static inline constinit thread_local bool here_ =
+      false;
+  static constinit std::atomic<int> waiting_;  // threads
+  const bool before_;
+};
+
 }  // namespace vramscope

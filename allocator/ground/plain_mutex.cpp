@@ -80,6 +80,7 @@ void PlainMutex::sleep_while(std::uint32_t holder) noexcept {
 
 // Of a lock that its holder will not unlock, the holder's name stays in it.
 void PlainMutex::wait() {
+  const AwaitsLock awaits;
   while (!spin()) {
     const std::uint32_t found = holder();
     if (found == 0) continue;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -44,8 +45,9 @@ class Triggers {
   void start(int signal) noexcept;
 
   // A report by the helper thread, now; returns when it is written. Gives up, with one line, when
-  // its numbers could not be taken for one second (a lock is held by a thread that will not go on)
-  // or it takes longer than `patience` in all. Another thread's wait of a second is waited for.
+  // the helper has not got on for one second while it takes the numbers (a lock is held by a thread
+  // that will not go on) or it takes longer than `patience` in all. Another thread's wait of a
+  // second is waited for.
   // Threads: any.
   void report_and_wait(const char* trigger, Patience patience) noexcept;
 
@@ -75,9 +77,13 @@ class Triggers {
   void wait_beyond(std::uint32_t seen) noexcept;
   void serve_requests() noexcept;
   void tell_handler() noexcept;
+  // A report's file is being written, or the helper has used the processor, for more than looking
+  // at a lock, since it had used `used` ns, which becomes what it has used by now. Threads: any.
+  [[nodiscard]] bool gets_on(std::uint64_t& used) const noexcept;
 
   const TriggerCallbacks callbacks_;
   bool has_thread_ = false;
+  pthread_t thread_{};  // the helper, which never ends
   bool keeps_trace_fresh_ = false;
   std::uint64_t trace_written_ns_ = 0;  // all of it; the helper's own
   WaitableCounter requests_;            // raised by the signal and by report_and_wait
