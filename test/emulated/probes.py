@@ -174,6 +174,24 @@ def tells_what_it_executes():
     return "qemu" not in os.readlink("/proc/thread-self/exe")
 
 
+def tells_maps_without_a_file():
+    """An emulator writes /proc/self/maps to a file of its own, which RLIMIT_FSIZE cuts."""
+
+    def tells():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        with open("/proc/self/maps", encoding="utf-8") as file:
+            return len(file.read()) > 100
+
+    return child_says(tells)
+
+
+def tells_what_it_was_called_with():
+    """In /proc/thread-self/cmdline; not what an emulator was."""
+    with open("/proc/thread-self/cmdline", encoding="utf-8") as file:
+        return "qemu" not in file.read().partition("\0")[0]
+
+
 def refuses_programs_of_other_machines():
     """As no program at all; the machine below may execute them."""
     with open("/bin/true", "rb") as file:
@@ -204,8 +222,11 @@ FACTS = {
     "tells by mincore of pages without rights": tells_of_pages_without_rights,
     "gives addresses as Linux does": takes_hints,
     "tells in /proc/thread-self/exe which program runs": tells_what_it_executes,
+    "tells in /proc/thread-self/cmdline what a program was called with": tells_what_it_was_called_with,
+    "tells in /proc/self/maps also where files are limited (RLIMIT_FSIZE)": tells_maps_without_a_file,
     "tells in /proc/self/task of the program's threads alone": tells_its_own_threads,
     "ends a program by a signal without a word": ends_programs_silently,
+    "leaves the core of a program that a signal ended to the kernel": ends_programs_silently,  # an emulator writes all that is reserved
     "lets programs be traced (ptrace)": lets_itself_be_traced,
     "takes SIGKILL out of masks": never_masks_kill,
     "refuses programs of other machines": refuses_programs_of_other_machines,
@@ -245,6 +266,15 @@ NEEDS = [
     ("life", "arguments that may be secrets stay out of redacted files|every program of a chain of executions is recorded|reports are for the owner "
      "only and leave nothing else|the name pattern is followed", "tells in /proc/thread-self/exe which program runs"),
     ("recover", "whatever signal ends the program its report is there", "ends a program by a signal without a word"),
+    ("live_file", "it is there while the program runs and is private|by default it lies in memory", "tells in /proc/thread-self/exe which program runs"),
+    ("live_file", "it goes at every kind of end", "tells in /proc/self/task of the program's threads alone"),
+    ("reports", "the process is described", "tells in /proc/thread-self/exe which program runs"),
+    ("surroundings", "arguments may be huge", "tells in /proc/thread-self/cmdline what a program was called with"),
+    ("surroundings", "fault .* ends as it does natively", "leaves the core of a program that a signal ended to the kernel"),
+    ("surroundings", "without file bytes after all is the same in mode .*",
+     "tells in /proc/self/maps also where files are limited (RLIMIT_FSIZE)"),
+    ("transparency", "exit variants pthread exit behaves the same in mode (?!off).*|the table of behaviours is what this run gives",
+     "tells in /proc/self/task of the program's threads alone"),
     ("oom", "who else has the device now is asked when it is shown", "tells in /proc/self/stat when a process started"),
     ("recover", "workers of a pool that are terminated have their reports", "tells in /proc/thread-self/exe which program runs"),
     ("shared_device", "contexts .* count once each|idle memory goes back .*|it does so .*", "tells in /proc/self/stat when a process started"),

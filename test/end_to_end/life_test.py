@@ -53,7 +53,7 @@ class Life(harness.Case):
         # Of 150 there were 13 lost, each after a second; some hold a lock of ours, and say so.
         for mode, tries, trace in (("cache", 150, ""), ("observe", 40, ""), ("dedicated", 40, "t.%p.trace")):
             outcome = self.run_program([harness.program("exit_in_handler"), str(tries)], mode, VRAMSCOPE_TRACE=trace)
-            self.assertEqual(f"{tries} of {tries} ended\n", outcome.stdout)
+            self.assertEqual(f"{tries} of {tries} ended\n", outcome.stdout, outcome.stderr)
             self.assertNotIn("could not be written", outcome.stderr)
             self.assertEqual(tries, len(outcome.reports), outcome.stderr)
             slow = int(outcome.stderr.split("slow: ")[1])
