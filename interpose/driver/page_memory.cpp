@@ -218,7 +218,7 @@ bool PageMemory::keep(std::uint16_t device, Address address, std::uint64_t bytes
   return true;
 }
 
-PageTimes PageMemory::times(std::uint16_t device) const noexcept {
+PageTimes PageMemory::times(std::uint16_t device) const {
   const SystemLock lock(mutex_);
   return devices_[device].times;
 }

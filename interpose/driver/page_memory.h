@@ -40,7 +40,7 @@ class PageMemory {
   void enabled_peer(std::uint16_t accessing, std::uint16_t owner) noexcept;
 
   // What the driver took for them so far.
-  [[nodiscard]] PageTimes times(std::uint16_t device) const noexcept;
+  [[nodiscard]] PageTimes times(std::uint16_t device) const;
   // One line for each device where segments stay plain, and why. May throw bad_alloc.
   [[nodiscard]] std::vector<std::string> problems() const;
 

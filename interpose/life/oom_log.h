@@ -29,7 +29,7 @@ class OomLog {
   [[nodiscard]] bool note(Refusal refusal) noexcept;
 
   // Looks at those that were noted and wait for it, in parts that were taken after that. May throw
-  // bad_alloc. Threads: the helper.
+  // bad_alloc and LockLost. Threads: the helper.
   void describe(const ReportParts& parts);
 
   // Whether the last one that was described has a report of its own. Counts when it has.
@@ -39,15 +39,15 @@ class OomLog {
   // When the first one was asked for (CLOCK_MONOTONIC); 0: there is none.
   [[nodiscard]] std::uint64_t first_ns() const noexcept;
 
-  // May throw bad_alloc.
+  // May throw bad_alloc and LockLost.
   [[nodiscard]] OomReport report(const ReportParts& parts) const;
 
  private:
   std::atomic<std::uint64_t> count_{0};
   std::atomic<std::uint64_t> detailed_ns_{0};  // when the last details were wanted
+  std::atomic<std::uint64_t> first_ns_{0};
   mutable SystemMutex mutex_;
   std::vector<Refusal> waiting_ VRAMSCOPE_GUARDED_BY(mutex_);
-  std::uint64_t first_ns_ VRAMSCOPE_GUARDED_BY(mutex_) = 0;
   Refusal last_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::vector<OomEvent> first_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::optional<OomEvent> last_described_ VRAMSCOPE_GUARDED_BY(mutex_);

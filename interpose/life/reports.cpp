@@ -237,6 +237,16 @@ void Reports::collect_devices(ReportParts& parts) {
   }
 }
 
+void Reports::collect_refusals(ReportParts& parts) {
+  try {
+    oom_.describe(parts);
+    parts.oom = oom_.report(parts);
+  } catch (const LockLost&) {
+    parts.recorder.warnings.emplace_back(std::string(kEndedAmidCall) +
+                                         "allocations that failed are left out");
+  }
+}
+
 ReportParts Reports::collect(const char* trigger) {
   ReportParts parts;
   parts.trigger = trigger;
@@ -357,9 +367,8 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     ReportParts parts = collect(trigger);
     writing.store(true, std::memory_order_release);
     schedule_.note_told(trigger, uses_in(parts.memory));
-    oom_.describe(parts);
+    collect_refusals(parts);
     if (!is_to_be_written(trigger)) return writing.store(false, std::memory_order_release);
-    parts.oom = oom_.report(parts);
     parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
     const std::string path = path_of(options_.output, parts.process, parts.sequence);
     const auto written = write_report(assemble(std::move(parts)), path);

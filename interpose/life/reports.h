@@ -63,6 +63,7 @@ class Reports {
   void collect_memory(ReportParts& parts);
   void collect_names(ReportParts& parts);
   void collect_devices(ReportParts& parts);
+  void collect_refusals(ReportParts& parts);
   // Is there anything to write when the program ends? And with this trigger a report?
   // Or may one be half written?
   [[nodiscard]] bool ends_with_files() const noexcept {
