@@ -265,7 +265,7 @@ NEEDS = [
      "tells in /proc/self/task of the program's threads alone"),
     ("life", "arguments that may be secrets stay out of redacted files|every program of a chain of executions is recorded|reports are for the owner "
      "only and leave nothing else|the name pattern is followed", "tells in /proc/thread-self/exe which program runs"),
-    ("recover", "whatever signal ends the program its report is there", "ends a program by a signal without a word"),
+    ("recover", "whatever signal ends the program its report is there|truncated and changed files harm nobody", "ends a program by a signal without a word"),
     ("live_file", "it is there while the program runs and is private|by default it lies in memory", "tells in /proc/thread-self/exe which program runs"),
     ("live_file", "it goes at every kind of end", "tells in /proc/self/task of the program's threads alone"),
     ("reports", "the process is described", "tells in /proc/thread-self/exe which program runs"),
