@@ -275,6 +275,7 @@ NEEDS = [
      "tells in /proc/self/maps also where files are limited (RLIMIT_FSIZE)"),
     ("transparency", "exit variants pthread exit behaves the same in mode (?!off).*|the table of behaviours is what this run gives",
      "tells in /proc/self/task of the program's threads alone"),
+    ("trace", "totals are the reports for each victim in mode observe", "tells in /proc/self/task of the program's threads alone"),  # pthread_exit
     ("oom", "who else has the device now is asked when it is shown", "tells in /proc/self/stat when a process started"),
     ("recover", "workers of a pool that are terminated have their reports", "tells in /proc/thread-self/exe which program runs"),
     ("shared_device", "contexts .* count once each|idle memory goes back .*|it does so .*", "tells in /proc/self/stat when a process started"),
