@@ -94,7 +94,9 @@ Report merged_report_of(const std::vector<std::uint64_t>& counts, std::uint64_t 
   Report report = report_of(count, ever, std::move(by_age));
   const SitePart& part = report.sites[0].parts[0];
   for (const std::uint64_t one : counts) {
-    MergedProcess process{.process = report.process, .trigger = "exit"};
+    MergedProcess process;
+    process.process = report.process;
+    process.trigger = "exit";
     if (one != 0) {
       process.live.push_back({.site = 0,
                               .kind = part.kind,
