@@ -355,7 +355,8 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     summary.add(*report);
     const std::string one = shown.add(*report, arguments.file, made_to_fit, page);
     if (next.empty() && !one.empty() && !nothing_passes(arguments, *report, one)) {
-      const bool has_nothing = !is_trace(path) && report->kinds.empty() && report->oom.count == 0;
+      const bool has_nothing =
+          !arguments.is_trace && report->kinds.empty() && report->oom.count == 0;
       const std::string closer = has_nothing ? "stats" : arguments.next;
       const std::string& file = arguments.next_file.empty() ? arguments.file : arguments.next_file;
       next = paths.size() > 1 ? next_command("report", typed_or(arguments, file), page)
