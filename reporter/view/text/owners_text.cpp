@@ -122,6 +122,23 @@ std::string reserved_text(const Report& report, const Page& page) {
   return text;
 }
 
+// Contexts and loaded code were there at the peak, too; how large they were is known of the end.
+std::string unaccounted_text(const Report& report, const Page& page) {
+  std::map<std::uint16_t, std::uint64_t> bytes;
+  for (const LedgerEntry& entry : report.ledger) {
+    const bool is_kept = entry.owner == "contexts" || entry.owner == "modules";
+    if (entry.kind == "unaccounted" && is_kept) bytes[entry.device] += entry.device_bytes;
+  }
+  std::string text;
+  for (const auto& [device, held] : bytes) {
+    if (held == 0) continue;
+    text += paragraph("GPU " + std::to_string(device) + ": besides " + amount_text(held) +
+                          " for contexts and loaded code, as told below",
+                      page);
+  }
+  return text;
+}
+
 // Whose it was when there was most of it.
 std::string peak_part(const Report& report, const Page& page, const RowChoice& choice) {
   using enum Table::Align;
@@ -151,7 +168,8 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
     table.add(std::move(row));
   }
   return peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
-         table.left_out(page) + (report.chosen ? "" : reserved_text(report, page));
+         table.left_out(page) +
+         (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page));
 }
 
 std::uint64_t used_on(const Report& report, std::uint16_t device) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -76,11 +77,19 @@ std::string with_note(const std::string& heading, const Report& report) {
   return estimates.empty() ? heading : heading + " (" + estimates + ")";
 }
 
+// "and 7 more, 24.0 MiB"; of several memories each by itself, since their peaks do not add up.
 std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const Page& page) {
   if (shown >= shares.size()) return "";
-  std::uint64_t rest = 0;
-  for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
-  return paragraph("and " + count_text(shares.size() - shown) + " more, " + bytes_text(rest), page);
+  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> rest;
+  for (std::size_t i = shown; i < shares.size(); ++i) {
+    rest[{shares[i].kind, shares[i].device}] += shares[i].bytes;
+  }
+  std::string text = "and " + count_text(shares.size() - shown) + " more";
+  for (const auto& [memory, bytes] : rest) {
+    const std::string name = rest.size() == 1 ? "" : memory_text(memory.first, memory.second) + " ";
+    text += ", " + name + bytes_text(static_cast<std::int64_t>(bytes));
+  }
+  return paragraph(text, page);
 }
 
 // The shares of each memory add up to its own peak: they stand below its name.
