@@ -29,11 +29,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Text from a hostile file on one line of bearable length.
+// Text from a hostile file on one line of bearable length. Quotes do no harm.
 std::string tamed(std::string_view text) {
   constexpr std::size_t kLongest = 200;
   const std::string safe = json_string(text.substr(0, kLongest));
-  return safe.substr(1, safe.size() - 2);
+  std::string result;
+  for (std::size_t i = 1; i + 1 < safe.size(); ++i) {
+    const bool is_escape = safe[i] == '\\';
+    if (!is_escape || safe[i + 1] != '"') result += safe[i];
+    if (is_escape) result += safe[++i];
+  }
+  return result;
 }
 
 // The library's text without its own name and numbers.

@@ -505,13 +505,23 @@ class Page(unittest.TestCase):
         (one,) = Page.pages.data("ranks")["runs"]["differences"]
         self.assertEqual(102, one["pid"])
 
+    def said_by(self, script, name, asked):
+        """What an expression says that uses one of the page's functions."""
+        script = harness.SOURCE / "reporter/view/page" / script
+        words = f"import {{ {name} }} from {json.dumps(str(script))}; console.log({asked})"
+        return subprocess.run(["node", "--input-type=module", "-e", words], capture_output=True, text=True, check=True).stdout
+
+    def test_curves_end_with_what_was_left_when_their_last_bucket_ended(self):
+        series = [{"first_ns": 0, "bucket_ns": 10, "highest_bytes": [5, 7], "last_bytes": [5, 0]},
+                  {"first_ns": 20, "bucket_ns": 20, "highest_bytes": [3], "last_bytes": [2]}]  # fmt: skip
+        times, *curves = json.loads(self.said_by("curves.js", "joined", f"JSON.stringify(joined({json.dumps(series)}, 1000))"))
+        self.assertEqual([0, 1e-8, 2e-8, 4e-8, 1e-6], times)
+        self.assertEqual([[5, 7, 0, 0, 0], [0, 0, 3, 2, 2]], curves)
+
     def test_numbers_are_rounded_as_in_the_text(self):
-        numbers = harness.SOURCE / "reporter/view/page/numbers.js"
         asked = "[114.5, 115.5, 12.25, 12.35, 1.125, 1.375, 114.51].map((mib) => bytesText(mib * 2 ** 20)).join()"
-        done = subprocess.run(["node", "--input-type=module", "-e", f"import {{ bytesText }} from {json.dumps(str(numbers))}; console.log({asked})"],
-                              capture_output=True, text=True, check=True)  # fmt: skip
         python = [f"{mib:.{digits}f} MiB" for mib, digits in ((114.5, 0), (115.5, 0), (12.25, 1), (12.35, 1), (1.125, 2), (1.375, 2), (114.51, 0))]
-        self.assertEqual(",".join(python) + "\n", done.stdout)
+        self.assertEqual(",".join(python) + "\n", self.said_by("numbers.js", "bytesText", asked))
 
     def test_hostile_names_are_text(self):
         seen = Page.seen["hostile"]

@@ -225,7 +225,7 @@ TEST_F(ReportFile, TellsTheFieldThatIsWrong) {
   EXPECT_EQ(refusal(sample_with("\"version\":1", "\"version\":0")),
             "field schema.version: expected 1, found 0");
   EXPECT_EQ(refusal(sample_with("vramscope-report", "other-report")),
-            "field schema.name: expected \\\"vramscope-report\\\", found \\\"other-report\\\"");
+            "field schema.name: expected \"vramscope-report\", found \"other-report\"");
   EXPECT_EQ(refusal(sample_with("\"segments\":[]", "\"segments\":7")),
             "field devices[1].segments: expected array");
   EXPECT_EQ(

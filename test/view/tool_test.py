@@ -968,7 +968,7 @@ class Snapshot(ToolTest):
         self.assert_refused(["snapshot", self.start(*waiting, library=False)], 2,
                             "runs without vramscope")
         self.assert_refused(["snapshot", self.start(*waiting)], 2, "does not catch SIGUSR1")
-        self.assert_refused(["snapshot", "0"], 2, "No such file or directory")
+        self.assert_refused(["snapshot", "0"], 2, "process 0: No such process")
 
 
 if __name__ == "__main__":

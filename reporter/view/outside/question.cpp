@@ -65,7 +65,7 @@ ReportReply ask_for_report(const Question& question,
                            const std::function<void(std::string_view)>& hint) {
   const std::string process = "process " + std::to_string(question.pid);
   const std::optional<TargetFiles> files = read_target(question.pid);
-  if (!files) return no_report(process + ": " + std::strerror(errno));
+  if (!files) return no_report(process + ": " + std::strerror(errno == ENOENT ? ESRCH : errno));
   const Target target = inspect(question.pid, question.signal, *files);
   if (!target.error.empty()) return no_report(target.error);
   if (!target.hint.empty()) hint(target.hint);

@@ -1,6 +1,7 @@
 // Memory over time. A part of it is chosen by drawing over it, or with the fields below.
 // SPDX-License-Identifier: Apache-2.0
 import uPlot from 'uplot';
+import { joined } from './curves.js';
 import { bytes, make } from './dom.js';
 import { memoryName } from './model.js';
 import { bytesText, durationText } from './numbers.js';
@@ -11,20 +12,6 @@ const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
-// Curves whose buckets differ, over all instants at which one of them changes.
-function joined(series, end) {
-  const instants = new Set();
-  for (const one of series) one.highest_bytes.forEach((_, i) => instants.add(one.first_ns + i * one.bucket_ns));
-  instants.add(end);
-  const times = [...instants].sort((a, b) => a - b);
-  const columns = series.map((one) => times.map((time) => {
-    const bucket = Math.floor((time - one.first_ns) / one.bucket_ns);
-    if (bucket < 0) return 0;
-    return bucket < one.highest_bytes.length ? one.highest_bytes[bucket] : one.last_bytes[one.last_bytes.length - 1];
-  }));
-  return [times.map((time) => time / 1e9), ...columns];
 }
 
 export class Timeline {

@@ -68,7 +68,8 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
   if (shown < check.sites.size()) {
     text += "  and " + counted(check.sites.size() - shown, "more site") + "\n";
   }
-  return text;
+  if (!check.adds_kinds) return text;
+  return text + paragraph("each kind's at its own peak, which need not be the peak of all", page);
 }
 
 // Of each thing that was judged the row with the highest value.

@@ -133,12 +133,12 @@ void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std:
   std::vector<DeviceSum> sums = device_sums({judged.one.process});
   make_exact(sums, {judged.one});
   for (const DeviceSum& sum : sums) {
-    Check check{
-        .what = "peak of GPU " + std::to_string(sum.index) +
-                (has_several_kinds(judged.one.process, sum.index) ? ", all kinds together" : ""),
-        .value = sum.upper,
-        .limit = limit,
-        .process = judged.process};
+    Check check{.what = "peak of GPU " + std::to_string(sum.index),
+                .value = sum.upper,
+                .limit = limit,
+                .process = judged.process};
+    check.adds_kinds = has_several_kinds(judged.one.process, sum.index);
+    if (check.adds_kinds) check.what += ", all kinds together";
     if (!check.passed()) {
       check.sites = sites_at_peak(judged, naming, [&](const Share& share) {
         return takes_device_memory(share.kind) && share.device == sum.index;

@@ -42,6 +42,7 @@ struct Check {
   std::uint64_t limit = 0;
   std::optional<std::uint64_t> baseline = {};  // that the limit was made from
   bool is_count = false;
+  bool adds_kinds = false;  // of several kinds of memory, whose own peaks `sites` are of
   std::vector<CheckedSite> sites = {};  // the largest first
   CheckedProcess process = {};
   std::string died = {};  // "rank 3 (4711) died", of what was live then; "": nobody did

@@ -182,7 +182,8 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
       "\n  from " + printable(of.before, page) + "\n  to   " + printable(of.after, page) + "\n\n";
   if (found.memory.size() != 1) {
-    text += paragraph(whole_text("together  ", found.before_bytes, found.after_bytes), page);
+    const char* const all = of.at == DiffAt::peak ? "sum of these peaks  " : "together  ";
+    text += paragraph(whole_text(all, found.before_bytes, found.after_bytes), page);
   }
   for (const Difference& memory : found.memory) {
     text += paragraph(whole_text(memory_text(memory.kind, memory.device) + "  ",

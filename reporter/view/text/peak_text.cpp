@@ -210,11 +210,14 @@ std::string all_kinds_text(const Report& report, const Page& page) {
     if (!takes_device_memory(kind.kind) || !told.insert(kind.device).second) continue;
     const std::optional<PeakBounds> together = peak_of_all_kinds(report, kind.device);
     if (!together) continue;
-    text += sentence("GPU " + std::to_string(kind.device) + ", all kinds of memory together: " +
-                         "peak " + bounds_text(*together) + " requested.",
-                     page);
+    std::string line =
+        sentence("GPU " + std::to_string(kind.device) + ", all kinds of memory together: peak " +
+                     bounds_text(*together) + " requested; each at its own peak:",
+                 page);
+    line.pop_back();
+    text += coloured(line, Colour::bold, page) + "\n";
   }
-  return text.empty() ? text : "\n" + text;
+  return text;
 }
 
 std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
@@ -225,6 +228,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
     result += kind_text_of(report, kind, name, page, choice);
   }
   if (result.empty()) return nothing_text(report);
+  result.insert(0, all_kinds_text(report, page));
   if (report.chosen && report.chosen->by_rows) {
     result +=
         "\n" + paragraph(
@@ -234,7 +238,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
                                                              : "peak of its trace tells."),
                    page);
   }
-  return result + all_kinds_text(report, page) + totals_text(report, page);
+  return result + totals_text(report, page);
 }
 
 std::string peak_json(const Report& report, const NameFrame& name, const RowChoice& choice) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,15 +61,13 @@ std::string whole_text(const Report& report, const Share& share) {
          of_all_text(report, share.kind, share.device);
 }
 
-// Shares of one memory one after the other, in the order of their largest.
+// Shares of one memory one after the other, of the memory that held most first.
 std::vector<Share> by_memory(std::vector<Share> shares) {
-  std::map<std::pair<Kind, std::uint16_t>, std::size_t> first;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    first.try_emplace({shares[i].kind, shares[i].device}, i);
-  }
-  std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
-    return first.at({a.kind, a.device}) < first.at({b.kind, b.device});
-  });
+  const auto memory = [](const Share& share) {
+    return std::make_tuple(~share.whole, share.kind, share.device);
+  };
+  std::stable_sort(shares.begin(), shares.end(),
+                   [&](const Share& a, const Share& b) { return memory(a) < memory(b); });
   return shares;
 }
 
@@ -99,9 +98,10 @@ std::string peak_rows(const std::vector<Share>& shares, std::size_t shown, const
   SiteListing table(
       report, name,
       {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"WHERE", left}});
-  std::string whole = whole_text(report, shares.front());
-  for (const Share& share :
-       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)})) {
+  const std::vector<Share> ordered =
+      by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
+  std::string whole = whole_text(report, ordered.front());
+  for (const Share& share : ordered) {
     if (whole != whole_text(report, share)) table.add_heading(whole_text(report, share));
     whole = whole_text(report, share);
     table.add(
@@ -136,7 +136,9 @@ std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const
   const auto rows = page.stacks == Stacks::as_tree ? peak_trees : peak_rows;
   const std::string heading =
       (adds_peaks(report) ? "What made the peaks, added: " : "What made the peak: ") +
-      whole_text(report, shares.front());
+      whole_text(
+          report,
+          by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)}).front());
   return title(with_note(heading, report), page) + rows(shares, shown, report, name, page) +
          rest_text(shares, shown, page);
 }

@@ -217,7 +217,9 @@ std::string with_differences(const CallSite& stack, const Chosen& chosen, std::s
     if (frames.size() == 1) break;
     if (std::string text = all_of(stack, frames, room); !text.empty()) return text;
   }
-  return least;
+  const std::string told =
+      ".." + std::string(kBefore) + joined(stack, chosen, ShownPlaces::line_of_last);
+  return chosen.size() > 1 && columns(told) <= room ? told : least;
 }
 
 class Telling {
