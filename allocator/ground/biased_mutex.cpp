@@ -47,6 +47,13 @@ bool is_dead(std::int32_t thread) noexcept {
   return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
 }
 
+// Between two looks at a section that is open still.
+void give_it_time(int looks) noexcept {
+  if (looks < kLooks) return pause_processor();
+  const KeptErrno kept;
+  nanosleep(&kSleep, nullptr);
+}
+
 }  // namespace
 
 void BiasedMutex::prepare() noexcept {
@@ -56,22 +63,20 @@ void BiasedMutex::prepare() noexcept {
 }
 
 void BiasedMutex::lock_inner() {
+  inner_.lock();
+  if (is_clear()) return count();
   const AwaitsLock awaits;
-  for (int looks = 0;; ++looks) {
-    inner_.lock();
-    if (is_clear()) return count();
+  for (int looks = 0; !is_clear(); ++looks) {
     const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
     inner_.unlock();
     const std::uintptr_t found = seats_[leaving].load(std::memory_order_relaxed);
-    if (found == 0) continue;
-    if (GivesUpLostLocks::on() && holder_of(found) == EndingThread::holder()) throw LockLost();
-    if (looks < kLooks) {
-      pause_processor();
-    } else {
-      const KeptErrno kept;
-      nanosleep(&kSleep, nullptr);
+    if (found != 0) {
+      if (GivesUpLostLocks::on() && holder_of(found) == EndingThread::holder()) throw LockLost();
+      give_it_time(looks);
     }
+    inner_.lock();
   }
+  count();
 }
 
 bool BiasedMutex::try_lock_inner() noexcept {
