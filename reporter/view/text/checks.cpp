@@ -121,13 +121,6 @@ void add_peak_of_host(std::vector<Check>& checks, const Judged& judged, std::uin
   checks.push_back(std::move(check));
 }
 
-// Their peaks need not have come together, so rows of each kind's peak may add up to more.
-bool has_several_kinds(const MergedProcess& process, std::uint16_t device) {
-  return std::count_if(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& kind) {
-           return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
-         }) > 1;
-}
-
 void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std::uint64_t limit,
                           const RunsNaming& naming) {
   std::vector<DeviceSum> sums = device_sums({judged.one.process});

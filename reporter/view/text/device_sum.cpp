@@ -203,14 +203,16 @@ PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
   return bounds_of(parts);
 }
 std::uint64_t peak_of(const MergedProcess& process) { return peak_bounds(process).upper; }
+bool has_several_kinds(const MergedProcess& process, std::uint16_t device) {
+  return std::count_if(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& kind) {
+           return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
+         }) > 1;
+}
+
 std::optional<PeakBounds> peak_of_all_kinds(const Report& report, std::uint16_t device) {
   const std::vector<MergedProcess> processes = merged_processes(report);
-  const auto is_held = [&](const KindFacts& kind) {
-    return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
-  };
   if (processes.size() != 1 || report.chosen) return std::nullopt;
-  const std::vector<KindFacts>& kinds = processes.front().kinds;
-  if (std::count_if(kinds.begin(), kinds.end(), is_held) < 2) return std::nullopt;
+  if (!has_several_kinds(processes.front(), device)) return std::nullopt;
   for (const DeviceSum& sum : device_sums(processes)) {
     if (sum.index == device) return PeakBounds{.lower = sum.lower, .upper = sum.upper};
   }

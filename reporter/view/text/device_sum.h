@@ -48,6 +48,8 @@ struct PeakBounds {
                                      std::uint16_t device);
 [[nodiscard]] std::uint64_t peak_of(const MergedProcess& process);  // the upper one
 
+// Whose peaks need not have come together: rows of each kind's own peak may add up to more.
+[[nodiscard]] bool has_several_kinds(const MergedProcess& process, std::uint16_t device);
 // What the report's process held of the device at one time, all kinds of memory together; no value
 // where it held one kind alone, and of several processes.
 [[nodiscard]] std::optional<PeakBounds> peak_of_all_kinds(const Report& report,

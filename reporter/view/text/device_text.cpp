@@ -30,10 +30,9 @@ std::string title(std::string_view text, const Page& page) {
 // A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
 struct UsedDevice {
   std::uint16_t index = 0;
-  const DeviceReport* report = nullptr;     // nullptr: nothing else is known of it
-  bool adds_peaks = false;                  // of several processes
-  std::optional<PeakBounds> together = {};  // at one time, of several kinds of memory
-  std::vector<KindFacts> others = {};       // the highest peak first
+  const DeviceReport* report = nullptr;  // nullptr: nothing else is known of it
+  bool adds_peaks = false;               // of several processes
+  std::vector<KindFacts> others = {};    // the highest peak first
 };
 
 UsedDevice& device_of(std::vector<UsedDevice>& devices, std::uint16_t index) {
@@ -59,7 +58,6 @@ std::vector<UsedDevice> used_devices(const Report& report) {
   });
   for (UsedDevice& device : result) {
     device.adds_peaks = adds_peaks(report);
-    device.together = peak_of_all_kinds(report, device.index);
     std::stable_sort(device.others.begin(), device.others.end(),
                      [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
   }
@@ -195,9 +193,17 @@ std::string pages_text(const PageTimes& pages, const Page& page) {
   return paragraph(result, page);
 }
 
-std::string device_in_full(const UsedDevice& device, bool has_cache, std::string_view note,
+// "all kinds together: peak 185 MiB requested"; "" of one kind.
+std::string together_text(const Report& report, std::uint16_t device, const Page& page) {
+  const std::optional<PeakBounds> together = peak_of_all_kinds(report, device);
+  if (!together) return "";
+  return paragraph("all kinds together: peak " + bounds_text(*together) + " requested", page);
+}
+
+std::string device_in_full(const Report& whole, const UsedDevice& device, std::string_view note,
                            const Page& page) {
   const DeviceReport* const report = device.report;
+  const bool has_cache = whole.process.mode != "observe";
   std::string heading = "GPU " + std::to_string(device.index);
   if (report != nullptr && !report->facts.name.empty()) {
     heading += "  " + printable(report->facts.name, page);
@@ -208,11 +214,7 @@ std::string device_in_full(const UsedDevice& device, bool has_cache, std::string
     result += plain_memory(device, has_cache, page);
     result += pages_text(report->facts.pages, page);
   }
-  result += other_kinds(device, page);
-  if (device.together) {
-    result +=
-        paragraph("all kinds together: peak " + bounds_text(*device.together) + " requested", page);
-  }
+  result += other_kinds(device, page) + together_text(whole, device.index, page);
   if (report != nullptr) result += limit_text(device, page);
   return result;
 }
@@ -279,8 +281,7 @@ std::string devices_text(const Report& report, const Page& page) {
   const std::string_view note = is_choice ? ", all of it, whatever passes" : "";
   if (used.size() > kDevicesInFull) return devices_in_brief(used, note, page);
   std::string result;
-  const bool has_cache = report.process.mode != "observe";
-  for (const UsedDevice& device : used) result += device_in_full(device, has_cache, note, page);
+  for (const UsedDevice& device : used) result += device_in_full(report, device, note, page);
   return result;
 }
 

@@ -92,14 +92,12 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
 }
 
 // The shares of each memory add up to its own peak: they stand below its name.
-std::string peak_rows(const std::vector<Share>& shares, std::size_t shown, const Report& report,
+std::string peak_rows(const std::vector<Share>& ordered, const Report& report,
                       const NameFrame& name, const Page& page) {
   using enum Table::Align;
   SiteListing table(
       report, name,
       {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"WHERE", left}});
-  const std::vector<Share> ordered =
-      by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
   std::string whole = whole_text(report, ordered.front());
   for (const Share& share : ordered) {
     if (whole != whole_text(report, share)) table.add_heading(whole_text(report, share));
@@ -112,10 +110,9 @@ std::string peak_rows(const std::vector<Share>& shares, std::size_t shown, const
 }
 
 // A tree for each memory.
-std::string peak_trees(const std::vector<Share>& shares, std::size_t shown, const Report& report,
+std::string peak_trees(const std::vector<Share>& ordered, const Report& report,
                        const NameFrame& name, const Page& page) {
-  std::vector<Share> rest =
-      by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
+  std::vector<Share> rest = ordered;
   std::string result;
   while (!rest.empty()) {
     const Share first = rest.front();
@@ -133,13 +130,13 @@ std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const
                        const NameFrame& name, const Page& page) {
   if (shares.empty()) return "";
   const std::size_t shown = rows_shown(shares.size(), most);
+  const std::vector<Share> ordered =
+      by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
   const auto rows = page.stacks == Stacks::as_tree ? peak_trees : peak_rows;
   const std::string heading =
       (adds_peaks(report) ? "What made the peaks, added: " : "What made the peak: ") +
-      whole_text(
-          report,
-          by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)}).front());
-  return title(with_note(heading, report), page) + rows(shares, shown, report, name, page) +
+      whole_text(report, ordered.front());
+  return title(with_note(heading, report), page) + rows(ordered, report, name, page) +
          rest_text(shares, shown, page);
 }
 

@@ -34,6 +34,20 @@ std::string joined(const CallSite& site, std::size_t most, std::size_t name_widt
   return site.callers.size() > most ? text.append(kMore) : text;
 }
 
+// The innermost frame without its place and its caller, where they fit; else `text` and that more
+// called it.
+std::string first_two(const CallSite& site, std::string text, std::size_t room) {
+  const std::string innermost = function_name(site.callers[0], kShortName) + std::string(kBefore);
+  const std::string_view more = site.callers.size() > 2 ? kMore : "";
+  const Caller& caller = site.callers[1];
+  for (const std::string& form :
+       {frame_text(caller, kShortName), function_name(caller, kShortName)}) {
+    if (columns(innermost) + columns(form) + more.size() > room) continue;
+    return (innermost + form).append(more);
+  }
+  return text.append(kMore);
+}
+
 // The innermost frame and as many of those that called it as there is room for, the last of them
 // without its place if need be, and the innermost without its own before no caller is there.
 std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t room) {
@@ -52,13 +66,7 @@ std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t r
       next = std::string(kBefore) + form;
       break;
     }
-    for (const std::string& form :
-         {frame_text(caller, kShortName), function_name(caller, kShortName)}) {
-      const std::string two = function_name(first, kShortName) + std::string(kBefore) + form;
-      if (!next.empty() || i > 1 || columns(two) + behind > room) continue;
-      return behind == 0 ? two : two + std::string(kMore);
-    }
-    if (next.empty()) return text.append(kMore);
+    if (next.empty()) return i == 1 ? first_two(site, text, room) : text.append(kMore);
     text += next;
   }
   return site.callers.size() > most ? text.append(kMore) : text;
