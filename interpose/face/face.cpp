@@ -16,6 +16,7 @@
 #include "interpose/driver/profiler.h"
 #include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"
+#include "interpose/settings/startup.h"
 #include "interpose/tools/nvtx.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
@@ -32,17 +33,24 @@ struct VersionNote {
 [[gnu::used, gnu::aligned(4), gnu::section(".note.vramscope")]] constexpr VersionNote version_note{
     {sizeof "vramscope", sizeof VRAMSCOPE_VERSION, 1}, "vramscope", VRAMSCOPE_VERSION};
 
-// Runs body(profiler), with our failures as codes.
+// Runs body(), with our failures as codes.
 template <class Body>
-int with_profiler(Body body) noexcept {
-  Profiler* profiler = Profiler::active();
+int with_codes(Body body) noexcept {
   // Inside another call of ours this thread may hold a lock that the body wants.
-  if (profiler == nullptr || is_guarded(&profiler)) return VRAMSCOPE_NOT_ACTIVE;
+  if (is_guarded(&body)) return VRAMSCOPE_NOT_ACTIVE;
   try {
-    return body(*profiler);
+    return body();
   } catch (const std::bad_alloc&) {
     return VRAMSCOPE_OUT_OF_MEMORY;
   }
+}
+
+// Runs body(profiler), with our failures as codes.
+template <class Body>
+int with_profiler(Body body) noexcept {
+  Profiler* const profiler = Profiler::active();
+  if (profiler == nullptr) return VRAMSCOPE_NOT_ACTIVE;
+  return with_codes([&] { return body(*profiler); });
 }
 
 std::optional<std::uint16_t> find_device(int device) {
@@ -151,10 +159,12 @@ int answer(CUresult code) {
   return code == CUDA_ERROR_INVALID_CONTEXT ? VRAMSCOPE_NO_CONTEXT : VRAMSCOPE_DRIVER_ERROR;
 }
 
-// Gives the depth that body(ranges) says.
+// Gives the depth that body(ranges) says. There are ranges before CUDA starts: a program opens
+// those around the whole of its work there.
 template <class Body>
 int with_ranges(int* depth, Body body) noexcept {
-  return with_profiler([&](Profiler&) -> int {
+  if (switched_off()) return VRAMSCOPE_NOT_ACTIVE;
+  return with_codes([&]() -> int {
     const CallGuard guard;
     RangeTable* const named = ranges_or_make();
     if (named == nullptr) return VRAMSCOPE_NOT_ACTIVE;

@@ -3,9 +3,9 @@
 
    Needs nothing at link time: the functions are weak references that the preloaded library
    satisfies (an executable that is not position independent also wants the linker's option
-   -z dynamic-undefined-weak). In a process without it, and before the program's first cuInit, each
-   function answers VRAMSCOPE_NOT_ACTIVE and leaves its outputs alone. Threads: any. Nothing here
-   throws.
+   -z dynamic-undefined-weak). In a process without it, and (but for mark, range_push and
+   range_pop) before the program's first cuInit, each function answers VRAMSCOPE_NOT_ACTIVE and
+   leaves its outputs alone. Threads: any. Nothing here throws.
 
    Names, units and meanings are those of torch.cuda (PyTorch 2.6; of the host: 2.8) and of
    torch.cuda.nvtx. Bytes are

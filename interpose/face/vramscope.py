@@ -2,7 +2,8 @@
 
 One file without dependencies: copy it beside your program. It asks the library that `vramscope run`
 (or LD_PRELOAD) loaded into this process; in a process without it, and before the first call of
-CUDA, every function but is_active() and is_available() raises NotActive.
+CUDA, every function but is_active() and is_available() raises NotActive. mark(), range_push() and
+range_pop() work before CUDA too, and range() never raises it.
 
 Names, arguments, units and answers are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8),
 torch.cuda.nvtx and torch.accelerator.memory, but they cover the whole program, whoever allocates in it. `device` is
@@ -306,9 +307,12 @@ def range(msg, *args, **kwargs):  # noqa: A001 as torch.cuda.nvtx.range is calle
     """A range around the body of `with` or, as a decorator, around each call of a function
     (torch.cuda.nvtx.range). `msg` is formatted with the further arguments, as str.format does. Where
     nobody answers the body runs all the same, without a range."""
-    opened = is_active()
-    if opened:
-        range_push(msg.format(*args, **kwargs))
+    msg = msg.format(*args, **kwargs)
+    try:
+        range_push(msg)
+        opened = True
+    except NotActive:
+        opened = False
     try:
         yield
     finally:

@@ -77,16 +77,16 @@ class Faces(harness.Case):
 
     def test_ranges_of_the_header_are_those_of_nvtx(self):
         outcome = self.run_program([harness.program("faces")], "cache")
-        self.assertEqual("0, 0 1 1 -1", answers(outcome.stdout)[-1]["ranges"])
+        self.assertEqual("0, 1 2 2 0 -1", answers(outcome.stdout)[-1]["ranges"])
         report = self.only_report(outcome)
         held = {row["value"]: row["total_bytes"] for row in report["axes"] if row["axis"] == "range"}
-        self.assertEqual(2 * MIB, held["epoch/forward"])
+        self.assertEqual(2 * MIB, held["before CUDA/epoch/forward"])
         self.assertEqual(1, report["range_marks"])
 
     def test_devices_and_ranges_without_the_library(self):
         outcome = self.run_program([harness.program("faces")])
         used = answers(outcome.stdout)[-1]
-        self.assertEqual(("1, -1, available 0", "1, -2 -2 -2 -2"), (used["devices"], used["ranges"]))
+        self.assertEqual(("1, -1, available 0", "1, -2 -2 -2 -2 -2"), (used["devices"], used["ranges"]))
         self.assertEqual(("1, ?, ?", "1", "1"), (used["name"], used["synchronize"], used["collect"]))
 
     def test_python_answers_about_devices(self):
@@ -102,10 +102,14 @@ class Faces(harness.Case):
         command = [sys.executable, str(harness.SOURCE / "test/programs/faces.py"), FOLDER]
         outcome = self.run_program(command, "cache", "devices=2")
         after = answers(outcome.stdout)[-1]
-        self.assertEqual(("1", "1"), (after["range_push"], after["range_pop"]))
+        self.assertEqual(("2", "2"), (after["range_push"], after["range_pop"]))
         report = self.only_report(outcome)
         held = {row["value"]: row["total_bytes"] for row in report["axes"] if row["axis"] == "range"}
-        self.assertEqual((MIB, MIB), (held["epoch/layer 3"], held["epoch/optimizer"]))
+        before_cuda = "whole run"
+        self.assertEqual(33 * MIB, held[before_cuda])
+        self.assertEqual(
+            (MIB, MIB), (held[f"{before_cuda}/epoch/layer 3"], held[f"{before_cuda}/epoch/optimizer"])
+        )
         self.assertEqual(1, report["range_marks"])
 
     def test_observed_memory_is_answered_too(self):

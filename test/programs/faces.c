@@ -90,15 +90,16 @@ static void ask_about_devices(void) {
 }
 
 static void allocate_in_ranges(void) {
-  int outer = -2, inner = -2, inner_end = -2, none = -2;
+  int outer = -2, inner = -2, inner_end = -2, before_cuda = -2, none = -2;
   int code = vramscope_range_push("epoch", &outer);
   vramscope_range_push("forward", &inner);
   CUdeviceptr block = allocate(2 * MIB);
   vramscope_mark("step");
   vramscope_range_pop(&inner_end);
   vramscope_range_pop(NULL);
+  vramscope_range_pop(&before_cuda);
   vramscope_range_pop(&none);
-  printf("ranges: %d, %d %d %d %d\n", code, outer, inner, inner_end, none);
+  printf("ranges: %d, %d %d %d %d %d\n", code, outer, inner, inner_end, before_cuda, none);
   MUST(cuMemFree(block));
 }
 
@@ -107,6 +108,7 @@ int main(void) {
   CUcontext context;
   int64_t value = -1;
   ask_all("before");
+  vramscope_range_push("before CUDA", NULL);
   MUST(cuInit(0));
   printf("without a context: %d\n", vramscope_empty_cache());
   MUST(cuDeviceGet(&device, 0));

@@ -51,6 +51,11 @@ def tiled():
 
 def main():
     ask_all()
+    with vramscope.range("whole run"):
+        use_cuda()
+
+
+def use_cuda():
     driver = ctypes.CDLL("libcuda.so.1")
     must(driver.cuInit(0))
     answer("empty without a context", vramscope.empty_cache)
