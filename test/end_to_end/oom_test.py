@@ -177,6 +177,24 @@ class OutOfMemory(harness.Case):
         self.assertEqual((2, ""), (alone.returncode, alone.stdout))
         self.assertIn("give the report of the trigger oom", alone.stderr)
 
+    def test_the_limit_that_it_names_is_enough_and_a_page_less_is_not(self):
+        for mode in ("cache", "observe", "dedicated"):
+            for asked in (301, 2000):  # within the limit, and above it
+                found = self.hint_under_limit(mode, 400, asked)
+                (enough,) = re.findall(r"a limit of ([\d,]+) MiB would have been enough", found)
+                limit = int(enough.replace(",", ""))
+                self.assertEqual("", self.hint_under_limit(mode, limit, asked), f"{mode}, {asked} MiB")
+                self.assertIn("the limit", self.hint_under_limit(mode, limit - 2, asked), f"{mode}, {asked} MiB")
+
+    def hint_under_limit(self, mode, limit, asked):
+        """Of a program that has 180 MiB and asks for more; "" when it is served."""
+        path = pathlib.Path(self.folder) / f"{mode}{limit}.{asked}.json"
+        commands = f"take 130\ntake 50\ntake {asked}\n"
+        self.run_tool("run", "--sim", "--mode", mode, "--device-memory-limit", f"{limit}MiB", "--on-oom", "none",
+                      "-o", path, "--", harness.program("commands"), stdin=commands)  # fmt: skip
+        events = json.loads(self.run_tool("oom", "--json", path).stdout)["events"]
+        return events[0]["hint"] if events else ""
+
     def test_under_a_limit_the_map_speaks_of_what_that_left(self):
         path = pathlib.Path(self.folder) / "x.json"
         self.run_tool("run", "--sim", "--device-memory-limit", "1GiB", "--policy", "pytorch", "-o", path, "--",

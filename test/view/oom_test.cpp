@@ -88,11 +88,13 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   report.process.options.clear();
   event.split_free_bytes = 0;
   EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of it"));
+  EXPECT_TRUE(has(hint_for(report, event, {}), "; 176 MiB more, free, would have been enough"));
   event.outside_bytes = 900 << 20;
   EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
   event.bytes = std::uint64_t{2} << 30;
   EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has"));
-  event.by_limit = true;
+  event.bytes = 300 << 20;
+  event.by_limit = true;  // of a report that does not tell which
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
 }
 
@@ -268,6 +270,27 @@ TEST(Oom, SaysThatFragmentationUsedUpALimit) {
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
 }
 
+TEST(Oom, NamesTheLimitThatWouldHaveBeenEnough) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  OomEvent& event = report.oom.events.front();
+  event.by_limit = true;
+  event.split_free_bytes = 0;
+  event.idle_bytes = 0;
+  event.reserved_bytes = 800 << 20;
+  report.process.options = {{"device_memory_limit", "1GiB"}};
+  EXPECT_TRUE(has(text_of(report), "a limit of 1,100 MiB would have been enough"))
+      << text_of(report);
+  report.process.options.emplace_back("policy", "pytorch");
+  EXPECT_TRUE(has(text_of(report), "a limit of at least 1,100 MiB would")) << text_of(report);
+
+  event.bytes = std::uint64_t{2} << 30;
+  EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole limit of"));
+  event.reserved_bytes = 0;
+  event.idle_bytes = event.bytes;  // since it was refused
+  EXPECT_FALSE(has(text_of(report), "would have been enough")) << text_of(report);
+}
+
 // As in a storm: the first and the 16th were looked at, the 31st was only counted.
 Report storm() {
   Report report = refused();
@@ -322,7 +345,7 @@ TEST(Oom, CallsFragmentationWhatTheMapDoes) {
   event.split_free_bytes = 2 << 20;
   report.process.options = {{"device_memory_limit", "1GiB"}};
   EXPECT_EQ(stranded_then(report, event), 0U);
-  EXPECT_TRUE(has(text_of(report), "refused it, not the GPU; 300 MiB were live\n"));
+  EXPECT_TRUE(has(text_of(report), "refused it, not the GPU; 300 MiB were live;"));
 
   event.split_free_bytes = 103 << 20;
   EXPECT_EQ(stranded_then(report, event), 103U << 20);

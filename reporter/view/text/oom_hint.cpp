@@ -11,6 +11,7 @@
 #include "reporter/view/text/memory_map.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/segment_sizes.h"
 
 namespace vramscope {
 namespace {
@@ -135,6 +136,45 @@ std::string policy_clause(const Report& report, const OomEvent& event) {
   return "; --policy pytorch keeps what is freed: native-safe, the default, can serve more";
 }
 
+// How much more, free, would have served the request, in the driver's pages; 0: as much was there,
+// or nobody knows. What is idle is given back first: it became so since.
+std::uint64_t lacking_then(const OomEvent& event, std::uint64_t free) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;  // no sum of such overflows
+  if (!event.has_details || event.bytes > kMost) return 0;
+  const std::uint64_t needed = (event.bytes + kDriverStep - 1) / kDriverStep * kDriverStep;
+  return needed - std::min(needed, free + event.idle_bytes + event.pending_bytes);
+}
+
+// "; a limit of 580 MiB would have been enough", rounded up to what can be typed.
+std::string enough_clause(const Report& report, const OomEvent& event) {
+  constexpr std::uint64_t kMebibyte = 1 << 20;
+  const std::uint64_t limit = refusing_limit(report, event);
+  const std::uint64_t lacking =
+      limit == 0 ? 0 : lacking_then(event, free_under_limit(limit, event));
+  if (lacking == 0) return "";
+  const std::uint64_t enough = (limit + lacking + kMebibyte - 1) / kMebibyte;
+  const bool takes_more = option_of(report, "policy") == "pytorch";  // segments of 20 MiB
+  return (takes_more ? "; a limit of at least " : "; a limit of ") +
+         count_text(static_cast<std::int64_t>(enough)) + " MiB would have been enough";
+}
+
+std::string lacking_clause(const OomEvent& event) {
+  const std::uint64_t lacking = lacking_then(event, event.free_bytes);
+  return lacking == 0 ? "" : "; " + amount_text(lacking) + " more, free, would have been enough";
+}
+
+// No leak and no hole is why; "" where that much could have been free.
+std::string hint_of_size(const Report& report, const OomEvent& event) {
+  if (const std::uint64_t limit = refusing_limit(report, event); limit != 0) {
+    if (event.bytes <= limit) return "";
+    return "it asks for more than the whole limit of --device-memory-limit" +
+           enough_clause(report, event);
+  }
+  const bool is_known = event.has_details && event.total_bytes != 0;
+  if (!is_known || is_host(event.kind) || event.bytes <= event.total_bytes) return "";
+  return "it asks for more than the whole GPU has";
+}
+
 std::string hint_of_limit(const Report& report, const OomEvent& event) {
   const std::string policy = policy_clause(report, event);
   if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
@@ -145,7 +185,7 @@ std::string hint_of_limit(const Report& report, const OomEvent& event) {
   const std::uint64_t live = event.allocated_bytes + event.direct_bytes;
   return "the limit of --device-memory-limit refused it, not the GPU" +
          (live == 0 ? "" : "; " + amount_text(live) + " were live") + rounding_clause(event) +
-         policy;
+         enough_clause(report, event) + policy;
 }
 
 // Whoever had the most of what was used.
@@ -164,12 +204,13 @@ std::string hint_of_holders(const OomEvent& event) {
            ", as vramscope owners tells";
   }
   return "the program itself holds most of it: see what was live, and vramscope peak" +
-         rounding_clause(event);
+         rounding_clause(event) + lacking_clause(event);
 }
 
 }  // namespace
 
 std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
+  if (std::string hint = hint_of_size(report, event); !hint.empty()) return hint;
   if (const LeakThen leak = leak_then(leaks, event); leak.bytes != 0) {
     return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
            (is_final(report) ? "never freed" : "not freed until then") +
@@ -178,7 +219,6 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
   if (event.by_limit) return hint_of_limit(report, event);
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
   if (!event.has_details || event.total_bytes == 0) return "";
-  if (event.bytes > event.total_bytes) return "it asks for more than the whole GPU has";
   if (event.bytes != 0 && event.free_bytes >= event.bytes) {
     return "the driver had as much free, and refused it: perhaps in pieces";
   }
