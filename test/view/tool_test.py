@@ -282,6 +282,17 @@ class Listings(ToolTest):
         os.mkdir(self.path("empty"))
         self.assert_refused(["report", self.path("empty")], 2, "no report is in")
 
+    def test_names_that_tell_processes_alone_stand_in_the_title(self):
+        self.sample("vramscope.train.4711.json", rank=0)
+        self.sample("vramscope.train.4712.json", pid=4712, rank=1)
+        lines = self.call("report", self.folder, COLUMNS="200").stdout.splitlines()
+        self.assertEqual(f"2 processes of train; reports {self.folder}/vramscope.train.PID.json", lines[0])
+        self.assertRegex(lines[2], r"^  +0 +4711  exit +760 MiB +4.00 MiB +1,004$")
+        self.sample("vramscope.train.9.json", pid=10, rank=2)
+        lines = self.call("report", self.folder, COLUMNS="200").stdout.splitlines()
+        self.assertEqual(f"3 processes of train; reports in {self.folder}/", lines[0])
+        self.assertRegex(lines[2], r"1,004  vramscope.train.4711.json$")
+
     def test_an_empty_name_is_one_line(self):
         for verb in ("report", "peak", "merge", "export"):
             words = ("--format", "folded") if verb == "export" else ()

@@ -57,13 +57,15 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
                 Table::Align::right},
                {"WHERE", Table::Align::left}});
   const std::size_t shown = rows_shown(check.sites.size(), most);
+  std::vector<std::vector<std::string>> stacks;
   for (std::size_t i = 0; i < shown; ++i) {
     const CheckedSite& site = check.sites[i];
     table.add({check.baseline ? change_text(site.amount)
-                              : number_text(check, static_cast<std::uint64_t>(site.amount)),
-               printable(frames_text(site.frames), page)});
+                              : number_text(check, static_cast<std::uint64_t>(site.amount))});
+    stacks.push_back(site.frames);
   }
   if (table.empty()) return "";
+  table.fill_last(page, [&](std::size_t room) { return stack_texts(stacks, room); });
   std::string text = table.text(page);
   if (shown < check.sites.size()) {
     text += "  and " + counted(check.sites.size() - shown, "more site") + "\n";

@@ -15,8 +15,6 @@ namespace {
 
 using enum Table::Align;
 
-constexpr std::size_t kLeastName = 40;  // columns of a row's place, else it stands below
-
 std::string side_text(const DiffSide& side) {
   return side.is_there ? amount_text(side.bytes) : "-";
 }
@@ -27,33 +25,16 @@ std::string word(Change change) {
                                  : std::string(kChangeNames[static_cast<std::size_t>(change)]);
 }
 
-// "make (a.cpp:1)" in its parts; of a frame without a place in one.
-Caller caller_of(const std::string& frame) {
-  const std::size_t place = frame.ends_with(')') ? frame.rfind(" (") : frame.npos;
-  if (place == frame.npos) return {.function = frame, .place = ""};
-  return {.function = frame.substr(0, place),
-          .place = frame.substr(place + 2, frame.size() - place - 3)};
-}
-
-CallSite place_of(const Difference& row) {
-  CallSite site;
-  for (const std::string& frame : row.frames()) site.callers.push_back(caller_of(frame));
-  return site;
-}
-
 // What each of the first rows is of, told apart in at most `room` columns.
 std::vector<std::string> where_texts(const Differences& found, std::size_t shown, DiffBy by,
-                                     std::size_t room, const Page& page) {
-  std::vector<std::string> texts;
-  if (by == DiffBy::site) {
-    std::vector<CallSite> sites;
-    for (std::size_t i = 0; i < shown; ++i) sites.push_back(place_of(found.rows[i]));
-    texts = stack_texts(sites, room, [&](std::size_t i) { return sites[i]; });
-  } else {
-    for (std::size_t i = 0; i < shown; ++i) texts.push_back(found.rows[i].name);
+                                     std::size_t room) {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> stacks;
+  for (std::size_t i = 0; i < shown; ++i) {
+    names.push_back(found.rows[i].name);
+    stacks.push_back(found.rows[i].frames());
   }
-  for (std::string& text : texts) text = printable(text, page);
-  return texts;
+  return by == DiffBy::site ? stack_texts(stacks, room) : names;
 }
 
 std::vector<std::string> cells_of(const Difference& row) {
@@ -64,24 +45,16 @@ std::vector<std::string> cells_of(const Difference& row) {
 // The first rows with what each is of, as far as the page has room for that.
 Table table_of(const Differences& found, std::size_t shown, DiffBy by, const Page& page) {
   const Table::Column where{by == DiffBy::site ? "WHERE" : "NAME", left};
-  const std::vector<Table::Column> titles{{"CHANGE", right}, {"BEFORE", right}, {"AFTER", right},
-                                          {"WHAT", left, 1}, {"MEMORY", left},  where};
-  std::size_t widest = 0;
-  for (const std::string& text : where_texts(found, shown, by, Table::kUncut, page)) {
-    widest = std::max(widest, columns(text));
-  }
-  const auto table_with = [&](const std::vector<std::string>& places) {
-    Table table(titles);
-    table.place_last(Table::Last::below);
-    table.keep_room(std::min(kLeastName, widest));
-    for (std::size_t i = 0; i < shown; ++i) {
-      std::vector<std::string> cells = cells_of(found.rows[i]);
-      if (!places.empty()) cells.push_back(places[i]);
-      table.add(std::move(cells));
-    }
-    return table;
-  };
-  return table_with(where_texts(found, shown, by, table_with({}).room(page), page));
+  Table table({{"CHANGE", right},
+               {"BEFORE", right},
+               {"AFTER", right},
+               {"WHAT", left, 1},
+               {"MEMORY", left},
+               where});
+  table.place_last(Table::Last::below);
+  for (std::size_t i = 0; i < shown; ++i) table.add(cells_of(found.rows[i]));
+  table.fill_last(page, [&](std::size_t room) { return where_texts(found, shown, by, room); });
+  return table;
 }
 
 // ", +13.1 %".

@@ -255,6 +255,15 @@ Table::Layout Table::layout(const Page& page) const {
 
 std::size_t Table::room(const Page& page) const { return layout(page).room; }
 
+void Table::fill_last(const Page& page,
+                      const std::function<std::vector<std::string>(std::size_t)>& cells_in) {
+  std::size_t widest = 0;
+  for (const std::string& cell : cells_in(kUncut)) widest = std::max(widest, columns(cell));
+  keep_room(widest);
+  const std::vector<std::string> cells = cells_in(room(page));
+  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].push_back(printable(cells[i], page));
+}
+
 std::string Table::last_cell(std::string_view cell, std::size_t room, std::size_t margin) const {
   if (last_ != Last::wrapped) return fitted_stack(cell, room);
   std::string result;

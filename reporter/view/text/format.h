@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -158,6 +159,10 @@ class Table {
   // Columns of the page that the last one has; kUncut where nothing is cut.
   static constexpr std::size_t kUncut = std::size_t{1} << 20;
   [[nodiscard]] std::size_t room(const Page& page) const;
+  // Of rows that were added without them: the last cells, as they are in the room that the other
+  // columns leave them. `cells_in` gives one for each row, printable or not.
+  void fill_last(const Page& page,
+                 const std::function<std::vector<std::string>(std::size_t room)>& cells_in);
   // Each line indented by two spaces; titles first.
   [[nodiscard]] std::string text(const Page& page) const;
   // Which columns text() left out, as a line; "" none.

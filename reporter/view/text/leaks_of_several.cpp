@@ -120,11 +120,7 @@ std::string LeaksOfSeveral::table(const Page& page, std::size_t most) const {
   table.place_last(Table::Last::below);
   const std::vector<Row> all = rows();
   const std::size_t shown = rows_shown(all.size(), most);
-  std::size_t widest = 0;
-  for (std::size_t i = 0; i < shown; ++i) {
-    widest = std::max(widest, columns(frames_text(all[i].place->frames)));
-  }
-  table.keep_room(widest);
+  std::vector<std::vector<std::string>> stacks;
   for (std::size_t i = 0; i < shown; ++i) {
     const Row& row = all[i];
     const bool are_equal = row.holders.size() == processes_.size() &&
@@ -132,9 +128,10 @@ std::string LeaksOfSeveral::table(const Page& page, std::size_t most) const {
     table.add({amount_text(row.bytes), count_text(static_cast<std::int64_t>(row.count)),
                of_processes(row.holders.size(), processes_.size()),
                amount_text(row.holders.front().bytes),
-               are_equal ? "each" : who_text(row.holders.front()), row.place->memory,
-               printable(frames_text(row.place->frames), page)});
+               are_equal ? "each" : who_text(row.holders.front()), row.place->memory});
+    stacks.push_back(row.place->frames);
   }
+  table.fill_last(page, [&](std::size_t room) { return stack_texts(stacks, room); });
   std::string text = table.text(page);
   if (shown < all.size()) {
     text += "  and " + counted(all.size() - shown, "more place") + " (-n 0 for all)\n";

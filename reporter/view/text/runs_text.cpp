@@ -79,7 +79,25 @@ std::string common_folder(const Reports& reports) {
   return is_common ? folder : "";
 }
 
+// "ranks/vramscope.train.PID.json", where all names are this one with their own process's number;
+// "" where they are not, and of one report.
+std::string common_name(const Reports& reports) {
+  const auto pid_of = [](const auto& one) { return std::to_string(one.process.process.pid); };
+  const std::string first = name_of(reports.front()), pid = pid_of(reports.front());
+  const std::size_t at = first.rfind("." + pid + ".");
+  if (reports.size() == 1 || at == std::string::npos) return "";
+  const std::string before = first.substr(0, at + 1);
+  const std::string behind = first.substr(before.size() + pid.size());
+  const bool is_common = std::all_of(reports.begin(), reports.end(), [&](const auto& one) {
+    return name_of(one) == before + pid_of(one) + behind;
+  });
+  return is_common ? before + "PID" + behind : "";
+}
+
 bool has_files(const Reports& reports) { return !is_one_file(reports) || has_own_names(reports); }
+bool needs_column(const Reports& reports) {
+  return has_files(reports) && common_name(reports).empty();
+}
 
 bool is_one_program(const Reports& reports) {
   return std::all_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
@@ -101,10 +119,11 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
   columns.insert(columns.end(),
                  {{"ENDED", left}, {"PEAK", right}, {"NOW", right}, {"ALLOCATIONS", right, 1}});
   const std::string folder = common_folder(reports);
-  if (has_files(reports)) columns.push_back({"FILE", left});
+  const bool has_names = needs_column(reports);
+  if (has_names) columns.push_back({"FILE", left});
   Table table(std::move(columns));
   bool has_bounds = false;
-  if (has_files(reports)) table.place_last(Table::Last::whole);
+  if (has_names) table.place_last(Table::Last::whole);
   for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) {
     const MergedProcess& one = reports[i].process;
     const PeakBounds peak = peak_bounds(reports[i]);
@@ -117,9 +136,7 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
     row.insert(row.end(),
                {printable(end_text(one), page), peak_text(peak), amount_text(current_of(one)),
                 count_text(static_cast<std::int64_t>(allocations_of(one)))});
-    if (has_files(reports)) {
-      row.push_back(printable(name_of(reports[i]).substr(folder.size()), page));
-    }
+    if (has_names) row.push_back(printable(name_of(reports[i]).substr(folder.size()), page));
     table.add(std::move(row));
   }
   std::string text = table.text(page) + table.left_out(page);
@@ -239,7 +256,10 @@ std::string title(const Reports& reports, const LeftAside& left_aside) {
             (is_one ? " is" : " are") + " told again by another file, and " +
             (is_one ? "counts" : "count") + " once";
   }
-  const std::string folder = has_files(reports) ? common_folder(reports) : "";
+  if (!has_files(reports)) return text;
+  if (const std::string name = common_name(reports); !name.empty())
+    return text + "; reports " + name;
+  const std::string folder = common_folder(reports);
   if (folder.empty()) return text;
   return text + (reports.size() == 1 ? "; report in " : "; reports in ") + folder;
 }

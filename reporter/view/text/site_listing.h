@@ -29,16 +29,16 @@ inline constexpr std::size_t kFramesInRow = 8;
 [[nodiscard]] std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
                                      const Page& page, std::size_t most = kFramesInRow);
 
-// The same of frames that have their texts already, innermost first.
-[[nodiscard]] std::string frames_text(const std::vector<std::string>& frames,
-                                      std::size_t most = kFramesInRow);
-
 // One text for each stack, at most `room` columns. Stacks that read alike are told apart by the
 // first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
 // one.
 [[nodiscard]] std::vector<std::string> stack_texts(
     const std::vector<CallSite>& sites, std::size_t room,
     const std::function<CallSite(std::size_t)>& whole);
+
+// The same of stacks whose frames have their texts already, "make (a.cpp:1)", innermost first.
+[[nodiscard]] std::vector<std::string> stack_texts(
+    const std::vector<std::vector<std::string>>& stacks, std::size_t room);
 
 // Every frame with types, path and line, indented by `indent`; ends with a newline.
 [[nodiscard]] std::string whole_stack_text(const CallSite& site, const Page& page,

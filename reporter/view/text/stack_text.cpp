@@ -308,6 +308,14 @@ std::string broken(std::string_view name, const Page& page, std::size_t indent) 
   return result.append(name) + "\n";
 }
 
+// "make (a.cpp:1)" in its parts; of a frame without a place in one.
+Caller read_frame(const std::string& frame) {
+  const std::size_t place = frame.ends_with(')') ? frame.rfind(" (") : frame.npos;
+  if (place == frame.npos) return {.function = frame, .place = ""};
+  return {.function = frame.substr(0, place),
+          .place = frame.substr(place + 2, frame.size() - place - 3)};
+}
+
 std::string where_it_lies(const Caller& caller, const Page& page, std::size_t indent) {
   const std::string margin(indent, ' ');
   const std::string path = caller.path.empty() ? "" : "at " + printable(caller.path, page);
@@ -331,15 +339,6 @@ std::string stack_text(const CallSite& site, std::size_t room, std::size_t most)
   return as_many_as_fit(site, most, room);
 }
 
-std::string frames_text(const std::vector<std::string>& frames, std::size_t most) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, frames.size()); ++i) {
-    text.append(i == 0 ? "" : kBefore).append(frames[i]);
-  }
-  if (text.empty()) return "unknown";
-  return frames.size() > most ? text.append(kMore) : text;
-}
-
 std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
                                      const std::function<CallSite(std::size_t)>& whole) {
   std::vector<std::string> texts;
@@ -348,6 +347,15 @@ std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::si
   std::iota(rows.begin(), rows.end(), std::size_t{0});
   Telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts).tell(rows);
   return texts;
+}
+
+std::vector<std::string> stack_texts(const std::vector<std::vector<std::string>>& stacks,
+                                     std::size_t room) {
+  std::vector<CallSite> sites(stacks.size());
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    for (const std::string& frame : stacks[i]) sites[i].callers.push_back(read_frame(frame));
+  }
+  return stack_texts(sites, room, [&](std::size_t i) { return sites[i]; });
 }
 
 std::string whole_stack_text(const CallSite& site, const Page& page, std::size_t indent) {
