@@ -85,6 +85,13 @@ struct KindFacts {
   std::uint64_t frees = 0;
 };
 
+// What was live when all kinds of memory of a device together were the most; of a device that had
+// several.
+struct JointPeak {
+  KindFacts facts;                    // of all of them, as of `device`; without calls
+  std::vector<OomShare> shares = {};  // the largest first
+};
+
 struct TimelineSeries {
   Kind kind = Kind::device;
   std::uint16_t device = 0;
@@ -253,8 +260,9 @@ struct Report {
   // Of a report that was read: fields and words of it that this version does not know, as
   // "devices[].later" and "kinds[].kind 'later'". Not written.
   std::vector<std::string> unknown = {};
-  std::optional<Chosen> chosen = {};  // not written; nothing: this is all of the report
-  std::string file = {};              // not written: the absolute path it was read from, if known
+  std::vector<JointPeak> joint_peaks = {};  // not written: of a trace alone
+  std::optional<Chosen> chosen = {};        // not written; nothing: this is all of the report
+  std::string file = {};  // not written: the absolute path it was read from, if known
 };
 
 }  // namespace vramscope

@@ -6,6 +6,7 @@ import pathlib
 import resource
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -18,6 +19,31 @@ RECORDING = ("cache", "dedicated", "observe")
 TRACE = "%p.trace"
 # Victims whose frees wait for something, or which reset their peaks.
 OTHER_PEAKS = ("capture", "graph", "pinned_capture", "faces", "malloc_hook")
+
+
+MIB = 1 << 20
+TWO_KINDS = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+MIB = 1 << 20
+context = ctypes.c_void_p()
+cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context)
+def plain(bytes):
+    block = ctypes.c_uint64()
+    assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(bytes)) == 0
+    return block
+def managed(bytes):
+    block = ctypes.c_uint64()
+    assert cuda.cuMemAllocManaged(ctypes.byref(block), ctypes.c_size_t(bytes), 1) == 0
+    return block
+first, other = plain(20 * MIB), managed(5 * MIB)
+cuda.cuMemFree_v2(first)
+most = managed(30 * MIB)
+cuda.cuMemFree_v2(other)
+last = plain(10 * MIB)
+cuda.cuMemFree_v2(most), cuda.cuMemFree_v2(last)
+plain(3 * MIB)
+"""
 
 
 def traces(folder):
@@ -127,6 +153,8 @@ class Trace(harness.Case):
                 if verb == "leaks":
                     self.assertEqual(("exit", "trace"), (told.pop("trigger"), found.pop("trigger")))
                     self.assertEqual((True, False), (told.pop("final"), found.pop("final")))
+                if verb == "peak":  # what all kinds together held is in no report
+                    found = [row for row in found if row["kind"] != "all"]
                 if verb == "owners":  # what is on the device besides is not in a trace
                     told, found = ([row for row in rows["ledger"] if row["calls"]] for rows in (told, found))
                 self.assertEqual(plain(told), plain(found), (program, verb))
@@ -234,6 +262,22 @@ class Trace(harness.Case):
         leaks = self.listing("leaks", "--no-default-suppressions", *words)
         self.assertEqual(sum(live.values()), sum(leak["bytes"] for leak in leaks["leaks"]))
         self.assertIn("Not freed after ", self.run_tool("leaks", *words).stdout)
+
+    def test_of_a_trace_the_peak_of_all_kinds_has_what_was_live_then(self):
+        """At which neither plain memory, of which 20 MiB were the most, nor managed, 35 MiB, was at its own."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        _, (path,) = self.traced([sys.executable, "-c", TWO_KINDS], folder=folder)
+        rows = self.listing("peak", path)
+        self.assertEqual([("managed", 35 * MIB), ("device", 20 * MIB), ("all", 40 * MIB)],
+                         [(row["kind"], row["peak_bytes"]) for row in rows])  # fmt: skip
+        live = [(share["kind"], share["bytes"], share["count"]) for share in rows[-1]["live"]]
+        self.assertEqual([("managed", 30 * MIB, 1), ("device", 10 * MIB, 1)], live)
+        self.assertEqual(3 * MIB, rows[-1]["current_bytes"])
+        self.assertEqual([("managed", 35 * MIB)], [(row["kind"], row["peak_bytes"]) for row in self.listing("peak", "--kind", "managed", path)])
+        text = self.run_tool("peak", path).stdout
+        self.assertTrue(text.startswith("GPU 0, all kinds of memory together: peak 40.0 MiB requested, now 3.00 MiB\n"), text)
+        (report,) = pathlib.Path(folder).glob("*.json")
+        self.assertIn(f"\nNext: vramscope peak {path}\n", self.run_tool("peak", report).stdout)
 
     def test_eight_threads_lose_nothing(self):
         program = [harness.program("many_events"), "8", "12500"]

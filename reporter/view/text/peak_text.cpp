@@ -135,18 +135,22 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   return result + paragraph("by the allocation of " + where, page);
 }
 
+// are_joint: shares of several kinds.
 std::string live_then(const Report& report, const KindFacts& kind, const std::vector<Share>& shares,
-                      const NameFrame& name, const Page& page, std::size_t most) {
+                      bool are_joint, const NameFrame& name, const Page& page, std::size_t most) {
   using enum Table::Align;
-  SiteListing table(
-      report, name,
-      {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"LIVE THEN", left}});
+  std::vector<Table::Column> columns{
+      {"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}};
+  if (are_joint) columns.push_back({"MEMORY", left});
+  columns.push_back({"LIVE THEN", left});
+  SiteListing table(report, name, std::move(columns));
   const std::size_t shown = rows_shown(shares.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add({bytes_text(static_cast<std::int64_t>(shares[i].bytes)),
-               percent_text(shares[i].bytes, kind.peak_bytes),
-               count_text(static_cast<std::int64_t>(shares[i].count))},
-              static_cast<std::int64_t>(shares[i].site));
+    std::vector<std::string> cells{bytes_text(static_cast<std::int64_t>(shares[i].bytes)),
+                                   percent_text(shares[i].bytes, kind.peak_bytes),
+                                   count_text(static_cast<std::int64_t>(shares[i].count))};
+    if (are_joint) cells.push_back(memory_text(shares[i].kind, shares[i].device));
+    table.add(std::move(cells), static_cast<std::int64_t>(shares[i].site));
   }
   if (table.empty()) return "";
   std::uint64_t rest = 0;
@@ -155,6 +159,47 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
                                  ? ""
                                  : "  and " + counted(shares.size() - shown, "more site") + ", " +
                                        bytes_text(static_cast<std::int64_t>(rest)) + "\n");
+}
+
+std::string shares_text(const Report& report, const KindFacts& kind,
+                        const std::vector<Share>& shares, bool are_joint, const NameFrame& name,
+                        const Page& page, std::size_t most) {
+  return page.stacks == Stacks::as_tree
+             ? tree_text(report, name, shares, "REQUESTED", page, most)
+             : live_then(report, kind, shares, are_joint, name, page, most);
+}
+
+std::string bold_title(const std::string& title, const Page& page) {
+  std::string heading = paragraph(title, page).substr(2);  // not indented itself
+  heading.pop_back();
+  return coloured(heading, Colour::bold, page) + "\n";
+}
+
+std::vector<Share> shares_of(const Report& report, const JointPeak& joint, const NameFrame& name,
+                             const RowChoice& choice) {
+  std::vector<Share> shares;
+  for (const OomShare& share : joint.shares) {
+    if (share.site < 0) continue;
+    shares.push_back({.site = static_cast<std::size_t>(share.site),
+                      .kind = share.kind,
+                      .device = joint.facts.device,
+                      .bytes = share.live_bytes,
+                      .count = share.live_count});
+  }
+  if (!choice.sort.empty()) arrange(shares, share_columns(report, name), choice);
+  return shares;
+}
+
+std::string joint_text(const Report& report, const JointPeak& joint, const NameFrame& name,
+                       const Page& page, const RowChoice& choice) {
+  return bold_title("GPU " + std::to_string(joint.facts.device) +
+                        ", all kinds of memory together: peak " +
+                        amount_text(joint.facts.peak_bytes) + " requested, now " +
+                        amount_text(joint.facts.current_bytes),
+                    page) +
+         who_made_it(report, joint.facts, name, page) +
+         shares_text(report, joint.facts, shares_of(report, joint, name, choice), true, name, page,
+                     choice.most);
 }
 
 std::string kind_text_of(const Report& report, const KindFacts& kind, const NameFrame& name,
@@ -166,21 +211,15 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
                 : peak_word(report) + " " + bytes + " requested" + rounded(report, kind);
   const std::string title = memory_text(kind.kind, kind.device) + ": " + held + ", now " +
                             amount_text(kind.current_bytes);
-  std::string heading = paragraph(title, page).substr(2);  // not indented itself
-  heading.pop_back();
-  std::string result = coloured(heading, Colour::bold, page) + "\n";
+  std::string result = bold_title(title, page);
   result += added_text(report, kind, page);
   result += who_made_it(report, kind, name, page);
   result += axis_line(report, kind, Axis::owner, "owners   ", name, page);
   result += axis_line(report, kind, Axis::thread, "threads  ", name, page);
   result += axis_line(report, kind, Axis::stream, "streams  ", name, page);
   result += axis_line(report, kind, Axis::range, "ranges   ", name, page);
-  const std::vector<Share> shares = shares_of(report, kind, name, choice);
-  if (page.stacks == Stacks::as_tree) {
-    result += tree_text(report, name, shares, "REQUESTED", page, choice.most);
-  } else {
-    result += live_then(report, kind, shares, name, page, choice.most);
-  }
+  result += shares_text(report, kind, shares_of(report, kind, name, choice), false, name, page,
+                        choice.most);
   if (const std::string note = sampling_text(report); !note.empty()) {
     result += "  " + note + "; the rest is exact\n";
   }
@@ -200,11 +239,29 @@ void add_together(JsonText& json, const Report& report, const KindFacts& kind) {
   json.key("together_upper_bytes").cell(bound(added.together.upper));
 }
 
+void add_peak(JsonText& json, const Report& report, const KindFacts& kind) {
+  json.field("device", kind.device).field("peak_bytes", kind.peak_bytes);
+  json.field("current_bytes", kind.current_bytes).field("peak_ns", kind.peak_ns);
+  add_together(json, report, kind);
+  json.field("peak_thread", kind.peak_thread).field("peak_range", kind.peak_range);
+  json.key("peak_site");
+  kind.peak_site < 0 ? json.null()
+                     : json.value(site_number(report, static_cast<std::size_t>(kind.peak_site)));
+}
+
+void add_live(JsonText& json, const Report& report, const std::vector<Share>& shares,
+              const NameFrame& name, const RowChoice& choice) {
+  json.key("live").array();
+  add_objects(json, shares, share_columns(report, name), choice.most);
+  json.end();
+}
+
 }  // namespace
 
-// Of devices that held several kinds of memory, whose peaks need not have come together.
+// Peaks of several kinds need not have come together.
 std::string all_kinds_text(const Report& report, const Page& page) {
   std::string text;
+  if (!report.joint_peaks.empty()) return text;
   std::set<std::uint16_t> told;
   for (const KindFacts& kind : kinds_by_peak(report)) {
     if (!takes_device_memory(kind.kind) || !told.insert(kind.device).second) continue;
@@ -212,7 +269,8 @@ std::string all_kinds_text(const Report& report, const Page& page) {
     if (!together) continue;
     std::string line =
         sentence("GPU " + std::to_string(kind.device) + ", all kinds of memory together: peak " +
-                     bounds_text(*together) + " requested; each at its own peak:",
+                     bounds_text(*together) +
+                     " requested (what was live then, a trace tells); each at its own peak:",
                  page);
     line.pop_back();
     text += coloured(line, Colour::bold, page) + "\n";
@@ -223,6 +281,10 @@ std::string all_kinds_text(const Report& report, const Page& page) {
 std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
                       const RowChoice& choice) {
   std::string result;
+  for (const JointPeak& joint : report.joint_peaks) {
+    if (!result.empty()) result += "\n";
+    result += joint_text(report, joint, name, page, choice);
+  }
   for (const KindFacts& kind : kinds_by_peak(report)) {
     if (!result.empty()) result += "\n";
     result += kind_text_of(report, kind, name, page, choice);
@@ -242,22 +304,12 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
 }
 
 std::string peak_json(const Report& report, const NameFrame& name, const RowChoice& choice) {
-  const Columns<Share> columns = share_columns(report, name);
   JsonText json;
   json.array();
   for (const KindFacts& kind : kinds_by_peak(report)) {
     json.object().field("kind", kKindNames[static_cast<std::size_t>(kind.kind)]);
-    json.field("device", kind.device).field("peak_bytes", kind.peak_bytes);
-    json.field("current_bytes", kind.current_bytes).field("peak_ns", kind.peak_ns);
-    add_together(json, report, kind);
-    json.field("peak_thread", kind.peak_thread).field("peak_range", kind.peak_range);
-    json.key("peak_site");
-    (kind.peak_site < 0 ? json.null()
-                        : json.value(site_number(report, static_cast<std::size_t>(kind.peak_site))))
-        .key("live")
-        .array();
-    add_objects(json, shares_of(report, kind, name, choice), columns, choice.most);
-    json.end();
+    add_peak(json, report, kind);
+    add_live(json, report, shares_of(report, kind, name, choice), name, choice);
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       json.key(kAxisNames[axis]).object();
       for (const AxisEntry& entry : values_of(report, kind, static_cast<Axis>(axis))) {
@@ -265,6 +317,13 @@ std::string peak_json(const Report& report, const NameFrame& name, const RowChoi
       }
       json.end();
     }
+    json.end();
+  }
+  for (const JointPeak& joint : report.joint_peaks) {
+    json.object().field("kind", "all");
+    add_peak(json, report, joint.facts);
+    add_live(json, report, shares_of(report, joint, name, choice), name, choice);
+    for (const std::string_view axis : kAxisNames) json.key(axis).null();
     json.end();
   }
   return json.end().text();

@@ -47,6 +47,10 @@ void renumber_sites(Report& report, const Places& places) {
   renumber(report.host.segments, places);
   renumber(report.host.registrations, places);
   for (KindFacts& kind : report.kinds) renumber(kind.peak_site, places);
+  for (JointPeak& joint : report.joint_peaks) {
+    renumber(joint.facts.peak_site, places);
+    for (OomShare& share : joint.shares) renumber(share.site, places);
+  }
   for (MergedProcess& process : report.processes) {
     std::erase_if(process.live, [&](LiveShare& share) {
       const bool had_site = share.site >= 0;

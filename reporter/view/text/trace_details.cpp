@@ -17,6 +17,7 @@
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/filter.h"
+#include "reporter/view/text/joint_peaks.h"
 #include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/trace_filter.h"
@@ -130,12 +131,13 @@ class Details : public TraceMemory::Changes {
     }
   }
 
-  void came(const TraceBlock& block, const Event&) override {
+  void came(const TraceBlock& block, const Event& event) override {
     if (blocks_.size() <= block.slot) blocks_.resize(block.slot + std::size_t{1});
     blocks_[block.slot] = {.tag = block.tag, .bytes = block.bytes, .born_ns = start_ns_};
     const std::size_t site = site_of_tag(names_, block.tag);
     count_at(sites_[site].sizes, static_cast<std::size_t>(std::bit_width(block.bytes)));
     pasts_.came(site, block.bytes);
+    joint_.came(block, event);
     peaks_->came(block.tag, block.bytes);
   }
   void went(const TraceBlock& block, TraceMemory::End how) override {
@@ -147,6 +149,7 @@ class Details : public TraceMemory::Changes {
     }
     its.born_ns = 0;
     pasts_.went(site_of_tag(names_, block.tag), block.bytes);
+    joint_.went(block);
     peaks_->went(block.tag, block.bytes);
   }
 
@@ -169,6 +172,10 @@ class Details : public TraceMemory::Changes {
     report.ledger = make_ledger(parts_, report.axes);
     report.threads = make_threads(parts_.recorder);
     add_ages(parts_, sites, report.sites);
+    parts_.memory.kinds = joint_.totals();
+    for (const KindFacts& facts : make_kinds(parts_, sites)) {
+      report.joint_peaks.push_back({.facts = facts, .shares = joint_.shares(facts.device, sites)});
+    }
   }
 
  private:
@@ -228,6 +235,7 @@ class Details : public TraceMemory::Changes {
   std::optional<AxisPeaks> peaks_;
   std::vector<Counts> sites_;
   SitePasts pasts_;
+  JointPeaks joint_;
   std::vector<Block> blocks_;  // by slot
   std::map<std::uint32_t, LastCall> last_;
   std::optional<std::uint64_t> begin_ns_;

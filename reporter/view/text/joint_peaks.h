@@ -1,0 +1,55 @@
+// JointPeaks follows what a process holds of each device, all kinds of memory together: their peaks
+// need not have come together.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "allocator/snapshot.h"
+#include "reporter/report/oom_events.h"
+#include "reporter/report/traces/trace_memory.h"
+#include "reporter/view/text/trace_totals.h"
+
+namespace vramscope {
+
+// Requested bytes. Threads: one.
+class JointPeaks {
+ public:
+  void came(const TraceBlock& block, const Event& event);
+  void went(const TraceBlock& block);
+
+  // A row for each device that had several kinds, as if they were one: of `device`. May throw
+  // bad_alloc.
+  [[nodiscard]] std::vector<KindTotals> totals() const;
+  // What was live at that peak of a device, by place and kind, the largest first; sites: by tag.
+  // May throw bad_alloc.
+  [[nodiscard]] std::vector<OomShare> shares(std::uint16_t device,
+                                             const std::vector<std::int64_t>& sites) const;
+
+ private:
+  struct OfDevice {
+    std::uint64_t live = 0;
+    std::uint64_t peak = 0;
+    std::uint64_t peak_ns = 0;  // by the clock of the events
+    Tag peak_tag = 0;
+    std::uint64_t peak_number = 1;
+    std::set<Kind> kinds = {};
+  };
+  struct OfTag {
+    std::uint64_t live = 0;
+    std::uint64_t count = 0;
+    std::uint64_t then = 0;  // at the peak with this number
+    std::uint64_t count_then = 0;
+    std::uint64_t peak_number = 0;
+  };
+  static void catch_up(OfTag& tag, const OfDevice& device);
+
+  std::map<std::uint16_t, OfDevice> devices_;
+  std::map<std::pair<Tag, TracePlace>, OfTag> tags_;
+};
+
+}  // namespace vramscope
