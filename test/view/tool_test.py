@@ -410,12 +410,13 @@ class Listings(ToolTest):
         report["oom"] = {"count": 2, "events": []}
         with open(file, "w", encoding="utf-8") as text:
             json.dump(report, text)
-        said = f"{report['process']['pid']} ran out of memory in 2 calls: vramscope oom {file}\n"
+        said = f"train ({report['process']['pid']}) ran out of memory in 2 calls: vramscope oom {file}\n"
         result = self.call("check", "--max-peak", "1GiB", file)
         self.assertEqual(0, result.returncode)
         self.assertIn(said, result.stdout)
         result = self.call("check", "--no-oom", file)
         self.assertEqual(1, result.returncode)
+        self.assertTrue(result.stdout.startswith(f"failed: train (4711), {file}\n"), result.stdout)
         self.assertIn("calls that ran out of memory: 2, 2 above the limit of 0\n", result.stdout)
         self.assertIn(said, result.stdout)
         self.assertTrue(result.stdout.endswith(f"Next: vramscope oom {file}\n"))
@@ -678,6 +679,9 @@ class Listings(ToolTest):
         result = self.call("leaks", "--suppress", "a.supp", "--error-exitcode", file)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("libnet.so  (a.supp:2)", result.stdout)
+        result = self.call("check", "--max-leak", "0", "--suppress", "a.supp", file)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.startswith("never freed, but suppressed: 4.00 MiB requested\npassed: "), result.stdout)
         self.assert_refused(["leaks", "--suppress", "a.supp", "--suppress", "b.supp", file], 2,
                             "b.supp:2: expected leak:PATTERN, found 'thread:x'")
         self.assert_refused(["leaks", "--suppress", "no.supp", file], 2, "no.supp: No such file")

@@ -137,13 +137,30 @@ std::string out_of_memory_text(const OutOfMemory& out, const Page& page) {
   return what + (fits ? " " : "\n  ") + command + "\n";
 }
 
+// "failed: rank 3 (4711), ranks/vramscope.train.4711.json"; of several processes the file alone.
+std::string failed_heading(const Checked& one, const Page& page) {
+  const bool names_process = one.processes == 1 && !one.checks.empty();
+  std::string who = "failed: ";
+  if (names_process) who += printable(one.checks.front().process.words, page) + ", ";
+  const std::string file = printable(one.file, page);  // is never cut
+  const bool fits = !page.cuts || columns(who) + columns(file) <= page.width;
+  if (!fits && names_process) who.replace(who.size() - 1, 1, "\n  ");
+  return coloured(who + file, Colour::bold, page) + "\n";
+}
+
 // What is no failure, and worth knowing.
 std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
   constexpr std::size_t kNamed = 3;
   std::string text;
+  std::uint64_t suppressed = 0;
   std::size_t out_of_memory = 0;
   for (const Checked& one : all) {
     if (!one.together.empty()) text += sentence(printable(one.together, page), page);
+    suppressed += one.suppressed;
+  }
+  if (suppressed != 0) {
+    text +=
+        sentence("never freed, but suppressed: " + amount_text(suppressed) + " requested", page);
   }
   for (const Checked& one : all) {
     for (const OutOfMemory& out : one.out_of_memory) {
@@ -163,7 +180,7 @@ std::string check_text(const std::vector<Checked>& all, const Page& page, std::s
   std::string next;
   for (const Checked& one : all) {
     if (all_passed({one})) continue;
-    text += coloured("failed: " + printable(one.file, page), Colour::bold, page) + "\n";
+    text += failed_heading(one, page);
     for (const Check& check : one.checks) {
       if (check.passed()) continue;
       text += "\n" + sentence(printable(failure_text(check, one.processes > 1), page), page) +

@@ -67,7 +67,11 @@ struct Judged {
 };
 
 CheckedProcess named(const ProcessFacts& process) {
-  return {.pid = process.pid, .rank = process.rank, .words = process_text(process)};
+  const std::string pid = std::to_string(process.pid), program = program_of(process);
+  const bool is_bare = process.rank < 0 && !program.empty();
+  return {.pid = process.pid,
+          .rank = process.rank,
+          .words = is_bare ? program + " (" + pid + ")" : process_text(process)};
 }
 
 CheckedProcess all_of(const Report& report) {
@@ -209,6 +213,12 @@ std::uint64_t bytes_of(const Leaks& leaks) {
   return bytes;
 }
 
+std::uint64_t suppressed_bytes(const Leaks& leaks) {
+  std::uint64_t bytes = 0;
+  for (const UsedSuppression& used : leaks.suppressed) bytes += used.bytes;
+  return bytes;
+}
+
 Check leak_check(const Report& report, const Leaks& leaks, std::uint64_t limit,
                  const NameFrame& name) {
   Check check{
@@ -239,9 +249,11 @@ std::vector<Share> shares_of(const Leaks& leaks, const MergedProcess& process) {
 }
 
 // Of each process, where the report tells what each left.
-void add_leaks(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
+void add_leaks(Checked& checked, const Report& report, std::uint64_t limit,
                const Suppressions& suppressions, const NameFrame& name) {
   const Leaks leaks = leaks_of(report, suppressions, name);
+  std::vector<Check>& checks = checked.checks;
+  checked.suppressed = suppressed_bytes(leaks);
   if (leaks.left.empty()) checks.push_back(leak_check(report, leaks, limit, name));
   for (std::size_t i = 0; i < leaks.left.size(); ++i) {
     const MergedProcess& process = report.processes[i];
@@ -336,7 +348,7 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
     checked.together = together_text(report, file);
   }
   const bool peaks_pass = all_passed({checked});
-  if (limits.leak) add_leaks(checked.checks, report, *limits.leak, suppressions, naming.name);
+  if (limits.leak) add_leaks(checked, report, *limits.leak, suppressions, naming.name);
   add_totals(checked.checks, report, limits, naming.name);
   const bool others_pass = all_passed({checked});
   if (limits.refusals) add_refusals(checked.checks, report, *limits.refusals);
@@ -378,6 +390,7 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
   Check check = leak_check(report, leaks, allowed(leaked, tolerance_percent), name);
   check.baseline = leaked;
   if (!check.passed()) check.sites = grown_leaks(report, baseline, leaks, name);
+  checked.suppressed = suppressed_bytes(leaks);
   checked.checks.push_back(std::move(check));
   return checked;
 }

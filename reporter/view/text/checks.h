@@ -33,7 +33,7 @@ struct CheckedSite {
 struct CheckedProcess {
   std::int64_t pid = 0;
   std::int64_t rank = -1;
-  std::string words = {};  // "rank 3 (4711)", "all 8 processes together"
+  std::string words = {};  // "rank 3 (4711)", "train (4711)", "all 8 processes together"
 };
 
 struct Check {
@@ -63,7 +63,8 @@ struct Checked {
   std::vector<Check> checks;
   std::size_t processes = 1;  // that the report is of
   std::vector<OutOfMemory> out_of_memory = {};
-  std::string together = {};  // what the processes of a merged report held, in words
+  std::string together = {};     // what the processes of a merged report held, in words
+  std::uint64_t suppressed = 0;  // bytes that were never freed, and do not count
 };
 
 // Limits are for each process: of a report that was merged, its processes one by one, where it

@@ -177,7 +177,7 @@ std::string_view describe(LeakClass leak) {
     case LeakClass::left:
       return "Left: allocated during the run";
     case LeakClass::late:
-      return "Perhaps in use: allocated in the last tenth of the run";
+      return "Late: allocated in the last tenth of the run, and perhaps in use to the end";
     case LeakClass::kept:
       return "Perhaps kept on purpose: allocated at the beginning, and not again";
   }
