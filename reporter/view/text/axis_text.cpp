@@ -58,7 +58,7 @@ std::string axis_title(Axis axis) {
 
 std::string axis_at_peak_text(bool is_flat) {
   return is_flat ? "AT PEAK: when that memory held most"
-                 : "Of each memory what it was when that held most";
+                 : "Of each memory what it was when that held most; TIME: in calls that allocate";
 }
 
 // Of one row of text: what one value held of all memories, or all values of all.

@@ -50,6 +50,7 @@ std::string trigger_text(const Report& report) {
   }
   if (report.trigger == kImported)
     return report.process.report_time_ns == 0 ? "imported" : "imported; its last event";
+  if (report.trigger.empty()) return "written for a reason that it does not tell";
   if (report.trigger == "moving") return "copied while it went on";
   if (report.trigger == "merged") return "the last one written";
   return "written for the reason '" + report.trigger + "'";  // of a newer version
@@ -314,7 +315,7 @@ std::string report_head(const Report& report, const Page& page) {
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
   if (report.trigger == kImported) {
     who = printable(process.mode, page);  // nothing is known of the process
-  } else {
+  } else if (!process.mode.empty()) {
     who += ", mode " + printable(process.mode, page);
   }
   if (process.mode == "cache") {  // the only one that the policy is of; older versions had none

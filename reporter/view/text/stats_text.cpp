@@ -110,8 +110,11 @@ std::string lines(const std::string& title, const FlatStats& stats, const std::s
     const std::size_t used = 2 + key.size() + number.size();
     result += used < end ? std::string(end - used, ' ') + number
                          : "\n" + std::string(end - std::min(end, number.size()), ' ') + number;
+    const bool is_time = key.find("_time.") != std::string::npos && !key.ends_with(".count");
     if (has_room && key.find("_bytes") != std::string::npos && value >= 1024) {
       result += "  " + coloured(bytes_text(value), Colour::dim, page);
+    } else if (has_room && is_time) {
+      result += "  " + coloured("us", Colour::dim, page);
     }
     result += "\n";
   }
