@@ -132,20 +132,16 @@ std::string passed_text(const std::vector<Checked>& all, const Page& page) {
 std::string out_of_memory_text(const OutOfMemory& out, const Page& page) {
   const std::string what = printable(out.process.words, page) + " ran out of memory in " +
                            counted(out.calls, "call") + ":";
-  const std::string command = "vramscope oom " + shell_path(out.file, page);  // is never cut
-  const bool fits = !page.cuts || columns(what) + 1 + columns(command) <= page.width;
-  return what + (fits ? " " : "\n  ") + command + "\n";
+  return followed_by(what, "vramscope oom " + shell_path(out.file, page), page) + "\n";
 }
 
 // "failed: rank 3 (4711), ranks/vramscope.train.4711.json"; of several processes the file alone.
 std::string failed_heading(const Checked& one, const Page& page) {
   const bool names_process = one.processes == 1 && !one.checks.empty();
-  std::string who = "failed: ";
-  if (names_process) who += printable(one.checks.front().process.words, page) + ", ";
-  const std::string file = printable(one.file, page);  // is never cut
-  const bool fits = !page.cuts || columns(who) + columns(file) <= page.width;
-  if (!fits && names_process) who.replace(who.size() - 1, 1, "\n  ");
-  return coloured(who + file, Colour::bold, page) + "\n";
+  const std::string who =
+      names_process ? " " + printable(one.checks.front().process.words, page) + "," : "";
+  const std::string text = followed_by("failed:" + who, printable(one.file, page), page);
+  return coloured(text, Colour::bold, page) + "\n";
 }
 
 // What is no failure, and worth knowing.

@@ -67,11 +67,7 @@ struct Judged {
 };
 
 CheckedProcess named(const ProcessFacts& process) {
-  const std::string pid = std::to_string(process.pid), program = program_of(process);
-  const bool is_bare = process.rank < 0 && !program.empty();
-  return {.pid = process.pid,
-          .rank = process.rank,
-          .words = is_bare ? program + " (" + pid + ")" : process_text(process)};
+  return {.pid = process.pid, .rank = process.rank, .words = named_process(process)};
 }
 
 CheckedProcess all_of(const Report& report) {

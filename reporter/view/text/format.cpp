@@ -197,6 +197,11 @@ std::string filters_for(std::string_view verb, const Page& page) {
   return words;
 }
 
+std::string followed_by(const std::string& what, const std::string& uncut, const Page& page) {
+  const bool fits = !page.cuts || columns(what) + 1 + columns(uncut) <= page.width;
+  return what + (fits ? " " : "\n  ") + uncut;
+}
+
 std::string next_command(std::string_view words, std::string_view path, const Page& page) {
   std::string line = "\nNext: vramscope ";
   line.append(words).append(" ").append(filters_for(words.substr(0, words.find(' ')), page));

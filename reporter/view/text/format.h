@@ -120,6 +120,10 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 [[nodiscard]] std::string next_command(std::string_view words, std::string_view path,
                                        const Page& page);
 
+// "what uncut", with what is never cut on a line of its own where the page has no room for both.
+[[nodiscard]] std::string followed_by(const std::string& what, const std::string& uncut,
+                                      const Page& page);
+
 // How many of `size` rows a listing shows: the first `most`, or all when `most` is 0.
 [[nodiscard]] constexpr std::size_t rows_shown(std::size_t size, std::size_t most) {
   return most == 0 || size < most ? size : most;

@@ -12,6 +12,12 @@ std::string process_text(const ProcessFacts& process) {
   return process.rank < 0 ? pid : "rank " + std::to_string(process.rank) + " (" + pid + ")";
 }
 
+std::string named_process(const ProcessFacts& process) {
+  const std::string program = program_of(process);
+  if (process.rank >= 0 || program.empty()) return process_text(process);
+  return program + " (" + process_text(process) + ")";
+}
+
 std::string program_of(const ProcessFacts& process) {
   return process.executable.substr(process.executable.rfind('/') + 1);
 }

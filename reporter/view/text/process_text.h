@@ -12,6 +12,8 @@ struct ProcessFacts;
 
 // "rank 3 (4711)", "4711".
 [[nodiscard]] std::string process_text(const ProcessFacts& process);
+// "rank 3 (4711)", "train (4711)": where no column or title has the program.
+[[nodiscard]] std::string named_process(const ProcessFacts& process);
 // "train".
 [[nodiscard]] std::string program_of(const ProcessFacts& process);
 

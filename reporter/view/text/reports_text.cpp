@@ -6,26 +6,17 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/process_text.h"
 
 namespace vramscope {
-namespace {
-
-std::string program_name(const Report& report) {
-  const std::string& program = report.process.executable;
-  return program.substr(program.rfind('/') + 1);
-}
-
-}  // namespace
 
 std::string heading_text(const Report& report, std::string_view path, const Page& page) {
   const ProcessFacts& process = report.process;
-  std::string text = program_name(report);
+  std::string text = program_of(process);
   if (process.rank >= 0) text += ", rank " + std::to_string(process.rank);
   text = printable(text + " (" + std::to_string(process.pid) + "):", page);
-  const std::string file = printable(path, page);  // is never cut
-  const bool fits = !page.cuts || columns(text) + 1 + columns(file) <= page.width;
   text = page.cuts ? fitted(text, page.width) : text;
-  return coloured(text + (fits ? " " : "\n  ") + file, Colour::bold, page);
+  return coloured(followed_by(text, printable(path, page), page), Colour::bold, page);
 }
 
 void which_report(JsonText& json, const Report& report, std::string_view path) {
@@ -44,16 +35,13 @@ void ReportsSummary::add(const Report& report) {
   const ProcessFacts& process = report.process;
   ++reports_;
   processes_.insert(identity_of(process));
-  const std::string who = process.rank >= 0
-                              ? "rank " + std::to_string(process.rank)
-                              : program_name(report) + " (" + std::to_string(process.pid) + ")";
   for (const KindFacts& kind : report.kinds) {
     if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
     Peaks& peaks = peaks_[{kind.kind, kind.device}];
     peaks.least = peaks.count++ == 0 ? kind.peak_bytes : std::min(peaks.least, kind.peak_bytes);
     if (kind.peak_bytes <= peaks.most) continue;
     peaks.most = kind.peak_bytes;
-    peaks.whose = who;
+    peaks.whose = named_process(process);
   }
 }
 
