@@ -209,12 +209,6 @@ std::uint64_t bytes_of(const Leaks& leaks) {
   return bytes;
 }
 
-std::uint64_t suppressed_bytes(const Leaks& leaks) {
-  std::uint64_t bytes = 0;
-  for (const UsedSuppression& used : leaks.suppressed) bytes += used.bytes;
-  return bytes;
-}
-
 Check leak_check(const Report& report, const Leaks& leaks, std::uint64_t limit,
                  const NameFrame& name) {
   Check check{

@@ -184,6 +184,12 @@ std::string_view describe(LeakClass leak) {
   return "";
 }
 
+std::uint64_t suppressed_bytes(const Leaks& leaks) {
+  std::uint64_t bytes = 0;
+  for (const UsedSuppression& used : leaks.suppressed) bytes += used.bytes;
+  return bytes;
+}
+
 Leaks leaks_of(const Report& report, const Suppressions& suppressions, const NameFrame& name) {
   Leaks result;
   SuppressedSites suppressed(report, suppressions, name);

@@ -69,6 +69,8 @@ struct Leaks {
 // What blocks hold that wait for their free to complete is no leak. May throw bad_alloc.
 [[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
                              const NameFrame& name);
+// Of all suppressions together.
+[[nodiscard]] std::uint64_t suppressed_bytes(const Leaks& leaks);
 
 // Whether what was never freed tells more of the report than its peak: places that grow, or were
 // left amid the run, hold at least half as much as was held at the peaks. Suppressions and
