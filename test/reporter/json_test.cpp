@@ -184,6 +184,8 @@ TEST_F(ReportFile, SurvivesChangedBytes) {
 TEST_F(ReportFile, TellsThePlaceOfASyntaxError) {
   EXPECT_EQ(refusal("{\"schema\": }").substr(0, 8), "byte 12:");
   EXPECT_EQ(refusal("[1]"), "byte 1: expected a report, which begins with '{'");
+  EXPECT_EQ(refusal("\x1f\x8b\x08"),
+            "byte 1: expected a report, found a compressed file: unpack it first");
 }
 
 // The quick parser takes half a surrogate pair and what stands behind a zero byte, and no mark of

@@ -40,6 +40,8 @@ std::string not_an_object(std::string_view text) {
   if (text.starts_with(kTraceMagic)) {
     return "byte 1: expected a report, found a trace, which vramscope trace shows";
   }
+  const bool is_packed = text.starts_with("\x1f\x8b") || text.starts_with("\x28\xb5\x2f\xfd");
+  if (is_packed) return "byte 1: expected a report, found a compressed file: unpack it first";
   if (text.empty()) return ends_early_at(0) + ", or empty";
   const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   const std::size_t zero = text.find('\0');  // a file with holes
