@@ -152,7 +152,7 @@ def table(case, runs, victims):
             if ": " in name:
                 assert has_case(name), f"no such case: {name}"
                 file, words = name.split(": ")
-                found.append(f"| [{file}]({file}): {words} |" + " tested |" * len(harness.MODES))
+                found.append(f"| `{file}`: {words} |" + " tested |" * len(harness.MODES))
                 continue
             chosen = [v for v in victims if name in (words_of(v), v[0][0])]
             assert chosen, f"no victim is called {name}"
@@ -171,7 +171,7 @@ def table(case, runs, victims):
             "# Behaviour × mode × victim",
             "",
             "Written by `test/end_to_end/behaviours.py`; a test compares it with what the victims do.",
-            "A victim is a program in [test/programs](../programs). *Same*: output, diagnostics and exit",
+            "A victim is a program in `test/programs`. *Same*: output, diagnostics and exit",
             "status are those without Vramscope, on the simulated device.",
             "",
             head,

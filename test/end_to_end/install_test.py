@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import harness
 
-def meson(*words):
+def meson(*words, **variables):
     command = [harness.installed("meson"), *words]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=harness.BUILD).stdout
+    environment = {**os.environ, **variables}
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=harness.BUILD, env=environment).stdout
 
 
 class Staged(NamedTuple):
@@ -41,7 +42,7 @@ def installation():
     shutil.copytree(staged / prefix.lstrip("/"), place / "moved", symlinks=True)
     # As it happens: installed again, and used by Python; somebody else has a file beside ours.
     meson("install", "--no-rebuild", "--quiet", "--destdir", str(staged))
-    module = next(path for path in files if path.name == "vramscope.py")
+    module = next(path for path in files if path.match("*-packages/vramscope.py"))
     subprocess.run([sys.executable, "-c", "import vramscope"], cwd=module.parent, check=True)
     other = staged / prefix.lstrip("/") / "bin/other"
     other.touch()
@@ -94,9 +95,22 @@ class Install(harness.Case):
         include = flags.stdout.replace("\\", "").strip().removeprefix("-I")
         self.assertTrue(os.path.samefile(self.prefix / "include", include), include)
         self.assertTrue((self.prefix / "include/vramscope.h").is_file())
-        module = self.installed("vramscope.py").parent
+        module = self.installed("*-packages/vramscope.py").parent
         done = self.call(sys.executable, "-c", "import vramscope; print(vramscope.is_active())", PYTHONPATH=str(module))
         self.assertEqual(("False\n", ""), (done.stdout, done.stderr))
+
+    def test_a_python_that_looks_below_the_prefix_finds_the_module_there(self):
+        folders = json.loads(self.call("/usr/bin/python3", "-c", "import json, sys; print(json.dumps(sys.path))").stdout)
+        if not any(folder.startswith("/usr/local/lib/") for folder in folders):
+            self.skipTest("this system's Python does not look below /usr/local")
+        for prefix in ("/usr/local", "/usr"):
+            build = pathlib.Path(self.folder, prefix.replace("/", "_"))
+            meson("setup", str(build), str(harness.SOURCE), f"--prefix={prefix}", "-Dtests=disabled", "-Dsimulator=disabled",
+                  PATH="/usr/bin:/bin")  # fmt: skip
+            staged = pathlib.Path(self.folder, "staged", build.name)
+            meson("install", "--no-rebuild", "--quiet", "--tags", "python-runtime", "-C", str(build), "--destdir", str(staged))
+            (module,) = staged.rglob("vramscope.py")
+            self.assertIn(f"/{module.parent.relative_to(staged)}", folders)
 
     def test_cmake_finds_the_package(self):
         harness.installed("cmake")
@@ -115,12 +129,17 @@ class Install(harness.Case):
                 for place in (str(harness.BUILD), str(installation().staged)):
                     self.assertNotIn(place, text, path)
 
-    def test_documents_are_there_and_so_is_what_the_readme_leads_to(self):
+    def test_each_link_in_a_document_leads_to_a_file_that_is_installed(self):
         documents = self.prefix / "share/doc/vramscope"
-        readme = (documents / "README.md").read_text()
-        pages = {link for link in re.findall(r"\]\(([^)#:]+\.md)", readme)}
-        self.assertLessEqual({"reporter/report/FORMAT.md", "reporter/view/LISTINGS.md", "interpose/RECIPES.md"}, pages)
-        self.assertEqual([], sorted(page for page in pages if not (documents / page).is_file()))
+        pages = sorted(documents.rglob("*.md"))
+        names = {str(page.relative_to(documents)) for page in pages}
+        self.assertLessEqual({"README.md", "reporter/report/FORMAT.md", "reporter/view/LISTINGS.md", "interpose/RECIPES.md"}, names)
+        links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()) if "://" not in link]
+        self.assertLess(50, len(links))
+        dead = [f"{page.relative_to(documents)}: {link}" for page, link in links if not (page.parent / link).is_file()]
+        self.assertEqual([], dead)
+        outside = [link for page, link in links if not (page.parent / link).resolve().is_relative_to(self.prefix.resolve())]
+        self.assertEqual([], outside)
 
     def test_the_manual_names_files_that_are_there(self):
         manual = (self.prefix / "share/man/man1/vramscope.1").read_text().replace("\\-", "-")
