@@ -106,11 +106,17 @@ def check_lintian(deb):
     expect("lintian has nothing to say but what is overridden", lines)
 
 
-def check_dependencies(deb):
+def check_dependencies(deb, rpm):
     depends = call("dpkg-deb", "-f", deb, "Depends").stdout.strip()
     print(f"  Depends: {depends}")
     names = {re.split(r"[ (]", name)[0] for group in depends.split(", ") for name in group.split(" | ")}
     expect("dependencies are those that are meant", sorted(names ^ {"libc6", "libunwind8"}))
+    if rpm is None:
+        return say("SKIPPED", "dependencies of the .rpm", "rpmbuild is not installed")
+    asked = {re.split(r"[ (]", name)[0] for name in call("rpm", "-qpR", rpm).stdout.splitlines() if name.strip()}
+    print(f"  Requires: {' '.join(sorted(asked))}")
+    meant = r"(lib(c|m|dl|pthread|rt)\.so\.\d+|ld-linux[^.]*\.so\.\d+|libunwind\.so\.8|rpmlib|rtld)"
+    expect("the .rpm requires glibc and libunwind alone", sorted(name for name in asked if not re.fullmatch(meant, name)))
 
 
 def check_sbom(path, tree):
@@ -240,7 +246,7 @@ def main():
     check_paths(tree, folder)
     deb = next(path for name, path in packages.items() if name.endswith(".deb"))
     check_lintian(deb)
-    check_dependencies(deb)
+    check_dependencies(deb, next((path for name, path in packages.items() if name.endswith(".rpm")), None))
     check_sbom(next(path for name, path in packages.items() if name.endswith(".json")), tree)
     for release in RELEASES:
         kept, reason = clean_system(release, ARCHITECTURES[machine], folder)
