@@ -220,6 +220,24 @@ class Surroundings(Doctor):
         self.stops("output", "in '/proc/': ", "--sim", VRAMSCOPE_OUTPUT="/proc/%p.json")
         self.stops("output", "cannot write a trace in 'no/'", "--sim", VRAMSCOPE_TRACE="no/%p.trace")
 
+    def test_limits_on_addresses_which_drivers_reserve(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+        status, findings = self.ask_limited(limit, "--sim")
+        told = {one["subject"]: one for one in findings if one["state"] != "fine"}
+        self.assertEqual((1, {"driver", "addresses"}), (status, set(told)), findings)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", told["driver"]["found"])
+        self.assertIn("that ulimit -a shows", told["driver"]["advice"])
+        self.assertEqual("programs may have 4.00 GiB of them", told["addresses"]["found"])
+
+    def ask_limited(self, limit, *words):
+        """As ask(), where the simulated device has a line of its own."""
+        environment = {**harness.environment(), "LD_LIBRARY_PATH": ""}
+        done = programs.finish([harness.TOOL, "doctor", "--json", *words], environment, self.folder,
+                               harness.DEADLINE_S, preexec_fn=limit)  # fmt: skip
+        return done.returncode, json.loads(done.stdout)
+
     def test_an_output_folder_without_room(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -323,6 +341,8 @@ class Surroundings(Doctor):
         foreign = self.changed("libvramscope.so", harness.OWN_MACHINE, harness.OTHER_MACHINE, 18, source=harness.LIBRARY)
         other = harness.MACHINES[harness.OTHER_MACHINE][0]
         self.stops("library", f"is for another machine: {other}", "--sim", VRAMSCOPE_LIBRARY=foreign)
+        half = self.program_of("half/libvramscope.so", harness.LIBRARY.read_bytes()[:100_000])
+        self.stops("library", "is cut short: programs crash as they load it; install", "--sim", VRAMSCOPE_LIBRARY=half)
 
     def test_the_version_of_the_library_is_a_note_as_other_tools_read_them(self):
         done = subprocess.run(["readelf", "-n", harness.LIBRARY], capture_output=True, text=True, check=True)
@@ -379,6 +399,12 @@ class Processes(Doctor):
 
         pid = self.pid_under(self.hold(preexec_fn=block))
         self.found("limits", "signal", "every thread blocks SIGUSR1", pid)
+
+    def test_run_itself_leads_to_its_program(self):
+        process = self.hold()
+        pid = self.pid_under(process)
+        findings = self.found("stops", "process", f"but its child {pid} has it; vramscope doctor {pid}", str(process.pid))
+        self.assertEqual(1, len(findings))
 
     def test_one_that_runs_without_us(self):
         process = self.start_program(["sleep", "600"])

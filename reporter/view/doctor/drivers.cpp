@@ -32,7 +32,7 @@ std::string why_no_device() {
   return "see what nvidia-smi says, or use run --sim";
 }
 
-void examine_answer(const DriverAnswer& driver, Findings& findings) {
+void examine_answer(const DriverAnswer& driver, bool simulate, Findings& findings) {
   if (driver.path.find("/stubs/") != driver.path.npos) {
     return findings.stops("driver", driver.path + " is the toolkit's stub, no driver",
                           "take its folder out of LD_LIBRARY_PATH");
@@ -44,9 +44,9 @@ void examine_answer(const DriverAnswer& driver, Findings& findings) {
   }
   if (driver.code != 0) {
     const std::string name = driver.name.empty() ? "" : " (" + driver.name + ")";
-    return findings.stops("driver",
-                          driver.path + ": cuInit gives " + std::to_string(driver.code) + name,
-                          why_no_device());
+    return findings.stops(
+        "driver", driver.path + ": cuInit gives " + std::to_string(driver.code) + name,
+        simulate ? "lift the limits on addresses and files that ulimit -a shows" : why_no_device());
   }
   const std::string devices =
       std::to_string(driver.devices) + (driver.devices == 1 ? " device" : " devices");
@@ -54,9 +54,9 @@ void examine_answer(const DriverAnswer& driver, Findings& findings) {
                 driver.path + ", for CUDA " + version_text(driver.version) + ", " + devices);
 }
 
-void examine_driver(const std::string& folder, Findings& findings) {
+void examine_driver(const std::string& folder, bool simulate, Findings& findings) {
   const DriverAnswer driver = ask_driver(folder + kDriver);
-  if (!driver.path.empty()) return examine_answer(driver, findings);
+  if (!driver.path.empty()) return examine_answer(driver, simulate, findings);
   findings.stops("driver", "there is no libcuda.so.1 here",
                  "install NVIDIA's driver (a container: docker run --gpus all), or use run --sim");
 }
@@ -115,7 +115,7 @@ void examine_drivers(const Patient& patient, Findings& findings) {
     }
     folder = simulator.path + "/";
   }
-  examine_driver(folder, findings);
+  examine_driver(folder, patient.simulate, findings);
   examine_nvml(folder, findings);
   if (!patient.program.empty()) return;
   examine_runtimes(folder, findings);

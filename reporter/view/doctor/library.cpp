@@ -47,7 +47,8 @@ std::string why_not_preloaded(const std::string& path, std::string& advice) {
   const auto file = ElfProgram::open(path);
   advice = kInstall;
   if (!file) return "is no library";
-  return file->is_native() ? "" : "is for another machine: " + file->machine();
+  if (!file->is_native()) return "is for another machine: " + file->machine();
+  return file->is_cut_short() ? "is cut short: programs crash as they load it" : "";
 }
 
 }  // namespace

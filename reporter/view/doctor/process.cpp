@@ -3,10 +3,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "interpose/settings/options.h"
 #include "interpose/settings/private_variables.h"
@@ -55,6 +57,14 @@ void examine_absence(pid_t pid, const ProcessFiles& process, Findings& findings)
                           who + "runs without the library, though its parent " +
                               std::to_string(parent) + " has it: LD_PRELOAD was taken from it",
                           "start vramscope run behind what clears the environment");
+  }
+  const std::vector<pid_t> children = process.children();
+  const auto child = std::find_if(children.begin(), children.end(), runs_under_us);
+  if (child != children.end()) {
+    return findings.stops(
+        kProcessSubject,
+        who + "runs without the library, but its child " + std::to_string(*child) + " has it",
+        "vramscope doctor " + std::to_string(*child));
   }
   findings.stops(kProcessSubject, who + "runs without the library", kStart);
 }

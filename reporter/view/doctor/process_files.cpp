@@ -119,4 +119,10 @@ pid_t ProcessFiles::parent() const {
   return static_cast<pid_t>(std::atoi(field(files_.status, "PPid").c_str()));
 }
 
+std::vector<pid_t> ProcessFiles::children() const {
+  std::istringstream numbers(
+      content_of(folder_of(pid_) + "/task/" + std::to_string(pid_) + "/children"));
+  return {std::istream_iterator<pid_t>(numbers), {}};
+}
+
 }  // namespace vramscope

@@ -31,6 +31,7 @@ class ProcessFiles {
   // Has a live file in memory, or the library's own thread: both come with the first cuInit.
   [[nodiscard]] bool is_recording() const;
   [[nodiscard]] pid_t parent() const;
+  [[nodiscard]] std::vector<pid_t> children() const;  // of its first thread, where the kernel tells
 
  private:
   struct Thread {

@@ -1,5 +1,6 @@
 // What a program would find around it: settings, other preloaded libraries, signals, limits.
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -136,6 +137,14 @@ void examine_memory_limit(Findings& findings) {
                   "what is recorded takes 1 MiB and more of it: raise the limit");
 }
 
+// Drivers reserve more of them than all GPUs have memory, and say out of memory where they may not.
+void examine_addresses(Findings& findings) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  findings.limits("addresses", "programs may have " + amount_text(limit.rlim_cur) + " of them",
+                  "ulimit -v unlimited: a driver reserves more than the GPUs' memory");
+}
+
 void examine_rights(Findings& findings) {
   const std::string scope = first_word("/proc/sys/kernel/yama/ptrace_scope");
   findings.fine("rights",
@@ -165,6 +174,7 @@ void examine_surroundings(Findings& findings) { examine_preloads(findings); }
 
 void examine_container(Findings& findings) {
   examine_memory_limit(findings);
+  examine_addresses(findings);
   examine_rights(findings);
 }
 

@@ -78,6 +78,20 @@ bool ElfProgram::is_narrow() const {
   return head_.e_ident[EI_CLASS] == ELFCLASS32 && head_.e_machine == EM_386;
 }
 
+bool ElfProgram::is_cut_short() const {
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  if (elf_rawfile(elf_.get(), &bytes) == nullptr || elf_getphdrnum(elf_.get(), &count) != 0) {
+    return true;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf_.get(), static_cast<int>(i), &segment) == nullptr) return true;
+    if (segment.p_offset > bytes || segment.p_filesz > bytes - segment.p_offset) return true;
+  }
+  return false;
+}
+
 std::string ElfProgram::machine() const { return machine_name(head_.e_machine); }
 
 std::string ElfProgram::own_machine() { return machine_name(kOwnMachine); }

@@ -22,6 +22,7 @@ class ElfProgram {
 
   [[nodiscard]] bool is_native() const;            // for own_machine(), with 64 bits
   [[nodiscard]] bool is_narrow() const;            // for x86, with 32 bits
+  [[nodiscard]] bool is_cut_short() const;         // the file ends before what its headers name
   [[nodiscard]] std::string machine() const;       // "AArch64", "machine 22"
   [[nodiscard]] static std::string own_machine();  // that the tool is for
   [[nodiscard]] std::string loader() const;        // that it asks for; "": it is linked statically
