@@ -261,6 +261,7 @@ NEEDS = [
     ("gpu_check", "all fifteen questions about pages are asked|each question says what the simulated device does",
      "starts programs as fast as a processor"),
     ("refusals", "addresses may be limited", "limits addresses (RLIMIT_AS)"),
+    ("doctor", "limits on addresses which drivers reserve", "limits addresses (RLIMIT_AS)"),
     ("life", "a (program without cuda prints nothing and writes nothing|report is written at every kind of end)",
      "tells in /proc/self/task of the program's threads alone"),
     ("life", "arguments that may be secrets stay out of redacted files|every program of a chain of executions is recorded|reports are for the owner "
