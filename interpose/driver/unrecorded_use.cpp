@@ -37,9 +37,11 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
 }
 
 void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
+  const std::uint64_t managed = allocator_.capacity(device).managed;
   {
     const SystemLock lock(mutex_);
     set_outside(device, bytes);
+    managed_[device] = managed;
   }
   publish(device);
 }
@@ -185,7 +187,10 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
     contexts += part.context_bytes;
     modules += part.module_bytes;
   }
-  return {.outside_bytes = outside_[device],
+  // What is known to be there was not hidden by managed memory, whose pages may lie on the host.
+  const std::uint64_t known = positive(contexts) + positive(modules) + exported_[device];
+  const std::uint64_t most = outside_[device] + managed_[device];
+  return {.outside_bytes = std::max(outside_[device], std::min(known, most)),
           .context_bytes = positive(contexts),
           .module_bytes = positive(modules),
           .exported_bytes = exported_[device]};

@@ -80,7 +80,9 @@ class UnrecordedUse {
   std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
   void set_outside(std::uint16_t device, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex_);
 
+  // As if all managed memory lay on the device, of which there were managed_ then.
   std::array<std::uint64_t, kMaxDevices> outside_ VRAMSCOPE_GUARDED_BY(mutex_){};
+  std::array<std::uint64_t, kMaxDevices> managed_ VRAMSCOPE_GUARDED_BY(mutex_){};
   std::array<std::uint64_t, kMaxDevices> exported_ VRAMSCOPE_GUARDED_BY(mutex_){};
 };
 

@@ -113,6 +113,23 @@ void add_direct(const Snapshot& memory, OomEvent& event) {
   event.rounding_bytes = rounding.bytes();
 }
 
+// Pages of managed memory lie on the device or on the host: on the device is what nothing else that
+// is known explains, and a limit does not count it.
+void leave_out_managed(const Snapshot& memory, OomEvent& event) {
+  std::uint64_t managed = 0;
+  for (const SegmentSnapshot& segment : memory.segments) {
+    const bool is_there =
+        segment.place.kind == Kind::managed && segment.place.device == event.device;
+    if (is_there && segment.is_direct) managed += segment.total_size;
+  }
+  event.direct_bytes -= managed;
+  if (event.by_limit) return;
+  const std::uint64_t used = event.total_bytes - std::min(event.free_bytes, event.total_bytes);
+  const std::uint64_t known =
+      event.reserved_bytes + event.direct_bytes + event.rounding_bytes + event.outside_bytes;
+  event.direct_bytes += std::min(managed, used - std::min(known, used));
+}
+
 // Of host memory, what the host's pages hold; of a device, what is there or can be moved there.
 bool is_near(const OomEvent& event, Place place) {
   if (is_host(event.kind)) return is_host(place.kind);
@@ -194,6 +211,7 @@ OomEvent describe_refusal(const ReportParts& parts, const Refusal& refusal) {
   keep_largest(event.pins, &OomPin::free_bytes);
   add_direct(parts.memory, event);
   add_use_by_others(parts, event);
+  leave_out_managed(parts.memory, event);
   if (!event.by_limit) take_gaps_from_others(parts.memory, event);  // a limit does not count them
   return event;
 }

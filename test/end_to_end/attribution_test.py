@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -14,6 +16,14 @@ MIB = 1 << 20
 RECORDING = ("cache", "dedicated", "observe")
 CONTEXT, MODULE = 300 * MIB, 10 * MIB
 COSTS = "context_bytes=300MiB,module_bytes=10MiB"
+MANAGED = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+context, block = ctypes.c_void_p(), ctypes.c_uint64()
+cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context)
+assert cuda.cuMemAllocManaged(ctypes.byref(block), ctypes.c_size_t(200 << 20), 1) == 0
+assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(20 << 20)) == 0
+"""
 
 
 def rows(report, axis, kind="device"):
@@ -54,6 +64,18 @@ class Attribution(harness.Case):
             self.assertEqual(site["total_count"], sum(site["sizes"]))
             self.assertEqual(site["total_count"] - site["live_count"], sum(site["lifetimes"]))
             self.assertLessEqual(site["temporary_count"], site["total_count"] - site["live_count"])
+
+    def test_managed_memory_does_not_hide_what_contexts_take(self):
+        """Its pages may lie on the host, as all do on the simulated device."""
+        for mode in RECORDING:
+            path = f"{self.folder}/{mode}.json"
+            words = ("run", "--sim", "--mode", mode, "-o", path, "--", sys.executable, "-c", MANAGED)
+            done = self.run_tool(*words, VRAMSCOPE_SIM=COSTS)
+            self.assertEqual(0, done.returncode, done.stderr)
+            report = json.loads(pathlib.Path(path).read_text())
+            (contexts,) = [row for row in report["ledger"] if row["owner"] == "contexts"]
+            self.assertEqual(CONTEXT, contexts["device_bytes"], mode)
+            self.assertNotIn("others", [row["kind"] for row in report["ledger"]], mode)
 
     def test_memory_belongs_to_the_library_that_asked(self):
         for mode in RECORDING:

@@ -67,6 +67,27 @@ TEST(Oom, NativelySmallBlocksTakeThePagesThatTheyTakeHere) {
   EXPECT_EQ(event.native_free_bytes, event.free_bytes);
 }
 
+TEST(Oom, ManagedMemoryCountsAsFarAsItLiesOnTheDevice) {
+  ReportParts parts = sample_parts();
+  Refusal refusal = sample_refusal();
+  const OomEvent before = describe_refusal(parts, refusal);
+  SegmentSnapshot managed;
+  managed.place = {.kind = Kind::managed, .device = 0};
+  managed.address = std::uint64_t{1} << 48;
+  managed.total_size = 64 * kMiB;
+  managed.is_direct = true;
+  parts.memory.segments.push_back(managed);
+  const std::uint64_t known =
+      before.reserved_bytes + before.direct_bytes + before.rounding_bytes + before.outside_bytes;
+  for (const std::uint64_t there : {std::uint64_t{0}, 24 * kMiB, 64 * kMiB, 100 * kMiB}) {
+    refusal.free_bytes = refusal.total_bytes - known - there;
+    const OomEvent event = describe_refusal(parts, refusal);
+    EXPECT_EQ(event.direct_bytes, before.direct_bytes + std::min(there, 64 * kMiB));
+  }
+  refusal.by_limit = true;
+  EXPECT_EQ(describe_refusal(parts, refusal).direct_bytes, before.direct_bytes);
+}
+
 TEST(Oom, WhatLiesBetweenTheDriversSmallAllocationsIsRoundingNotOthers) {
   ReportParts parts = sample_parts();
   const OomEvent before = describe_refusal(parts, sample_refusal());

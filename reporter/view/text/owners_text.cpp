@@ -172,10 +172,12 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
          (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page));
 }
 
-std::uint64_t used_on(const Report& report, std::uint16_t device) {
+// kind: of the ledger; "": all.
+std::uint64_t used_on(const Report& report, std::uint16_t device, std::string_view kind) {
   std::uint64_t used = 0;
   for (const LedgerEntry& entry : report.ledger) {
-    if (entry.device == device) used += entry.device_bytes;
+    const bool counts = entry.device == device && (kind.empty() || entry.kind == kind);
+    if (counts) used += entry.device_bytes;
   }
   return used;
 }
@@ -216,7 +218,8 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Page& pag
 }
 
 // What the words of the rows mean that no call of the program explains.
-std::string words_text(const std::vector<OwnerRow>& rows, const Page& page) {
+std::string words_text(const std::vector<OwnerRow>& rows, std::uint64_t used, std::uint64_t managed,
+                       const Page& page) {
   const auto has = [&](const char* kind) {
     return std::any_of(rows.begin(), rows.end(),
                        [&](const OwnerRow& row) { return row.entry.kind == kind; });
@@ -228,6 +231,11 @@ std::string words_text(const std::vector<OwnerRow>& rows, const Page& page) {
         "(modules), for what others import (exported)",
         page);
   }
+  if (managed != 0) {
+    text += paragraph("managed: its pages may lie on the host; without them " +
+                          amount_text(used - managed) + " are used",
+                      page);
+  }
   if (has("others")) {
     text += paragraph("others: other processes, and what the driver took for this one since", page);
   }
@@ -238,8 +246,9 @@ std::string words_text(const std::vector<OwnerRow>& rows, const Page& page) {
 std::string device_part(const Report& report, const DeviceFacts& facts, const Page& page,
                         const RowChoice& choice) {
   using enum Table::Align;
-  const std::uint64_t used = used_on(report, facts.index);
-  std::string title = when_used(report) + amount_text(used);
+  const std::uint64_t used = used_on(report, facts.index, "");
+  const std::uint64_t managed = used_on(report, facts.index, "managed");
+  std::string title = when_used(report) + (managed == 0 ? "" : "up to ") + amount_text(used);
   if (!adds_peaks(report)) title += " of " + amount_text(facts.total_bytes);
   title += " used on GPU " + std::to_string(facts.index) + ", " + printable(facts.name, page);
   std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
@@ -256,7 +265,7 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
                printable(entry.kind, page), printable(entry.owner, page)});
   }
   return "\n" + heading(title, page) + (table.empty() ? "" : table.text(page)) +
-         more_rows_text(rows.size() - shown) + cached + words_text(rows, page);
+         more_rows_text(rows.size() - shown) + cached + words_text(rows, used, managed, page);
 }
 
 std::vector<OwnerRow> arranged_owners(const Report& report, const RowChoice& choice) {
@@ -283,7 +292,7 @@ Columns<OwnerRow> owner_columns() {
 std::string owners_text(const Report& report, const Page& page, const RowChoice& choice) {
   std::string result = peak_part(report, page, choice);
   for (const DeviceReport& device : report.devices) {
-    if (used_on(report, device.facts.index) == 0) continue;
+    if (used_on(report, device.facts.index, "") == 0) continue;
     result += device_part(report, device.facts, page, choice);
   }
   return result + totals_text(report, page);
@@ -301,7 +310,7 @@ std::string owners_json(const Report& report, const RowChoice& choice) {
   for (const DeviceReport& device : report.devices) {
     json.object().field("device", device.facts.index);
     json.field("total_bytes", device.facts.total_bytes);
-    json.field("used_bytes", used_on(report, device.facts.index)).end();
+    json.field("used_bytes", used_on(report, device.facts.index, "")).end();
   }
   json.end();
   add_ledger(json, report, choice);
