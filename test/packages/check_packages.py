@@ -55,6 +55,7 @@ def call(*words, **options):
 
 
 def make(folder, machine, **variables):
+    shutil.rmtree(folder, ignore_errors=True)  # packages of another machine may lie there
     done = call(SOURCE / "scripts/package", "--output", folder, "--machine", machine, env={**os.environ, **variables}, cwd=SOURCE)
     print("\n".join(line for line in done.stdout.splitlines() if not line.startswith("[")), flush=True)
     if done.returncode:
