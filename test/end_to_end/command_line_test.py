@@ -99,6 +99,14 @@ class CommandLine(harness.Case):
         self.assertEqual((0, native.stdout), profiled.behaviour())
         self.assertIn("/nonexistent/r.json", profiled.stderr)
 
+    def test_run_overwrites_nothing(self):
+        taken = pathlib.Path(self.folder, "r.json")
+        for _ in range(2):
+            finished = self.launch("--output", taken, "--", harness.program("linked"))
+            self.assertEqual(0, finished.returncode, finished.stderr)
+        self.assertIn("report in r.json~1 (r.json was taken)", finished.stderr)
+        self.assertEqual(["r.json", "r.json~1"], sorted(os.listdir(self.folder)))
+
     def test_run_starts_no_program_whose_output_cannot_be_written(self):
         for option in ("--output", "--trace"):
             finished = self.launch(option, "/nonexistent/%p.x", "--", harness.program("linked"))

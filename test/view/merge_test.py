@@ -327,6 +327,9 @@ class Merge(unittest.TestCase):
         result = self.call("merge", "-o", parts[0], *parts)
         self.assertEqual(2, result.returncode)
         self.assertIn("is one of the reports to merge; choose another name", result.stderr)
+        result = self.call("merge", "-o", parts[2], *parts[:2])
+        self.assertEqual(2, result.returncode)
+        self.assertIn("is a report, which would be lost; choose another name", result.stderr)
         self.assertEqual(before, parts[0].read_bytes())
 
     def test_the_table_names_each_process_s_own_report_and_what_makes_it_differ(self):

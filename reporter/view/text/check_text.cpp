@@ -30,11 +30,14 @@ std::string compared_text(const Check& check, std::uint64_t number) {
 // "rank 3 (4711): peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
 std::string amounts_text(const Check& check, bool names_process) {
   std::string value = names_process ? check.process.words + ": " : "";
-  value += check.what + ": " + compared_text(check, check.value);
+  value += check.what + (check.at_least ? ": at most " : ": ") + compared_text(check, check.value);
   if (!check.is_count) value += " requested";
   if (!check.baseline) {
-    return value + ", " + number_text(check, check.value - check.limit) + " above the limit of " +
-           compared_text(check, check.limit);
+    value += ", " + number_text(check, check.value - check.limit) + " above the limit of " +
+             compared_text(check, check.limit);
+    if (!check.at_least) return value;
+    return value + "; at least " + amount_text(*check.at_least) +
+           ": its trace, beside it, tells exactly (run --trace)";
   }
   const std::uint64_t grown = check.value - *check.baseline;
   const std::string share =
@@ -207,6 +210,7 @@ Columns<Check> check_columns(const std::string& file) {
           {"passed", [](const Row& row) { return row.passed(); }},
           {"unit", [](const Row& row) { return std::string(row.is_count ? "count" : "bytes"); }},
           {"value", [](const Row& row) { return row.value; }},
+          {"at_least", [](const Row& row) { return row.at_least.value_or(row.value); }},
           {"limit", [](const Row& row) { return row.limit; }},
           {"baseline", baseline}};
 }

@@ -130,6 +130,7 @@ void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std:
                 .value = sum.upper,
                 .limit = limit,
                 .process = judged.process};
+    if (sum.lower != sum.upper) check.at_least = sum.lower;
     check.adds_kinds = has_several_kinds(judged.one.process, sum.index);
     if (check.adds_kinds) check.what += ", all kinds together";
     if (!check.passed()) {

@@ -39,6 +39,7 @@ struct CheckedProcess {
 struct Check {
   std::string what;  // "peak of GPU 0"
   std::uint64_t value = 0;
+  std::optional<std::uint64_t> at_least = {};  // where `value` is the most that it can have been
   std::uint64_t limit = 0;
   std::optional<std::uint64_t> baseline = {};  // that the limit was made from
   bool is_count = false;

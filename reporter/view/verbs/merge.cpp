@@ -57,6 +57,10 @@ int merge(const Arguments& given) try {
   if (is_input(given.output, paths)) {
     return refuse("-o '" + given.output + "' is one of the reports to merge; choose another name");
   }
+  const bool was_merged = is_of_trigger(given.output, "merged");
+  if (const std::string lost = was_merged ? "" : lost_by(given.output, {}); !lost.empty()) {
+    return refuse(lost);
+  }
   std::optional<Merger> merger = merger_of(paths);
   if (!merger) return kBadInput;
   const Report report = merger->finish_but_sites();

@@ -379,7 +379,8 @@ Verb add_run(CommandLine& line) {
           .take =
               [arguments, &command](std::vector<std::string>& words) {
                 arguments->program = take_program(command, words);
-              }};
+              },
+          .judges_output = true};  // a name that is taken gets another ending
 }
 
 }  // namespace vramscope
