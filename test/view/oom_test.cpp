@@ -91,6 +91,10 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(hint_for(report, event, {}), "; 176 MiB more, free, would have been enough"));
   event.outside_bytes = 900 << 20;
   EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
+  std::erase_if(report.kinds, [](const auto& one) { return one.kind == Kind::stream_ordered; });
+  EXPECT_FALSE(has(hint_for(report, event, {}), "cudaMallocAsync"));
+  report.kinds.push_back({.kind = Kind::stream_ordered, .device = event.device});
+  EXPECT_TRUE(has(hint_for(report, event, {}), "; pools of cudaMallocAsync that keep what was"));
   event.bytes = std::uint64_t{2} << 30;
   EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has"));
   event.bytes = 300 << 20;

@@ -189,12 +189,19 @@ std::string hint_of_limit(const Report& report, const OomEvent& event) {
 }
 
 // Whoever had the most of what was used.
-std::string hint_of_holders(const OomEvent& event) {
+std::string hint_of_holders(const Report& report, const OomEvent& event) {
   const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
   const std::uint64_t own = own_outside(event);
   const std::uint64_t others = event.outside_bytes - own;
   if (others > ours && others > own) {
-    return "most of it is held by others: vramscope owners, or nvidia-smi";
+    const bool has_pools =
+        std::any_of(report.kinds.begin(), report.kinds.end(), [&](const KindFacts& kind) {
+          return kind.kind == Kind::stream_ordered && kind.device == event.device;
+        });
+    return std::string("most of it is held by others: vramscope owners, or nvidia-smi") +
+           (has_pools ? "; pools of cudaMallocAsync that keep what was freed count as others: "
+                        "synchronize, or trim them"
+                      : "");
   }
   if (own > ours) {
     const char* const what = event.module_bytes == 0    ? "contexts"
@@ -236,7 +243,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
                 ? policy_clause(report, event)
                 : "; without the cache it would be in pieces, too");
   }
-  return hint_of_holders(event) + policy_clause(report, event);
+  return hint_of_holders(report, event) + policy_clause(report, event);
 }
 
 }  // namespace vramscope

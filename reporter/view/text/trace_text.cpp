@@ -118,7 +118,7 @@ std::string head_text(const TraceListing& trace, const Page& page) {
         paragraph(counted(trace.lost, "event") + " not in the file: it could not be written", page);
   if (trace.damaged != 0) result += "  " + counted(trace.damaged, "damaged chunk") + " left out\n";
   if (!trace.complete) {
-    result += paragraph("it ends without a mark: the program was killed, or still runs", page);
+    result += paragraph("it " + std::string(kNoEnd), page);
   }
   return result + "\n";
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporter/report/traces/trace_reader.h"
@@ -15,6 +16,10 @@
 #include "reporter/view/text/trace_totals.h"
 
 namespace vramscope {
+
+// What is said of a trace that was not written to its end.
+inline constexpr std::string_view kNoEnd =
+    "ends without a mark: the program was killed, or still runs; its last second may be missing";
 
 struct TraceListing {
   const TraceNames& names;

@@ -191,7 +191,8 @@ Verb add_recover(CommandLine& line) {
       "the program was started; in the current one when that has gone. Its live file is removed.\n"
       "Prints a table and the next command on a terminal, elsewhere the paths of the reports.\n"
       "Examples:\n"
-      "  vramscope recover                        all that was left of killed programs\n"
+      "  vramscope recover                        all that was left of this user's killed "
+      "programs\n"
       "  vramscope report \"$(vramscope recover 4711)\"");
   return {.command = &command, .act = [arguments] { return recover(*arguments); }};
 }

@@ -20,6 +20,7 @@
 #include "reporter/view/outside/output.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
+#include "reporter/view/text/trace_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/live_report.h"
 
@@ -271,7 +272,7 @@ bool read_trace(const std::string& path, const std::function<std::string(TraceRe
     TraceReader reader(input.bytes(), TraceReader::Damage::refused);
     problem = reader.problem().empty() ? use(reader) : reader.problem();
     if (problem.empty() && !reader.is_complete()) {
-      say("'" + path + "' ends without a mark: the program was killed, or still runs");
+      say("'" + path + "' " + std::string(kNoEnd));
     }
   }
   if (!problem.empty()) say("cannot read '" + path + "': " + problem);
