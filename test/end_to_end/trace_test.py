@@ -277,7 +277,10 @@ class Trace(harness.Case):
         text = self.run_tool("peak", path).stdout
         self.assertTrue(text.startswith("GPU 0, all kinds of memory together: peak 40.0 MiB requested, now 3.00 MiB\n"), text)
         (report,) = pathlib.Path(folder).glob("*.json")
-        self.assertIn(f"\nNext: vramscope peak {path}\n", self.run_tool("peak", report).stdout)
+        shown = self.run_tool("peak", report).stdout
+        self.assertTrue(shown.startswith("GPU 0, all kinds of memory together: peak 40.0 MiB requested (what was live"), shown)
+        self.assertIn(f"\nNext: vramscope peak {path}\n", shown)
+        self.assertIn("  all kinds together: peak 40.0 MiB requested\n", self.run_tool("report", report).stdout)
 
     def test_eight_threads_lose_nothing(self):
         program = [harness.program("many_events"), "8", "12500"]

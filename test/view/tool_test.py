@@ -166,6 +166,28 @@ class Widths(ToolTest):
         self.assertEqual(len(piped), len(shown) - len(said[0].splitlines()) + int(left_out))
         self.assertEqual(piped, self.on_terminal(60, "report", "-n", most, path, rows=40))
 
+    def test_peaks_of_four_kinds_fit_the_terminal(self):
+        path = self.many_sites()
+        with open(path, encoding="utf-8") as text:
+            report = json.load(text)
+        axes = [row for row in report["axes"] if row["kind"] == "device"]
+        (plain,) = [row for row in report["kinds"] if row["kind"] == "device"]
+        report["kinds"], report["axes"] = [plain], axes[:]
+        for kind in ("managed", "pinned", "stream_ordered"):
+            report["kinds"].append({**plain, "kind": kind})
+            report["axes"] += [{**row, "kind": kind} for row in axes]
+            for site in report["sites"][:12]:
+                site["parts"].append({**site["parts"][0], "kind": kind})
+        with open(path, "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        self.assertGreater(len(self.call("peak", path, COLUMNS="80").stdout.splitlines()), 60)
+        shown = self.on_terminal(80, "peak", path, rows=40)
+        self.assertLessEqual(len(shown), 39, shown)
+        titles = [line for line in shown if " requested" in line and ": peak " in line]
+        self.assertEqual(["GPU 0, all", "GPU 0", "managed 0", "pinned", "stream_ordered 0"],
+                         [re.match(r"GPU 0, all|[^:]*", line)[0] for line in titles])  # fmt: skip
+        self.assertTrue(shown[-1].startswith("Next: vramscope "))
+
     def test_listings_of_many_reports_begin_with_a_summary(self):
         os.mkdir(self.path("ranks"))
         for rank in range(4):

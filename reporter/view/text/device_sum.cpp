@@ -203,20 +203,11 @@ PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
   return bounds_of(parts);
 }
 std::uint64_t peak_of(const MergedProcess& process) { return peak_bounds(process).upper; }
+
 bool has_several_kinds(const MergedProcess& process, std::uint16_t device) {
   return std::count_if(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& kind) {
            return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
          }) > 1;
-}
-
-std::optional<PeakBounds> peak_of_all_kinds(const Report& report, std::uint16_t device) {
-  const std::vector<MergedProcess> processes = merged_processes(report);
-  if (processes.size() != 1 || report.chosen) return std::nullopt;
-  if (!has_several_kinds(processes.front(), device)) return std::nullopt;
-  for (const DeviceSum& sum : device_sums(processes)) {
-    if (sum.index == device) return PeakBounds{.lower = sum.lower, .upper = sum.upper};
-  }
-  return std::nullopt;
 }
 
 std::string bounds_text(const PeakBounds& bounds) {

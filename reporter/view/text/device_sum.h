@@ -50,10 +50,6 @@ struct PeakBounds {
 
 // Whose peaks need not have come together: rows of each kind's own peak may add up to more.
 [[nodiscard]] bool has_several_kinds(const MergedProcess& process, std::uint16_t device);
-// What the report's process held of the device at one time, all kinds of memory together; no value
-// where it held one kind alone, and of several processes.
-[[nodiscard]] std::optional<PeakBounds> peak_of_all_kinds(const Report& report,
-                                                          std::uint16_t device);
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
 

@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
 
 namespace vramscope {
 namespace {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/report/traces/trace_reader.h"
@@ -209,6 +210,18 @@ void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>
     sum.lower = sum.upper = *peak;
     sum.is_traced = true;
   }
+}
+
+std::optional<PeakBounds> peak_of_all_kinds(const Report& report, std::uint16_t device) {
+  const std::vector<MergedProcess> processes = merged_processes(report);
+  if (processes.size() != 1 || report.chosen) return std::nullopt;
+  if (!has_several_kinds(processes.front(), device)) return std::nullopt;
+  std::vector<DeviceSum> sums = device_sums(processes);
+  make_exact(sums, {{.file = report.file, .process = processes.front()}});
+  for (const DeviceSum& sum : sums) {
+    if (sum.index == device) return PeakBounds{.lower = sum.lower, .upper = sum.upper};
+  }
+  return std::nullopt;
 }
 
 }  // namespace vramscope

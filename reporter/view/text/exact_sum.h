@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "reporter/view/text/device_sum.h"
@@ -22,5 +24,11 @@ void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>
 // Sets the traced peak of each process of which only bounds are known, and whose trace is there as
 // above. May throw bad_alloc.
 void make_peaks_exact(std::vector<ReportOfProcess>& reports);
+
+// What the report's process held of the device at one time, all kinds of memory together, exactly
+// where its trace is there; no value where it held one kind alone, and of several processes. May
+// throw bad_alloc.
+[[nodiscard]] std::optional<PeakBounds> peak_of_all_kinds(const Report& report,
+                                                          std::uint16_t device);
 
 }  // namespace vramscope

@@ -30,7 +30,7 @@ struct Page {
   bool of_trace = false;      // what is shown is made of a trace
   TypedOptions filters = {};  // of what is shown; next_command() repeats them
   std::size_t lines = 0;      // that a screen has, for verbs that keep to one; 0: there is none
-  bool quotes = true;         // below a row the line of source that it is of
+  bool is_brief = false;  // a screen has no room for all: no lines of source, the least of a part
 };
 
 enum class Colour : std::uint8_t { bold, dim, red, yellow };

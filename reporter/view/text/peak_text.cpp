@@ -13,6 +13,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
@@ -49,24 +50,47 @@ std::vector<AxisEntry> values_of(const Report& report, const KindFacts& kind, Ax
   return values;
 }
 
-// "owners   PyTorch 80 %, NCCL 20 %"; "" when an axis tells nothing apart.
-std::string axis_line(const Report& report, const KindFacts& kind, Axis axis, const char* title,
-                      const NameFrame& name, const Page& page) {
-  const std::vector<AxisEntry> values = values_of(report, kind, axis);
-  const bool says_nothing = values.empty() || (values.size() == 1 && values[0].value == "none");
-  if (says_nothing) return "";
-  const ThreadNames threads(report, name);
-  std::string result;
+// Of the value as texts call it.
+std::string value_text(const Report& report, Axis axis, const std::string& value,
+                       const NameFrame& name, const Page& page) {
+  return axis == Axis::thread ? ThreadNames(report, name).text(value, page)
+                              : printable(value, page);
+}
+
+// "owners   PyTorch 80 %, NCCL 20 %".
+std::string axis_line(const Report& report, const KindFacts& kind, Axis axis,
+                      const std::vector<AxisEntry>& values, const NameFrame& name,
+                      const Page& page) {
+  constexpr std::size_t kTitle = 9;  // columns
+  std::string result = std::string(kAxisNames[static_cast<std::size_t>(axis)]) + "s";
+  result.resize(kTitle, ' ');
   for (std::size_t i = 0; i < std::min(kValuesShown, values.size()); ++i) {
     if (i != 0) result += ", ";
-    const std::string& value = values[i].value;
-    result += (axis == Axis::thread ? threads.text(value, page) : printable(value, page)) + " " +
+    result += value_text(report, axis, values[i].value, name, page) + " " +
               percent_text(values[i].totals.peak_bytes, kind.peak_bytes);
   }
   if (values.size() > kValuesShown) {
     result += ", " + std::to_string(values.size() - kValuesShown) + " more";
   }
-  return paragraph(std::string(title) + result, page);
+  return paragraph(result, page);
+}
+
+// A line for each axis that tells values apart; one for those of which a single value had all:
+// "all      owner Python, thread main 4711".
+std::string axis_lines(const Report& report, const KindFacts& kind, const NameFrame& name,
+                       const Page& page) {
+  std::string whole;
+  std::string lines;
+  for (const Axis axis : {Axis::owner, Axis::thread, Axis::stream, Axis::range}) {
+    const std::vector<AxisEntry> values = values_of(report, kind, axis);
+    if (values.size() > 1) lines += axis_line(report, kind, axis, values, name, page);
+    if (values.size() != 1 || values[0].value == "none") continue;
+    const std::string value = value_text(report, axis, values[0].value, name, page);
+    const std::string word(kAxisNames[static_cast<std::size_t>(axis)]);
+    whole += (whole.empty() ? "all      " : ", ") +
+             (value.starts_with(word + " ") ? "" : word + " ") + value;
+  }
+  return (whole.empty() ? "" : paragraph(whole, page)) + lines;
 }
 
 // What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved)".
@@ -117,7 +141,7 @@ std::string added_text(const Report& report, const KindFacts& kind, const Page& 
 }
 
 std::string who_made_it(const Report& report, const KindFacts& kind, const NameFrame& name,
-                        const Page& page) {
+                        const Page& page, bool is_least) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   std::string result = is_choice ? "the peak of all was reached after " : "reached after ";
   if (adds_peaks(report)) result = "the highest of them was reached after ";
@@ -129,7 +153,7 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
     result += " in " + printable(kind.peak_range, page);
   }
   result = paragraph(result, page);
-  if (kind.peak_site < 0) return result;
+  if (kind.peak_site < 0 || is_least) return result;
   const Site& site = report.sites[static_cast<std::size_t>(kind.peak_site)];
   const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
   return result + paragraph("by the allocation of " + where, page);
@@ -197,13 +221,14 @@ std::string joint_text(const Report& report, const JointPeak& joint, const NameF
                         amount_text(joint.facts.peak_bytes) + " requested, now " +
                         amount_text(joint.facts.current_bytes),
                     page) +
-         who_made_it(report, joint.facts, name, page) +
+         who_made_it(report, joint.facts, name, page, false) +
          shares_text(report, joint.facts, shares_of(report, joint, name, choice), true, name, page,
                      choice.most);
 }
 
-std::string kind_text_of(const Report& report, const KindFacts& kind, const NameFrame& name,
-                         const Page& page, const RowChoice& choice) {
+// is_least: of what made the peak as much as the page cannot do without.
+std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_least,
+                         const NameFrame& name, const Page& page, const RowChoice& choice) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const std::string bytes = amount_text(kind.peak_bytes);
   const std::string held =
@@ -213,11 +238,8 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, const Name
                             amount_text(kind.current_bytes);
   std::string result = bold_title(title, page);
   result += added_text(report, kind, page);
-  result += who_made_it(report, kind, name, page);
-  result += axis_line(report, kind, Axis::owner, "owners   ", name, page);
-  result += axis_line(report, kind, Axis::thread, "threads  ", name, page);
-  result += axis_line(report, kind, Axis::stream, "streams  ", name, page);
-  result += axis_line(report, kind, Axis::range, "ranges   ", name, page);
+  result += who_made_it(report, kind, name, page, is_least);
+  if (!is_least) result += axis_lines(report, kind, name, page);
   result += shares_text(report, kind, shares_of(report, kind, name, choice), false, name, page,
                         choice.most);
   if (const std::string note = sampling_text(report); !note.empty()) {
@@ -286,8 +308,9 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
     result += joint_text(report, joint, name, page, choice);
   }
   for (const KindFacts& kind : kinds_by_peak(report)) {
+    const bool is_least = page.is_brief && !result.empty();
     if (!result.empty()) result += "\n";
-    result += kind_text_of(report, kind, name, page, choice);
+    result += kind_text_of(report, kind, is_least, name, page, choice);
   }
   if (result.empty()) return nothing_text(report);
   result.insert(0, all_kinds_text(report, page));

@@ -72,7 +72,7 @@ std::vector<std::string> SiteListing::source_lines(const std::vector<CallSite>& 
   std::string before;  // of the row above
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     below.emplace_back();
-    if (rows_[i].heading || !page.quotes) continue;
+    if (rows_[i].heading || page.is_brief) continue;
     const std::string line = source_line(sites[i]);
     if (!line.empty() && line != before) below.back() = "  | " + printable(line, page);
     before = line;

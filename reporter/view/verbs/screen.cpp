@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLeastWidth = 60;  // a table's numbers and a name
 constexpr std::size_t kMostWidth = 400;
 constexpr std::size_t kLeastLines = 40;  // on fewer nothing is told; what is above is scrolled to
-constexpr std::size_t kFewerRows[] = {SIZE_MAX, 8, 6, 5, 4, 3, 2};  // first the usual number
+constexpr std::size_t kFewerRows[] = {SIZE_MAX, 8, 6, 5, 4, 3, 2, 1};  // first the usual number
 
 // What a person or a script says that lines may take; 0: nothing.
 std::size_t columns_asked_for() {
@@ -79,7 +79,7 @@ std::string fitted_to_screen(Listing& listing, const Page& page, std::size_t res
   const bool is_asked_for = page.stacks != Stacks::in_rows;  // whole stacks take what they take
   if (page.lines == 0 || is_asked_for || fits(lines_of(whole))) return whole;
   Page brief = page;
-  brief.quotes = false;
+  brief.is_brief = true;
   const std::size_t usual = listing.most;
   const std::size_t note = lines_of(left_out_text(lines_of(whole), usual, page));
   std::string text;
