@@ -213,9 +213,8 @@ void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>
 }
 
 std::optional<PeakBounds> peak_of_all_kinds(const Report& report, std::uint16_t device) {
+  if (!holds_several_kinds(report, device)) return std::nullopt;
   const std::vector<MergedProcess> processes = merged_processes(report);
-  if (processes.size() != 1 || report.chosen) return std::nullopt;
-  if (!has_several_kinds(processes.front(), device)) return std::nullopt;
   std::vector<DeviceSum> sums = device_sums(processes);
   make_exact(sums, {{.file = report.file, .process = processes.front()}});
   for (const DeviceSum& sum : sums) {

@@ -278,9 +278,8 @@ void add_live(JsonText& json, const Report& report, const std::vector<Share>& sh
   json.end();
 }
 
-}  // namespace
-
-// Peaks of several kinds need not have come together.
+// A line for each GPU of which the report's process had several kinds of memory, whose peaks need
+// not have come together; "" where it had none such, and of what a trace tells.
 std::string all_kinds_text(const Report& report, const Page& page) {
   std::string text;
   if (!report.joint_peaks.empty()) return text;
@@ -299,6 +298,8 @@ std::string all_kinds_text(const Report& report, const Page& page) {
   }
   return text;
 }
+
+}  // namespace
 
 std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
                       const RowChoice& choice) {

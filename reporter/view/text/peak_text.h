@@ -23,8 +23,4 @@ struct Report;
 void add_peak_csv(CsvText& csv, const Report& report, const NameFrame& name,
                   const RowChoice& choice);
 
-// A line for each GPU of which the report's process had several kinds of memory: what they held
-// together; "" where it had none such, and of what a trace tells. They are part of peak_text().
-[[nodiscard]] std::string all_kinds_text(const Report& report, const Page& page);
-
 }  // namespace vramscope

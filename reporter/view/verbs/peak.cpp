@@ -1,9 +1,11 @@
 // vramscope peak: what made the peak of each kind of memory.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/trace_report.h"
@@ -15,8 +17,11 @@ namespace {
 constexpr std::size_t kRows = 10;
 
 // What was live when all kinds of memory together were at their peak, the report's trace tells.
-void lead_to_trace(OneReport& given, const Report& report, const Page& page) {
-  if (given.is_one_of_several || all_kinds_text(report, page).empty()) return;
+void lead_to_trace(OneReport& given, const Report& report) {
+  const bool has_several =
+      std::any_of(report.kinds.begin(), report.kinds.end(),
+                  [&](const KindFacts& kind) { return holds_several_kinds(report, kind.device); });
+  if (given.is_one_of_several || !report.joint_peaks.empty() || !has_several) return;
   const std::string trace = whole_trace_of(given.file, report);
   if (trace.empty()) return;
   given.next = "peak";
@@ -25,7 +30,7 @@ void lead_to_trace(OneReport& given, const Report& report, const Page& page) {
 
 int show_peak(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
-    lead_to_trace(given, report, page);
+    lead_to_trace(given, report);
     return peak_text(report, names_from_symbols(), page, given.listing.rows());
   };
   const auto json = [&](const Report& report) {
