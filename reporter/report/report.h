@@ -92,6 +92,14 @@ struct JointPeak {
   std::vector<OomShare> shares = {};  // the largest first
 };
 
+// The most that one process held of a device at one time, all kinds of memory together, is not
+// below `lower` and not above `upper`. Requested bytes.
+struct JointBounds {
+  std::uint16_t device = 0;
+  std::uint64_t lower = 0;
+  std::uint64_t upper = 0;
+};
+
 struct TimelineSeries {
   Kind kind = Kind::device;
   std::uint16_t device = 0;
@@ -260,8 +268,9 @@ struct Report {
   // Of a report that was read: fields and words of it that this version does not know, as
   // "devices[].later" and "kinds[].kind 'later'". Not written.
   std::vector<std::string> unknown = {};
-  std::vector<JointPeak> joint_peaks = {};  // not written: of a trace alone
-  std::optional<Chosen> chosen = {};        // not written; nothing: this is all of the report
+  std::vector<JointPeak> joint_peaks = {};     // not written: of a trace alone
+  std::vector<JointBounds> joint_bounds = {};  // not written: see add_joint_bounds()
+  std::optional<Chosen> chosen = {};           // not written; nothing: this is all of the report
   std::string file = {};  // not written: the absolute path it was read from, if known
 };
 

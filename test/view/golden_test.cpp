@@ -13,6 +13,7 @@
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/leaks_of_several.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/map_text.h"
@@ -159,7 +160,11 @@ std::string leaks_of_folder(const Page& page) {
 }
 
 std::vector<Listing> listings() {
-  static const Report report = golden_report();
+  static const Report report = [] {
+    Report made = golden_report();
+    add_joint_bounds(made);
+    return made;
+  }();
   static const NameFrame name = golden_names();
   const auto screen = [](const Page& page) {
     return report_text(report, "r.json", name, page, kReportSites);

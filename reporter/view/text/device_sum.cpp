@@ -210,11 +210,6 @@ bool has_several_kinds(const MergedProcess& process, std::uint16_t device) {
          }) > 1;
 }
 
-bool holds_several_kinds(const Report& report, std::uint16_t device) {
-  const std::vector<MergedProcess> processes = merged_processes(report);
-  return processes.size() == 1 && !report.chosen && has_several_kinds(processes.front(), device);
-}
-
 std::string bounds_text(const PeakBounds& bounds) {
   if (bounds.lower == bounds.upper) return amount_text(bounds.upper);
   if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);

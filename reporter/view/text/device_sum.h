@@ -50,8 +50,6 @@ struct PeakBounds {
 
 // Whose peaks need not have come together: rows of each kind's own peak may add up to more.
 [[nodiscard]] bool has_several_kinds(const MergedProcess& process, std::uint16_t device);
-// The same of the one process that all of the report is of; no other report does.
-[[nodiscard]] bool holds_several_kinds(const Report& report, std::uint16_t device);
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
 

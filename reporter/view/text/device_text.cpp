@@ -10,7 +10,6 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/exact_sum.h"
 
 namespace vramscope {
 namespace {
@@ -196,9 +195,12 @@ std::string pages_text(const PageTimes& pages, const Page& page) {
 
 // "all kinds together: peak 185 MiB requested"; "" of one kind.
 std::string together_text(const Report& report, std::uint16_t device, const Page& page) {
-  const std::optional<PeakBounds> together = peak_of_all_kinds(report, device);
-  if (!together) return "";
-  return paragraph("all kinds together: peak " + bounds_text(*together) + " requested", page);
+  for (const JointBounds& joint : report.joint_bounds) {
+    if (joint.device != device) continue;
+    return paragraph(
+        "all kinds together: peak " + bounds_text({joint.lower, joint.upper}) + " requested", page);
+  }
+  return "";
 }
 
 std::string device_in_full(const Report& whole, const UsedDevice& device, std::string_view note,

@@ -212,15 +212,17 @@ void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>
   }
 }
 
-std::optional<PeakBounds> peak_of_all_kinds(const Report& report, std::uint16_t device) {
-  if (!holds_several_kinds(report, device)) return std::nullopt;
+void add_joint_bounds(Report& report) {
+  report.joint_bounds.clear();
   const std::vector<MergedProcess> processes = merged_processes(report);
+  if (processes.size() != 1 || report.chosen) return;
+  const MergedProcess& process = processes.front();
   std::vector<DeviceSum> sums = device_sums(processes);
-  make_exact(sums, {{.file = report.file, .process = processes.front()}});
+  std::erase_if(sums, [&](const DeviceSum& sum) { return !has_several_kinds(process, sum.index); });
+  make_exact(sums, {{.file = report.file, .process = process}});
   for (const DeviceSum& sum : sums) {
-    if (sum.index == device) return PeakBounds{.lower = sum.lower, .upper = sum.upper};
+    report.joint_bounds.push_back({.device = sum.index, .lower = sum.lower, .upper = sum.upper});
   }
-  return std::nullopt;
 }
 
 }  // namespace vramscope

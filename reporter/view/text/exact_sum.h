@@ -25,10 +25,9 @@ void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>
 // above. May throw bad_alloc.
 void make_peaks_exact(std::vector<ReportOfProcess>& reports);
 
-// What the report's process held of the device at one time, all kinds of memory together, exactly
-// where its trace is there; no value where it held one kind alone, and of several processes. May
-// throw bad_alloc.
-[[nodiscard]] std::optional<PeakBounds> peak_of_all_kinds(const Report& report,
-                                                          std::uint16_t device);
+// Sets the report's joint_bounds: a row for each device of which its process held several kinds of
+// memory, exactly where its trace is there, which is read as a whole for that; none of several
+// processes, and where rows were chosen. May throw bad_alloc.
+void add_joint_bounds(Report& report);
 
 }  // namespace vramscope

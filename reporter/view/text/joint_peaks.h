@@ -32,24 +32,12 @@ class JointPeaks {
 
  private:
   struct OfDevice {
-    std::uint64_t live = 0;
-    std::uint64_t peak = 0;
-    std::uint64_t peak_ns = 0;  // by the clock of the events
-    Tag peak_tag = 0;
-    std::uint64_t peak_number = 1;
+    TraceKind all;  // of its memory, as if that were of one kind
     std::set<Kind> kinds = {};
   };
-  struct OfTag {
-    std::uint64_t live = 0;
-    std::uint64_t count = 0;
-    std::uint64_t then = 0;  // at the peak with this number
-    std::uint64_t count_then = 0;
-    std::uint64_t peak_number = 0;
-  };
-  static void catch_up(OfTag& tag, const OfDevice& device);
 
   std::map<std::uint16_t, OfDevice> devices_;
-  std::map<std::pair<Tag, TracePlace>, OfTag> tags_;
+  std::map<std::pair<Tag, TracePlace>, TraceTag> tags_;
 };
 
 }  // namespace vramscope

@@ -13,7 +13,6 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
@@ -282,15 +281,10 @@ void add_live(JsonText& json, const Report& report, const std::vector<Share>& sh
 // not have come together; "" where it had none such, and of what a trace tells.
 std::string all_kinds_text(const Report& report, const Page& page) {
   std::string text;
-  if (!report.joint_peaks.empty()) return text;
-  std::set<std::uint16_t> told;
-  for (const KindFacts& kind : kinds_by_peak(report)) {
-    if (!takes_device_memory(kind.kind) || !told.insert(kind.device).second) continue;
-    const std::optional<PeakBounds> together = peak_of_all_kinds(report, kind.device);
-    if (!together) continue;
+  for (const JointBounds& joint : report.joint_bounds) {
     std::string line =
-        sentence("GPU " + std::to_string(kind.device) + ", all kinds of memory together: peak " +
-                     bounds_text(*together) +
+        sentence("GPU " + std::to_string(joint.device) + ", all kinds of memory together: peak " +
+                     bounds_text({joint.lower, joint.upper}) +
                      " requested (what was live then, a trace tells); each at its own peak:",
                  page);
     line.pop_back();
@@ -314,7 +308,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
     result += kind_text_of(report, kind, is_least, name, page, choice);
   }
   if (result.empty()) return nothing_text(report);
-  result.insert(0, all_kinds_text(report, page));
+  if (report.joint_peaks.empty()) result.insert(0, all_kinds_text(report, page));
   if (report.chosen && report.chosen->by_rows) {
     result +=
         "\n" + paragraph(

@@ -6,8 +6,6 @@
 
 namespace vramscope {
 
-namespace {
-
 using trace::What;
 
 void gain(TraceHolding& held, std::uint64_t bytes) {
@@ -22,16 +20,25 @@ void lose(TraceHolding& held, std::uint64_t bytes) {
   held.live_bytes -= bytes;
 }
 
-}  // namespace
+void gain(TraceKind& kind, std::uint64_t bytes, const Event& event) {
+  gain(kind.held, bytes);
+  if (kind.held.live_bytes <= kind.held.peak_bytes) return;
+  kind.held.peak_bytes = kind.held.live_bytes;
+  kind.peak_ns = event.start_ns;
+  kind.peak_tag = event.tag;
+  ++kind.peak_number;
+}
 
-// What it held at the present peak of its kind is put aside before its first change after that.
+void catch_up(TraceTag& tag, std::uint64_t peak_number) {
+  if (tag.peak_number == peak_number) return;
+  tag.peak_number = peak_number;
+  tag.held.peak_bytes = tag.held.live_bytes;
+  tag.held.peak_count = tag.held.live_count;
+}
+
 TraceTag& TraceTotals::touch(Tag tag, TracePlace where, const TraceKind& kind) {
   TraceTag& found = tags[{tag, where}];
-  if (found.peak_number != kind.peak_number) {
-    found.peak_number = kind.peak_number;
-    found.held.peak_bytes = found.held.live_bytes;
-    found.held.peak_count = found.held.live_count;
-  }
+  catch_up(found, kind.peak_number);
   return found;
 }
 
@@ -54,12 +61,7 @@ void TraceTotals::came(const TraceBlock& block, const Event& event) {
   const TracePlace where = place_of(block.place);
   TraceKind& kind = kinds[where];
   gain(touch(block.tag, where, kind).held, block.bytes);
-  gain(kind.held, block.bytes);
-  if (kind.held.live_bytes <= kind.held.peak_bytes) return;
-  kind.held.peak_bytes = kind.held.live_bytes;
-  kind.peak_ns = event.start_ns;
-  kind.peak_tag = event.tag;
-  ++kind.peak_number;
+  gain(kind, block.bytes, event);
 }
 
 // Of an event that passes.

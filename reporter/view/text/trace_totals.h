@@ -45,6 +45,13 @@ struct TraceTag {
   std::uint64_t peak_number = 0;  // of the peak that held.peak_bytes belongs to
 };
 
+// What it held at the present peak, whose number is given, is put aside before its first change
+// after that.
+void catch_up(TraceTag& tag, std::uint64_t peak_number);
+void gain(TraceHolding& held, std::uint64_t bytes);
+void lose(TraceHolding& held, std::uint64_t bytes);
+void gain(TraceKind& kind, std::uint64_t bytes, const Event& event);  // a higher peak is noted
+
 // By kind and device; kinds without a device have 0.
 using TracePlace = std::pair<Kind, std::uint16_t>;
 

@@ -1,11 +1,9 @@
 // vramscope peak: what made the peak of each kind of memory.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/trace_report.h"
@@ -18,10 +16,7 @@ constexpr std::size_t kRows = 10;
 
 // What was live when all kinds of memory together were at their peak, the report's trace tells.
 void lead_to_trace(OneReport& given, const Report& report) {
-  const bool has_several =
-      std::any_of(report.kinds.begin(), report.kinds.end(),
-                  [&](const KindFacts& kind) { return holds_several_kinds(report, kind.device); });
-  if (given.is_one_of_several || !report.joint_peaks.empty() || !has_several) return;
+  if (given.is_one_of_several || !report.joint_peaks.empty() || report.joint_bounds.empty()) return;
   const std::string trace = whole_trace_of(given.file, report);
   if (trace.empty()) return;
   given.next = "peak";
@@ -54,6 +49,7 @@ Verb add_peak(CommandLine& line) {
   arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
   add_one_report(command, *arguments, kRows);
   arguments->fits_screen = true;
+  arguments->tells_all_kinds = true;
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);

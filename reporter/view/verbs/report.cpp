@@ -7,6 +7,7 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
@@ -112,6 +113,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       if (!report->processes.empty() && !has_rows) {
         text += processes_text(*report, path, naming_of(arguments, filtering), page);
       }
+      add_joint_bounds(*report);
       text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
         return report_text(*report, path, name, one, arguments.listing.rows());
       });
