@@ -105,31 +105,40 @@ std::size_t rows_with(const std::string& text, const std::string& part) {
   return rows;
 }
 
-TEST(Axis, HasARowForEachValueAndTheSumOfAll) {
-  const std::string text = axis_text(used_by_threads(), Axis::thread, {}, {.width = 120}, {0, ""});
+TEST(Axis, HasARowForEachValueAndMemoryThoseOfOneValueTogether) {
+  const std::string text = axis_text(used_by_threads(), Axis::thread, {}, {.width = 80}, {0, ""});
 
-  EXPECT_EQ(rows_with(text, "worker"), 8U) << text;
-  EXPECT_TRUE(text.starts_with("     GPU 0    pinned  managed 0  stream_ordered 0")) << text;
-  EXPECT_NE(text.find("  1.00 MiB  1.00 MiB   1.00 MiB          1.00 MiB  0 B    0 B     20  0 ns  "
-                      "worker 0\n"),
+  EXPECT_EQ(rows_with(text, "worker"), 32U) << text;
+  EXPECT_NE(text.find(R"(  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0             worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  pinned            worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  managed 0         worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  stream_ordered 0  worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0             worker 1
+)"),
             text.npos)
       << text;
-  EXPECT_NE(text.find("  8.00 MiB  8.00 MiB   8.00 MiB          8.00 MiB  0 B    0 B    160  0 ns  "
-                      "all together\n"),
-            text.npos)
-      << text;
+  EXPECT_EQ(text.find("all together"), text.npos) << "of memories that peaked apart";
 }
 
-TEST(Axis, CutRowsAreInTheSumAndSortedOnesStayOneAMemory) {
-  const std::string cut = axis_text(used_by_threads(), Axis::thread, {}, {.width = 120}, {3, ""});
-  EXPECT_EQ(rows_with(cut, "worker"), 3U);
-  EXPECT_NE(cut.find("  8.00 MiB  "), cut.npos);
-  EXPECT_NE(cut.find("and 5 more\n"), cut.npos);
+TEST(Axis, OfOneMemoryHasTheSumOfAllAlsoWhereRowsAreCut) {
+  Report report = used_by_threads();
+  std::erase_if(report.axes, [](const AxisEntry& entry) { return entry.kind != Kind::pinned; });
+  const std::string cut = axis_text(report, Axis::thread, {}, {.width = 120}, {3, ""});
 
+  EXPECT_EQ(rows_with(cut, "worker"), 3U);
+  EXPECT_NE(cut.find("  8.00 MiB            0 B    0 B     40  0 ns  pinned  all together\n"),
+            cut.npos)
+      << cut;
+  EXPECT_NE(cut.find("and 5 more\n"), cut.npos);
+}
+
+TEST(Axis, SortedRowsStayInTheirOrder) {
+  Report report = used_by_threads();
+  report.axes.front().own_peak_bytes = 0;
   const std::string sorted =
-      axis_text(used_by_threads(), Axis::thread, {}, {.width = 120}, {0, "own_peak_bytes"});
-  EXPECT_EQ(rows_with(sorted, "worker"), 32U);
-  EXPECT_EQ(sorted.find("all together"), sorted.npos) << "of memories that peaked apart";
+      axis_text(report, Axis::thread, {}, {.width = 120}, {0, "own_peak_bytes"});
+
+  EXPECT_GT(sorted.find("     0 B  0 B"), sorted.rfind("worker 7")) << sorted;
 }
 
 AxisEntry owner_at_peak(const char* owner, Kind kind, std::uint64_t bytes) {

@@ -34,6 +34,15 @@ std::string value_text(const AxisEntry& entry, const ThreadNames& threads, const
                                     : printable(size_text(entry), page);
 }
 
+// Those of one value next to each other; values and what is of one stay in their order.
+void group_by_value(std::vector<AxisEntry>& entries) {
+  std::map<std::string, std::size_t> places;
+  for (const AxisEntry& entry : entries) places.emplace(entry.value, places.size());
+  std::stable_sort(entries.begin(), entries.end(), [&](const AxisEntry& a, const AxisEntry& b) {
+    return places.at(a.value) < places.at(b.value);
+  });
+}
+
 std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const ThreadNames& threads,
                                   const RowChoice& choice) {
   std::vector<AxisEntry> entries;
@@ -44,6 +53,7 @@ std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const ThreadN
     return std::tie(a.totals.peak_bytes, a.own_peak_bytes) >
            std::tie(b.totals.peak_bytes, b.own_peak_bytes);
   });
+  if (choice.sort.empty()) group_by_value(entries);
   arrange(entries, axis_columns(&threads), choice);
   return entries;
 }
@@ -56,61 +66,33 @@ std::string axis_title(Axis axis) {
   return title;
 }
 
-std::string axis_at_peak_text(bool is_flat) {
-  return is_flat ? "AT PEAK: when that memory held most"
-                 : "Of each memory what it was when that held most; TIME: in calls that allocate";
+std::string own_peak_title(const Report& report) {
+  return adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK";
 }
 
-// Of one row of text: what one value held of all memories, or all values of all.
-struct AxisSum {
-  std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> at_peak = {};
-  SiteTotals totals = {};
-
-  void add(const AxisEntry& entry) {
-    at_peak[{entry.kind, entry.device}] += entry.totals.peak_bytes;
-    totals += entry.totals;
-  }
-};
-
-AxisSum axis_sum_of(const std::vector<AxisEntry>& entries) {
-  AxisSum sum;
-  for (const AxisEntry& entry : entries) sum.add(entry);
-  return sum;
-}
-
-using AxisMemory = std::pair<Kind, std::uint16_t>;
-
-// Of what the entries are, the one that held most at its peak first.
-std::vector<AxisMemory> axis_memories_of(const std::vector<AxisEntry>& entries) {
-  const AxisSum sum = axis_sum_of(entries);
-  std::vector<AxisMemory> memories;
-  for (const auto& [memory, bytes] : sum.at_peak) memories.push_back(memory);
-  std::stable_sort(memories.begin(), memories.end(), [&](const AxisMemory& a, const AxisMemory& b) {
-    return sum.at_peak.at(a) > sum.at_peak.at(b);
+bool is_of_one_memory(const std::vector<AxisEntry>& entries) {
+  return std::all_of(entries.begin(), entries.end(), [&](const AxisEntry& entry) {
+    return entry.kind == entries.front().kind && entry.device == entries.front().device;
   });
-  return memories;
 }
 
-std::string more_values_text(std::size_t count) {
-  return count == 0 ? "" : "  and " + std::to_string(count) + " more\n";
-}
-
-// A row for each value and memory; of one memory with their sum.
-std::string flat_axis(const Report& report, Axis axis, const std::vector<AxisEntry>& entries,
-                      std::size_t memories, const ThreadNames& threads, const Page& page,
-                      const RowChoice& choice) {
+// A row for each value and memory; of one memory with their sum: that is the memory's own peak,
+// since every byte is of one value.
+std::string axis_rows(const Report& report, Axis axis, const std::vector<AxisEntry>& entries,
+                      const ThreadNames& threads, const Page& page, const RowChoice& choice) {
   using enum Table::Align;
+  const std::string own = own_peak_title(report);
   Table table({{"AT PEAK", right},
-               {adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
+               {own, right, 2},
                {"NOW", right, 1},
                {"TOTAL", right, 4},
-               {"COUNT", right, 2},
+               {"COUNT", right, 3},
                {"TIME", right, 5},
                {"MEMORY", left},
                {axis_title(axis), left}});
-  const auto add = [&](const SiteTotals& totals, const std::string& own, const AxisEntry& entry,
-                       const std::string& value) {
-    table.add({bytes_text(totals.peak_bytes), own, bytes_text(totals.live_bytes),
+  const auto add = [&](const SiteTotals& totals, const std::string& own_peak,
+                       const AxisEntry& entry, const std::string& value) {
+    table.add({bytes_text(totals.peak_bytes), own_peak, bytes_text(totals.live_bytes),
                bytes_text(totals.total_bytes),
                count_text(static_cast<std::int64_t>(totals.total_count)),
                duration_text(totals.total_ns), memory_text(entry.kind, entry.device), value});
@@ -121,62 +103,14 @@ std::string flat_axis(const Report& report, Axis axis, const std::vector<AxisEnt
         value_text(entries[i], threads, page));
   }
   std::string rest;
-  if (shown < entries.size()) rest = more_values_text(entries.size() - shown);
-  if (memories == 1 && entries.size() > 1) {
-    add(axis_sum_of(entries).totals, "", entries.front(), kAllValues);
+  if (shown < entries.size())
+    rest = "  and " + count_text(static_cast<std::int64_t>(entries.size() - shown)) + " more\n";
+  if (entries.size() > 1 && is_of_one_memory(entries)) {
+    SiteTotals sum;
+    for (const AxisEntry& entry : entries) sum += entry.totals;
+    add(sum, "", entries.front(), kAllValues);
   }
   return table.text(page) + rest + table.left_out(page);
-}
-
-// Each value with all that it held, in the order of its first entry.
-std::vector<std::pair<std::string, AxisSum>> axis_values(const std::vector<AxisEntry>& entries,
-                                                         const ThreadNames& threads,
-                                                         const Page& page) {
-  std::vector<std::pair<std::string, AxisSum>> values;
-  std::map<std::string, std::size_t> known;  // index into them
-  for (const AxisEntry& entry : entries) {
-    const std::string value = value_text(entry, threads, page);
-    const auto [found, is_new] = known.emplace(value, values.size());
-    if (is_new) values.emplace_back(value, AxisSum());
-    values[found->second].second.add(entry);
-  }
-  return values;
-}
-
-// A row for each value, with a column for each memory, and their sum: it is the memory's own peak,
-// since every byte is of one value.
-std::string axis_by_memory(Axis axis, const std::vector<AxisEntry>& entries,
-                           const std::vector<AxisMemory>& memories, const ThreadNames& threads,
-                           const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  std::vector<Table::Column> titles;
-  for (const auto& [kind, device] : memories) {  // the first one never yields
-    titles.push_back({memory_text(kind, device), right, static_cast<unsigned>(titles.size())});
-  }
-  const auto last = static_cast<unsigned>(titles.size());
-  titles.insert(titles.end(), {{"NOW", right, last},
-                               {"TOTAL", right, last + 3},
-                               {"COUNT", right, last + 1},
-                               {"TIME", right, last + 2},
-                               {axis_title(axis), left}});
-  Table table(std::move(titles));
-  const auto add = [&](const AxisSum& sum, const std::string& value) {
-    std::vector<std::string> cells;
-    for (const AxisMemory& memory : memories) {
-      const auto found = sum.at_peak.find(memory);
-      cells.push_back(found == sum.at_peak.end() ? "" : bytes_text(found->second));
-    }
-    cells.insert(cells.end(),
-                 {bytes_text(sum.totals.live_bytes), bytes_text(sum.totals.total_bytes),
-                  count_text(static_cast<std::int64_t>(sum.totals.total_count)),
-                  duration_text(sum.totals.total_ns), value});
-    table.add(std::move(cells));
-  };
-  const auto values = axis_values(entries, threads, page);
-  const std::size_t shown = rows_shown(values.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) add(values[i].second, values[i].first);
-  if (values.size() > 1) add(axis_sum_of(entries), kAllValues);
-  return table.text(page) + more_values_text(values.size() - shown) + table.left_out(page);
 }
 
 }  // namespace
@@ -215,18 +149,16 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
   const ThreadNames threads(report, name);
   const std::vector<AxisEntry> entries = entries_of(report, axis, threads, choice);
   if (entries.empty()) return nothing_text(report);
-  const std::vector<AxisMemory> memories = axis_memories_of(entries);
-  const bool is_flat = memories.size() == 1 || !choice.sort.empty();
-  const std::string rows =
-      is_flat ? flat_axis(report, axis, entries, memories.size(), threads, page, choice)
-              : axis_by_memory(axis, entries, memories, threads, page, choice);
-  std::string remark = adds_peaks(report) ? "Requested bytes, of all processes added. " +
-                                                axis_at_peak_text(is_flat) + " in each."
-                                          : "Requested bytes. " + axis_at_peak_text(is_flat) + ".";
+  const bool are_added = adds_peaks(report);
+  std::string remark = std::string("Requested bytes") +
+                       (are_added ? ", of all processes added" : "") +
+                       ". AT PEAK: when that memory held most" + (are_added ? " in each" : "") +
+                       ", " + own_peak_title(report) + ": when the row itself did.";
   if (axis == Axis::range) {
     remark += " An allocation counts for the innermost range alone: a is without a/b.";
   }
-  return rows + "\n" + paragraph(remark, page) + totals_text(report, page);
+  return axis_rows(report, axis, entries, threads, page, choice) + "\n" + paragraph(remark, page) +
+         totals_text(report, page);
 }
 
 std::string axis_json(const Report& report, Axis axis, const NameFrame& name,
