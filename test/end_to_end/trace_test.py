@@ -281,6 +281,12 @@ class Trace(harness.Case):
         self.assertTrue(shown.startswith("GPU 0, all kinds of memory together: peak 40.0 MiB requested (what was live"), shown)
         self.assertIn(f"\nNext: vramscope peak {path}\n", shown)
         self.assertIn("  all kinds together: peak 40.0 MiB requested\n", self.run_tool("report", report).stdout)
+        for file in (path, report):
+            drawn = self.run_tool("timeline", file).stdout
+            self.assertIn("\nGPU 0, all kinds: at most 40.0 MiB, 3.00 MiB at the end", drawn)
+            curves = [(row["kind"], row["peak_bytes"]) for row in self.listing("timeline", file)["series"]]
+            self.assertEqual([("all", 40 * MIB), ("managed", 35 * MIB), ("device", 20 * MIB)], curves)
+        self.assertIn(": peak of GPU 0, all kinds, 40.0 MiB\n", self.run_tool("timeline", path).stdout)
 
     def test_eight_threads_lose_nothing(self):
         program = [harness.program("many_events"), "8", "12500"]

@@ -122,6 +122,12 @@ class Schema(ListingsTest):
                 self.assertTrue(field.get("description"), (name, path))
                 self.assertNotRegex(path, r"size$|_(us|ms|time)$|bytes\w+$", (name, path))
 
+    def test_of_several_kinds_of_a_gpu_the_curves_are_of_all_and_of_each(self):
+        (report,) = SAMPLE.parents[1].glob("golden/reports/0.1.0/kinds.json*")
+        curves = self.assert_fits("timeline", "timeline", "--json", report)["series"]
+        self.assertEqual(("all", 0), (curves[0]["kind"], curves[0]["device"]))
+        self.assertGreater(sum(curve["kind"] != "all" for curve in curves), 1)
+
     def test_the_page_has_its_tables(self):
         page = listings.PAGE.read_text()
         wanted = listings.with_tables(page)

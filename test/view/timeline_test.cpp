@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -145,6 +146,68 @@ TEST(Timeline, LeavesOutOtherDevicesAndCurvesThatAreTooMany) {
   EXPECT_TRUE(run_timeline(others, {}).curves.empty());
   EXPECT_TRUE(has(text_of(two_curves(), {.width = 60}, {.most = 1}), "and 1 more curve: -n 0"));
   EXPECT_TRUE(has(text_of(Report{}), "Nothing was allocated.\n"));
+}
+
+// 6 ms in which `two_curves` have managed memory as well.
+Report two_kinds_of_a_device() {
+  Report report = two_curves();
+  report.timeline.series[1].kind = Kind::managed;
+  report.timeline.series[1].highest[11] = 500 * kMiB;
+  report.kinds[1].kind = Kind::managed;
+  return report;
+}
+
+TEST(Timeline, OfADeviceWithSeveralKindsBeginsWithAllOfThemTogether) {
+  const std::string text = text_of(two_kinds_of_a_device());
+
+  EXPECT_TRUE(
+      text.starts_with("6.00 ms, requested bytes\n"
+                       "GPU 0, all kinds: at most 880 MiB, 444 MiB at the end"))
+      << text;
+  EXPECT_TRUE(has(text, "\nGPU 0: at most 760 MiB")) << text;
+}
+
+TEST(Timeline, OfAllKindsTogetherIsNotAboveWhatIsKnownOfTheirPeak) {
+  Report report = two_kinds_of_a_device();
+  report.joint_bounds = {{.device = 1, .lower = 1, .upper = 2},
+                         {.device = 0, .lower = 760 * kMiB, .upper = 800 * kMiB}};
+
+  EXPECT_TRUE(has(text_of(report), "all kinds: at most 800 MiB, 444 MiB at the end"));
+}
+
+TEST(Timeline, TakesNoMoreLinesThanATerminalHas) {
+  Report report = two_kinds_of_a_device();
+  for (std::uint16_t device = 1; device < 6; ++device) {
+    report.timeline.series.push_back(report.timeline.series[0]);
+    report.timeline.series.back().device = device;
+  }
+  const auto lines_on = [&](std::size_t lines, std::size_t most) {
+    const std::string text =
+        text_of(report, {.width = 60}, {.lines = lines, .most = most, .must_fit = true});
+    EXPECT_TRUE(has(text, "all kinds: at most")) << text;
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+
+  for (const std::size_t lines : {18U, 24U, 30U, 40U, 60U})
+    EXPECT_LE(lines_on(lines, 0) + 3, lines);
+  EXPECT_GT(lines_on(60, 0), lines_on(24, 0));
+}
+
+TEST(Timeline, WhereMarksAreManyTellsRefusalsAndTheHighestPeaks) {
+  Report report = two_curves();
+  report.oom = sample_refusals();
+  report.oom.events.resize(1);
+  report.oom.events[0].time_ns = 3 * kMs;
+  for (std::uint16_t device = 1; device < 9; ++device) {
+    report.kinds.push_back({.kind = Kind::device, .device = device, .peak_bytes = device * kMiB});
+  }
+  const std::string text = text_of(report);
+
+  EXPECT_TRUE(has(text, "! 3.00 ms: ")) << text;
+  EXPECT_TRUE(has(text, "peak of GPU 0, 760 MiB\n")) << text;
+  EXPECT_TRUE(has(text, "peak of GPU 8, 8.00 MiB\n")) << text;
+  EXPECT_FALSE(has(text, "peak of GPU 1, ")) << text;
+  EXPECT_TRUE(has(text, "and 6 more marks\n")) << text;
 }
 
 TEST(Timeline, AsJsonHasBucketsAndMarks) {

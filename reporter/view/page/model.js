@@ -8,6 +8,7 @@ const [FUNCTION, FULL, PLACE, PATH, MODULE, SORT] = [0, 1, 2, 3, 4, 5];
 
 // "GPU 0": of what has a kind and a device.
 export function memoryName(report, one) {
+  if (one.kind === 'all') return `GPU ${one.device}, all kinds`;
   const found = report.memory.find((memory) => memory.kind === one.kind && memory.device === one.device);
   return found ? found.name : one.kind;
 }

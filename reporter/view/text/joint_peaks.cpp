@@ -16,7 +16,7 @@ void JointPeaks::came(const TraceBlock& block, const Event& event) {
   gain(all, block.bytes, event);
 }
 
-void JointPeaks::went(const TraceBlock& block) {
+void JointPeaks::went(const TraceBlock& block, TraceMemory::End) {
   if (!takes_device_memory(block.place.kind)) return;
   TraceKind& all = devices_[block.place.device].all;
   TraceTag& tag = tags_[{block.tag, place_of(block.place)}];

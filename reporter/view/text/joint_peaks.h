@@ -17,10 +17,10 @@
 namespace vramscope {
 
 // Requested bytes. Threads: one.
-class JointPeaks {
+class JointPeaks : public TraceMemory::Changes {
  public:
-  void came(const TraceBlock& block, const Event& event);
-  void went(const TraceBlock& block);
+  void came(const TraceBlock& block, const Event& event) override;
+  void went(const TraceBlock& block, TraceMemory::End how) override;
 
   // A row for each device that had several kinds, as if they were one: of `device`. May throw
   // bad_alloc.

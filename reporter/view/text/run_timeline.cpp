@@ -3,6 +3,7 @@
 #include "reporter/view/text/run_timeline.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "reporter/view/text/digest.h"
@@ -55,6 +56,49 @@ void add_marks(const Report& report, RunTimeline& timeline) {
   }
 }
 
+// The most that a device's memory can have come to: what the report tells of it beside its curves.
+std::uint64_t bound_of_all_kinds(const Report& report, std::uint16_t device) {
+  for (const JointBounds& joint : report.joint_bounds) {
+    if (joint.device == device) return joint.upper;
+  }
+  return UINT64_MAX;
+}
+
+// The sum of a device's curves, in the longest of their buckets.
+RunCurve sum_of(const std::vector<const RunCurve*>& curves, std::uint64_t bound) {
+  RunCurve sum{.device = curves.front()->device, .is_of_all_kinds = true};
+  std::uint64_t end_ns = 0;
+  for (const RunCurve* const curve : curves) {
+    sum.bucket_ns = std::max(sum.bucket_ns, curve->bucket_ns);
+    end_ns = std::max(end_ns, curve->bucket_ns * curve->highest.size());
+  }
+  for (std::uint64_t from = 0; from < end_ns; from += sum.bucket_ns) {
+    std::uint64_t highest = 0;
+    std::uint64_t last = 0;
+    for (const RunCurve* const curve : curves) {
+      highest += curve->highest_between(from, from + sum.bucket_ns);
+      last += curve->last_at(from + sum.bucket_ns - 1);
+    }
+    sum.highest.push_back(std::min(highest, bound));
+    sum.last.push_back(std::min(last, bound));
+  }
+  return sum;
+}
+
+void add_curves_of_all_kinds(const Report& report, RunTimeline& timeline) {
+  std::map<std::uint16_t, std::vector<const RunCurve*>> devices;
+  for (const RunCurve& curve : timeline.curves) {
+    const bool holds = std::any_of(curve.highest.begin(), curve.highest.end(),
+                                   [](std::uint64_t bytes) { return bytes != 0; });
+    if (takes_device_memory(curve.kind) && holds) devices[curve.device].push_back(&curve);
+  }
+  std::vector<RunCurve> sums;
+  for (const auto& [device, curves] : devices) {
+    if (curves.size() > 1) sums.push_back(sum_of(curves, bound_of_all_kinds(report, device)));
+  }
+  timeline.curves.insert(timeline.curves.begin(), sums.begin(), sums.end());
+}
+
 }  // namespace
 
 std::uint64_t RunCurve::highest_between(std::uint64_t from, std::uint64_t to) const {
@@ -81,12 +125,13 @@ std::uint64_t RunCurve::last_at(std::uint64_t instant) const {
 void choose(RunTimeline& timeline, const TimelineChoice& choice) {
   timeline.from_ns = choice.from_ns.value_or(0);
   timeline.to_ns = std::max(choice.to_ns.value_or(timeline.length_ns), timeline.from_ns + 1);
-  const auto peak_of = [&](const RunCurve& curve) {
-    return curve.highest_between(timeline.from_ns, timeline.to_ns);
+  const auto order_of = [&](const RunCurve& curve) {
+    return std::pair(curve.highest_between(timeline.from_ns, timeline.to_ns),
+                     curve.is_of_all_kinds);
   };
   std::erase_if(timeline.curves, [](const RunCurve& curve) { return !holds_memory(curve.kind); });
   std::stable_sort(timeline.curves.begin(), timeline.curves.end(),
-                   [&](const RunCurve& a, const RunCurve& b) { return peak_of(a) > peak_of(b); });
+                   [&](const RunCurve& a, const RunCurve& b) { return order_of(a) > order_of(b); });
   std::erase_if(timeline.marks, [&](const RunMark& mark) {
     return mark.at_ns < timeline.from_ns || mark.at_ns > timeline.to_ns;
   });
@@ -107,6 +152,7 @@ RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {
                                .highest = series.highest,
                                .last = series.last});
   }
+  add_curves_of_all_kinds(report, timeline);
   add_marks(report, timeline);
   choose(timeline, choice);
   return timeline;

@@ -17,9 +17,10 @@ namespace vramscope {
 
 // All times are nanoseconds after the first recorded call. Bytes are requested bytes.
 struct RunCurve {
-  Kind kind = Kind::device;
+  Kind kind = Kind::device;  // `device` where it is of all kinds
   std::uint16_t device = 0;
-  std::uint64_t first_ns = 0;  // when the first bucket begins
+  bool is_of_all_kinds = false;  // that take memory of the device, of which it had several
+  std::uint64_t first_ns = 0;    // when the first bucket begins
   std::uint64_t bucket_ns = 0;
   std::vector<std::uint64_t> highest = {};  // at any instant of the bucket
   std::vector<std::uint64_t> last = {};     // at its end
@@ -36,9 +37,10 @@ struct RunMark {
   std::uint64_t at_ns = 0;
   Kind kind = Kind::device;
   std::uint16_t device = 0;
-  std::uint64_t bytes = 0;  // of the peak; asked for; 0: not known
-  std::string text = {};    // the function, of a reset
-  bool is_bound = false;    // of the peak of a sum: at most so much, in the bucket that begins then
+  bool is_of_all_kinds = false;  // a peak of such a curve
+  std::uint64_t bytes = 0;       // of the peak; asked for; 0: not known
+  std::string text = {};         // the function, of a reset
+  bool is_bound = false;  // of the peak of a sum: at most so much, in the bucket that begins then
 };
 
 // When allocations were made in an NVTX range: from the first to the last of each time that it was
@@ -68,7 +70,8 @@ struct TimelineChoice {
   std::optional<std::uint64_t> to_ns = {};
 };
 
-// May throw bad_alloc.
+// A curve for each kind of memory and device, and one for all kinds of a device that had several:
+// an upper bound, not above the report's joint_bounds where it has them. May throw bad_alloc.
 [[nodiscard]] RunTimeline run_timeline(const Report& report, const TimelineChoice& choice);
 
 // Sets the window and the order, and leaves what memory is held. For all that makes a RunTimeline.

@@ -8,12 +8,21 @@
 
 namespace vramscope {
 
+namespace {
+
+std::string kind_name(Kind kind, bool is_of_all_kinds) {
+  return is_of_all_kinds ? "all" : std::string(kKindNames[static_cast<std::size_t>(kind)]);
+}
+CellValue curve_kind(const RunCurve& curve) { return kind_name(curve.kind, curve.is_of_all_kinds); }
+
+}  // namespace
+
 Columns<RunCurve> curve_columns() {
   using Row = RunCurve;
   const auto peak = [](const Row& row) {
     return row.highest.empty() ? 0 : *std::max_element(row.highest.begin(), row.highest.end());
   };
-  return {{"kind", [](const Row& row) { return kind_cell(row.kind); }},
+  return {{"kind", curve_kind},
           {"device", [](const Row& row) { return number(row.device); }},
           {"peak_bytes", peak},
           {"first_ns", [](const Row& row) { return row.first_ns; }},
@@ -29,7 +38,7 @@ Columns<RunBucket> bucket_columns() {
     const std::vector<std::uint64_t>& all = row.curve->last;
     return row.number < all.size() ? CellValue(all[row.number]) : CellValue();
   };
-  return {{"kind", [](const Row& row) { return kind_cell(row.curve->kind); }},
+  return {{"kind", [](const Row& row) { return curve_kind(*row.curve); }},
           {"device", [](const Row& row) { return number(row.curve->device); }},
           {"from_ns", [=](const Row& row) { return begin(row, row.number); }},
           {"to_ns", [=](const Row& row) { return begin(row, row.number + 1); }},
@@ -70,7 +79,7 @@ std::string timeline_json(const RunTimeline& timeline, std::size_t most) {
   for (const RunMark& mark : timeline.marks) {
     json.object().field("what", kMarkNames[static_cast<std::size_t>(mark.what)]);
     json.field("at_ns", mark.at_ns);
-    json.field("kind", kKindNames[static_cast<std::size_t>(mark.kind)]);
+    json.field("kind", kind_name(mark.kind, mark.is_of_all_kinds));
     json.field("device", mark.device).field("bytes", mark.bytes).field("text", mark.text).end();
   }
   json.end().key("ranges").array();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "allocator/ground/place.h"
 #include "reporter/view/text/digest.h"
@@ -14,11 +15,22 @@ namespace {
 constexpr std::size_t kLeastRows = 4;  // also of what never changes
 constexpr std::size_t kMostRows = 10;
 constexpr std::size_t kMostColumns = 400;
-constexpr std::size_t kMarksShown = 5;
-constexpr std::size_t kRangesShown = 5;
+
+// How many there is room for at most.
+struct Shown {
+  std::size_t marks = 5;
+  std::size_t ranges = 5;
+};
+constexpr Shown kFewer[] = {{}, {.marks = 3, .ranges = 3}, {.marks = 2, .ranges = 1}};
 
 std::string line(const std::string& text, const Page& page) {
   return fitted("  " + text, page) + "\n";
+}
+
+// "GPU 0", "GPU 0, all kinds", "pinned"; of a curve or a mark.
+template <typename Of>
+std::string whose_memory(const Of& of) {
+  return memory_text(of.kind, of.device) + (of.is_of_all_kinds ? ", all kinds" : "");
 }
 
 // Everything below one axis of time.
@@ -43,8 +55,7 @@ class Window {
     const std::vector<std::uint64_t> values = values_of(curve);
     const BytesAxis axis = axis_for(values, rows, look_.scale);
     const std::uint64_t highest = *std::max_element(values.begin(), values.end());
-    const std::string title = memory_text(curve.kind, curve.device) + ": at most " +
-                              amount_text(highest) + ", " +
+    const std::string title = whose_memory(curve) + ": at most " + amount_text(highest) + ", " +
                               amount_text(curve.last_at(timeline_.to_ns)) + " " + end() + " (" +
                               (axis.is_log ? "log" : "linear") + " scale)";
     is_log_ = is_log_ || axis.is_log;
@@ -70,23 +81,22 @@ class Window {
   }
 
   // A line with the signs, and what they mean.
-  [[nodiscard]] std::string marks() const {
+  [[nodiscard]] std::string marks(std::size_t most) const {
+    if (timeline_.marks.empty()) return "";
     std::string row(columns_, ' ');
+    for (const RunMark& mark : timeline_.marks) row[column(mark.at_ns)] = sign_of(mark);
     std::string meanings;
-    std::size_t told = 0;
-    for (const RunMark& mark : timeline_.marks) {
-      row[column(mark.at_ns)] = sign_of(mark);
-      if (told++ < kMarksShown) meanings += line(meaning(mark), page_);
-    }
-    if (told == 0) return "";
-    if (told > kMarksShown) meanings += line(counted(told - kMarksShown, "more mark"), page_);
+    const std::vector<RunMark> told = told_marks(most);
+    for (const RunMark& mark : told) meanings += line(meaning(mark), page_);
+    const std::size_t more = timeline_.marks.size() - told.size();
+    if (more != 0) meanings += line("and " + counted(more, "more mark"), page_);
     row.erase(row.find_last_not_of(' ') + 1);
     return "     marks  " + row + "\n" + meanings;
   }
 
-  [[nodiscard]] std::string ranges() const {
+  [[nodiscard]] std::string ranges(std::size_t most) const {
     std::string result;
-    for (std::size_t i = 0; i < std::min(kRangesShown, timeline_.ranges.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(most, timeline_.ranges.size()); ++i) {
       const RunRange& range = timeline_.ranges[i];
       std::string row(columns_, ' ');
       for (const auto& [from, to] : range.spans) {
@@ -97,13 +107,25 @@ class Window {
           std::string(kAxisColumns, ' ') + row + "\n" + line(printable(range.name, page_), page_);
     }
     if (result.empty()) return "";
-    const std::size_t more =
-        timeline_.ranges.size() - std::min(kRangesShown, timeline_.ranges.size());
+    const std::size_t more = timeline_.ranges.size() - std::min(most, timeline_.ranges.size());
     if (more != 0) result += line("and " + counted(more, "more range"), page_);
     return "    ranges  from their first to their last allocation\n" + result;
   }
 
  private:
+  // By time; where there are too many, peaks yield to what is no peak, small ones to large ones.
+  [[nodiscard]] std::vector<RunMark> told_marks(std::size_t most) const {
+    std::vector<RunMark> marks = timeline_.marks;
+    const auto rank = [](const RunMark& mark) {
+      return std::tuple(mark.what != RunMark::What::peak, mark.bytes, mark.is_of_all_kinds);
+    };
+    std::stable_sort(marks.begin(), marks.end(),
+                     [&](const RunMark& a, const RunMark& b) { return rank(a) > rank(b); });
+    marks.resize(std::min(most, marks.size()));
+    std::stable_sort(marks.begin(), marks.end(),
+                     [](const RunMark& a, const RunMark& b) { return a.at_ns < b.at_ns; });
+    return marks;
+  }
   [[nodiscard]] std::vector<std::uint64_t> values_of(const RunCurve& curve) const {
     std::vector<std::uint64_t> values;
     for (std::size_t i = 0; i < columns_; ++i) {
@@ -134,7 +156,7 @@ class Window {
 
   [[nodiscard]] std::string meaning(const RunMark& mark) const {
     const std::string when = std::string(1, sign_of(mark)) + " " + duration_text(mark.at_ns) + ": ";
-    const std::string memory = memory_text(mark.kind, mark.device);
+    const std::string memory = whose_memory(mark);
     switch (mark.what) {
       case RunMark::What::peak:
         return when + "peak of " + memory + (mark.is_bound ? ", at most " : ", ") +
@@ -196,28 +218,55 @@ std::string curves_text(const RunTimeline& timeline, Window& window, std::size_t
   return result;
 }
 
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Of the first `curves` curves, with what is below them, in the lines there are; if not, as few as
+// can be.
+std::string plots_text(const RunTimeline& timeline, const TimelineLook& look, std::size_t curves,
+                       const Shown& shown, const Page& page) {
+  constexpr std::size_t kOtherLines = 5;  // the title, a scale, the next command, the prompt
+  Window window(timeline, look, page);
+  const std::string below =
+      window.time_axis() + window.marks(shown.marks) + window.ranges(shown.ranges);
+  std::string last;
+  if (curves < timeline.curves.size()) {
+    last = line("and " + counted(timeline.curves.size() - curves, "more curve") + ": -n 0", page);
+  }
+  last += resolution_text(timeline, page);
+  const std::size_t taken = kOtherLines + lines_in(below) + lines_in(last);
+  const std::size_t left = look.lines - std::min(look.lines, taken);
+  const std::string plots = curves_text(timeline, window, curves, left);
+  return plots + below + window.scale() + last;
+}
+
+// Fewer marks and ranges yield before the second curve does.
+std::string fitting_plots(const RunTimeline& timeline, const TimelineLook& look, std::size_t curves,
+                          const Page& page) {
+  constexpr std::size_t kAround = 4;  // the title, the next command, the prompt
+  std::string text;
+  for (std::size_t fewer = curves; fewer > 0; --fewer) {
+    for (const Shown& shown : kFewer) {
+      text = plots_text(timeline, look, fewer, shown, page);
+      if (lines_in(text) + kAround <= look.lines) return text;
+      if (fewer > 2) break;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
-  constexpr std::size_t kOtherLines = 5;  // the title, a scale, the next command, the prompt
-  const std::size_t shown = rows_shown(timeline.curves.size(), look.most);
-  std::string result = coloured(fitted(title_of(timeline), page), Colour::bold, page) + "\n";
-  if (shown == 0) {
-    return result + (page.filters.empty() ? "  Nothing was allocated.\n"
-                                          : "  " + std::string(kNothingPasses) + "allocated.\n");
+  const std::size_t curves = rows_shown(timeline.curves.size(), look.most);
+  const std::string title = coloured(fitted(title_of(timeline), page), Colour::bold, page) + "\n";
+  if (curves == 0) {
+    return title + (page.filters.empty() ? "  Nothing was allocated.\n"
+                                         : "  " + std::string(kNothingPasses) + "allocated.\n");
   }
-  Window window(timeline, look, page);
-  const std::string below = window.time_axis() + window.marks() + window.ranges();
-  std::string last;
-  if (shown < timeline.curves.size()) {
-    last = line("and " + counted(timeline.curves.size() - shown, "more curve") + ": -n 0", page);
-  }
-  last += resolution_text(timeline, page);
-  const std::string around = below + last;
-  const std::size_t taken =
-      kOtherLines + static_cast<std::size_t>(std::count(around.begin(), around.end(), '\n'));
-  result += curves_text(timeline, window, shown, look.lines - std::min(look.lines, taken));
-  return result + below + window.scale() + last;
+  return title + (look.must_fit ? fitting_plots(timeline, look, curves, page)
+                                : plots_text(timeline, look, curves, {}, page));
 }
 
 }  // namespace vramscope

@@ -16,6 +16,7 @@ struct TimelineLook {
   Scale scale = Scale::automatic;
   std::size_t lines = 24;  // of the terminal: what the plots share
   std::size_t most = 0;    // kinds of memory and devices; 0: all
+  bool must_fit = false;   // fewer curves, marks and ranges where there are not the lines for them
 };
 
 // Each text and JSON ends with a newline.

@@ -149,7 +149,7 @@ class Details : public TraceMemory::Changes {
     }
     its.born_ns = 0;
     pasts_.went(site_of_tag(names_, block.tag), block.bytes);
-    joint_.went(block);
+    joint_.went(block, how);
     peaks_->went(block.tag, block.bytes);
   }
 

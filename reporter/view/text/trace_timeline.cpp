@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "reporter/record/axes.h"
+#include "reporter/view/text/joint_peaks.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_totals.h"
 
@@ -54,8 +57,12 @@ struct OpenSpan {
 class Collector : private TraceMemory::Changes {
  public:
   Collector(RunTimeline& timeline, const TraceNames& names, const TraceFilter& filter,
-            std::uint64_t first_ns)
-      : timeline_(timeline), names_(names), filter_(filter), first_ns_(first_ns) {}
+            std::uint64_t first_ns, std::set<std::uint16_t> has_several)
+      : timeline_(timeline),
+        names_(names),
+        filter_(filter),
+        first_ns_(first_ns),
+        has_several_(std::move(has_several)) {}
 
   // Times never go back, also where threads overlapped.
   void add(const TraceEvent& one) {
@@ -71,8 +78,11 @@ class Collector : private TraceMemory::Changes {
   }
 
   void finish() {
-    for (auto& [where, curve] : curves_) curve.advance(timeline_.to_ns);
-    for (auto& [where, curve] : made_) timeline_.curves.push_back(std::move(curve));
+    for (auto& [which, curve] : curves_) curve.advance(timeline_.to_ns);
+    for (auto& [which, curve] : made_) {
+      if (!curve.is_of_all_kinds || has_several_.contains(curve.device))
+        timeline_.curves.push_back(std::move(curve));
+    }
     for (auto& [number, range] : ranges_) timeline_.ranges.push_back(std::move(range));
     std::stable_sort(
         timeline_.ranges.begin(), timeline_.ranges.end(),
@@ -83,23 +93,25 @@ class Collector : private TraceMemory::Changes {
   [[nodiscard]] bool passes(const TraceBlock& block) const {
     return filter_.passes(block.tag, block.place, block.bytes);
   }
-  void came(const TraceBlock& block, const Event&) override {
-    if (passes(block)) curve_of(block.place).change(now_, block.bytes, true);
-  }
-  void went(const TraceBlock& block, TraceMemory::End) override {
-    if (passes(block)) curve_of(block.place).change(now_, block.bytes, false);
+  void came(const TraceBlock& block, const Event&) override { change(block, true); }
+  void went(const TraceBlock& block, TraceMemory::End) override { change(block, false); }
+
+  void change(const TraceBlock& block, bool came) {
+    if (!passes(block)) return;
+    const auto [kind, device] = place_of(block.place);
+    curve_of({.kind = kind, .device = device}).change(now_, block.bytes, came);
+    if (!takes_device_memory(kind)) return;
+    curve_of({.device = device, .is_of_all_kinds = true}).change(now_, block.bytes, came);
   }
 
-  Curve& curve_of(Place place) {
-    const TracePlace where = place_of(place);
-    const auto found = curves_.find(where);
+  Curve& curve_of(const RunCurve& wanted) {
+    const Which which{wanted.is_of_all_kinds, wanted.kind, wanted.device};
+    const auto found = curves_.find(which);
     if (found != curves_.end()) return found->second;
-    RunCurve& made = made_[where];
-    made = {.kind = where.first,
-            .device = where.second,
-            .first_ns = timeline_.from_ns,
-            .bucket_ns = (timeline_.to_ns - timeline_.from_ns) / (kBuckets - 1) + 1};
-    return curves_.emplace(where, Curve(made)).first->second;
+    RunCurve& made = made_[which] = wanted;
+    made.first_ns = timeline_.from_ns;
+    made.bucket_ns = (timeline_.to_ns - timeline_.from_ns) / (kBuckets - 1) + 1;
+    return curves_.emplace(which, Curve(made)).first->second;
   }
 
   void add_mark(RunMark::What what, const Event& event) {
@@ -152,20 +164,32 @@ class Collector : private TraceMemory::Changes {
   const std::uint64_t first_ns_;
   std::uint64_t now_ = 0;
   TraceMemory memory_;
-  std::map<TracePlace, RunCurve> made_;
-  std::map<TracePlace, Curve> curves_;
+  using Which = std::tuple<bool, Kind, std::uint16_t>;  // whether of all kinds; kind and device
+  const std::set<std::uint16_t> has_several_;           // kinds of memory, of these devices
+  std::map<Which, RunCurve> made_;
+  std::map<Which, Curve> curves_;
   std::map<std::uint32_t, RunRange> ranges_;
   std::map<std::uint32_t, OpenSpan> open_;  // by thread
 };
 
-void add_peaks(const TraceTotals& totals, RunTimeline& timeline) {
-  for (const auto& [where, kind] : totals.kinds) {
-    if (kind.held.peak_bytes == 0) continue;
+void add_peaks(const TraceTotals& totals, const std::vector<KindTotals>& joint,
+               RunTimeline& timeline) {
+  const auto add = [&](const KindTotals& of, bool is_of_all_kinds) {
+    if (of.peak_bytes == 0) return;
     timeline.marks.push_back({.what = RunMark::What::peak,
-                              .at_ns = after(totals.begin_ns, kind.peak_ns),
-                              .kind = where.first,
-                              .device = where.second,
-                              .bytes = kind.held.peak_bytes});
+                              .at_ns = after(totals.begin_ns, of.peak_ns),
+                              .kind = of.kind,
+                              .device = of.device,
+                              .is_of_all_kinds = is_of_all_kinds,
+                              .bytes = of.peak_bytes});
+  };
+  for (const KindTotals& all : joint) add(all, true);
+  for (const auto& [where, kind] : totals.kinds) {
+    add({.kind = where.first,
+         .device = where.second,
+         .peak_bytes = kind.held.peak_bytes,
+         .peak_ns = kind.peak_ns},
+        false);
   }
 }
 
@@ -179,7 +203,8 @@ TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice, 
   if (!result.missing.empty()) return result;
   filter.from = filter.to = "";
   const TraceFilter those = trace_filter(reader.names(), filter, name);
-  TraceTotals totals(those);
+  JointPeaks joint;
+  TraceTotals totals(those, &joint);
   const auto order = TraceReader::Order::by_change;
   bool good = reader.read(order, [&](const TraceEvent& event) { totals.add(event); });
   result.missing = missing_from(totals);
@@ -188,7 +213,9 @@ TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice, 
   timeline.start_ns = process.wall_ns + (totals.begin_ns - process.clock_ns);
   timeline.length_ns = totals.end_ns - totals.begin_ns;
   choose(timeline, choice);  // the window
-  Collector collector(timeline, reader.names(), those, totals.begin_ns);
+  std::set<std::uint16_t> has_several;
+  for (const KindTotals& all : joint.totals()) has_several.insert(all.device);
+  Collector collector(timeline, reader.names(), those, totals.begin_ns, std::move(has_several));
   if (!result.missing.empty()) return result;
   good = good && reader.read(order, [&](const TraceEvent& event) { collector.add(event); });
   if (!good) {
@@ -196,7 +223,7 @@ TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice, 
     return result;
   }
   collector.finish();
-  add_peaks(totals, timeline);
+  add_peaks(totals, joint.totals(), timeline);
   choose(timeline, choice);
   return result;
 }

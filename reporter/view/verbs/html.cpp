@@ -15,6 +15,7 @@
 #include "reporter/view/html/trace_page.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/runs_text.h"
@@ -174,10 +175,11 @@ struct Beside {
   std::string runs = {};
 };
 
-int page_of_report(const Arguments& given, const std::string& path, const Report& report,
+int page_of_report(const Arguments& given, const std::string& path, Report& report,
                    const Beside& beside) {
   constexpr std::size_t kPinners = 20;
   constexpr std::size_t kCells = 8000;
+  add_joint_bounds(report);
   const RunTimeline timeline = run_timeline(report, {});
   std::vector<MapPlace> places = memory_map(report);
   PageMap map;

@@ -85,7 +85,8 @@ int show_timeline(Arguments& given) {
   const auto text = [&](const Report& report, const Page& page) {
     const TimelineLook look{.scale = *scale_of(given.scale),
                             .lines = screen_lines(given.listing),
-                            .most = given.listing.most};
+                            .most = given.listing.most,
+                            .must_fit = page.lines != 0};
     Page drawn = page;
     drawn.unicode = page.unicode && !given.ascii;
     return timeline_text(timeline_of(report), look, drawn);
@@ -125,6 +126,7 @@ Verb add_timeline(CommandLine& line) {
   Command& command = line.add_verb("timeline", "Draw how much was allocated over time");
   arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
   add_one_report(command, *arguments, kCurves);
+  arguments->tells_all_kinds = true;
   command.option("--scale", &arguments->scale,
                  "Of the bytes: " + listed(kScaleNames) + "; automatic says what it chose",
                  {.value_name = "SCALE",

@@ -353,7 +353,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     }
     if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, arguments.stacks);
-    if (arguments.tells_all_kinds && !listing.json && !listing.csv) add_joint_bounds(*report);
+    if (arguments.tells_all_kinds) add_joint_bounds(*report);
     page.of_trace = arguments.is_trace;
     summary.add(*report);
     const std::string one = shown.add(*report, arguments.file, made_to_fit, page);

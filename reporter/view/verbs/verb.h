@@ -164,7 +164,7 @@ struct OneReport {
   bool is_one_of_several = false;  // what is being shown
   bool is_trace = false;     // what is being shown was made of a trace, by those that pass already
   bool fits_screen = false;  // of one report: fewer rows on a terminal that has no room for them
-  bool tells_all_kinds = false;  // its text tells the report's joint_bounds
+  bool tells_all_kinds = false;  // needs the report's joint_bounds
 };
 // use.inputs is set.
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
