@@ -1,0 +1,82 @@
+// matched() says which rows of two reports are the same place, by the names of its callers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "reporter/view/text/diff.h"
+#include "reporter/view/text/frames.h"
+
+namespace vramscope {
+
+// Numbers for values, from 0; equal ones have the same.
+template <class Value, class Hash = std::hash<Value>>
+class NameNumbers {
+ public:
+  std::uint32_t of(const Value& value) {
+    const auto next = static_cast<std::uint32_t>(values_.size());
+    const auto [known, is_new] = numbers_.try_emplace(value, next);
+    if (is_new) values_.push_back(&known->first);
+    return known->second;
+  }
+  const Value& operator[](std::uint32_t number) const { return *values_[number]; }
+
+ private:
+  std::unordered_map<Value, std::uint32_t, Hash> numbers_;
+  std::vector<const Value*> values_;
+};
+
+using NumberedStack = std::vector<std::uint32_t>;  // numbers of callers, innermost first
+struct HashOfStack {
+  std::size_t operator()(const NumberedStack& stack) const {
+    return std::hash<std::string_view>{}(
+        {reinterpret_cast<const char*>(stack.data()), stack.size() * sizeof(stack[0])});
+  }
+};
+
+// What a caller is told by, and as a person reads it.
+struct CallerName {
+  std::string text;
+  std::string function;
+  std::uint32_t loose;  // the same for callers that differ in their line alone
+};
+
+// Of both reports, so that what has the same names in both has the same numbers.
+struct NamesOfBoth {
+  NameNumbers<std::string> words;  // owners and functions
+  NameNumbers<NumberedStack, HashOfStack> stacks;
+  NameNumbers<NumberedStack, HashOfStack> loose_stacks;  // of callers without their lines
+  NameNumbers<std::string> keys;                         // of callers
+  std::vector<CallerName> callers;                       // by number of their key
+  NameNumbers<std::string> loose;                        // keys of callers without their lines
+
+  std::uint32_t number(const Caller& caller);
+};
+
+// Which row, exactly.
+struct RowKey {
+  std::uint32_t what = 0;  // number of a stack or of a word
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  friend auto operator<=>(const RowKey&, const RowKey&) = default;
+};
+using RowSides = std::map<RowKey, DiffSide>;
+
+// A row of a report, or what it is matched with; null: it is not there.
+using RowEntry = RowSides::value_type;
+
+// Which rows of both reports are matched with which.
+using RowPairs = std::vector<std::pair<RowEntry*, RowEntry*>>;
+
+// May throw bad_alloc.
+[[nodiscard]] RowPairs matched(RowSides& before, RowSides& after, DiffBy by, NamesOfBoth& names);
+
+}  // namespace vramscope
