@@ -48,17 +48,27 @@ struct Difference {
   }
 };
 
+// A file that rows name in both reports, by one name in each.
+struct RenamedFile {
+  std::string before;
+  std::string after;
+  std::size_t rows = 0;  // that name it, equal ones too
+};
+
 struct Differences {
   std::vector<Difference> rows;    // the largest change first; equal ones are left out
   std::vector<Difference> memory;  // of each kind and device as a whole, equal or not
   std::size_t equal = 0;           // how many were left out
+  std::size_t by_functions = 0;    // rows, equal ones too, that are matched by functions alone
+  std::vector<RenamedFile> renamed;
   std::uint64_t before_bytes = 0;  // of all memory
   std::uint64_t after_bytes = 0;
 };
 
 // The places of two builds of a program are the same if their functions, files and lines are; of
-// those that are left, if they differ in lines alone, in the order of these. Comparing the other
-// way round gives the same rows with before and after exchanged. May throw bad_alloc.
+// those that are left, if they differ in lines alone, in the order of these; then if they have the
+// same functions, and no other stacks of files in either report have these. Comparing the other way
+// round gives the same rows with before and after exchanged. May throw bad_alloc.
 [[nodiscard]] Differences differences(const Report& before, const Report& after, DiffBy by,
                                       DiffAt at, const NameFrame& name);
 

@@ -125,6 +125,25 @@ std::string nameless_text(const Differences& found, const Page& page) {
       page);
 }
 
+// "  8 sites matched by functions alone, in files of other names: server.py -> server3.py".
+std::string renamed_text(const Differences& found, const Page& page) {
+  if (found.by_functions == 0) return "";
+  constexpr std::size_t kMostFiles = 4;
+  std::string files;
+  const std::size_t shown = std::min(found.renamed.size(), kMostFiles);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const RenamedFile& file = found.renamed[i];
+    files += (i == 0 ? ": " : ", ") + printable(file.before, page) + " -> " +
+             printable(file.after, page);
+  }
+  if (shown < found.renamed.size()) {
+    files += " and " + counted(found.renamed.size() - shown, "more file");
+  }
+  if (!files.empty()) files = ", in files of other names" + files;
+  return paragraph(counted(found.by_functions, "site") + " matched by functions alone" + files,
+                   page);
+}
+
 std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
   if (!of.limit) return "";
   const std::string limit = amount_text(*of.limit) + ", the threshold.";
@@ -171,14 +190,15 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = next_command("peak", of.after, page);
   if (found.rows.empty())
-    return text + "\nNo " + of_what + " changed.\n" + limit_text(found, of, page) + next;
+    return text + "\nNo " + of_what + " changed.\n" + renamed_text(found, page) +
+           limit_text(found, of, page) + next;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
   const Table table = table_of(found, shown, of.by, page);
   text += "\n" + table.text(page) + table.left_out(page);
   if (shown < found.rows.size()) {
     text += "  and " + counted(found.rows.size() - shown, "more row") + "\n";
   }
-  text += nameless_text(found, page);
+  text += renamed_text(found, page) + nameless_text(found, page);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
   return text + limit_text(found, of, page) + next;
 }
@@ -193,7 +213,13 @@ std::string diff_json(const Differences& found, const DiffOf& of) {
   of.limit ? json.value(*of.limit) : json.null();
   json.field("crossed", of.limit && crosses(found, *of.limit)).key("memory").array();
   for (const Difference& memory : found.memory) row_json(json, memory, DiffBy::kind);
-  json.end().field("equal", found.equal).key("rows").array();
+  json.end().field("equal", found.equal).field("matched_by_functions", found.by_functions);
+  json.key("renamed_files").array();
+  for (const RenamedFile& file : found.renamed) {
+    json.object().field("before", file.before).field("after", file.after);
+    json.field("sites", file.rows).end();
+  }
+  json.end().key("rows").array();
   for (std::size_t i = 0; i < rows_shown(found.rows.size(), of.most); ++i) {
     row_json(json, found.rows[i], of.by);
   }

@@ -46,17 +46,20 @@ struct HashOfStack {
 struct CallerName {
   std::string text;
   std::string function;
-  std::uint32_t loose;  // the same for callers that differ in their line alone
+  std::string file;       // "" unknown
+  std::uint32_t loose;    // the same for callers that differ in their line alone
+  std::uint32_t by_word;  // number of its function
 };
 
 // Of both reports, so that what has the same names in both has the same numbers.
 struct NamesOfBoth {
   NameNumbers<std::string> words;  // owners and functions
   NameNumbers<NumberedStack, HashOfStack> stacks;
-  NameNumbers<NumberedStack, HashOfStack> loose_stacks;  // of callers without their lines
-  NameNumbers<std::string> keys;                         // of callers
-  std::vector<CallerName> callers;                       // by number of their key
-  NameNumbers<std::string> loose;                        // keys of callers without their lines
+  NameNumbers<NumberedStack, HashOfStack> loose_stacks;     // of callers without their lines
+  NameNumbers<NumberedStack, HashOfStack> stacks_of_words;  // of functions alone
+  NameNumbers<std::string> keys;                            // of callers
+  std::vector<CallerName> callers;                          // by number of their key
+  NameNumbers<std::string> loose;                           // keys of callers without their lines
 
   std::uint32_t number(const Caller& caller);
 };
@@ -76,7 +79,16 @@ using RowEntry = RowSides::value_type;
 // Which rows of both reports are matched with which.
 using RowPairs = std::vector<std::pair<RowEntry*, RowEntry*>>;
 
+struct RowMatches {
+  RowPairs pairs;
+  RowPairs by_functions;  // those of `pairs` that only their functions match
+};
+
 // May throw bad_alloc.
-[[nodiscard]] RowPairs matched(RowSides& before, RowSides& after, DiffBy by, NamesOfBoth& names);
+[[nodiscard]] RowMatches matched(RowSides& before, RowSides& after, DiffBy by, NamesOfBoth& names);
+
+// Which files have other names in these, those of most rows first.
+[[nodiscard]] std::vector<RenamedFile> renamed_files(const RowPairs& by_functions,
+                                                     const NamesOfBoth& names);
 
 }  // namespace vramscope

@@ -134,7 +134,8 @@ Verb add_diff(CommandLine& line) {
   add_filters(command, arguments->filter, {});
   add_view_options(command, arguments->stacks);
   command.footer(
-      "Places are matched by functions, files and lines, so that two builds can be compared.\n"
+      "Places are matched by functions, files and lines, else by functions alone where a file was\n"
+      "renamed, so that two builds can be compared.\n"
       "Examples:\n"
       "  vramscope diff before.json after.json\n"
       "  vramscope diff --at end --by owner --threshold 2% before.json after.json");
