@@ -308,11 +308,28 @@ class Database(Export):
         database = self.tables(self.path)
         peak = database.execute("SELECT sum(peak_bytes) FROM peak WHERE kind = 'device'").fetchone()[0]
         self.assertEqual(self.device["peak_bytes"], peak)
-        leaks = database.execute("SELECT live_bytes, caller FROM leaks").fetchall()
+        leaks = database.execute("SELECT live_bytes, place FROM leaks").fetchall()
         self.assertEqual(self.sum_of_sites("leaked"), sum(bytes for bytes, _ in leaks))
-        self.assertTrue(leaks[0][1].startswith("optimizer_step"))
+        self.assertRegex(leaks[0][1], r"^optimizer_step \(.*train.cu:\d+\) < main \(.*train.cu:\d+\)$")
         for view in ("owners", "temporary", "free_pieces"):
             database.execute(f"SELECT * FROM {view}").fetchall()
+
+    def test_places_tell_call_stacks_apart_and_stacks_are_whole(self):
+        report = copy.deepcopy(self.report)
+        report["codes"] = [{"name": f"f{i}", "source": 0} for i in range(9)]
+        report["sources"] = [{"path": "/src/a.py"}]
+        frames = len(report["frames"])
+        report["frames"] += [{"code": i, "line": i + 1} for i in range(9)]
+        alike = [list(range(frames, frames + 5)), list(range(frames, frames + 4)) + [frames + 7], [frames + 8]]
+        for site, stack in zip(report["sites"], alike):
+            site["frames"] = stack
+        file = os.path.join(self.folder, "alike.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(report, out)
+        rows = self.tables(file).execute("SELECT place, stack FROM sites ORDER BY site LIMIT 3").fetchall()
+        chain = " < ".join(f"f{i} (a.py:{i + 1})" for i in range(4))
+        first, second = chain + " < f4 (a.py:5)", chain + " < f7 (a.py:8)"
+        self.assertEqual([(first, first), (second, second), ("f8 (a.py:9)", "f8 (a.py:9)")], rows)
 
     def test_report_has_blocks_and_statistics(self):
         database = self.tables(self.path)

@@ -8,6 +8,7 @@
 #include "reporter/report/memory_stats.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
+#include "reporter/view/export/site_places.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
@@ -35,7 +36,11 @@ CREATE TABLE axes (axis TEXT, value TEXT, kind TEXT, device INTEGER, live_bytes 
   own_peak_bytes INTEGER,  -- the most that it ever held
   total_bytes INTEGER, total_count INTEGER);
 CREATE TABLE functions (name TEXT, calls INTEGER, failures INTEGER, total_ns INTEGER, max_ns INTEGER);
-CREATE TABLE sites (site INTEGER PRIMARY KEY, caller TEXT, temporary_count INTEGER, refused_count INTEGER);
+CREATE TABLE sites (site INTEGER PRIMARY KEY,
+  caller TEXT,            -- the innermost function outside CUDA's libraries
+  place TEXT,             -- that and who called it, three frames or as many as tell it apart: a row of a listing
+  stack TEXT,             -- all frames, innermost first, without those of CUDA's libraries
+  temporary_count INTEGER, refused_count INTEGER);
 CREATE TABLE shares (     -- of a site, by kind and device
   site INTEGER, kind TEXT, device INTEGER, live_bytes INTEGER, live_count INTEGER,
   peak_bytes INTEGER,     -- live at the peak of the kind and device
@@ -52,13 +57,13 @@ CREATE TABLE blocks (segment INTEGER, address INTEGER, size INTEGER, requested_s
 CREATE TABLE events (     -- of a trace
   start_ns INTEGER, duration_ns INTEGER, thread INTEGER, function TEXT, event TEXT, failed INTEGER, kind TEXT,
   device INTEGER, address INTEGER, bytes INTEGER, site INTEGER);
-CREATE VIEW peak AS SELECT kind, device, peak_bytes, peak_count, caller FROM shares JOIN sites USING (site)
+CREATE VIEW peak AS SELECT kind, device, peak_bytes, peak_count, place, stack FROM shares JOIN sites USING (site)
   WHERE peak_bytes > 0 ORDER BY kind, device, peak_bytes DESC;
-CREATE VIEW leaks AS SELECT kind, device, live_bytes, live_count, caller FROM shares JOIN sites USING (site)
+CREATE VIEW leaks AS SELECT kind, device, live_bytes, live_count, place, stack FROM shares JOIN sites USING (site)
   WHERE live_bytes > 0 ORDER BY live_bytes DESC;
 CREATE VIEW owners AS SELECT device, owner, kind, device_bytes FROM ledger
   WHERE device_bytes > 0 ORDER BY device, device_bytes DESC;
-CREATE VIEW temporary AS SELECT caller, temporary_count FROM sites
+CREATE VIEW temporary AS SELECT temporary_count, place, stack FROM sites
   WHERE temporary_count > 0 ORDER BY temporary_count DESC;
 CREATE VIEW free_pieces AS SELECT segment, blocks.address, size FROM blocks
   WHERE state = 'inactive' ORDER BY size DESC;
@@ -191,10 +196,12 @@ void add_totals(const Exported& exported, Database& database) {
 void add_sites(const Exported& exported, Database& database) {
   const Report& report = exported.report();
   NamedStacks stacks(exported);
-  Rows sites(database, "sites", 4);
+  const SitePlaces places(exported);
+  Rows sites(database, "sites", 6);
   Rows steps(database, "stacks", 3);
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    sites.add(i, stacks.caller(i), report.sites[i].temporary_count, report.sites[i].refused_count);
+    sites.add(i, stacks.caller(i), places.row(i), places.whole(i), report.sites[i].temporary_count,
+              report.sites[i].refused_count);
     std::size_t depth = 0;
     for (const std::uint32_t frame : stacks.stack(i)) steps.add(i, depth++, frame);
   }
