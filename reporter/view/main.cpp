@@ -38,7 +38,11 @@ std::string lost_by_typed(const Command& command) {
   for (const char* const other : {"BEFORE", "AFTER", "--against"}) {
     for (std::string& word : command.given(other)) read.push_back(std::move(word));
   }
-  return output.empty() ? "" : lost_by(output.back(), read);
+  if (output.empty()) return "";
+  const std::string lost =
+      lost_by(output.back(), read,
+              command.given("--force").empty() ? Overwriting::asked_for : Overwriting::forced);
+  return lost.empty() ? "" : "-o " + lost;
 }
 
 int main_of_tool(std::vector<std::string> words) {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import atexit
 import collections
+import copy
 import functools
 import json
 import os
@@ -289,7 +290,7 @@ class Database(Export):
         file = os.path.join(self.folder, os.path.basename(path) + ".sqlite")
         with open(file, "w", encoding="utf-8") as old:
             old.write("what was there before")
-        self.export("sqlite", path, "-o", file)
+        self.export("sqlite", path, "--force", "-o", file)
         database = sqlite3.connect(file)
         self.addCleanup(database.close)
         self.assertEqual([("ok",)], database.execute("PRAGMA integrity_check").fetchall())
@@ -316,10 +317,10 @@ class Database(Export):
 
     def test_places_tell_call_stacks_apart_and_stacks_are_whole(self):
         report = copy.deepcopy(self.report)
-        report["codes"] = [{"name": f"f{i}", "source": 0} for i in range(9)]
-        report["sources"] = [{"path": "/src/a.py"}]
+        report["codes"] = [{"name": f"f{i}", "source": 0, "first_line": 1} for i in range(9)]
+        report["sources"] = [{"path": "/src/a.py", "bytes": 1, "modified_ns": 1}]
         frames = len(report["frames"])
-        report["frames"] += [{"code": i, "line": i + 1} for i in range(9)]
+        report["frames"] += [{"module": None, "offset": 0, "code": i, "line": i + 1} for i in range(9)]
         alike = [list(range(frames, frames + 5)), list(range(frames, frames + 4)) + [frames + 7], [frames + 8]]
         for site, stack in zip(report["sites"], alike):
             site["frames"] = stack

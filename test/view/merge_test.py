@@ -313,12 +313,15 @@ class Merge(unittest.TestCase):
         self.assertEqual(["1", "2", "3"], sorted(re.findall(r"^ +(\d) +10\d  ", shown, re.MULTILINE)))
         self.assertIn("No site changed.", self.call("diff", merged, merged).stdout)
 
-    def test_a_taken_name_is_replaced_unless_it_is_of_a_process(self):
+    def test_a_merged_report_is_replaced_and_nothing_else(self):
         parts = list(self.some_reports(3))
         other = self.folder / "all.json"
         other.write_text("mine")
+        result = self.call("merge", "-o", other, *parts)
+        self.assertEqual((2, f"vramscope: -o '{other}' is there already; --force replaces it\n"), (result.returncode, result.stderr))
+        self.assertEqual("mine", other.read_text())
         for files, processes in ((parts[:2], 2), (parts, 3)):
-            result = self.call("merge", "-o", other, *files)
+            result = self.call("merge", *(["--force"] if processes == 2 else []), "-o", other, *files)
             self.assertEqual((0, f"vramscope: {processes} processes in {other}"),
                              (result.returncode, result.stderr.splitlines()[0]))
             self.assertEqual(processes, len(json.loads(other.read_text())["processes"]))
@@ -329,7 +332,7 @@ class Merge(unittest.TestCase):
         self.assertIn("is one of the reports to merge; choose another name", result.stderr)
         result = self.call("merge", "-o", parts[2], *parts[:2])
         self.assertEqual(2, result.returncode)
-        self.assertIn("is a report, which would be lost; choose another name", result.stderr)
+        self.assertIn("is a report, which would be lost; --force replaces it", result.stderr)
         self.assertEqual(before, parts[0].read_bytes())
 
     def test_the_table_names_each_process_s_own_report_and_what_makes_it_differ(self):

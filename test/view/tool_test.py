@@ -326,14 +326,47 @@ class Listings(ToolTest):
         with open(log, "w", encoding="utf-8") as file:
             file.write("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x10,64,0\n")
         for words in (["peak"], ["report"], ["leaks", "--json"], ["sites", "--csv"], ["html"], ["export", "--format", "folded"]):
-            for output in (report, other):
+            for output, what in ((report, "what is to be read"), (other, "a report")):
                 before = pathlib.Path(output).read_bytes()
-                self.assert_refused([*words, "-o", output, report], 2, f"-o '{output}' is a report, which would be lost")
+                self.assert_refused([*words, "-o", output, report], 2, f"-o '{output}' is {what}, which would be lost")
                 self.assertEqual(before, pathlib.Path(output).read_bytes())
+            self.assert_refused([*words, "--force", "-o", report, report], 2, f"-o '{report}' is what is to be read")
         self.assert_refused(["peak", "-o", log, log], 2, f"-o '{log}' is what is to be read, which would be lost")
-        self.assert_refused(["diff", "-o", other, report, other], 2, "is a report")
-        for _ in range(2):  # what was made of a report can be made again
-            self.assertEqual(0, self.call("report", "--json", "-o", self.path("listing.json"), report).returncode)
+        self.assert_refused(["diff", "-o", other, report, other], 2, "is what is to be read")
+
+    def test_a_file_that_is_there_stays_without_force(self):
+        report, other = self.sample("a.json"), self.sample("b.json")
+        files = {"server.py": "import torch\n", "empty.txt": "", "old.html": "<!doctype html><p>mine"}
+        verbs = (["report"], ["sites", "--csv"], ["export", "--format", "folded"], ["html"], ["diff", other], ["merge"], ["options"])
+        for words in verbs:
+            sources = [] if words == ["options"] else [report]
+            for name, text in files.items():
+                path = self.path(name)
+                with self.subTest([*words, name]):
+                    pathlib.Path(path).write_text(text, encoding="utf-8")
+                    done = self.call(*words, "-o", path, *sources)
+                    if words == ["html"] and "this build has no page" in done.stderr:
+                        continue
+                    self.assertEqual(2 if text else 0, done.returncode, done.stderr)
+                    if text:
+                        self.assertIn(f"vramscope: -o '{path}' is there already; --force replaces it\n", done.stderr)
+                        self.assertEqual(text, pathlib.Path(path).read_text(encoding="utf-8"))
+                        self.assertEqual(0, self.call(*words, "-f", "-o", path, *sources).returncode)
+                    self.assertNotIn(pathlib.Path(path).read_text(encoding="utf-8"), (text, ""))
+        self.assertEqual(0, self.call("peak", "-o", "/dev/null", report).returncode)
+        self.assertEqual(0, self.call("peak", "--force", "-o", other, report).returncode)
+        self.assertTrue(pathlib.Path(other).read_text(encoding="utf-8").startswith("GPU 0"))
+
+    def test_an_export_into_a_folder_replaces_nothing(self):
+        report, folder = self.sample("a.json"), self.path("out")
+        os.mkdir(folder)
+        words = ("export", "--format", "folded", "-o", folder, report)
+        self.assertEqual(0, self.call(*words).returncode)
+        pathlib.Path(folder, "a.folded").write_text("mine", encoding="utf-8")
+        self.assert_refused(words, 2, f"'{folder}/a.folded' is there already; --force replaces it")
+        self.assertEqual("mine", pathlib.Path(folder, "a.folded").read_text(encoding="utf-8"))
+        self.assertEqual(0, self.call("export", "--force", *words[1:]).returncode)
+        self.assertNotEqual("mine", pathlib.Path(folder, "a.folded").read_text(encoding="utf-8"))
 
     def test_of_a_folder_an_empty_file_is_named(self):
         self.sample("a.json")

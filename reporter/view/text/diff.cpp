@@ -193,12 +193,13 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   for (const auto& [key, side] : one) result.before_bytes += side.bytes;
   for (const auto& [key, side] : other) result.after_bytes += side.bytes;
   NamesOfBoth names;
-  result.memory = rows_of(matched(one, other, DiffBy::kind, names).pairs, DiffBy::kind, names);
+  result.memory = rows_of(matched(one, other, RowsOf::words, names).pairs, DiffBy::kind, names);
   put_largest_first(result.memory);
 
   one = sides_of(before, by, at, name, names);
   other = sides_of(after, by, at, name, names);
-  RowMatches matches = matched(one, other, by, names);
+  RowMatches matches =
+      matched(one, other, by == DiffBy::site ? RowsOf::stacks : RowsOf::words, names);
   result.by_functions = matches.by_functions.size();
   result.renamed = renamed_files(matches.by_functions, names);
   result.equal = std::erase_if(matches.pairs, is_equal);

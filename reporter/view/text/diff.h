@@ -9,6 +9,7 @@
 #include "allocator/ground/named_enum.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/frames.h"
+#include "reporter/view/text/row_match.h"
 
 namespace vramscope {
 
@@ -21,15 +22,6 @@ VRAMSCOPE_NAMED_ENUM(DiffBy, std::uint8_t, VRAMSCOPE_DIFF_AXES);
 VRAMSCOPE_NAMED_ENUM(DiffAt, std::uint8_t, VRAMSCOPE_DIFF_TIMES);
 #define VRAMSCOPE_CHANGES(X) X(grown) X(fresh) X(shrunk) X(gone)
 VRAMSCOPE_NAMED_ENUM(Change, std::uint8_t, VRAMSCOPE_CHANGES);
-
-// What one report says of a place, owner, ...; requested bytes.
-struct DiffSide {
-  bool is_there = false;
-  std::uint64_t bytes = 0;
-  std::uint64_t count = 0;
-  std::vector<std::int64_t> sites = {};  // numbers in its file of those it is made of
-  std::vector<std::string> frames = {};  // innermost first, of a place
-};
 
 struct Difference {
   std::string name;  // of an owner or function; else ""
@@ -46,13 +38,6 @@ struct Difference {
   [[nodiscard]] const std::vector<std::string>& frames() const {
     return after.is_there ? after.frames : before.frames;
   }
-};
-
-// A file that rows name in both reports, by one name in each.
-struct RenamedFile {
-  std::string before;
-  std::string after;
-  std::size_t rows = 0;  // that name it, equal ones too
 };
 
 struct Differences {

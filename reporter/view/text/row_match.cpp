@@ -187,14 +187,14 @@ std::uint32_t NamesOfBoth::number(const Caller& caller) {
   return found;
 }
 
-RowMatches matched(RowSides& before, RowSides& after, DiffBy by, NamesOfBoth& names) {
+RowMatches matched(RowSides& before, RowSides& after, RowsOf rows, NamesOfBoth& names) {
   RowMatches matches;
   RowPairs& pairs = matches.pairs;
   RowEntries ones = entries_of(before);
   RowEntries others = entries_of(after);
   match_exactly(ones, others, pairs);
-  if (by == DiffBy::site) match_without_lines(ones, others, names, pairs);
-  if (by == DiffBy::site && !ones.empty() && !others.empty()) {
+  if (rows == RowsOf::stacks) match_without_lines(ones, others, names, pairs);
+  if (rows == RowsOf::stacks && !ones.empty() && !others.empty()) {
     FunctionGroups groups;
     add_stacks(groups, before, names, &FunctionGroups::mapped_type::first);
     add_stacks(groups, after, names, &FunctionGroups::mapped_type::second);

@@ -12,10 +12,26 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/view/text/diff.h"
+#include "reporter/report/report.h"
 #include "reporter/view/text/frames.h"
 
 namespace vramscope {
+
+// What one report says of a place, owner, ...; requested bytes.
+struct DiffSide {
+  bool is_there = false;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::vector<std::int64_t> sites = {};  // numbers in its file of those it is made of
+  std::vector<std::string> frames = {};  // innermost first, of a place
+};
+
+// A file that rows name in both reports, by one name in each.
+struct RenamedFile {
+  std::string before;
+  std::string after;
+  std::size_t rows = 0;  // that name it, equal ones too
+};
 
 // Numbers for values, from 0; equal ones have the same.
 template <class Value, class Hash = std::hash<Value>>
@@ -84,8 +100,12 @@ struct RowMatches {
   RowPairs by_functions;  // those of `pairs` that only their functions match
 };
 
+// What keys are numbers of: stacks, which may have moved, or words.
+enum class RowsOf : std::uint8_t { stacks, words };
+
 // May throw bad_alloc.
-[[nodiscard]] RowMatches matched(RowSides& before, RowSides& after, DiffBy by, NamesOfBoth& names);
+[[nodiscard]] RowMatches matched(RowSides& before, RowSides& after, RowsOf rows,
+                                 NamesOfBoth& names);
 
 // Which files have other names in these, those of most rows first.
 [[nodiscard]] std::vector<RenamedFile> renamed_files(const RowPairs& by_functions,

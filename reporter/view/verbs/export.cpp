@@ -24,6 +24,7 @@ struct Arguments {
   std::vector<std::string> files;
   std::string format;
   std::string output;
+  bool forced = false;
   std::string cost = "peak";
   StackChoice stacks;
   Filter filter;
@@ -196,13 +197,15 @@ int export_all(const Arguments& arguments) {
     return refuse("several files are exported into a folder: -o FOLDER, which is there");
   }
   const bool is_dash = arguments.output == "-";
+  const Overwriting overwriting = arguments.forced ? Overwriting::forced : Overwriting::asked_for;
   int status = kFine;
   std::vector<std::string> written;
   for (const std::string& file : files) {
     const std::string output = to_folder ? output_in(arguments.output, file, format)
                                : is_dash ? ""
                                          : arguments.output;
-    const int one = export_one(arguments, format, file, output);
+    const std::string lost = to_folder ? lost_by(output, files, overwriting) : "";
+    const int one = lost.empty() ? export_one(arguments, format, file, output) : refuse(lost);
     if (one == kFine) written.push_back(output);
     status = std::max(status, one);
   }
@@ -241,6 +244,7 @@ Verb add_export(CommandLine& line) {
   command.option("-o,--output", &arguments->output,
                  "Write to FILE, - for standard output, or into a folder that is there",
                  {.value_name = "FILE"});
+  add_force(command, arguments->forced);
   command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
                  {.value_name = "COST",
                   .why_not = not_a_cost,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -27,13 +28,13 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kDifferences = 200;  // rows
-constexpr const char* kFirstWords = "<!doctype html><!-- Vramscope -->";
 
 const FilterUse kPageUse{.inputs = Inputs::both, .draws_window = true, .of_a_trace = "html"};
 
 struct Arguments {
   std::vector<std::string> files;
   std::string output;
+  bool forced = false;
   StackChoice stacks{.view = StackView::with_native};
   Filter filter;
 };
@@ -70,22 +71,17 @@ std::string usual_page(const std::vector<std::string>& words) {
                            : page_of_input(words.back());
 }
 
-// Whether a file of this name may be written without being asked for by name: there is none, or
-// one of ours.
-bool may_be_replaced(const std::string& path) {
-  struct stat found {};
-  if (lstat(path.c_str(), &found) != 0) return true;
-  return S_ISREG(found.st_mode) &&
-         beginning_of(path, std::string_view(kFirstWords).size()) == kFirstWords;
-}
-
 int publish_page(const Arguments& given, const std::string& page) {
   if (given.output == "-") return publish({}, page);
   const bool is_named = !given.output.empty();
   const std::string path = is_named ? given.output : usual_page(given.files);
-  if (!is_named && !may_be_replaced(path)) {
-    return refuse("'" + path +
-                  "' is there and no page of Vramscope's; -o FILE chooses another name");
+  if (!is_named) {
+    const std::string lost =
+        lost_by(path, given.files, given.forced ? Overwriting::forced : Overwriting::asked_for);
+    if (!lost.empty()) return refuse(lost + ", -o FILE chooses another name");
+    if (std::filesystem::is_symlink(path)) {  // of a name that nobody typed it is not followed
+      return refuse("'" + path + "' is a link; -o FILE chooses another name");
+    }
   }
   const int status = publish({.output = path}, page);
   if (status == kFine) say("page in " + path);
@@ -253,6 +249,7 @@ Verb add_html(CommandLine& line) {
   command.option("-o,--output", &arguments->output,
                  "Write to FILE, - for standard output; else FILE.html beside what it is of",
                  {.value_name = "FILE"});
+  add_force(command, arguments->forced);
   add_filters(command, arguments->filter, kPageUse);
   add_view_options(command, arguments->stacks);
   command.footer(

@@ -126,17 +126,23 @@ bool is_of_trigger(const std::string& path, std::string_view trigger) {
   return beginning_of(path, kBeginning).find(field) != std::string::npos;
 }
 
-std::string lost_by(const std::string& output, const std::vector<std::string>& words) {
-  const bool is_read = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    return !fs::is_directory(output) && same_file(word, output);
-  });
+std::string lost_by(const std::string& output, const std::vector<std::string>& words,
+                    Overwriting overwriting) {
+  struct stat found {};
+  const bool is_there = stat(output.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+  if (!is_there || found.st_size == 0) return "";
+  const std::string name = "'" + output + "' is ";
+  if (std::any_of(words.begin(), words.end(),
+                  [&](const std::string& word) { return same_file(word, output); })) {
+    return name + "what is to be read, which would be lost; choose another name";
+  }
+  const bool is_page = beginning_of(output, kPageBeginning.size()) == kPageBeginning;
+  if (is_page || overwriting == Overwriting::forced) return "";
   const std::string what = is_report(output, fs::path(output).filename()) ? "a report"
                            : is_trace(output)                             ? "a trace"
-                           : is_read                                      ? "what is to be read"
                                                                           : "";
-  return what.empty()
-             ? ""
-             : "-o '" + output + "' is " + what + ", which would be lost; choose another name";
+  return name + (what.empty() ? "there already" : what + ", which would be lost") +
+         "; --force replaces it";
 }
 
 std::vector<std::string> reports_beside(const std::string& path, const std::string& trigger) {

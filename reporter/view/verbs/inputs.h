@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -28,8 +29,16 @@ namespace vramscope {
 [[nodiscard]] std::vector<std::string> reports_beside(const std::string& path,
                                                       const std::string& trigger);
 
-// Why writing a listing, an export or a page to `output` would lose what cannot be made again: it
-// is a report, a trace, or one of the `words` that are read. "": it is none.
-[[nodiscard]] std::string lost_by(const std::string& output, const std::vector<std::string>& words);
+// What a page of ours begins with.
+inline constexpr std::string_view kPageBeginning = "<!doctype html><!-- Vramscope -->";
+
+// The rule of every -o but that of `run`, which takes another name: a file that is there stays.
+// Replaced are an empty one, a page of ours, what is no file (a device, a pipe), and with --force
+// (`forced`) any other but one of the `words` that are read.
+enum class Overwriting : std::uint8_t { asked_for, forced };
+
+// Why nothing may be written to `output`, "'x.txt' is there already; ...". "": it may.
+[[nodiscard]] std::string lost_by(const std::string& output, const std::vector<std::string>& words,
+                                  Overwriting overwriting);
 
 }  // namespace vramscope

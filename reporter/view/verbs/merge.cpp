@@ -22,6 +22,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files;
   std::string output = "vramscope.merged.json";
+  bool forced = false;
 };
 
 // How many processes are in it more than once: somebody merged twice.
@@ -58,9 +59,9 @@ int merge(const Arguments& given) try {
     return refuse("-o '" + given.output + "' is one of the reports to merge; choose another name");
   }
   const bool was_merged = is_of_trigger(given.output, "merged");
-  if (const std::string lost = was_merged ? "" : lost_by(given.output, {}); !lost.empty()) {
-    return refuse(lost);
-  }
+  const Overwriting overwriting = given.forced ? Overwriting::forced : Overwriting::asked_for;
+  const std::string lost = was_merged ? "" : lost_by(given.output, {}, overwriting);
+  if (!lost.empty()) return refuse("-o " + lost);
   std::optional<Merger> merger = merger_of(paths);
   if (!merger) return kBadInput;
   const Report report = merger->finish_but_sites();
@@ -90,6 +91,7 @@ Verb add_merge(CommandLine& line) {
   command.positional("FILE", &arguments->files, kReportsHelp);
   command.option("-o,--output", &arguments->output, "Write to FILE",
                  {.value_name = "FILE", .shows_default = true});
+  add_force(command, arguments->forced);
   command.footer(
       "Every verb reads the result. Of several reports of one process the last one counts.\n"
       "Examples:\n"

@@ -174,7 +174,12 @@ void add_listing_options(Command& command, Listing& listing) {
                  {.value_name = "N", .why_not = not_a_count});
   command.option("-o,--output", &listing.output, "Write to FILE instead of standard output",
                  {.value_name = "FILE"});
+  add_force(command, listing.forced);
   command.flag("--wide", listing.wide, "Cut no line at the width of the terminal or of COLUMNS");
+}
+
+void add_force(Command& command, bool& forced) {
+  command.flag("-f,--force", forced, "-o replaces a file that is there");
 }
 
 void settle_rows(Listing& listing) {

@@ -44,7 +44,7 @@ struct Verb {
   // When set: takes from the words behind the verb, before they are parsed, those that are not
   // ours.
   std::function<void(std::vector<std::string>& words)> take = {};
-  bool judges_output = false;  // itself, of its -o; else no report, trace or input is overwritten
+  bool judges_output = false;  // itself, of its -o; else lost_by() does
 };
 
 [[nodiscard]] Verb add_run(CommandLine& line);
@@ -86,12 +86,16 @@ struct Listing {
   std::size_t most = 0;   // rows; 0: all
   std::string sort = {};  // as typed; "": as the listing usually is
   std::optional<unsigned> typed_most = {};
-  std::string output;  // file; "": standard output
-  bool wide = false;   // nothing is cut
+  std::string output;   // file; "": standard output
+  bool forced = false;  // it may replace a file
+  bool wide = false;    // nothing is cut
 
   [[nodiscard]] RowChoice rows() const { return {most, sort}; }
 };
 void add_listing_options(Command& command, Listing& listing);
+
+// -f, --force: -o replaces a file that is there. Every verb with -o has it, but `run`.
+void add_force(Command& command, bool& forced);
 
 // Once the words are read: as many rows as -n says; else all as JSON, and as text the usual number.
 void settle_rows(Listing& listing);
