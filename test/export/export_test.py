@@ -483,7 +483,13 @@ class Words(Export):
 
     def test_formats_of_traces_say_how_to_get_one(self):
         for form in OF_TRACES:
-            self.assertIn("run --trace", self.refused("--format", form, self.path))
+            alone = os.path.join(self.folder, "alone.json")
+            changed = {**self.report, "process": {**self.report["process"], "pid": 1}}
+            with open(alone, "w", encoding="utf-8") as file:
+                json.dump(changed, file)
+            self.assertIn("run --trace", self.refused("--format", form, alone))
+            named = f"its own is there: vramscope export --format {form} {self.trace}\n"
+            self.assertIn(named, self.refused("--format", form, self.path))
 
     def test_damaged_traces_are_refused(self):
         with open(self.trace, "rb") as file:

@@ -172,6 +172,19 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
   return write(exported, format, output);
 }
 
+// Of a format that is made of a trace: where that of the report is, or how one is recorded.
+int refuse_report(const std::string& format, std::string file) {
+  const std::string needs = format + " is made of a trace, ";
+  const std::optional<Report> report = open_report(file);
+  if (!report) return kBadInput;
+  const std::string trace = whole_trace_of(file, *report);
+  if (trace.empty()) {
+    return refuse(needs + "which vramscope run --trace FILE records; '" + file + "' is none");
+  }
+  return refuse(needs + "and '" + file + "' is none; its own is there: vramscope export --format " +
+                format + " " + shell_word(trace));
+}
+
 int export_one(const Arguments& arguments, const ExportFormat& format, const std::string& file,
                const std::string& output) {
   using enum ExportFormat::Needs;
@@ -181,10 +194,7 @@ int export_one(const Arguments& arguments, const ExportFormat& format, const std
     if (format.needs == report) return refuse(name + " is made of a report, not of a trace");
     return export_trace(arguments, format, file, output);
   }
-  if (format.needs == trace) {
-    return refuse(name + " is made of a trace, which vramscope run --trace FILE records; '" + file +
-                  "' is none");
-  }
+  if (format.needs == trace) return refuse_report(name, file);
   return export_report(arguments, format, file, output);
 }
 
