@@ -300,7 +300,7 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
   const std::uint64_t exported = std::min(facts.exported_bytes, outside);
   add("unaccounted", "exported", exported);
   outside -= exported;
-  add("others", "others", outside - std::min(rounding.gaps(facts.index), outside));
+  add(kOthers, kOthers, outside - std::min(rounding.gaps(facts.index), outside));
 }
 
 }  // namespace

@@ -60,6 +60,17 @@ void take_pending(std::vector<Site>& sites, const std::vector<SegmentFacts>& seg
   }
 }
 
+// Each process counts the rest of a device as that of others, those that are merged among them.
+std::uint64_t take_others(Report& report, const DeviceReport& device) {
+  std::uint64_t bytes = 0;
+  std::erase_if(report.ledger, [&](const LedgerEntry& entry) {
+    const bool is_rest = entry.kind == kOthers && entry.device == device.facts.index;
+    if (is_rest) bytes += entry.device_bytes;
+    return is_rest;
+  });
+  return bytes;
+}
+
 using Memory = std::pair<Kind, std::uint16_t>;
 
 // What is held now and no call stack is known of; where stacks were sampled nobody can tell.
@@ -136,7 +147,7 @@ class Merger::State {
       for (std::uint32_t& frame : start.frames) frame = frames[frame];
       threads_.emplace(std::move(start.thread), std::move(start.frames));
     }
-    for (DeviceReport& device : report.devices) add_device(device);
+    for (DeviceReport& device : report.devices) add_device(device, take_others(report, device));
     host_.used = host_.used || report.host.used;
     add_counters(host_.statistics, report.host.statistics);
     add_numbers(host_.timing, report.host.timing);
@@ -181,8 +192,10 @@ class Merger::State {
   MergedSites& sites() { return sites_; }
 
  private:
-  void add_device(DeviceReport& device) {
+  // others_bytes: as its report says. What each process sees of the others is in `processes_`.
+  void add_device(DeviceReport& device, std::uint64_t others_bytes) {
     device.segments.clear();
+    take(device.facts.outside_bytes, others_bytes);
     const auto [known, is_new] = devices_.try_emplace(device.facts.index);
     DeviceReport& sum = known->second;
     if (is_new) {

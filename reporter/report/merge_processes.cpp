@@ -152,6 +152,38 @@ void set_sizes(Report& report) {
   }
 }
 
+// What is outside of all of them is in what each of them saw outside of itself, so it is at most
+// the least of that. Of each device it counts once.
+std::uint64_t others_on(const Report& report, std::uint16_t index) {
+  std::map<DeviceIdentity, std::uint64_t> least;
+  for (const MergedProcess& one : report.processes) {
+    for (const ProcessDevice& had : one.devices) {
+      if (had.index != index || had.others_bytes < 0) continue;
+      const auto bytes = static_cast<std::uint64_t>(had.others_bytes);
+      const auto [known, is_first] = least.try_emplace(identity_of(one, had), bytes);
+      known->second = std::min(known->second, bytes);
+    }
+  }
+  std::uint64_t sum = 0;
+  for (const auto& [identity, bytes] : least) sum += bytes;
+  return sum;
+}
+
+void set_others(Report& report) {
+  for (DeviceReport& device : report.devices) {
+    const std::uint64_t bytes = others_on(report, device.facts.index);
+    if (bytes == 0) continue;
+    device.facts.outside_bytes += bytes;
+    LedgerEntry entry{.device = device.facts.index, .kind = kOthers, .owner = kOthers};
+    entry.current_bytes = entry.peak_bytes = entry.device_bytes = bytes;
+    report.ledger.push_back(std::move(entry));
+  }
+  std::stable_sort(
+      report.ledger.begin(), report.ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
+        return std::tie(a.device, a.kind, a.owner) < std::tie(b.device, b.kind, b.owner);
+      });
+}
+
 void set_trace(Report& report) {
   TraceReport& sum = report.trace;
   sum = report.processes.front().trace;
@@ -218,6 +250,7 @@ void set_by_processes(Report& report) {
   set_series(report);
   set_kinds(report);
   set_sizes(report);
+  set_others(report);
   set_trace(report);
   set_oom(report);
 }

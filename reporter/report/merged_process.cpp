@@ -5,6 +5,19 @@
 #include "reporter/report/report.h"
 
 namespace vramscope {
+namespace {
+
+// A device whose size nobody told, as in what other tools wrote, was never asked what is free.
+std::int64_t others_on(const Report& report, const DeviceFacts& device) {
+  if (device.total_bytes == 0) return -1;
+  std::uint64_t bytes = 0;
+  for (const LedgerEntry& entry : report.ledger) {
+    if (entry.kind == kOthers && entry.device == device.index) bytes += entry.device_bytes;
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
 
 std::vector<MergedProcess> merged_processes(const Report& report) {
   if (!report.processes.empty()) return report.processes;
@@ -23,7 +36,8 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
                            .uuid = device.facts.uuid,
                            .pci_bus_id = device.facts.pci_bus_id,
                            .total_bytes = device.facts.total_bytes,
-                           .reserved_peak_bytes = device.statistics.reserved_bytes.all.peak});
+                           .reserved_peak_bytes = device.statistics.reserved_bytes.all.peak,
+                           .others_bytes = others_on(report, device.facts)});
   }
   return {one};
 }

@@ -60,10 +60,13 @@ struct HostReport {
   std::vector<SegmentFacts> registrations;  // registered
 };
 
+// Of the ledger: what is used of a device by nobody that is known.
+inline constexpr const char* kOthers = "others";
+
 // Bytes by kind and owner.
 struct LedgerEntry {
   std::uint16_t device = 0;
-  std::string kind;   // a kind of memory; "cached", "unaccounted", "others"
+  std::string kind;   // a kind of memory; "cached", "unaccounted", kOthers
   std::string owner;  // whose code asked, or what the driver keeps it for
   std::uint64_t current_bytes = 0;
   std::uint64_t peak_bytes = 0;
@@ -196,6 +199,7 @@ struct ProcessDevice {
   std::string pci_bus_id;
   std::uint64_t total_bytes = 0;
   std::int64_t reserved_peak_bytes = 0;
+  std::int64_t others_bytes = -1;  // used by others when it was last asked; -1: not known
 };
 
 // What a process had not freed of one call stack, of one kind of memory on one device.

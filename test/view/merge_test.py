@@ -193,7 +193,12 @@ class Merge(unittest.TestCase):
             now = second[path]
             if rule == "left out":
                 self.assertIn(value, ([], None, 0), path)
-            if rule == "adds" and isinstance(value, int) and not isinstance(value, bool):
+            if rule == "bound":
+                others = sum(row["device_bytes"] for row in once["ledger"] if row["kind"] == "others" and f"[{row['device']}]" in path)
+                self.assertEqual(now, 2 * value - others, path)
+            elif path.startswith(tuple(f".ledger[{i}]" for i, row in enumerate(once["ledger"]) if row["kind"] == "others")):
+                self.assertEqual(now, value, path)  # the same device
+            elif rule == "adds" and isinstance(value, int) and not isinstance(value, bool):
                 self.assertEqual(now, 2 * value, path)
                 added += value != 0
             elif path == ".processes":
@@ -269,6 +274,8 @@ class Merge(unittest.TestCase):
                           ("functions", ("name",))):
             mine, theirs, sums = (by_key(r, name, key) for r in (self.sample, other, both))
             for row, sum_of in sums.items():
+                if name == "ledger" and row[1] == "others":
+                    continue  # of each device once: below
                 for field, value in sum_of.items():
                     if isinstance(value, int) and field not in key and not field.endswith(("min_ns", "max_ns")):
                         self.assertEqual(value, mine[row][field] + theirs[row][field], (row, field))
@@ -292,6 +299,45 @@ class Merge(unittest.TestCase):
         self.assertIn("sum of peaks ", shown)
         [following] = re.findall(r"^Next: vramscope (\w+)", shown, re.MULTILINE)
         self.assertNotEqual(following, "report")
+
+    def test_what_processes_count_as_others_is_bounded_and_not_added(self):
+        """Each counted its neighbours' memory as that of others, and the sum was more than there is on a GPU."""
+        reports, counted = [], (700, 300, 500, 50, 20, 90)
+        for number, path in enumerate(self.some_reports(6)):
+            report = json.loads(path.read_text())
+            report["process"].update(simulated=False)
+            report["devices"][0].update(uuid=f"GPU-{number // 3}", total_bytes=1000, outside_bytes=counted[number] + 5, context_bytes=5,
+                                        module_bytes=0, exported_bytes=0)
+            report["ledger"] = [{"device": 0, "kind": kind, "owner": owner, "device_bytes": size, "current_bytes": size, "peak_bytes": size}
+                                for kind, owner, size in (("unaccounted", "contexts", 5), ("others", "others", counted[number]))]
+            path.write_text(json.dumps(report))
+            reports.append(path)
+        chance = random.Random(4714)
+        for _ in range(4):
+            chance.shuffle(reports)
+            merged = self.merge(self.merge(*reports[:2]), self.merge(*reports[2:5]), reports[5])
+            report = json.loads(merged.read_text())
+            self.assertEqual({"contexts": 30, "others": 300 + 20}, {row["owner"]: row["device_bytes"] for row in report["ledger"]})
+            self.assertEqual(30 + 320, report["devices"][0]["outside_bytes"])
+            self.assertEqual(sorted(counted), sorted(process["devices"][0]["others_bytes"] for process in report["processes"]))
+        shown = self.call("owners", merged).stdout
+        self.assertIn("up to 350 B used on GPU 0", shown)
+        self.assertIn("others: outside of these 6 processes there was at most so much", shown)
+        self.assertIn("contexts: at most; what other processes took", shown)
+        used = json.loads(self.call("owners", "--json", merged).stdout)["devices"][0]["used_bytes"]
+        self.assertEqual(350, used)
+
+    def test_what_an_earlier_version_added_up_is_at_most_the_device(self):
+        report = json.loads(self.merge(*self.some_reports(3)).read_text())
+        report["devices"][0]["total_bytes"] = 1 << 30
+        [rest] = [row for row in report["ledger"] if row["kind"] == "others"]
+        rest.update(device_bytes=3 << 30, current_bytes=3 << 30, peak_bytes=3 << 30)
+        for process in report["processes"]:
+            for device in process["devices"]:
+                del device["others_bytes"]
+        shown = json.loads(self.call("owners", "--json", self.write(report)).stdout)
+        [rest] = [row for row in shown["ledger"] if row["kind"] == "others"]
+        self.assertEqual(1 << 30, rest["device_bytes"])
 
     def test_keeps_the_peak_of_each_process(self):
         reports = list(self.some_reports(5))

@@ -111,7 +111,7 @@ std::string name_of(std::uint32_t pid) {
 std::uint64_t own_bytes(const Report& report, std::uint16_t device) {
   std::uint64_t bytes = 0;
   for (const LedgerEntry& entry : report.ledger) {
-    if (entry.device == device && entry.kind != "others") bytes += entry.device_bytes;
+    if (entry.device == device && entry.kind != kOthers) bytes += entry.device_bytes;
   }
   return bytes;
 }
@@ -119,7 +119,7 @@ std::uint64_t own_bytes(const Report& report, std::uint16_t device) {
 void name_others(Report& report, std::uint16_t device, const GpuUse& gpu) {
   const auto others = std::find_if(
       report.ledger.begin(), report.ledger.end(),
-      [&](const LedgerEntry& entry) { return entry.device == device && entry.kind == "others"; });
+      [&](const LedgerEntry& entry) { return entry.device == device && entry.kind == kOthers; });
   if (others == report.ledger.end()) return;
   LedgerEntry rest = *others;
   report.ledger.erase(others);
@@ -138,7 +138,7 @@ void name_others(Report& report, std::uint16_t device, const GpuUse& gpu) {
     if (process.pid == report.process.pid) {
       move("unaccounted", "driver", process.bytes - std::min(own, process.bytes));
     } else {
-      move("others", name_of(process.pid), process.bytes);
+      move(kOthers, name_of(process.pid), process.bytes);
     }
   }
   if (rest.device_bytes != 0) report.ledger.push_back(std::move(rest));

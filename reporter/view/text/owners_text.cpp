@@ -24,7 +24,20 @@ constexpr std::size_t kShortBarCells = 8;
 constexpr std::size_t kNarrow = 80;  // columns of a page
 
 std::string heading(const std::string& text, const Page& page) {
-  return coloured(fitted(text, page), Colour::bold, page) + "\n";
+  std::string lines = sentence(text, page);
+  lines.pop_back();
+  return coloured(lines, Colour::bold, page) + "\n";
+}
+
+// Versions that added up what each process saw of the others counted these for each other: more
+// than there is on the device cannot be.
+void bound_by_device(LedgerEntry& entry, const Report& report) {
+  for (const DeviceReport& device : report.devices) {
+    if (device.facts.index != entry.device || device.facts.total_bytes == 0) continue;
+    entry.device_bytes = std::min(entry.device_bytes, device.facts.total_bytes);
+    entry.current_bytes = std::min(entry.current_bytes, device.facts.total_bytes);
+    entry.peak_bytes = std::min(entry.peak_bytes, device.facts.total_bytes);
+  }
 }
 
 // The rows in the order of the report. What was asked for at the peak is told by the axis of
@@ -43,6 +56,7 @@ std::vector<OwnerRow> owner_rows(const Report& report) {
   std::vector<OwnerRow> rows;
   for (const LedgerEntry& entry : report.ledger) {
     OwnerRow row{entry};
+    if (adds_peaks(report) && entry.kind == kOthers) bound_by_device(row.entry, report);
     const Memory memory{entry.device, entry.kind};
     const auto found = known.find({memory, entry.owner});
     if (found != known.end()) {
@@ -88,9 +102,7 @@ std::string peak_heading(const Report& report, const Page& page) {
     text += (&kind == &kinds.front() ? ": " : ", ") + memory_text(kind.kind, kind.device) + " " +
             amount_text(kind.peak_bytes) + of_all_text(report, kind);
   }
-  std::string lines = sentence(text, page);
-  lines.pop_back();
-  return coloured(lines, Colour::bold, page) + "\n";
+  return heading(text, page);
 }
 
 std::string more_rows_text(std::size_t count) {
@@ -175,7 +187,8 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
 // kind: of the ledger; "": all.
 std::uint64_t used_on(const Report& report, std::uint16_t device, std::string_view kind) {
   std::uint64_t used = 0;
-  for (const LedgerEntry& entry : report.ledger) {
+  for (const OwnerRow& row : owner_rows(report)) {
+    const LedgerEntry& entry = row.entry;
     const bool counts = entry.device == device && (kind.empty() || entry.kind == kind);
     if (counts) used += entry.device_bytes;
   }
@@ -208,22 +221,37 @@ std::vector<OwnerRow> rows_on(const Report& report, std::uint16_t device, const 
 }
 
 // What is with nobody stands in words: as a row it reads as if somebody held it.
-std::string cached_text(const OwnerRow& row, std::uint64_t used, const Page& page) {
+std::string cached_text(const OwnerRow& row, std::uint64_t used, bool of_several,
+                        const Page& page) {
   const std::uint64_t bytes = row.entry.device_bytes;
   return paragraph(amount_text(bytes) + " (" + percent_text(bytes, used) + ") is cached by " +
                        printable(row.entry.owner, page) +
-                       ": free memory that it keeps to serve the next requests. The program does "
-                       "not hold it; it goes back when memory gets short.",
+                       ": free memory that it keeps to serve the next requests. " +
+                       (of_several ? "No process holds it" : "The program does not hold it") +
+                       "; it goes back when memory gets short.",
                    page);
 }
 
+// What is used by nobody that is known.
+std::string others_meaning(const Report& report) {
+  if (!adds_peaks(report)) {
+    return "others: other processes, and what the driver took for this one since";
+  }
+  return "others: outside of these " + count_text(report.processes.size()) +
+         " processes there was at most so much on each device when the one that saw least of it "
+         "looked; what the rest of them held then is in it";
+}
+
 // What the words of the rows mean that no call of the program explains.
-std::string words_text(const std::vector<OwnerRow>& rows, std::uint64_t used, std::uint64_t managed,
-                       const Page& page) {
+std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, std::uint64_t used,
+                       std::uint64_t managed, const Page& page) {
   const auto has = [&](const char* kind) {
     return std::any_of(rows.begin(), rows.end(),
                        [&](const OwnerRow& row) { return row.entry.kind == kind; });
   };
+  const bool has_contexts = std::any_of(rows.begin(), rows.end(), [](const OwnerRow& row) {
+    return row.entry.kind == "unaccounted" && row.entry.owner == "contexts";
+  });
   std::string text;
   if (has("unaccounted")) {
     text += paragraph(
@@ -231,14 +259,16 @@ std::string words_text(const std::vector<OwnerRow>& rows, std::uint64_t used, st
         "(modules), for what others import (exported)",
         page);
   }
+  if (has_contexts && has(kOthers)) {
+    text += paragraph(
+        "contexts: at most; what other processes took while one was made may be in it", page);
+  }
   if (managed != 0) {
     text += paragraph("managed: its pages may lie on the host; without them " +
                           amount_text(used - managed) + " are used",
                       page);
   }
-  if (has("others")) {
-    text += paragraph("others: other processes, and what the driver took for this one since", page);
-  }
+  if (has(kOthers)) text += paragraph(others_meaning(report), page);
   return text;
 }
 
@@ -248,13 +278,15 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   using enum Table::Align;
   const std::uint64_t used = used_on(report, facts.index, "");
   const std::uint64_t managed = used_on(report, facts.index, "managed");
-  std::string title = when_used(report) + (managed == 0 ? "" : "up to ") + amount_text(used);
+  const bool is_bound =
+      managed != 0 || (adds_peaks(report) && used_on(report, facts.index, kOthers) != 0);
+  std::string title = when_used(report) + (is_bound ? "up to " : "") + amount_text(used);
   if (!adds_peaks(report)) title += " of " + amount_text(facts.total_bytes);
   title += " used on GPU " + std::to_string(facts.index) + ", " + printable(facts.name, page);
   std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
   std::string cached;
   for (const OwnerRow& row : rows) {
-    if (is_cached(row)) cached += cached_text(row, used, page);
+    if (is_cached(row)) cached += cached_text(row, used, adds_peaks(report), page);
   }
   std::erase_if(rows, is_cached);
   Table table({{"BYTES", right}, {"SHARE", right}, {"KIND", left}, {"OWNER", left}});
@@ -265,7 +297,8 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
                printable(entry.kind, page), printable(entry.owner, page)});
   }
   return "\n" + heading(title, page) + (table.empty() ? "" : table.text(page)) +
-         more_rows_text(rows.size() - shown) + cached + words_text(rows, used, managed, page);
+         more_rows_text(rows.size() - shown) + cached +
+         words_text(report, rows, used, managed, page);
 }
 
 std::vector<OwnerRow> arranged_owners(const Report& report, const RowChoice& choice) {
