@@ -94,6 +94,21 @@ void warn_of_other_dlsym(Recorder& recorder) noexcept {
   }
 }
 
+// For the report alone: the program may be run on machines with more and fewer devices.
+void warn_of_absent_devices(const CapacityOption& limits, Recorder& recorder) noexcept {
+  int devices = 0;
+  if (!limits.any() || real().cuDeviceGetCount(&devices) != CUDA_SUCCESS) return;
+  try {
+    const std::string names = beyond(limits, static_cast<std::size_t>(devices));
+    if (names.empty()) return;
+    recorder.warn((std::string(kLimitOfNone) + names + ": the program has " +
+                   (devices == 1 ? "one GPU" : std::to_string(devices) + " GPUs") +
+                   ", counted from 0")
+                      .c_str());
+  } catch (const std::exception&) {  // then it goes unsaid
+  }
+}
+
 void open_stacks_of(const Options& options, Recorder& recorder) noexcept {
   const StackMethod method = open_stacks(options.stacks, options.stack_depth.value, real_dlsym);
   if (method != options.stacks) {
@@ -125,6 +140,7 @@ void start() noexcept {
   open_stacks_of(settings.options, recorder);
   warn_of_other_dlsym(recorder);
   warn_of_missing_functions(recorder, driver_version);
+  warn_of_absent_devices(settings.options.device_memory_limit, recorder);
   deferred_frees::register_with_guard();
   parts->reports.begin();
   parts->profiler.activate();

@@ -27,6 +27,11 @@ bool read_part(std::string_view part, std::size_t position, CapacityOption& limi
   return true;
 }
 
+bool is_for_every_device(const CapacityOption& limits) {
+  const auto& bytes = limits.bytes;
+  return std::count(bytes.begin(), bytes.end(), bytes[0]) == std::ssize(bytes);
+}
+
 }  // namespace
 
 bool CapacityOption::any() const noexcept {
@@ -51,12 +56,20 @@ bool read(std::string_view text, CapacityOption& limits) {
   return true;
 }
 
+std::string beyond(const CapacityOption& limits, std::size_t devices) {
+  std::string names;
+  if (is_for_every_device(limits)) return names;
+  for (std::size_t i = devices; i < limits.bytes.size(); ++i) {
+    if (limits.bytes[i] == 0) continue;
+    names += (names.empty() ? "GPU " : ", GPU ") + std::to_string(i);
+  }
+  return names;
+}
+
 std::string text(const CapacityOption& limits) {
   if (!limits.any()) return "none";
   const auto& bytes = limits.bytes;
-  if (std::count(bytes.begin(), bytes.end(), bytes[0]) == std::ssize(bytes)) {
-    return size_text(bytes[0]);
-  }
+  if (is_for_every_device(limits)) return size_text(bytes[0]);
   std::string result;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] == 0) continue;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,11 @@ struct CapacityOption {
 // Reads a whole text and returns true, or leaves the limits alone. A device may be named once; a
 // limit of nothing is refused.
 [[nodiscard]] bool read(std::string_view text, CapacityOption& limits);
+// Of the limits by name: the devices that have one and are not among the first `devices`, as "GPU
+// 3, GPU 5"; "": there is none, or the limit is for every device.
+[[nodiscard]] std::string beyond(const CapacityOption& limits, std::size_t devices);
+// A report's warning of those begins so.
+inline constexpr const char* kLimitOfNone = "--device-memory-limit has no effect on ";
 // As read() takes it.
 [[nodiscard]] std::string text(const CapacityOption& limits);
 

@@ -89,6 +89,18 @@ class MemoryLimit(harness.Case):
             self.assertEqual(native.behaviour(), limited.behaviour())
             self.assertEqual([], limited.reports[-1]["warnings"])
 
+    def test_a_limit_of_a_device_that_is_not_there_is_told_when_the_program_has_ended(self):
+        command = [harness.program("meminfo")]
+        outcome = self.run_program(command, "cache", **{LIMIT: "3:1GiB"})
+        self.assertEqual("", outcome.stderr)
+        warning = "--device-memory-limit has no effect on GPU 3: the program has one GPU, counted from 0"
+        self.assertEqual([warning], self.only_report(outcome)["warnings"])
+        ran = self.run_tool("run", "--sim", "--device-memory-limit", "3:1GiB", "--", *command)
+        self.assertIn(f"; {warning}\n", ran.stderr)
+        self.assertEqual(3, ran.stderr.count("\n"), ran.stderr)
+        ran = self.run_tool("run", "--sim", "--device-memory-limit", "1GiB", "--", *command)
+        self.assertNotIn("no effect", ran.stderr)
+
     def test_a_bad_limit_is_one_line_and_none_holds(self):
         for value in ("much", "4GiB,", "0", "1:2GiB,1:3GiB", "64:1GiB"):
             outcome = self.run_program([harness.program("meminfo")], "cache", **{LIMIT: value})

@@ -60,6 +60,15 @@ TEST(CapacityOption, WhatIsWrittenCanBeRead) {
   EXPECT_EQ(text(limits("1024MiB")), "1GiB");
 }
 
+TEST(CapacityOption, NamesTheDevicesBeyondThoseThereAre) {
+  EXPECT_EQ(beyond(limits("3:1GiB"), 1), "GPU 3");
+  EXPECT_EQ(beyond(limits("0:1GiB,3:1GiB,5:2GiB"), 3), "GPU 3, GPU 5");
+  EXPECT_EQ(beyond(limits("2GiB,1GiB"), 1), "GPU 1");
+  EXPECT_EQ(beyond(limits("2GiB,1GiB"), 2), "");
+  EXPECT_EQ(beyond(limits("2GiB"), 1), "");
+  EXPECT_EQ(beyond(limits("none"), 0), "");
+}
+
 TEST(CapacityOption, AreAnOption) {
   const Setting good{"VRAMSCOPE_DEVICE_MEMORY_LIMIT", "2GiB"};
   EXPECT_EQ(parse_options({&good, 1}).options.device_memory_limit.bytes[7], 2 * kGiB);

@@ -163,6 +163,17 @@ TEST(Run, TheSummaryCountsMemoryOfEachKind) {
   EXPECT_EQ(summary({"r.json", report}, 0)[0], "no device memory was allocated");
 }
 
+TEST(Run, TheSummaryTellsOfALimitOnADeviceThatIsNotThere) {
+  Report report = sample_report();
+  report.warnings = {"GPU 0 met its limit",
+                     "--device-memory-limit has no effect on GPU 3: the end"};
+
+  const std::string line = summary({"r.json", report}, 0)[0];
+
+  EXPECT_TRUE(line.ends_with("; --device-memory-limit has no effect on GPU 3: the end")) << line;
+  EXPECT_EQ(line.find("met its limit"), line.npos);
+}
+
 TEST(Run, TheSummaryNamesTheTrace) {
   Report report = sample_report();
   report.trace.path = "my.trace";

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <variant>
 
+#include "interpose/settings/options.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/merged_process.h"
@@ -127,6 +128,9 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   }
   const std::string more_refusals = other_refusals(written.report);
   if (!more_refusals.empty()) recorded += ", " + more_refusals;
+  for (const std::string& warning : written.report.warnings) {
+    if (warning.starts_with(kLimitOfNone)) recorded += "; " + warning;
+  }
   const std::string refused = refused_text(written.report);
   if (!refused.empty()) recorded += "; " + refused;
   std::string more = taken_name(written.path);
