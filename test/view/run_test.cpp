@@ -153,9 +153,11 @@ TEST(Run, TheSummaryCountsMemoryOfEachKind) {
                           .allocations = 1});
   EXPECT_EQ(summary({"r.json", report}, 0)[0],
             "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB "
-            "reserved), 1 physical allocation, peak 1.00 GiB requested");
+            "reserved), 1 physical allocation, peak 1.00 GiB requested, all kinds together: peak "
+            "1.00 GiB to 1.74 GiB requested");
 
   report.devices[0].used = false;
+  report.kinds.erase(report.kinds.begin(), report.kinds.end() - 1);
   EXPECT_EQ(summary({"r.json", report}, 0)[0],
             "GPU 0: 1 physical allocation, peak 1.00 GiB requested");
 

@@ -192,6 +192,14 @@ PeakBounds peak_bounds(const MergedProcess& process) {
   }
   return bounds_of(parts);
 }
+PeakBounds peak_bounds(const MergedProcess& process, std::uint16_t device) {
+  Parts parts;
+  for (const KindFacts& kind : process.kinds) {
+    const bool counts = takes_device_memory(kind.kind) && kind.peak_bytes != 0;
+    if (counts && kind.device == device) add(parts, process, kind);
+  }
+  return bounds_of(parts);
+}
 PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
                        std::uint16_t device) {
   Parts parts;

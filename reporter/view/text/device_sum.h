@@ -43,6 +43,8 @@ struct PeakBounds {
   std::uint64_t upper = 0;
 };
 [[nodiscard]] PeakBounds peak_bounds(const MergedProcess& process);
+// The same of one device, by the process's ordinal.
+[[nodiscard]] PeakBounds peak_bounds(const MergedProcess& process, std::uint16_t device);
 // The same of one kind of memory and ordinal, of all processes together at one time.
 [[nodiscard]] PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
                                      std::uint16_t device);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
@@ -297,6 +298,12 @@ std::string devices_line(const Report& report) {
       held += (held.empty() ? "" : ", ") +
               counted(kind.allocations, kind_text(kind.kind) + " allocation") + ", peak " +
               amount_text(kind.peak_bytes) + " requested";
+    }
+    // By the report alone, at once: with a trace beside it other listings tell it exactly.
+    if (const MergedProcess whole = merged_processes(report).front();
+        has_several_kinds(whole, device.index)) {
+      held += ", all kinds together: peak " + bounds_text(peak_bounds(whole, device.index)) +
+              " requested";
     }
     result += (result.empty() ? "GPU " : "; GPU ") + std::to_string(device.index) + ": " + held;
   }
