@@ -188,6 +188,35 @@ class Widths(ToolTest):
                          [re.match(r"GPU 0, all|[^:]*", line)[0] for line in titles])  # fmt: skip
         self.assertTrue(shown[-1].startswith("Next: vramscope "))
 
+    def ranks(self, count):
+        os.mkdir(self.path("ranks"))
+        for rank in range(count):
+            self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank, hostname="node")
+        for name in ("r3.json", "r5.json", "r6.json"):
+            with open(self.path(f"ranks/{name}"), encoding="utf-8") as file:
+                report = json.load(file)
+            report["trigger"] = "recovered"
+            report["process"]["ended_by"] = "" if name == "r5.json" else "SIGKILL"
+            with open(self.path(f"ranks/{name}"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        self.call("merge", "-o", "all.json", "ranks")
+
+    def test_processes_fit_the_terminal_and_come_before_what_they_add_up_to(self):
+        self.ranks(30)
+        for report in ("all.json", "ranks"):
+            shown = self.on_terminal(80, "report", report, rows=40)
+            self.assertLessEqual(len(shown), 39, report)
+            self.assertTrue(shown[0].startswith("30 processes of train; reports in "), shown[0])
+            rows = [line for line in shown if re.match(r" +\d+ +47\d\d +\w", line)]
+            self.assertGreaterEqual(len(rows), 6, shown)
+            self.assertIn(f"  and {30 - len(rows)} more processes", shown)
+            self.assertIn("  rank 3 (4714), rank 6 (4717) were ended by SIGKILL", shown)
+            self.assertIn("  rank 5 (4716) died, nobody saw by what", shown)
+            self.assertIn("Together on each device, requested bytes", shown)
+            self.assertRegex("\n".join(shown), r"\n  GPU 0  30 processes, peak ")
+            said = re.search(r"and \d+ lines for which the\s+terminal\s+has\s+no\s+room: -n (\d+) shows all", "\n".join(shown))
+            self.assertIn("Among the processes", self.on_terminal(80, "report", "-n", said[1], report, rows=40))
+
     def test_listings_of_many_reports_begin_with_a_summary(self):
         os.mkdir(self.path("ranks"))
         for rank in range(4):

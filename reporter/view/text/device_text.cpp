@@ -310,6 +310,19 @@ std::string devices_line(const Report& report) {
   return result;
 }
 
+std::string pinned_text(const Report& report) {
+  const Savings saved = pinned_savings(report);
+  if (saved.hits == 0) return "";
+  const Duration driver = pinned_driver_time(report);
+  std::string result = "pinned: " + count_text(saved.hits) + " of " +
+                       counted(saved.allocations, "allocation") + " from the cache";
+  if (driver.count == 0) return result;
+  result +=
+      "; the driver took " + duration_text(driver.total_ns) + " for " + count_text(driver.count);
+  if (saved.saved_ns == 0) return result;
+  return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
+}
+
 std::string other_refusals(const Report& report) {
   std::uint64_t told = 0;
   for (const DeviceReport& device : report.devices) told += positive(device.statistics.num_ooms);

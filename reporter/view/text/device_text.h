@@ -19,6 +19,8 @@ struct Report;
 // The same on one line: "GPU 0: 34 allocations, peak 183 MiB requested (186 MiB allocated, 190 MiB
 // reserved), 2 physical allocations, peak 1.00 GiB requested; GPU 1: ...".
 [[nodiscard]] std::string devices_line(const Report& report);
+// "pinned: 90 of 100 allocations from the cache, …", empty when none was.
+[[nodiscard]] std::string pinned_text(const Report& report);
 
 // "out of memory 2 times" or "1 more refusal of other memory": those that no device counts, since
 // they were of other memory than plain device memory, or the report is of before that; "": none.

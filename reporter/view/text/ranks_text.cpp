@@ -133,15 +133,15 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
   for (const Outlier& one : outliers(figure, spread)) {
     const std::uint64_t apart =
         one.is_above ? one.number - spread.median : spread.median - one.number;
-    text += paragraph(process_text(reports[one.which].process.process) + ": " + figure.name + " " +
+    text += paragraph(named_process(reports[one.which].process.process) + ": " + figure.name + " " +
                           number_text(figure, one.number) + ", " + number_text(figure, apart) +
                           (one.is_above ? " above" : " below") + " the median of " +
                           number_text(figure, spread.median),
                       page);
     if (figure.of != highest_of) continue;
-    for (const Difference& row : sites_behind(reports, spread, one, naming)) {
-      text += site_text(row, page);
-    }
+    std::vector<Difference> rows = sites_behind(reports, spread, one, naming);
+    if (page.is_brief && rows.size() > 1) rows.resize(1);
+    for (const Difference& row : rows) text += site_text(row, page);
   }
   return text;
 }

@@ -303,6 +303,13 @@ std::string warnings_text(const Report& report, const Page& page) {
          paragraph("and " + count_text(warnings.size() - kWarningsShown) + " more warnings", page);
 }
 
+// The verb that leads on.
+const char* next_of(const Report& report) {
+  if (report.oom.count != 0) return "oom";
+  if (shares_of_peak(report).empty() && shares_alive(report).empty()) return "stats";
+  return leaks_lead(report) ? "leaks" : "peak";
+}
+
 }  // namespace
 
 std::string report_head(const Report& report, const Page& page) {
@@ -351,17 +358,11 @@ std::string report_head(const Report& report, const Page& page) {
               : "");
 }
 
-std::string pinned_text(const Report& report) {
-  const Savings saved = pinned_savings(report);
-  if (saved.hits == 0) return "";
-  const Duration driver = pinned_driver_time(report);
-  std::string result = "pinned: " + count_text(saved.hits) + " of " +
-                       counted(saved.allocations, "allocation") + " from the cache";
-  if (driver.count == 0) return result;
-  result +=
-      "; the driver took " + duration_text(driver.total_ns) + " for " + count_text(driver.count);
-  if (saved.saved_ns == 0) return result;
-  return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
+std::string report_in_brief(const Report& report, const std::string& path, const NameFrame& name,
+                            const Page& page, std::size_t most) {
+  const std::string peak =
+      most == 0 ? "" : peak_sites(shares_of_peak(report), most, report, name, page);
+  return peak + next_command(next_of(report), path, page);
 }
 
 std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
@@ -373,10 +374,6 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   arrange(peak, columns, choice);
   arrange(alive, columns, choice);
   const bool is_empty = peak.empty() && alive.empty();
-  const char* const next = report.oom.count != 0 ? "oom"
-                           : is_empty            ? "stats"
-                           : leaks_lead(report)  ? "leaks"
-                                                 : "peak";
   const std::string nothing = is_empty && report.chosen ? "\n" + nothing_text(report) : "";
   const std::string refusals = other_refusals(report);
   return report_head(report, page) + devices_text(report, page) +
@@ -386,7 +383,8 @@ std::string report_text(const Report& report, const std::string& path, const Nam
                     name, page) +
          (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
          cupti_text(report, page) + totals_text(report, page) + warnings_text(report, page) +
-         (nothing.empty() || report.oom.count != 0 ? next_command(next, path, page) : "");
+         (nothing.empty() || report.oom.count != 0 ? next_command(next_of(report), path, page)
+                                                   : "");
 }
 
 }  // namespace vramscope

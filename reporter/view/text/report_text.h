@@ -26,6 +26,12 @@ inline constexpr std::size_t kReportSites = 10;
                                       const NameFrame& name, const Page& page,
                                       const RowChoice& choice);
 
+// Of a merged report what a screen has room for below its processes: what made the peaks in `most`
+// rows, 0 none, and the next command.
+[[nodiscard]] std::string report_in_brief(const Report& report, const std::string& path,
+                                          const NameFrame& name, const Page& page,
+                                          std::size_t most);
+
 // What its first lines say: the command, then the process, then when it was written.
 [[nodiscard]] std::string report_head(const Report& report, const Page& page);
 
@@ -35,8 +41,5 @@ void report_json(JsonText& json, const Report& report, const std::string& path,
 // The sites that made the peak, and those of what is still allocated.
 void add_report_csv(CsvText& csv, const Report& report, const NameFrame& name,
                     const RowChoice& choice);
-
-// "pinned: 90 of 100 allocations from the cache, …", empty when none was.
-[[nodiscard]] std::string pinned_text(const Report& report);
 
 }  // namespace vramscope

@@ -165,7 +165,7 @@ std::string names_text(const std::vector<const ReportOfProcess*>& some) {
   constexpr std::size_t kNamed = 3;
   std::string names;
   for (std::size_t i = 0; i < std::min(kNamed, some.size()); ++i) {
-    names += (i == 0 ? "" : ", ") + process_text(some[i]->process.process);
+    names += (i == 0 ? "" : ", ") + named_process(some[i]->process.process);
   }
   return some.size() <= kNamed ? names
                                : names + " and " + std::to_string(some.size() - kNamed) + " more";
@@ -222,23 +222,43 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports
   return text;
 }
 
-std::string events_text(const Reports& reports, const Page& page) {
-  std::string text;
+// By what ended them: "rank 3 (4711) was ended by SIGKILL".
+std::string ends_text(const Reports& reports, const Page& page) {
+  std::map<std::string, std::vector<const ReportOfProcess*>> dead;
   for (const ReportOfProcess& one : reports) {
-    const ProcessFacts& process = one.process.process;
-    if (!process.ended_by.empty()) {
-      text += paragraph(
-          process_text(process) + " was ended by " + printable(process.ended_by, page), page);
-    }
-    if (one.process.oom.count != 0) {
-      const std::string what = process_text(process) + " ran out of memory in " +
-                               counted(one.process.oom.count, "call") + ":";
-      const std::string command = "vramscope oom " + shell_path(one.file, page);  // is never cut
-      const bool fits = !page.cuts || 3 + columns(what) + columns(command) <= page.width;
-      text += fits ? "  " + what + " " + command + "\n"
-                   : paragraph(what, page) + "      " + command + "\n";
-    }
+    const std::string& signal = one.process.process.ended_by;
+    if (!signal.empty() || one.process.trigger == kRecovered) dead[signal].push_back(&one);
   }
+  std::string text;
+  for (const auto& [signal, who] : dead) {
+    const std::string by = signal.empty()
+                               ? " died, nobody saw by what"
+                               : (who.size() == 1 ? " was" : " were") + (" ended by " + signal);
+    text += paragraph(printable(names_text(who) + by, page), page);
+  }
+  return text;
+}
+
+std::string out_of_memory_line(const ReportOfProcess& one, const Page& page) {
+  const std::string what = printable(named_process(one.process.process), page) +
+                           " ran out of memory in " + counted(one.process.oom.count, "call") + ":";
+  const std::string command = "vramscope oom " + shell_path(one.file, page);  // is never cut
+  const bool fits = !page.cuts || 3 + columns(what) + columns(command) <= page.width;
+  return fits ? "  " + what + " " + command + "\n"
+              : paragraph(what, page) + "      " + command + "\n";
+}
+
+std::string events_text(const Reports& reports, const Page& page) {
+  constexpr std::size_t kToldApart = 4;
+  std::string text = ends_text(reports, page);
+  std::vector<const ReportOfProcess*> refused;
+  for (const ReportOfProcess& one : reports) {
+    if (one.process.oom.count != 0) refused.push_back(&one);
+  }
+  const std::size_t shown = rows_shown(refused.size(), kToldApart);
+  for (std::size_t i = 0; i < shown; ++i) text += out_of_memory_line(*refused[i], page);
+  refused.erase(refused.begin(), refused.begin() + static_cast<std::ptrdiff_t>(shown));
+  if (!refused.empty()) text += paragraph("so did " + names_text(refused), page);
   return text.empty() ? text : "\n" + text;
 }
 
@@ -299,21 +319,29 @@ LeftAside keep_each_once(Reports& reports) {
   return left;
 }
 
-std::string runs_text(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
-                      const Page& page, const RowChoice& choice) {
+Runs runs_of(Reports reports, const LeftAside& left_aside) {
   make_peaks_exact(reports);
   arrange_processes(reports, {});
-  const std::string highest = reports.front().file;
-  arrange_processes(reports, choice);
-  std::string heading = sentence(printable(title(reports, left_aside), page), page);
+  Runs runs{.reports = std::move(reports), .left_aside = left_aside, .sums = {}};
+  if (runs.reports.size() > 1) runs.sums = sums_of(runs.reports);
+  return runs;
+}
+
+std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
+                      const RowChoice& choice) {
+  const Reports& reports = runs.reports;
+  std::string heading = sentence(printable(title(reports, runs.left_aside), page), page);
   heading.pop_back();
+  Reports rows = reports;
+  arrange_processes(rows, choice);
   std::string text = coloured(heading, Colour::bold, page) + "\n" +
-                     table_text(reports, page, choice.most) + events_text(reports, page);
-  const std::string sums = reports.size() < 2 ? "" : sums_text(sums_of(reports), reports, page);
-  if (!sums.empty()) text += "\n" + sums;
-  text += ranks_text(reports, naming, page);
+                     table_text(rows, page, choice.most) + events_text(rows, page);
+  if (const std::string sums = sums_text(runs.sums, reports, page); !sums.empty()) {
+    text += "\n" + sums;
+  }
+  text += ranks_text(rows, naming, page);
   // Of one that was merged, what it says of all follows.
-  return is_one_file(reports) ? text : text + next_command("report", highest, page);
+  return is_one_file(reports) ? text : text + next_command("report", reports.front().file, page);
 }
 
 std::string runs_json(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporter/view/text/columns.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/ranks_text.h"
 
@@ -24,10 +25,17 @@ struct LeftAside {
 
 [[nodiscard]] Columns<ReportOfProcess> process_columns();
 
+// What a text is made of, however much room it has: found once, since traces are read for it.
+struct Runs {
+  std::vector<ReportOfProcess> reports;  // the highest peak first
+  LeftAside left_aside;
+  std::vector<DeviceSum> sums;  // of several; they refer to `reports`
+};
+[[nodiscard]] Runs runs_of(std::vector<ReportOfProcess> reports, const LeftAside& left_aside);
+
 // Each text and JSON ends with a newline.
-[[nodiscard]] std::string runs_text(std::vector<ReportOfProcess> reports,
-                                    const LeftAside& left_aside, const RunsNaming& naming,
-                                    const Page& page, const RowChoice& choice);
+[[nodiscard]] std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
+                                    const RowChoice& choice);
 [[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports,
                                     const LeftAside& left_aside, const RunsNaming& naming,
                                     const RowChoice& choice);

@@ -9,8 +9,8 @@
 
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/device_text.h"
 #include "reporter/view/text/json_text.h"
-#include "reporter/view/text/report_text.h"
 
 namespace vramscope {
 namespace {

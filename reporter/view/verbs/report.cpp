@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "reporter/report/merged_process.h"
@@ -33,23 +36,26 @@ struct Arguments {
 };
 
 // Those that were merged into the report, as the table of their own reports would have them.
-std::string processes_text(const Report& report, const std::string& path, const RunsNaming& naming,
-                           const Page& page) {
+Runs processes_of(const Report& report, const std::string& path) {
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) {
     all.push_back({.file = path, .process = process, .is_merged = true});
   }
-  return runs_text(std::move(all), {}, naming, page, kProcesses) + "\n";
+  return runs_of(std::move(all), {});
 }
 
-// Reads a report once more, as it was read for the table.
+// Reads a report once more, as it was read for the table. Of few, which are looked at again for
+// each size that a text may have.
 RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
-  const auto read_again = [&](const std::string& file) {
+  const auto known = std::make_shared<std::map<std::string, std::optional<Report>>>();
+  const auto read_again = [&, known](const std::string& file) {
+    const auto [found, is_new] = known->try_emplace(file);
+    if (!is_new) return found->second;
     std::string path = file;
     std::optional<Report> report = open_report(path);
     if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
     if (report) choose_frames(*report, arguments.stacks);
-    return report;
+    return found->second = std::move(report);
   };
   return {.read_again = read_again, .name = names_from_symbols()};
 }
@@ -58,6 +64,23 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
 std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several,
                       const std::function<std::string(const Page&)>& make) {
   return is_one_of_several ? make(page) : fitted_to_screen(listing, page, /*reserved=*/1, make);
+}
+
+// The processes of a merged report first, which are what it is asked for; what all of them come to
+// follows as far as there is room.
+std::string merged_text(const Report& report, const std::string& path, const Runs& runs,
+                        const RunsNaming& naming, const Page& page, const Listing& listing) {
+  constexpr std::size_t kLeastRoom = 6;  // rows: with fewer of them nothing follows
+  const std::size_t rows = page.is_brief         ? 2 * listing.most
+                           : !listing.typed_most ? kProcesses
+                           : listing.most == 0   ? 0
+                                                 : std::max(listing.most, kProcesses);
+  const std::string processes = runs_text(runs, naming, page, rows);
+  if (!page.is_brief) {
+    return processes + "\n" + report_text(report, path, naming.name, page, listing.rows());
+  }
+  return processes + report_in_brief(report, path, naming.name, page,
+                                     listing.most < kLeastRoom ? 0 : listing.most / 2);
 }
 
 int show_trace_of(const Arguments& arguments, const std::string& trace) {
@@ -110,12 +133,13 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     } else {
       if (!text.empty()) text += "\n";
       const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
-      if (!report->processes.empty() && !has_rows) {
-        text += processes_text(*report, path, naming_of(arguments, filtering), page);
-      }
       add_joint_bounds(*report);
+      const bool has_processes = !report->processes.empty() && !has_rows;
+      const Runs runs = has_processes ? processes_of(*report, path) : Runs();
+      const RunsNaming naming = naming_of(arguments, filtering);
       text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
-        return report_text(*report, path, name, one, arguments.listing.rows());
+        return has_processes ? merged_text(*report, path, runs, naming, one, arguments.listing)
+                             : report_text(*report, path, name, one, arguments.listing.rows());
       });
     }
   }
@@ -136,12 +160,19 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
     return publish_csv(listing,
                        [&](CsvText& csv) { add_runs_csv(csv, std::move(reports), choice); });
   }
+  if (listing.json) {
+    return publish(listing, runs_json(std::move(reports), left_aside, naming, choice));
+  }
   Page page = page_of(listing);
   page.filters = typed_options(arguments.filter);
-  return publish(
-      listing, listing.json ? runs_json(std::move(reports), left_aside, naming, choice)
-                            : filter_head(arguments.filter, page) +
-                                  runs_text(std::move(reports), left_aside, naming, page, choice));
+  const Runs runs = runs_of(std::move(reports), left_aside);
+  Listing fitting = listing;
+  fitting.most = choice.most;
+  const std::string text =
+      screen_of(fitting, page, /*is_one_of_several=*/false, [&](const Page& one) {
+        return runs_text(runs, naming, one, {fitting.most, listing.sort});
+      });
+  return publish(listing, filter_head(arguments.filter, page) + text);
 }
 
 // All of them as one table of processes. Of each only what is needed for it is kept.

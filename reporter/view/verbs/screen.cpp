@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kLeastWidth = 60;  // a table's numbers and a name
 constexpr std::size_t kMostWidth = 400;
 constexpr std::size_t kLeastLines = 40;  // on fewer nothing is told; what is above is scrolled to
-constexpr std::size_t kFewerRows[] = {SIZE_MAX, 8, 6, 5, 4, 3, 2, 1};  // first the usual number
+constexpr std::size_t kFewerRows[] = {SIZE_MAX, 16, 12, 8, 6,
+                                      5,        4,  3,  2, 1};  // first the usual number
 
 // What a person or a script says that lines may take; 0: nothing.
 std::size_t columns_asked_for() {
