@@ -140,6 +140,52 @@ TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
   EXPECT_FALSE(has(text, "pinned"));
 }
 
+TEST(Timeline, OfSeveralProcessesSaysWhoWasRefusedAndWhoDied) {
+  Report report = two_curves();
+  MergedProcess refused{.process = report.process, .trigger = "exit", .timeline = report.timeline};
+  refused.process.rank = 1;
+  refused.process.pid = 4712;
+  refused.timeline.start_ns = kMs;
+  refused.oom = sample_refusals();
+  refused.oom.events.resize(1);
+  refused.oom.events[0].time_ns = 2 * kMs;
+  MergedProcess killed = refused;
+  killed.oom = {};
+  killed.process.rank = 2;
+  killed.process.ended_by = "SIGKILL";
+  killed.trigger = kRecovered;
+  killed.timeline.duration_ns = 4 * kMs;
+  report.timeline.series[0].highest[1] = 0;  // each curve has a peak, and two events follow
+  report.processes = {refused, killed};
+
+  const std::string text = text_of(report);
+  const json shown = json::parse(timeline_json(run_timeline(report, {}), 0));
+
+  EXPECT_TRUE(has(text, "! 3.00 ms: 300 MiB of GPU 0 refused, rank 1 (4712)\n")) << text;
+  EXPECT_TRUE(has(text, "X 5.00 ms: rank 2 (4712) was killed by SIGKILL")) << text;
+  EXPECT_EQ(shown["marks"].back()["what"], "ended");
+  EXPECT_EQ(shown["marks"].back()["at_ns"], 5 * kMs);
+}
+
+TEST(Timeline, TellsEventsBeforePeaks) {
+  Report report = two_curves();
+  report.oom = sample_refusals();
+  report.oom.events.resize(1, report.oom.events.front());
+  report.oom.events[0].time_ns = 5 * kMs;
+  for (std::uint16_t device = 1; device < 6; ++device) {
+    report.kinds.push_back(report.kinds[0]);
+    report.kinds.back().device = device;
+    report.kinds.back().peak_bytes = device * kMiB;
+  }
+
+  const std::string text = text_of(report);
+
+  EXPECT_TRUE(has(text, "! 5.00 ms: 300 MiB of GPU 0 refused\n")) << text;
+  EXPECT_TRUE(has(text, "peak of GPU 5, 5.00 MiB")) << text;
+  EXPECT_FALSE(has(text, "peak of GPU 1, ")) << text;
+  EXPECT_TRUE(has(text, "  and 3 more marks\n")) << text;
+}
+
 TEST(Timeline, LeavesOutOtherDevicesAndCurvesThatAreTooMany) {
   Report others = two_curves();
   filter_report(others, {.device = 1}, {.subject = Subject::curves}, {});

@@ -129,8 +129,9 @@ export class Timeline {
   }
 
   marks() {
-    const words = { peak: 'peak of', refused: 'refused:', reset: 'a context ended' };
-    const items = this.timeline.marks.slice(0, 30).map((mark) => make('li', {}, `${durationText(mark.at_ns)}: ${words[mark.what]} `, mark.what === 'reset' ? '' : memoryName(this.report, mark) + ', ', mark.what === 'reset' ? '' : bytes(mark.bytes)));
+    const words = { peak: 'peak of', refused: 'refused:', reset: 'a context ended', ended: '' };
+    const has_memory = (mark) => mark.what === 'peak' || mark.what === 'refused';
+    const items = this.timeline.marks.slice(0, 30).map((mark) => make('li', {}, `${durationText(mark.at_ns)}: ${words[mark.what]} `, has_memory(mark) ? memoryName(this.report, mark) + ', ' : '', has_memory(mark) ? bytes(mark.bytes) : '', mark.what === 'ended' ? mark.text : ''));
     return make('ul', { id: 'marks' }, items);
   }
 }

@@ -243,8 +243,7 @@ std::string others_meaning(const Report& report) {
 }
 
 // What the words of the rows mean that no call of the program explains.
-std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, std::uint64_t used,
-                       std::uint64_t managed, const Page& page) {
+std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, const Page& page) {
   const auto has = [&](const char* kind) {
     return std::any_of(rows.begin(), rows.end(),
                        [&](const OwnerRow& row) { return row.entry.kind == kind; });
@@ -263,13 +262,15 @@ std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, 
     text += paragraph(
         "contexts: at most; what other processes took while one was made may be in it", page);
   }
-  if (managed != 0) {
-    text += paragraph("managed: its pages may lie on the host; without them " +
-                          amount_text(used - managed) + " are used",
-                      page);
-  }
   if (has(kOthers)) text += paragraph(others_meaning(report), page);
   return text;
+}
+
+std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& page) {
+  if (managed == 0) return "";
+  return paragraph("managed: its pages may lie on the host; without them " +
+                       amount_text(used - managed) + " are used",
+                   page);
 }
 
 // What is used of the device in the end, by whom.
@@ -297,8 +298,7 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
                printable(entry.kind, page), printable(entry.owner, page)});
   }
   return "\n" + heading(title, page) + (table.empty() ? "" : table.text(page)) +
-         more_rows_text(rows.size() - shown) + cached +
-         words_text(report, rows, used, managed, page);
+         more_rows_text(rows.size() - shown) + cached + managed_text(used, managed, page);
 }
 
 std::vector<OwnerRow> arranged_owners(const Report& report, const RowChoice& choice) {
@@ -324,11 +324,18 @@ Columns<OwnerRow> owner_columns() {
 
 std::string owners_text(const Report& report, const Page& page, const RowChoice& choice) {
   std::string result = peak_part(report, page, choice);
+  std::vector<OwnerRow> rows;  // of all devices
+  std::size_t devices = 0;
   for (const DeviceReport& device : report.devices) {
     if (used_on(report, device.facts.index, "") == 0) continue;
     result += device_part(report, device.facts, page, choice);
+    std::vector<OwnerRow> on_device = rows_on(report, device.facts.index, choice);
+    rows.insert(rows.end(), on_device.begin(), on_device.end());
+    ++devices;
   }
-  return result + totals_text(report, page);
+  const std::string words = words_text(report, rows, page);
+  if (devices > 1 && !words.empty()) result += "\n";
+  return result + words + totals_text(report, page);
 }
 
 void add_ledger(JsonText& json, const Report& report, const RowChoice& choice) {

@@ -6,7 +6,9 @@
 #include <map>
 #include <tuple>
 
+#include "reporter/report/merged_process.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/process_text.h"
 
 namespace vramscope {
 namespace {
@@ -36,6 +38,15 @@ void add_marks_of_sums(const Report& report, RunTimeline& timeline) {
   }
 }
 
+// Of one whose end nobody saw only the last call is known.
+void add_mark_of_death(const MergedProcess& process, std::uint64_t after_ns,
+                       RunTimeline& timeline) {
+  timeline.marks.push_back({.what = RunMark::What::ended,
+                            .at_ns = after_ns + process.timeline.duration_ns,
+                            .text = named_process(process.process) + " " + death_text(process) +
+                                    (is_end_known(process) ? "" : ", then or later")});
+}
+
 void add_marks(const Report& report, RunTimeline& timeline) {
   const bool is_sum = adds_peaks(report);
   if (is_sum) add_marks_of_sums(report, timeline);
@@ -47,12 +58,18 @@ void add_marks(const Report& report, RunTimeline& timeline) {
                               .device = kind.device,
                               .bytes = kind.peak_bytes});
   }
-  for (const OomEvent& event : report.oom.events) {
-    timeline.marks.push_back({.what = RunMark::What::refused,
-                              .at_ns = event.time_ns,
-                              .kind = event.kind,
-                              .device = event.device,
-                              .bytes = event.bytes});
+  for (const MergedProcess& process : merged_processes(report)) {
+    const std::uint64_t start_ns = process.timeline.start_ns;
+    const std::uint64_t after_ns = start_ns - std::min(start_ns, report.timeline.start_ns);
+    for (const OomEvent& event : process.oom.events) {
+      timeline.marks.push_back({.what = RunMark::What::refused,
+                                .at_ns = after_ns + event.time_ns,
+                                .kind = event.kind,
+                                .device = event.device,
+                                .bytes = event.bytes,
+                                .text = is_sum ? named_process(process.process) : ""});
+    }
+    if (is_sum && !death_text(process).empty()) add_mark_of_death(process, after_ns, timeline);
   }
 }
 

@@ -32,14 +32,15 @@ struct RunCurve {
 };
 
 struct RunMark {
-  enum class What : std::uint8_t { peak, refused, reset };  // reset: a context's memory ended
+  // reset: a context's memory ended; ended: a process of several was killed, or died.
+  enum class What : std::uint8_t { peak, refused, reset, ended };
   What what = What::peak;
   std::uint64_t at_ns = 0;
   Kind kind = Kind::device;
   std::uint16_t device = 0;
   bool is_of_all_kinds = false;  // a peak of such a curve
   std::uint64_t bytes = 0;       // of the peak; asked for; 0: not known
-  std::string text = {};         // the function, of a reset
+  std::string text = {};  // the function, of a reset; of several processes which, and its end
   bool is_bound = false;  // of the peak of a sum: at most so much, in the bucket that begins then
 };
 

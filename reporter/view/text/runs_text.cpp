@@ -180,8 +180,8 @@ std::string why_bounds(const std::vector<DeviceSum>& sums, const Reports& report
   }
   if (!killed.empty()) {
     return "Not exact: " + names_text(killed) +
-           (killed.size() == 1 ? " was killed, and nobody knows how long it held on."
-                               : " were killed, and nobody knows how long they held on.");
+           (killed.size() == 1 ? " died, and nobody knows exactly when its memory went."
+                               : " died, and nobody knows exactly when their memory went.");
   }
   if (traceless.size() == reports.size()) {
     return "Exact with traces: vramscope run --trace '%p.trace'";

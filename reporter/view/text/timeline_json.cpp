@@ -57,7 +57,7 @@ void add_timeline_csv(CsvText& csv, const RunTimeline& timeline, const RowChoice
 }
 
 std::string timeline_json(const RunTimeline& timeline, std::size_t most) {
-  constexpr std::array<const char*, 3> kMarkNames{"peak", "refused", "reset"};
+  constexpr std::array<const char*, 4> kMarkNames{"peak", "refused", "reset", "ended"};
   const Columns<RunCurve> columns = curve_columns();
   JsonText json;
   json.object().field("start_ns", timeline.start_ns).field("duration_ns", timeline.length_ns);

@@ -84,7 +84,10 @@ class Window {
   [[nodiscard]] std::string marks(std::size_t most) const {
     if (timeline_.marks.empty()) return "";
     std::string row(columns_, ' ');
-    for (const RunMark& mark : timeline_.marks) row[column(mark.at_ns)] = sign_of(mark);
+    for (const RunMark& mark : timeline_.marks) {
+      char& sign = row[column(mark.at_ns)];
+      if (sign == ' ' || mark.what != RunMark::What::peak) sign = sign_of(mark);
+    }
     std::string meanings;
     const std::vector<RunMark> told = told_marks(most);
     for (const RunMark& mark : told) meanings += line(meaning(mark), page_);
@@ -113,11 +116,13 @@ class Window {
   }
 
  private:
-  // By time; where there are too many, peaks yield to what is no peak, small ones to large ones.
+  // By time; where there are too many, peaks yield to what is no peak, small ones to large ones,
+  // and all of them to the ends of processes.
   [[nodiscard]] std::vector<RunMark> told_marks(std::size_t most) const {
     std::vector<RunMark> marks = timeline_.marks;
     const auto rank = [](const RunMark& mark) {
-      return std::tuple(mark.what != RunMark::What::peak, mark.bytes, mark.is_of_all_kinds);
+      return std::tuple(mark.what == RunMark::What::ended, mark.what != RunMark::What::peak,
+                        mark.bytes, mark.is_of_all_kinds);
     };
     std::stable_sort(marks.begin(), marks.end(),
                      [&](const RunMark& a, const RunMark& b) { return rank(a) > rank(b); });
@@ -150,6 +155,8 @@ class Window {
         return '!';
       case RunMark::What::reset:
         return 'x';
+      case RunMark::What::ended:
+        return 'X';
     }
     return '?';
   }
@@ -163,9 +170,11 @@ class Window {
                amount_text(mark.bytes);
       case RunMark::What::refused:
         return when + (mark.bytes == 0 ? "an allocation" : amount_text(mark.bytes)) + " of " +
-               memory + " refused";
+               memory + " refused" + (mark.text.empty() ? "" : ", " + printable(mark.text, page_));
       case RunMark::What::reset:
         return when + printable(mark.text, page_) + " ended all memory of a context";
+      case RunMark::What::ended:
+        return when + printable(mark.text, page_);
     }
     return when;
   }
