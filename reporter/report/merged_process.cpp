@@ -31,13 +31,14 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
                     .oom = report.oom,
                     .report = report.file};
   for (const DeviceReport& device : report.devices) {
-    one.devices.push_back({.index = device.facts.index,
-                           .name = device.facts.name,
-                           .uuid = device.facts.uuid,
-                           .pci_bus_id = device.facts.pci_bus_id,
-                           .total_bytes = device.facts.total_bytes,
-                           .reserved_peak_bytes = device.statistics.reserved_bytes.all.peak,
-                           .others_bytes = others_on(report, device.facts)});
+    one.devices.push_back(
+        {.index = device.facts.index,
+         .name = device.facts.name,
+         .uuid = device.facts.uuid,
+         .pci_bus_id = device.facts.pci_bus_id,
+         .total_bytes = device.facts.total_bytes,
+         .reserved_peak_bytes = device.used ? device.statistics.reserved_bytes.all.peak : 0,
+         .others_bytes = others_on(report, device.facts)});
   }
   return {one};
 }

@@ -217,6 +217,24 @@ class Widths(ToolTest):
             said = re.search(r"and \d+ lines for which the\s+terminal\s+has\s+no\s+room: -n (\d+) shows all", "\n".join(shown))
             self.assertIn("Among the processes", self.on_terminal(80, "report", "-n", said[1], report, rows=40))
 
+    def test_a_filter_leaves_the_processes_that_had_such_memory(self):
+        """Ranks on another GPU made the median 0, and figures of plain memory stood beside another kind's."""
+        self.ranks(8)
+        for number, name in enumerate(sorted(os.listdir(self.path("ranks")))):
+            with open(self.path(f"ranks/{name}"), encoding="utf-8") as file:
+                report = json.load(file)
+            [plain] = [kind for kind in report["kinds"] if kind["kind"] == "device"]
+            report["kinds"] = [plain, {**plain, "kind": "managed"}] if number < 3 else [plain]
+            with open(self.path(f"ranks/{name}"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        os.remove(self.path("all.json"))
+        self.call("merge", "-o", "all.json", "ranks")
+        for report in ("all.json", "ranks"):
+            shown = self.call("report", "--kind", "managed", report).stdout
+            self.assertIn("\n3 processes of train", shown)
+            self.assertRegex(shown, r"\n  reserved +0 B +0 B +0 B +- +-\n")
+            self.assertIn("8 processes of train", self.call("report", report).stdout)
+
     def test_listings_of_many_reports_begin_with_a_summary(self):
         os.mkdir(self.path("ranks"))
         for rank in range(4):

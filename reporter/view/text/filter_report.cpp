@@ -133,6 +133,11 @@ void filter_memory(Report& report, const Filter& filter) {
     return filter.device && one.facts.index != *filter.device;
   });
   const bool counts = filter.has_kind(kKindNames[static_cast<std::size_t>(Kind::device)]);
+  for (MergedProcess& process : report.processes) {
+    for (ProcessDevice& device : process.devices) {
+      if (!counts) device.reserved_peak_bytes = 0;  // it is of plain memory
+    }
+  }
   for (DeviceReport& device : report.devices) {
     filter_segments(device.segments, filter);
     device.used = device.used && counts;  // its counters are those of plain memory

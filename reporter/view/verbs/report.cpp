@@ -35,13 +35,21 @@ struct Arguments {
   Filter filter;
 };
 
+// Of a filter those that had such memory, or all if none had.
+std::vector<ReportOfProcess> concerned(std::vector<ReportOfProcess> all, const Filter& filter) {
+  if (filter.is_empty()) return all;
+  const auto lacks = [](const ReportOfProcess& one) { return one.process.kinds.empty(); };
+  if (!std::all_of(all.begin(), all.end(), lacks)) std::erase_if(all, lacks);
+  return all;
+}
+
 // Those that were merged into the report, as the table of their own reports would have them.
-Runs processes_of(const Report& report, const std::string& path) {
+Runs processes_of(const Report& report, const std::string& path, const Filter& filter) {
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) {
     all.push_back({.file = path, .process = process, .is_merged = true});
   }
-  return runs_of(std::move(all), {});
+  return runs_of(concerned(std::move(all), filter), {});
 }
 
 // Reads a report once more, as it was read for the table. Of few, which are looked at again for
@@ -135,7 +143,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
       add_joint_bounds(*report);
       const bool has_processes = !report->processes.empty() && !has_rows;
-      const Runs runs = has_processes ? processes_of(*report, path) : Runs();
+      const Runs runs = has_processes ? processes_of(*report, path, arguments.filter) : Runs();
       const RunsNaming naming = naming_of(arguments, filtering);
       text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
         return has_processes ? merged_text(*report, path, runs, naming, one, arguments.listing)
@@ -204,6 +212,7 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
     return kBadInput;
   }
   const LeftAside left_aside = keep_each_once(reports);
+  reports = concerned(std::move(reports), arguments.filter);
   const Listing& listing = arguments.listing;
   const bool has_all = listing.typed_most || listing.json || listing.csv;
   const RowChoice choice(has_all ? listing.most : kProcesses, listing.sort);
