@@ -217,6 +217,39 @@ class Widths(ToolTest):
             said = re.search(r"and \d+ lines for which the\s+terminal\s+has\s+no\s+room: -n (\d+) shows all", "\n".join(shown))
             self.assertIn("Among the processes", self.on_terminal(80, "report", "-n", said[1], report, rows=40))
 
+    def test_rows_of_processes_go_last(self):
+        """At 60 columns two of eight were left, above the figures of all."""
+        self.ranks(8)
+        for report in ("all.json", "ranks"):
+            for columns in (60, 80):
+                shown = self.on_terminal(columns, "report", report, rows=40)
+                self.assertLessEqual(len(shown), 39, report)
+                self.assertEqual(8, len([line for line in shown if re.match(r" +\d+ +47\d\d +\w", line)]), shown)
+
+    def test_peaks_of_a_merged_report_of_four_kinds_fit_the_terminal(self):
+        path = self.many_sites()
+        paths = []
+        for rank in range(3):
+            with open(path, encoding="utf-8") as text:
+                report = json.load(text)
+            (plain,) = [row for row in report["kinds"] if row["kind"] == "device"]
+            axes = [row for row in report["axes"] if row["kind"] == "device"]
+            report["process"].update(rank=rank, pid=4711 + rank)
+            report["kinds"], report["axes"] = [plain], axes[:]
+            for kind in ("managed", "pinned", "stream_ordered"):
+                report["kinds"].append({**plain, "kind": kind})
+                report["axes"] += [{**row, "kind": kind} for row in axes]
+                for site in report["sites"][:12]:
+                    site["parts"].append({**site["parts"][0], "kind": kind})
+            paths.append(self.path(f"r{rank}.json"))
+            with open(paths[-1], "w", encoding="utf-8") as text:
+                json.dump(report, text)
+        self.call("merge", "-o", "all.json", *paths)
+        shown = self.on_terminal(80, "peak", "all.json", rows=40)
+        self.assertLessEqual(len(shown), 39, shown)
+        self.assertEqual(4, len([line for line in shown if ": sum of peaks " in line]), shown)
+        self.assertIn("  at one time ", "\n".join(shown))
+
     def test_a_filter_leaves_the_processes_that_had_such_memory(self):
         """Ranks on another GPU made the median 0, and figures of plain memory stood beside another kind's."""
         self.ranks(8)

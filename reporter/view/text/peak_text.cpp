@@ -126,11 +126,15 @@ AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
 }
 
 // That peaks of different instants were added, and what was held at one.
-std::string added_text(const Report& report, const KindFacts& kind, const Page& page) {
+std::string added_text(const Report& report, const KindFacts& kind, bool is_least,
+                       const Page& page) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   if (!adds_peaks(report) || is_choice) return "";
   const AddedPeaks added = added_peaks(report, kind);
   if (added.processes < 2) return paragraph("of one process alone", page);
+  if (is_least) {
+    return paragraph("at one time " + bounds_text(added.together) + " together", page);
+  }
   std::string text =
       "the peaks of " + count_text(static_cast<std::int64_t>(added.processes)) + " processes";
   if (added.devices > 1) text += " on " + counted(added.devices, "device");
@@ -236,9 +240,10 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
   const std::string title = memory_text(kind.kind, kind.device) + ": " + held + ", now " +
                             amount_text(kind.current_bytes);
   std::string result = bold_title(title, page);
-  result += added_text(report, kind, page);
-  result += who_made_it(report, kind, name, page, is_least);
-  if (!is_least) result += axis_lines(report, kind, name, page);
+  result += added_text(report, kind, is_least, page);
+  if (!is_least || !adds_peaks(report)) result += who_made_it(report, kind, name, page, is_least);
+  const bool is_tight = page.is_brief && adds_peaks(report) && choice.most == 1;
+  if (!is_least && !is_tight) result += axis_lines(report, kind, name, page);
   result += shares_text(report, kind, shares_of(report, kind, name, choice), false, name, page,
                         choice.most);
   if (const std::string note = sampling_text(report); !note.empty()) {
@@ -304,7 +309,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
   }
   for (const KindFacts& kind : kinds_by_peak(report)) {
     const bool is_least = page.is_brief && !result.empty();
-    if (!result.empty()) result += "\n";
+    if (!result.empty() && !(is_least && adds_peaks(report))) result += "\n";
     result += kind_text_of(report, kind, is_least, name, page, choice);
   }
   if (result.empty()) return nothing_text(report);

@@ -180,7 +180,8 @@ std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& nam
   return is_its ? std::move(report) : std::nullopt;
 }
 
-std::string ranks_text(const Reports& reports, const RunsNaming& naming, const Page& page) {
+std::string ranks_text(const Reports& reports, const RunsNaming& naming, const Page& page,
+                       Figures figures) {
   if (reports.size() < 2 || !one_program(reports)) return "";
   Table table({{"", left},
                {"MIN", right},
@@ -191,6 +192,7 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
   std::string differences;
   for (const Figure& figure : kFigures) {
     const Spread spread = spread_of(reports, figure);
+    if (figures == Figures::left_out && figure.of != highest_of) continue;
     const bool equal = spread.least == spread.most;
     const auto who = [&](std::size_t which) {
       return equal ? std::string("-") : process_text(reports[which].process.process);
@@ -199,8 +201,11 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
                number_text(figure, spread.most), who(spread.least_in), who(spread.most_in)});
     differences += difference_text(reports, figure, spread, naming, page);
   }
-  std::string text = "\n" + coloured("Among the processes", Colour::bold, page) + "\n";
-  text += table.text(page) + table.left_out(page);
+  std::string text;
+  if (figures == Figures::shown) {
+    text = "\n" + coloured("Among the processes", Colour::bold, page) + "\n" + table.text(page) +
+           table.left_out(page);
+  }
   if (!differences.empty()) text += "\n" + coloured("Differences", Colour::bold, page) + "\n";
   return text + differences;
 }

@@ -44,9 +44,12 @@ struct RunsNaming {
 // bad_alloc.
 [[nodiscard]] std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming);
 
+// Whether the figures of all processes stand as a table above what differs; left out, peaks alone
+// are compared.
+enum class Figures : std::uint8_t { shown, left_out };
 // "" where the processes are of several programs, or one. All of these may throw bad_alloc.
 [[nodiscard]] std::string ranks_text(const std::vector<ReportOfProcess>& reports,
-                                     const RunsNaming& naming, const Page& page);
+                                     const RunsNaming& naming, const Page& page, Figures figures);
 void add_figures(Columns<ReportOfProcess>& columns);
 // The elements of lists that are open.
 void figures_json(JsonText& json, const std::vector<ReportOfProcess>& reports);

@@ -328,7 +328,7 @@ Runs runs_of(Reports reports, const LeftAside& left_aside) {
 }
 
 std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
-                      const RowChoice& choice) {
+                      const RowChoice& choice, Figures figures) {
   const Reports& reports = runs.reports;
   std::string heading = sentence(printable(title(reports, runs.left_aside), page), page);
   heading.pop_back();
@@ -339,7 +339,7 @@ std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& pa
   if (const std::string sums = sums_text(runs.sums, reports, page); !sums.empty()) {
     text += "\n" + sums;
   }
-  text += ranks_text(rows, naming, page);
+  text += ranks_text(rows, naming, page, figures);
   // Of one that was merged, what it says of all follows.
   return is_one_file(reports) ? text : text + next_command("report", reports.front().file, page);
 }

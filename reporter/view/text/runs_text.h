@@ -35,7 +35,7 @@ struct Runs {
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
-                                    const RowChoice& choice);
+                                    const RowChoice& choice, Figures figures = Figures::shown);
 [[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports,
                                     const LeftAside& left_aside, const RunsNaming& naming,
                                     const RowChoice& choice);

@@ -74,21 +74,33 @@ std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several
   return is_one_of_several ? make(page) : fitted_to_screen(listing, page, /*reserved=*/1, make);
 }
 
+// How much of the processes a screen has room for, by the rows that its text is to have at most:
+// rows of the table go before the figures below it, but not all of them.
+std::string brief_runs(const Runs& runs, const RunsNaming& naming, const Page& page,
+                       std::size_t most, const std::string& sort) {
+  constexpr std::size_t kLeastWithFigures = 4;
+  constexpr std::size_t kRowsForOne = 4;
+  const bool has_figures = most >= kLeastWithFigures;
+  const std::size_t rows = has_figures ? 2 * most : kRowsForOne * most;
+  return runs_text(runs, naming, page, {std::min(rows, kProcesses), sort},
+                   has_figures ? Figures::shown : Figures::left_out);
+}
+
 // The processes of a merged report first, which are what it is asked for; what all of them come to
 // follows as far as there is room.
 std::string merged_text(const Report& report, const std::string& path, const Runs& runs,
                         const RunsNaming& naming, const Page& page, const Listing& listing) {
   constexpr std::size_t kLeastRoom = 6;  // rows: with fewer of them nothing follows
-  const std::size_t rows = page.is_brief         ? 2 * listing.most
-                           : !listing.typed_most ? kProcesses
-                           : listing.most == 0   ? 0
-                                                 : std::max(listing.most, kProcesses);
-  const std::string processes = runs_text(runs, naming, page, rows);
-  if (!page.is_brief) {
-    return processes + "\n" + report_text(report, path, naming.name, page, listing.rows());
+  if (page.is_brief) {
+    return brief_runs(runs, naming, page, listing.most, "") +
+           report_in_brief(report, path, naming.name, page,
+                           listing.most < kLeastRoom ? 0 : listing.most / 2);
   }
-  return processes + report_in_brief(report, path, naming.name, page,
-                                     listing.most < kLeastRoom ? 0 : listing.most / 2);
+  const bool has_all = listing.typed_most && listing.most == 0;
+  const std::size_t typed = listing.typed_most ? listing.most : 0;
+  const std::size_t rows = has_all ? 0 : std::max(typed, kProcesses);
+  return runs_text(runs, naming, page, rows) + "\n" +
+         report_text(report, path, naming.name, page, listing.rows());
 }
 
 int show_trace_of(const Arguments& arguments, const std::string& trace) {
@@ -176,10 +188,11 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
   const Runs runs = runs_of(std::move(reports), left_aside);
   Listing fitting = listing;
   fitting.most = choice.most;
-  const std::string text =
-      screen_of(fitting, page, /*is_one_of_several=*/false, [&](const Page& one) {
-        return runs_text(runs, naming, one, {fitting.most, listing.sort});
-      });
+  const auto make = [&](const Page& one) {
+    return one.is_brief ? brief_runs(runs, naming, one, fitting.most, listing.sort)
+                        : runs_text(runs, naming, one, {fitting.most, listing.sort});
+  };
+  const std::string text = screen_of(fitting, page, /*is_one_of_several=*/false, make);
   return publish(listing, filter_head(arguments.filter, page) + text);
 }
 
