@@ -315,9 +315,9 @@ int vramscope_v1_synchronize(int device) {
   });
 }
 
-int vramscope_v1_mark(const char*) {
-  return with_ranges(nullptr, [](RangeTable& named) {
-    named.mark();
+int vramscope_v1_mark(const char* message) {
+  return with_ranges(nullptr, [&](RangeTable& named) {
+    named.mark(now_ns(), "", message);
     return 0;
   });
 }

@@ -245,7 +245,8 @@ static inline int vramscope_synchronize(int device) {
   return vramscope_v1_synchronize ? vramscope_v1_synchronize(device) : VRAMSCOPE_NOT_ACTIVE;
 }
 
-/* torch.cuda.nvtx.mark: an instant; reports count them with the marks of NVTX (range_marks).
+/* torch.cuda.nvtx.mark: an instant; reports have it with the marks of NVTX (marks), and
+   `vramscope timeline` draws it. The first 512 of a run are kept, further ones counted.
    `message` must not be null. */
 static inline int vramscope_mark(const char* message) {
   return vramscope_v1_mark ? vramscope_v1_mark(message) : VRAMSCOPE_NOT_ACTIVE;

@@ -279,7 +279,7 @@ def synchronize(device=None):
 
 
 def mark(msg):
-    """An instant (torch.cuda.nvtx.mark); reports count it with the marks of NVTX (`range_marks`)."""
+    """An instant (torch.cuda.nvtx.mark); reports have it, and `vramscope timeline` draws it."""
     _call("mark", str(msg).encode())
 
 

@@ -219,6 +219,7 @@ void Reports::collect_names(ReportParts& parts) {
     if (const RangeTable* const named = ranges()) {
       parts.recorder.ranges = named->facts();
       parts.recorder.range_marks = named->marks();
+      parts.recorder.marks = named->kept_marks();
     }
   } catch (const LockLost&) {
     parts.recorder = {};

@@ -15,6 +15,7 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
 #include "interpose/driver/profiler.h"
+#include "interpose/ground/clock.h"
 #include "interpose/ground/guard.h"
 #include "interpose/ground/message.h"
 #include "interpose/loader/loader.h"
@@ -167,9 +168,14 @@ bool end(nvtxRangeId_t id) noexcept {
     return true;
   });
 }
-bool mark() noexcept {
-  return ours([](State& now) {
-    now.ranges.mark();
+template <class Message>
+bool mark(const void* domain, Message message) noexcept {
+  return ours([&](State& now) {
+    if constexpr (std::is_same_v<Message, const nvtxEventAttributes_t*>) {
+      now.ranges.mark(now_ns(), now.domains.find(domain), text_of(now, message));
+    } else {
+      now.ranges.mark(now_ns(), "", text_of(message));
+    }
     return true;
   });
 }
@@ -188,9 +194,9 @@ Handle named(Names State::*list, Handle other, Text text) noexcept {
 // Bodies. The other library is called first: its answers are the program's.
 int push_depth(int other, int own) { return other != 0 ? other : own; }
 
-void mark_ex(const nvtxEventAttributes_t* e) { PASS_ON(core, MarkEx, e), mark(); }
-void mark_a(const char* text) { PASS_ON(core, MarkA, text), mark(); }
-void mark_w(const wchar_t* text) { PASS_ON(core, MarkW, text), mark(); }
+void mark_ex(const nvtxEventAttributes_t* e) { PASS_ON(core, MarkEx, e), mark(nullptr, e); }
+void mark_a(const char* text) { PASS_ON(core, MarkA, text), mark(nullptr, text); }
+void mark_w(const wchar_t* text) { PASS_ON(core, MarkW, text), mark(nullptr, text); }
 nvtxRangeId_t start_ex(const nvtxEventAttributes_t* e) {
   return start(nullptr, e, PASS_ON(core, RangeStartEx, e));
 }
@@ -220,7 +226,7 @@ int pop_range() {
 
 using Domain = nvtxDomainHandle_t;
 void domain_mark(Domain d, const nvtxEventAttributes_t* e) {
-  PASS_ON(core2, DomainMarkEx, d, e), mark();
+  PASS_ON(core2, DomainMarkEx, d, e), mark(d, e);
 }
 nvtxRangeId_t domain_start(Domain d, const nvtxEventAttributes_t* e) {
   return start(d, e, PASS_ON(core2, DomainRangeStartEx, d, e));

@@ -65,4 +65,10 @@ struct RangeFact {
   std::uint64_t entered = 0;  // times
 };
 
+// An instant that the program named.
+struct MarkFact {
+  std::uint64_t clock_ns = 0;  // as events have it
+  std::string name;            // "domain:name", of the default domain "name"
+};
+
 }  // namespace vramscope

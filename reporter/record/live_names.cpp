@@ -50,6 +50,7 @@ FactWriter::Chunks chunks_of(const NewNames& names, const ToldNames& told) {
   put_all(out, FactType::tag, names.facts.tags, told.known.tags);
   put_groups(out, names.facts.tags, told.known.tags);
   put_all(out, static_cast<FactType>(LiveFact::warning), names.facts.warnings, told.warnings);
+  put_all(out, static_cast<FactType>(LiveFact::mark), names.facts.marks, told.marks);
   return out.take();
 }
 
@@ -62,6 +63,7 @@ void advance(ToldNames& told, const NewNames& names) {
   told.codes += names.facts.codes.size();
   told.streams += names.facts.streams.size();
   told.ranges += names.facts.ranges.size();
+  told.marks += names.facts.marks.size();
   told.warnings += names.facts.warnings.size();
   told.module_changes = names.module_changes;
   told.thread_changes = names.thread_changes;
@@ -135,6 +137,8 @@ void get_any(TraceBytes& bytes, TraceNames& names) {
       return get_groups(bytes, names.facts.tags);
     case LiveFact::warning:
       return get_warning(bytes, names.facts.warnings);
+    case LiveFact::mark:
+      return get_mark(bytes, names.facts.marks);
   }
   static_cast<void>(get_fact(static_cast<FactType>(type), bytes, 0, names));
 }

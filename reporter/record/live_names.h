@@ -19,6 +19,7 @@ namespace vramscope {
 enum class LiveFact : std::uint8_t {
   tag_groups = 64,  // of the tag with that number: sampling, groups by axis
   warning,
+  mark,
 };
 
 // What of it has been told.
@@ -28,6 +29,7 @@ struct ToldNames {
   std::size_t codes = 0;
   std::size_t streams = 0;
   std::size_t ranges = 0;
+  std::size_t marks = 0;
   std::size_t warnings = 0;
   std::uint64_t module_changes = 0;
   std::uint64_t thread_changes = 0;

@@ -3,6 +3,7 @@
 #include "reporter/record/range_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "reporter/record/facts.h"
 
@@ -115,6 +116,29 @@ std::uint32_t RangeTable::current() const noexcept {
 std::vector<RangeFact> RangeTable::facts(std::size_t known) const {
   const SystemLock guard(lock_);
   return rows_from(ranges_, known);
+}
+
+void RangeTable::mark(std::uint64_t clock_ns, std::string_view domain,
+                      std::string_view name) noexcept {
+  const std::uint64_t before = marks_.fetch_add(1, std::memory_order_relaxed);
+  if (const Watcher* const by = watched()) by->counts->marks.fetch_add(1);
+  if (before >= kMostMarks) return;
+  bool came = false;
+  try {
+    std::string text(domain.substr(0, kMaxName));
+    if (!text.empty()) text += ':';
+    text += name.substr(0, kMaxName);
+    const SystemLock guard(lock_);
+    kept_marks_.push_back({clock_ns, std::move(text)});
+    came = true;
+  } catch (...) {  // no memory for the name: it is counted alone
+  }
+  tell_came(came);
+}
+
+std::vector<MarkFact> RangeTable::kept_marks(std::size_t known) const {
+  const SystemLock guard(lock_);
+  return rows_from(kept_marks_, known);
 }
 
 void RangeTable::watch(const Watcher& watcher) noexcept {

@@ -30,7 +30,7 @@ class RangeTable {
     std::array<std::atomic<std::uint64_t>, kMax + 1> entered{};  // by number
     std::atomic<std::uint64_t> marks{0};
   };
-  // Called after a range has got its number, without a lock.
+  // Called after a range has got its number, or a mark is kept, without a lock.
   struct Watcher {
     void (*came)(void* context) noexcept = nullptr;
     void* context = nullptr;
@@ -52,10 +52,9 @@ class RangeTable {
   // Gives what end() takes; never 0.
   [[nodiscard]] std::uint64_t start(std::string_view domain, std::string_view name) noexcept;
   void end(std::uint64_t id) noexcept;
-  void mark() noexcept {
-    marks_.fetch_add(1, std::memory_order_relaxed);
-    if (const Watcher* const by = watched()) by->counts->marks.fetch_add(1);
-  }
+  // The first kMostMarks are kept with their names, all are counted.
+  static constexpr std::size_t kMostMarks = 512;
+  void mark(std::uint64_t clock_ns, std::string_view domain, std::string_view name) noexcept;
 
   // The calling thread's: 0 outside every range, or kOtherValue.
   [[nodiscard]] std::uint32_t current() const noexcept;
@@ -64,6 +63,8 @@ class RangeTable {
   [[nodiscard]] std::uint64_t marks() const noexcept {
     return marks_.load(std::memory_order_relaxed);
   }
+  // Those that are kept, in their order, from the first on that is not known; may throw bad_alloc.
+  [[nodiscard]] std::vector<MarkFact> kept_marks(std::size_t known = 0) const;
 
  private:
   struct Open {  // of a thread
@@ -100,6 +101,7 @@ class RangeTable {
   std::atomic<std::uint64_t> newest_start_{0};
   std::atomic<std::uint32_t> newest_range_{0};
   std::atomic<std::uint64_t> marks_{0};
+  std::vector<MarkFact> kept_marks_ VRAMSCOPE_GUARDED_BY(lock_);
   Watcher watcher_;
   ForkMark watched_;  // it, once it is set
 };

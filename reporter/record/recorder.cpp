@@ -108,6 +108,7 @@ NewNames Recorder::State::names_after(const ToldNames& told) const {
   names.facts.streams = streams.facts(told.streams);
   const RangeTable* const watched = ranges.load(std::memory_order_acquire);
   if (watched != nullptr) names.facts.ranges = watched->facts(told.ranges);
+  if (watched != nullptr) names.facts.marks = watched->kept_marks(told.marks);
   const SystemLock guard(warnings_lock);
   names.facts.warnings = rows_from(warnings, told.warnings);
   return names;

@@ -291,6 +291,11 @@ Report assemble(ReportParts parts) {
   report.oom = std::move(parts.oom);
   number_sites(report.oom, site_of_tag);
   report.range_marks = parts.recorder.range_marks;
+  for (MarkFact& mark : parts.recorder.marks) {
+    const std::uint64_t start_ns = start_of(parts.memory);
+    report.marks.push_back({.time_ns = mark.clock_ns - std::min(mark.clock_ns, start_ns),
+                            .name = std::move(mark.name)});
+  }
   report.functions = called_functions(parts);
   report.modules = std::move(parts.recorder.modules);
   report.sources = std::move(parts.recorder.sources);

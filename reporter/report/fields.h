@@ -261,6 +261,12 @@ void visit_fields(Self& start, F&& f) {
   f("frames", start.frames);
 }
 
+template <IsOne<NamedInstant> Self, class F>
+void visit_fields(Self& mark, F&& f) {
+  f.required("name", mark.name);
+  f("time_ns", mark.time_ns);
+}
+
 template <IsOne<AxisEntry> Self, class F>
 void visit_fields(Self& entry, F&& f) {
   f.required("axis", entry.axis);
@@ -362,6 +368,7 @@ void visit_fields(Self& report, F&& f) {
   f("oom", report.oom);
   f.elements("processes", report.processes);
   f("range_marks", report.range_marks);
+  f.elements("marks", report.marks);
   f("cupti", report.cupti);
   f("sample_bytes", report.sample_bytes);
   f("dropped_stacks", report.dropped_stacks);

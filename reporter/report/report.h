@@ -103,6 +103,12 @@ struct JointBounds {
   std::uint64_t upper = 0;
 };
 
+// That the program marked.
+struct NamedInstant {
+  std::uint64_t time_ns = 0;  // after the first recorded call; 0 before it
+  std::string name;
+};
+
 struct TimelineSeries {
   Kind kind = Kind::device;
   std::uint16_t device = 0;
@@ -264,8 +270,9 @@ struct Report {
   OomReport oom = {};                         // allocations that failed because memory ran out
   std::vector<MergedProcess> processes = {};  // whose reports were merged into this; else empty
   std::uint64_t range_marks = 0;
-  std::optional<CuptiFacts> cupti;  // with the option of that name
-  std::uint64_t sample_bytes = 0;   // mean distance of the calls whose stack was taken; 0: all
+  std::vector<NamedInstant> marks = {};  // the first of those; of one process
+  std::optional<CuptiFacts> cupti;       // with the option of that name
+  std::uint64_t sample_bytes = 0;        // mean distance of the calls whose stack was taken; 0: all
   std::uint64_t dropped_stacks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;

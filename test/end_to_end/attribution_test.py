@@ -158,7 +158,7 @@ class Attribution(harness.Case):
                 {"early": 1, "none": 10, "step/vorwärts": 3, "step/net:reduce": 4, "epoch": 11, "epoch/inner": 7, deep: 9},
                 ranges,
             )
-            self.assertEqual(1, report["range_marks"])
+            self.assertEqual((1, ["half"]), (report["range_marks"], [mark["name"] for mark in report["marks"]]))
 
     def test_ranges_and_marks_are_recovered_of_a_program_that_was_killed(self):
         ranges = []
@@ -168,7 +168,7 @@ class Attribution(harness.Case):
             report = json.loads(path.read_text())
             path.unlink()
             self.assertEqual("recovered" if arguments else "exit", report["trigger"])
-            self.assertEqual(1, report["range_marks"])
+            self.assertEqual((1, ["half"]), (report["range_marks"], [mark["name"] for mark in report["marks"]]))
             ranges.append({value: row["own_peak_bytes"] for value, row in rows(report, "range").items()})
         self.assertEqual(*ranges)
 

@@ -81,7 +81,7 @@ class Faces(harness.Case):
         report = self.only_report(outcome)
         held = {row["value"]: row["total_bytes"] for row in report["axes"] if row["axis"] == "range"}
         self.assertEqual(2 * MIB, held["before CUDA/epoch/forward"])
-        self.assertEqual(1, report["range_marks"])
+        self.assertEqual((1, ["step"]), (report["range_marks"], [mark["name"] for mark in report["marks"]]))
 
     def test_devices_and_ranges_without_the_library(self):
         outcome = self.run_program([harness.program("faces")])
@@ -110,7 +110,7 @@ class Faces(harness.Case):
         self.assertEqual(
             (MIB, MIB), (held[f"{before_cuda}/epoch/layer 3"], held[f"{before_cuda}/epoch/optimizer"])
         )
-        self.assertEqual(1, report["range_marks"])
+        self.assertEqual((1, ["step"]), (report["range_marks"], [mark["name"] for mark in report["marks"]]))
 
     def test_observed_memory_is_answered_too(self):
         used = self.c_answers("observe")[-1]

@@ -159,6 +159,16 @@ class Trace(harness.Case):
                     told, found = ([row for row in rows["ledger"] if row["calls"]] for rows in (told, found))
                 self.assertEqual(plain(told), plain(found), (program, verb))
 
+    def test_a_timeline_has_the_marks_of_the_program_from_a_report_and_from_its_trace(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        _, (path,) = self.traced([harness.program("nvtx_ranges")], folder=folder, NVTX_INJECTION64_PATH=harness.LIBRARY)
+        (report,) = pathlib.Path(folder).glob("*.json")
+        found = [self.listing("timeline", file) for file in (report, path)]
+        self.assertEqual([["half"]] * 2, [[mark["name"] for mark in one["named"]] for one in found])
+        self.assertAlmostEqual(*(one["named"][0]["at_ns"] for one in found), delta=1_000_000)
+        for file in (report, path):
+            self.assertRegex(self.run_tool("timeline", file).stdout, r"\n     named   *\|half\n  \| [0-9.]+ [mu]?s: half\n")
+
     def test_of_a_trace_peaks_and_leaks_are_those_of_a_thread_a_stream_or_a_range(self):
         """Each value's own peak, which the report has, is the peak of what --thread lets pass."""
         for program, axes in (("eight_threads", ("thread", "stream")), ("nvtx_ranges", ("thread", "range"))):

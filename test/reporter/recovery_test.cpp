@@ -108,6 +108,7 @@ std::string describe(const RecorderFacts& facts) {
   }
   out << "marks " << facts.range_marks << " unrecorded " << facts.unrecorded_calls << " dropped "
       << facts.dropped_stacks << '\n';
+  for (const auto& row : facts.marks) out << "mark " << row.clock_ns << ' ' << row.name << '\n';
   for (const auto& row : facts.warnings) out << "warning " << row << '\n';
   return out.str();
 }
@@ -201,7 +202,7 @@ class Caller {
       case 5:
         return recorder_.reset_host_accumulated();
       case 6:
-        return ranges_.mark();
+        return ranges_.mark(random_() % 1000000000, "d" + word(2), "mark " + word(9));
       case 7:
       case 8:
         return static_cast<void>(ranges_.push("d" + word(2), "range " + word(9)));
@@ -323,6 +324,7 @@ TEST_F(Recovery, GivesWhatFactsGave) {
       RecorderFacts facts = recorder.facts();
       facts.ranges = ranges.facts();
       facts.range_marks = ranges.marks();
+      facts.marks = ranges.kept_marks();
       write_text(expected_path, describe(facts));
       return 0;
     });
@@ -594,7 +596,7 @@ TEST_F(Recovery, ChildrenTouchNoLivePage) {
           is_child_of_fork = true;
           static_cast<void>(ranges->push("", "new in the child"));
           static_cast<void>(ranges->start("", "and this"));
-          ranges->mark();
+          ranges->mark(1, "", "late");
           pthread_exit(nullptr);
         }
         worst = end_of(child);

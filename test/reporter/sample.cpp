@@ -155,6 +155,7 @@ RecorderFacts recorder() {
   facts.streams = {{}, {0}};
   facts.ranges = {{}, {0, "", "step", 3}, {1, "nccl", "reduce", 6}};
   facts.range_marks = 2;
+  facts.marks = {{kStart + 1500000, "warm"}, {kStart + 2500000, "nccl:done"}};
   facts.dropped_stacks = 4;
   facts.unrecorded_calls = 1;
   facts.warnings = {"libunwind is missing: stacks by frame pointers"};

@@ -167,23 +167,35 @@ TEST(Timeline, OfSeveralProcessesSaysWhoWasRefusedAndWhoDied) {
   EXPECT_EQ(shown["marks"].back()["at_ns"], 5 * kMs);
 }
 
-TEST(Timeline, TellsEventsBeforePeaks) {
+TEST(Timeline, DrawsMarksOfTheProgramWithNamesAndTimes) {
   Report report = two_curves();
-  report.oom = sample_refusals();
-  report.oom.events.resize(1, report.oom.events.front());
-  report.oom.events[0].time_ns = 5 * kMs;
-  for (std::uint16_t device = 1; device < 6; ++device) {
-    report.kinds.push_back(report.kinds[0]);
-    report.kinds.back().device = device;
-    report.kinds.back().peak_bytes = device * kMiB;
-  }
+  report.range_marks = 6;
+  report.marks = {{0, "begin"}, {2 * kMs, "a name too long"}, {3 * kMs, "x"}, {3 * kMs, "epoch"}};
 
   const std::string text = text_of(report);
 
-  EXPECT_TRUE(has(text, "! 5.00 ms: 300 MiB of GPU 0 refused\n")) << text;
-  EXPECT_TRUE(has(text, "peak of GPU 5, 5.00 MiB")) << text;
-  EXPECT_FALSE(has(text, "peak of GPU 1, ")) << text;
-  EXPECT_TRUE(has(text, "  and 3 more marks\n")) << text;
+  EXPECT_TRUE(has(text,
+                  "     named  |begin         |a na.. |epoch\n"
+                  "  | 0 ns: begin, 2.00 ms: a name too long, 3.00 ms: x,\n"
+                  "    3.00 ms: epoch; 2 marks of the program of which the time\n"
+                  "    was not kept\n"))
+      << text;
+}
+
+TEST(Timeline, TellsMarksThatAWindowHasAndTheNumberOfFurtherOnes) {
+  Report report = two_curves();
+  for (std::uint64_t i = 0; i < 40; ++i) report.marks.push_back({i * kMs / 10, "m"});
+  report.range_marks = 40;
+
+  const TimelineChoice second{.from_ns = kMs, .to_ns = 2 * kMs};
+  const std::string text = text_of(report, {.width = 200}, {.lines = 16}, second);
+  const json window = json::parse(timeline_json(run_timeline(report, second), 0));
+
+  EXPECT_TRUE(has(text, "| 1.00 ms: m, 1.10 ms: m, ")) << text;
+  EXPECT_TRUE(has(text, "1.70 ms: m, and 3 more marks (--json)\n")) << text;
+  EXPECT_EQ(window["named"].size(), 11u);
+  EXPECT_EQ(window["named"][0], (json{{"at_ns", kMs}, {"name", "m"}}));
+  EXPECT_EQ(window["unnamed_marks"], 0);
 }
 
 TEST(Timeline, LeavesOutOtherDevicesAndCurvesThatAreTooMany) {

@@ -67,6 +67,11 @@ void put(FactWriter& out, const RangeFact& range) {
   out.text(range.name);
 }
 
+void put(FactWriter& out, const MarkFact& mark) {
+  out.number(mark.clock_ns);
+  out.text(mark.name);
+}
+
 namespace {
 
 constexpr std::uint64_t kMostFacts = std::uint64_t{1} << 24;  // of one type: more is damage
@@ -143,6 +148,14 @@ void get_into(TraceBytes& bytes, std::size_t most_missing, std::vector<Fact>& fa
 }
 
 }  // namespace
+
+void get_mark(TraceBytes& bytes, std::vector<MarkFact>& marks) {
+  const std::uint64_t number = bytes.number();
+  MarkFact mark{.clock_ns = bytes.number(), .name = {}};
+  get_short(bytes, mark.name);
+  if (number >= kMostFacts) bytes.fail();
+  if (!bytes.bad() && number >= marks.size()) marks.push_back(std::move(mark));
+}
 
 bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing, TraceNames& names) {
   switch (type) {

@@ -60,6 +60,7 @@ void put(FactWriter& out, const ModuleFact& module);
 void put(FactWriter& out, const ThreadFact& thread);
 void put(FactWriter& out, const StreamFact& stream);
 void put(FactWriter& out, const RangeFact& range);
+void put(FactWriter& out, const MarkFact& mark);
 
 // All of `facts`, of which the first has the number `first`. May throw bad_alloc.
 template <class Fact>
@@ -73,6 +74,9 @@ void put_all(FactWriter& out, FactType type, const std::vector<Fact>& facts, std
 // Takes one fact, whose type was read, off the front of `bytes`; as read_trace_facts().
 [[nodiscard]] bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing,
                             TraceNames& names);
+// Takes a mark with its number off the front of `bytes`. Those that were told before are left out,
+// and those that damage took away leave no gap.
+void get_mark(TraceBytes& bytes, std::vector<MarkFact>& marks);
 // Adds what a chunk of facts says. Facts of a type come in the order of their numbers, and numbers
 // may be repeated; `most_missing` of them may be left out between two, as damage does. False: it is
 // damaged.

@@ -58,6 +58,13 @@ TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
   return chunks;
 }
 
+TraceFacts::Chunks TraceFacts::next_marks(const RecorderFacts& names) {
+  FactWriter out;
+  put_new(out, FactType{}, names.marks, marks_);
+  marks_ = std::max(marks_, names.marks.size());
+  return out.take();
+}
+
 std::string trace_mark(std::uint64_t events, std::uint64_t lost) {
   std::byte bytes[2 * kMostNumberBytes];
   const std::byte* const end = put_number(put_number(bytes, events), lost);

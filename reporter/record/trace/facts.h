@@ -21,12 +21,15 @@ class TraceFacts {
                              const std::vector<std::string>& functions);
   // `names` is what Recorder::names() gave for known().
   [[nodiscard]] Chunks next(const RecorderFacts& names);
+  // The contents of chunks of marks, those of `names` that were not given yet.
+  [[nodiscard]] Chunks next_marks(const RecorderFacts& names);
   [[nodiscard]] const KnownNames& known() const { return known_; }
 
  private:
   KnownNames known_;
   std::size_t sources_ = 0;  // of them and of codes all are given each time
   std::size_t codes_ = 0;
+  std::size_t marks_ = 0;
 };
 
 // What a mark says.

@@ -25,6 +25,7 @@ enum class ChunkType : std::uint8_t {
   events = 2,    // of one lane
   mark = 3,      // everything recorded up to here is in the file
   segments = 4,  // of our allocator, that came or went
+  marks = 5,     // instants that the program named
 };
 
 // What a chunk of facts consists of: a byte, the number of what is described, its description. A

@@ -123,6 +123,7 @@ void Trace::write_names(const RecorderFacts& names, const KnownNames& known) noe
   if (!(facts_.known() == known)) return;  // somebody else has just written them
   try {
     write(ChunkType::facts, facts_.next(names));
+    write(ChunkType::marks, facts_.next_marks(names));
   } catch (const std::bad_alloc&) {  // they come with the next ones
   }
 }

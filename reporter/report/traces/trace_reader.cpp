@@ -163,6 +163,8 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
       return "";
     case ChunkType::segments:
       return take_segments(content) ? "" : "expected segments that can be read";
+    case ChunkType::marks:
+      return take_marks(content) ? "" : "expected marks that can be read";
     case ChunkType::mark: {
       TraceBytes bytes(content);
       marked_ = bytes.number();
@@ -171,6 +173,12 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
     }
   }
   return "";  // of a later version, which adds to what is said here
+}
+
+bool TraceReader::take_marks(std::span<const std::byte> content) {
+  TraceBytes bytes(content);
+  while (!bytes.empty() && bytes.byte() == 0) get_mark(bytes, names_.facts.marks);
+  return !bytes.bad() && bytes.empty();
 }
 
 bool TraceReader::take_segments(std::span<const std::byte> content) {

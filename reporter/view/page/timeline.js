@@ -125,6 +125,17 @@ export class Timeline {
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
     }
+    ctx.strokeStyle = colour('--quiet');
+    ctx.fillStyle = colour('--quiet');
+    ctx.setLineDash([1, 3]);
+    for (const mark of this.timeline.named || []) {
+      const x = plot.valToPos(mark.at_ns / 1e9, 'x', true);
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
     ctx.restore();
   }
 
@@ -132,6 +143,7 @@ export class Timeline {
     const words = { peak: 'peak of', refused: 'refused:', reset: 'a context ended', ended: '' };
     const has_memory = (mark) => mark.what === 'peak' || mark.what === 'refused';
     const items = this.timeline.marks.slice(0, 30).map((mark) => make('li', {}, `${durationText(mark.at_ns)}: ${words[mark.what]} `, has_memory(mark) ? memoryName(this.report, mark) + ', ' : '', has_memory(mark) ? bytes(mark.bytes) : '', mark.what === 'ended' ? mark.text : ''));
-    return make('ul', { id: 'marks' }, items);
+    const named = (this.timeline.named || []).slice(0, 30).map((mark) => make('li', {}, `${durationText(mark.at_ns)}: mark ${mark.name}`));
+    return make('ul', { id: 'marks' }, items.concat(named));
   }
 }

@@ -71,6 +71,9 @@ void add_marks(const Report& report, RunTimeline& timeline) {
     }
     if (is_sum && !death_text(process).empty()) add_mark_of_death(process, after_ns, timeline);
   }
+  timeline.named = report.marks;
+  timeline.unnamed_marks =
+      report.range_marks - std::min<std::uint64_t>(report.range_marks, report.marks.size());
 }
 
 // The most that a device's memory can have come to: what the report tells of it beside its curves.
@@ -154,6 +157,12 @@ void choose(RunTimeline& timeline, const TimelineChoice& choice) {
   });
   std::stable_sort(timeline.marks.begin(), timeline.marks.end(),
                    [](const RunMark& a, const RunMark& b) { return a.at_ns < b.at_ns; });
+  std::erase_if(timeline.named, [&](const NamedInstant& mark) {
+    return mark.time_ns < timeline.from_ns || mark.time_ns > timeline.to_ns;
+  });
+  std::stable_sort(
+      timeline.named.begin(), timeline.named.end(),
+      [](const NamedInstant& a, const NamedInstant& b) { return a.time_ns < b.time_ns; });
 }
 
 RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {

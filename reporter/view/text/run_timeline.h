@@ -60,9 +60,11 @@ struct RunTimeline {
   // Of several processes, whose memory counts until they "ended", or "wrote reports" before that;
   // "": of one.
   std::string end_of_several = {};
-  std::vector<RunCurve> curves;  // the highest peak in the window first
-  std::vector<RunMark> marks;    // in the window, by time
-  std::vector<RunRange> ranges;  // of a trace
+  std::vector<RunCurve> curves;          // the highest peak in the window first
+  std::vector<RunMark> marks;            // in the window, by time
+  std::vector<NamedInstant> named = {};  // marks that the program set, in the window, by time
+  std::uint64_t unnamed_marks = 0;       // that it set, in or out of it, and nobody kept
+  std::vector<RunRange> ranges;          // of a trace
 };
 
 // The window that is asked for. Unset: all of the run.

@@ -82,7 +82,11 @@ std::string timeline_json(const RunTimeline& timeline, std::size_t most) {
     json.field("kind", kind_name(mark.kind, mark.is_of_all_kinds));
     json.field("device", mark.device).field("bytes", mark.bytes).field("text", mark.text).end();
   }
-  json.end().key("ranges").array();
+  json.end().key("named").array();
+  for (const NamedInstant& mark : timeline.named) {
+    json.object().field("at_ns", mark.time_ns).field("name", mark.name).end();
+  }
+  json.end().field("unnamed_marks", timeline.unnamed_marks).key("ranges").array();
   for (const RunRange& range : timeline.ranges) {
     json.object().field("name", range.name).key("spans").array();
     for (const auto& [from, to] : range.spans) {

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kLeastRows = 4;  // also of what never changes
 constexpr std::size_t kMostRows = 10;
 constexpr std::size_t kMostColumns = 400;
+constexpr std::size_t kNamedShown = 8;
 
 // How many there is room for at most.
 struct Shown {
@@ -97,6 +98,27 @@ class Window {
     return "     marks  " + row + "\n" + meanings;
   }
 
+  // A line with those that the program set, each with as much of its name as there is room for
+  // before the next one, and one with their times.
+  [[nodiscard]] std::string named() const {
+    std::string times;
+    const std::size_t shown = std::min(timeline_.named.size(), kNamedShown);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const NamedInstant& mark = timeline_.named[i];
+      times +=
+          (i == 0 ? "| " : ", ") + duration_text(mark.time_ns) + ": " + printable(mark.name, page_);
+    }
+    const std::size_t more = timeline_.named.size() - shown;
+    if (more != 0) times += ", and " + counted(more, "more mark") + " (--json)";
+    if (timeline_.unnamed_marks != 0) {
+      times += (shown == 0 ? "" : "; ") + counted(timeline_.unnamed_marks, "mark") +
+               " of the program of which the time was not kept";
+    }
+    if (times.empty()) return "";
+    const std::string drawn = shown == 0 ? "" : "     named  " + names_row() + "\n";
+    return drawn + paragraph(times, page_);
+  }
+
   [[nodiscard]] std::string ranges(std::size_t most) const {
     std::string result;
     for (std::size_t i = 0; i < std::min(most, timeline_.ranges.size()); ++i) {
@@ -130,6 +152,23 @@ class Window {
     std::stable_sort(marks.begin(), marks.end(),
                      [](const RunMark& a, const RunMark& b) { return a.at_ns < b.at_ns; });
     return marks;
+  }
+  // Of several in one column the last one.
+  [[nodiscard]] std::string names_row() const {
+    constexpr std::size_t kLeastName = 4;
+    std::string row;
+    for (std::size_t i = 0; i < timeline_.named.size(); ++i) {
+      const std::size_t at = column(timeline_.named[i].time_ns);
+      const bool is_last = i + 1 == timeline_.named.size();
+      const std::size_t next = is_last ? columns_ : column(timeline_.named[i + 1].time_ns);
+      if (next == at) continue;
+      const std::size_t room = next - at - (is_last ? 1 : 2);
+      while (columns(row) < at) row += ' ';
+      row += "|";
+      if (next > at + 1 && room >= kLeastName)
+        row += fitted(printable(timeline_.named[i].name, page_), room);
+    }
+    return row;
   }
   [[nodiscard]] std::vector<std::uint64_t> values_of(const RunCurve& curve) const {
     std::vector<std::uint64_t> values;
@@ -238,7 +277,7 @@ std::string plots_text(const RunTimeline& timeline, const TimelineLook& look, st
   constexpr std::size_t kOtherLines = 5;  // the title, a scale, the next command, the prompt
   Window window(timeline, look, page);
   const std::string below =
-      window.time_axis() + window.marks(shown.marks) + window.ranges(shown.ranges);
+      window.time_axis() + window.marks(shown.marks) + window.named() + window.ranges(shown.ranges);
   std::string last;
   if (curves < timeline.curves.size()) {
     last = line("and " + counted(timeline.curves.size() - curves, "more curve") + ": -n 0", page);

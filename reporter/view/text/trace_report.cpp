@@ -66,6 +66,15 @@ std::size_t site_of_tag(const TraceNames& names, Tag tag) {
   return site < names.facts.sites.size() ? site : 0;
 }
 
+std::vector<NamedInstant> marks_of_trace(const TraceNames& names, std::uint64_t begin_ns) {
+  std::vector<NamedInstant> marks;
+  for (const MarkFact& mark : names.facts.marks) {
+    marks.push_back(
+        {.time_ns = mark.clock_ns - std::min(mark.clock_ns, begin_ns), .name = mark.name});
+  }
+  return marks;
+}
+
 Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
   Report report;
   const RecorderFacts& facts = names.facts;
@@ -85,6 +94,8 @@ Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
   for (const auto& [key, tag] : totals.tags) {
     add_part(report.sites[site_of_tag(names, key.first)], key.second, totals_of(tag));
   }
+  report.marks = marks_of_trace(names, totals.begin_ns);
+  report.range_marks = report.marks.size();
   add_kinds(report, totals, names);
   add_functions(report, totals, names);
   return report;

@@ -20,6 +20,10 @@ class TraceReader;
 // one. May throw bad_alloc.
 [[nodiscard]] Report report_of_trace(const TraceNames& names, const TraceTotals& totals);
 
+// Those that the program set, by the clock of a trace that begins then. May throw bad_alloc.
+[[nodiscard]] std::vector<NamedInstant> marks_of_trace(const TraceNames& names,
+                                                       std::uint64_t begin_ns);
+
 // The site of a tag; that of a tag which the trace does not know is 0.
 [[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
 

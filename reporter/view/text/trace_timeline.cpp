@@ -224,6 +224,7 @@ TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice, 
   }
   collector.finish();
   add_peaks(totals, joint.totals(), timeline);
+  timeline.named = marks_of_trace(reader.names(), totals.begin_ns);
   choose(timeline, choice);
   return result;
 }
