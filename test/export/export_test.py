@@ -50,6 +50,12 @@ def run_once():
 class Export(harness.Case):
     """Of a program that ran once, with a trace."""
 
+    def marked(self):
+        path = os.path.join(self.folder, "marked.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({**self.report, "range_marks": 1, "marks": [{"time_ns": 1500, "name": "epoch 1"}]}, file)
+        return path
+
     def setUp(self):
         super().setUp()
         home = run_once()
@@ -150,6 +156,10 @@ class Times(Export):
         events = json.loads(self.export("chrome", self.path))["traceEvents"]
         self.assertEqual(self.device["peak_bytes"],
                          max(e["args"]["bytes"] for e in events if e["name"] == "GPU 0 (most)"))  # fmt: skip
+
+    def test_marks_are_instants_in_chrome(self):
+        events = json.loads(self.export("chrome", self.marked()))["traceEvents"]
+        self.assertEqual([("epoch 1", 1.5)], [(event["name"], event["ts"]) for event in events if event["ph"] == "i"])
 
     def test_ms_print_reads_massif(self):
         ms_print = harness.installed("ms_print")
@@ -279,6 +289,12 @@ class Messages(Export):
             folded[tuple(stack.split(";")[1:])] += int(count)
         self.assertEqual(folded, stacks)
 
+    def test_marks_are_instants_in_perfetto(self):
+        text = self.decoded("perfetto", "Trace", self.marked())
+        (packet,) = (one for one in text.split("packet {") if "TYPE_INSTANT" in one)
+        self.assertIn("timestamp: 1500\n", packet)
+        self.assertIn('name: "epoch 1"\n', packet)
+
     def test_perfetto_of_a_report_has_its_timeline(self):
         text = self.decoded("perfetto", "Trace", self.path)
         self.assertIn('name: "GPU 0 (most)"', text)
@@ -314,6 +330,10 @@ class Database(Export):
         self.assertRegex(leaks[0][1], r"^optimizer_step \(.*train.cu:\d+\) < main \(.*train.cu:\d+\)$")
         for view in ("owners", "temporary", "free_pieces"):
             database.execute(f"SELECT * FROM {view}").fetchall()
+
+    def test_marks_are_a_table(self):
+        rows = self.tables(self.marked()).execute("SELECT * FROM marks").fetchall()
+        self.assertEqual([(1500, "epoch 1")], rows)
 
     def test_places_tell_call_stacks_apart_and_stacks_are_whole(self):
         report = copy.deepcopy(self.report)

@@ -78,6 +78,16 @@ class Events {
   bool is_first_ = true;
 };
 
+// Those that the program set.
+void add_marks(const Report& report, Events& events) {
+  const std::string thread = events.thread(0);
+  for (const NamedInstant& mark : report.marks) {
+    events.begin('i', thread, mark.time_ns, json_string(mark.name)) +=
+        "\"cat\":\"mark\",\"s\":\"p\"";
+    events.end();
+  }
+}
+
 // Of a report: the most in each part of its timeline.
 void add_timeline(const Exported& exported, Events& events) {
   const std::string thread = events.thread(0);
@@ -237,6 +247,7 @@ class Walk {
 std::string write_chrome(const Exported& exported, Output& output) {
   Events events(exported.report(), output);
   std::string problem;
+  add_marks(exported.report(), events);
   if (exported.names() == nullptr) {
     add_timeline(exported, events);
     output << "]";

@@ -62,6 +62,14 @@ class Packets {
     event.set_counter_value(static_cast<std::int64_t>(held));
     put();
   }
+  // Those that the program set.
+  void add_marks() {
+    for (const NamedInstant& mark : report_.marks) {
+      TracePacket& packet = add(mark.time_ns, kProcess, TrackEvent::TYPE_INSTANT);
+      packet.mutable_track_event()->set_name(harmless(mark.name));
+      put();
+    }
+  }
   // put() follows.
   TracePacket& add(std::uint64_t ns, std::uint64_t track, TrackEvent::Type type) {
     TracePacket& packet = *trace_.add_packet();
@@ -247,6 +255,7 @@ class Calls {
 
 std::string write_perfetto(const Exported& exported, Output& output) {
   Packets packets(exported.report(), output);
+  packets.add_marks();
   if (exported.names() != nullptr) return Calls(exported, packets).run();
   add_timeline(exported, packets);
   return "";

@@ -50,6 +50,7 @@ CREATE TABLE frames (frame INTEGER PRIMARY KEY, function TEXT, file TEXT, line I
 CREATE TABLE stacks (site INTEGER, depth INTEGER,  -- 0: innermost
   frame INTEGER, PRIMARY KEY (site, depth)) WITHOUT ROWID;
 CREATE TABLE timeline (kind TEXT, device INTEGER, start_ns INTEGER, highest_bytes INTEGER, last_bytes INTEGER);
+CREATE TABLE marks (at_ns INTEGER, name TEXT);  -- that the program set
 CREATE TABLE segments (segment INTEGER PRIMARY KEY, kind TEXT, device INTEGER, address INTEGER,
   total_size INTEGER, allocated_size INTEGER, active_size INTEGER, requested_size INTEGER, is_small INTEGER);
 CREATE TABLE blocks (segment INTEGER, address INTEGER, size INTEGER, requested_size INTEGER, state TEXT,
@@ -184,6 +185,8 @@ void add_totals(const Exported& exported, Database& database) {
     functions.add(harmless(function.name), totals.calls, totals.failures, totals.time.total_ns,
                   totals.time.max_ns);
   }
+  Rows marks(database, "marks", 2);
+  for (const NamedInstant& mark : report.marks) marks.add(mark.time_ns, harmless(mark.name));
   Rows timeline(database, "timeline", 5);
   for (const TimelineSeries& series : report.timeline.series) {
     for (std::size_t i = 0; i < series.highest.size() && i < series.last.size(); ++i) {
