@@ -142,7 +142,10 @@ TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
 
 TEST(Timeline, OfSeveralProcessesSaysWhoWasRefusedAndWhoDied) {
   Report report = two_curves();
-  MergedProcess refused{.process = report.process, .trigger = "exit", .timeline = report.timeline};
+  MergedProcess refused;
+  refused.process = report.process;
+  refused.trigger = "exit";
+  refused.timeline = report.timeline;
   refused.process.rank = 1;
   refused.process.pid = 4712;
   refused.timeline.start_ns = kMs;
