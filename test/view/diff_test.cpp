@@ -177,6 +177,29 @@ TEST(Diff, FunctionsAloneMatchNothingThatIsInSeveralFiles) {
   EXPECT_EQ(found.by_functions, 0u);
 }
 
+// A row that was less before has grown, and is not new.
+TEST(Diff, OfSoManyBytesHasRowsThatHeldThemInEitherReport) {
+  Build before = build(100);
+  Build after = build(5000);
+  before.site({before.frame("grows", 1)}, 16 * kMiB);
+  before.site({before.frame("stays", 2)}, 30 * kMiB);
+  before.site({before.frame("little", 3)}, 2 * kMiB);
+  after.site({after.frame("grows", 1)}, 32 * kMiB);
+  after.site({after.frame("stays", 2)}, 30 * kMiB);
+  after.site({after.frame("little", 3)}, 5 * kMiB);
+
+  const Differences found = differences(before.report, after.report, DiffBy::site, DiffAt::peak,
+                                        names_of(before, after), 20 * kMiB);
+
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.rows[0].what(), Change::grown);
+  EXPECT_EQ(found.rows[0].before.bytes, 16 * kMiB);
+  EXPECT_EQ(found.equal, 1u);
+  ASSERT_EQ(found.memory.size(), 1u);
+  EXPECT_EQ(found.memory[0].before.bytes, 46 * kMiB);
+  EXPECT_EQ(found.after_bytes, 62 * kMiB);
+}
+
 TEST(Diff, ByFunctionAddsItsPlaces) {
   Build before = build(100);
   Build after = build(100);

@@ -491,6 +491,30 @@ class Listings(ToolTest):
         self.assertIn("1 process of train; 1 earlier report of them left aside; report in ", shown)
         self.assertNotIn("Together", shown)
 
+    def test_diff_says_which_run_did_not_end_by_itself(self):
+        before, after = self.sample("a.json"), self.sample("b.json", ended_by="SIGKILL")
+        for path, trigger in ((before, "exit"), (after, "recovered")):
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+            report["trigger"] = trigger
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        shown = self.call("diff", before, after).stdout
+        self.assertIn(f"\n  from {before}\n  to   {after}, which was killed by SIGKILL\n", shown)
+
+    def test_diff_filters_by_bytes_of_either_report(self):
+        before, after = self.sample("a.json"), self.sample("b.json")
+        with open(after, encoding="utf-8") as file:
+            report = json.load(file)
+        report["kinds"][0]["peak_bytes"] += 64 << 20
+        report["sites"][0]["parts"][0]["peak_bytes"] += 64 << 20
+        with open(after, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        found = json.loads(self.call("diff", "--json", "--min-bytes", "520MiB", before, after).stdout)
+        (row,) = found["rows"]
+        self.assertEqual(("grown", 512 << 20, 576 << 20), (row["what"], row["before"]["bytes"], row["after"]["bytes"]))
+        self.assertEqual((512 << 20, 576 << 20), (found["before_bytes"], found["after_bytes"]))
+
     def test_diff_says_what_changed_and_whether_by_too_much(self):
         before, after = self.sample("a.json"), self.sample("b.json")
         self.assertIn("\nNo site changed.\n", self.call("diff", before, after).stdout)

@@ -3,6 +3,7 @@
 #include "reporter/view/text/diff.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -145,11 +146,10 @@ Difference row_of(RowEntry* before, RowEntry* after, DiffBy by, const NamesOfBot
   return row;
 }
 
-bool is_equal(const std::pair<RowEntry*, RowEntry*>& pair) {
-  const auto bytes = [](const RowEntry* entry) {
-    return entry != nullptr ? entry->second.bytes : 0;
-  };
-  return bytes(pair.first) == bytes(pair.second);
+std::uint64_t bytes_of(const RowEntry* entry) { return entry != nullptr ? entry->second.bytes : 0; }
+
+bool is_equal(const RowPairs::value_type& pair) {
+  return bytes_of(pair.first) == bytes_of(pair.second);
 }
 
 std::vector<Difference> rows_of(const RowPairs& pairs, DiffBy by, const NamesOfBoth& names) {
@@ -177,6 +177,30 @@ void put_largest_first(std::vector<Difference>& rows) {
   });
 }
 
+// What these rows hold, in place of all memory.
+void add_up(const RowPairs& pairs, Differences& result) {
+  std::map<std::pair<Kind, std::uint16_t>, Difference> sums;
+  const auto add = [](const RowEntry* entry, DiffSide& sum, std::uint64_t& all) {
+    if (entry == nullptr) return;
+    sum.is_there = true;
+    sum.bytes += entry->second.bytes;
+    sum.count += entry->second.count;
+    all += entry->second.bytes;
+  };
+  result.before_bytes = result.after_bytes = 0;
+  for (const auto& [before, after] : pairs) {
+    const RowKey& key = before != nullptr ? before->first : after->first;
+    Difference& sum = sums[{key.kind, key.device}];
+    sum.kind = key.kind;
+    sum.device = key.device;
+    add(before, sum.before, result.before_bytes);
+    add(after, sum.after, result.after_bytes);
+  }
+  result.memory.clear();
+  for (auto& [where, sum] : sums) result.memory.push_back(std::move(sum));
+  put_largest_first(result.memory);
+}
+
 }  // namespace
 
 Change Difference::what() const {
@@ -186,7 +210,7 @@ Change Difference::what() const {
 }
 
 Differences differences(const Report& before, const Report& after, DiffBy by, DiffAt at,
-                        const NameFrame& name) {
+                        const NameFrame& name, std::uint64_t least_bytes) {
   Differences result;
   RowSides one = by_kind(before, at);
   RowSides other = by_kind(after, at);
@@ -200,6 +224,14 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   other = sides_of(after, by, at, name, names);
   RowMatches matches =
       matched(one, other, by == DiffBy::site ? RowsOf::stacks : RowsOf::words, names);
+  if (least_bytes != 0) {
+    const auto is_less = [&](const RowPairs::value_type& pair) {
+      return std::max(bytes_of(pair.first), bytes_of(pair.second)) < least_bytes;
+    };
+    std::erase_if(matches.pairs, is_less);
+    std::erase_if(matches.by_functions, is_less);
+    add_up(matches.pairs, result);
+  }
   result.by_functions = matches.by_functions.size();
   result.renamed = renamed_files(matches.by_functions, names);
   result.equal = std::erase_if(matches.pairs, is_equal);

@@ -53,8 +53,10 @@ struct Differences {
 // The places of two builds of a program are the same if their functions, files and lines are; of
 // those that are left, if they differ in lines alone, in the order of these; then if they have the
 // same functions, and no other stacks of files in either report have these. Comparing the other way
-// round gives the same rows with before and after exchanged. May throw bad_alloc.
+// round gives the same rows with before and after exchanged. Of `least_bytes` or more: rows that
+// held so many in one of the reports, and what these add up to. May throw bad_alloc.
 [[nodiscard]] Differences differences(const Report& before, const Report& after, DiffBy by,
-                                      DiffAt at, const NameFrame& name);
+                                      DiffAt at, const NameFrame& name,
+                                      std::uint64_t least_bytes = 0);
 
 }  // namespace vramscope

@@ -44,7 +44,8 @@ std::vector<std::string> cells_of(const Difference& row) {
 
 // The first rows with what each is of, as far as the page has room for that.
 Table table_of(const Differences& found, std::size_t shown, DiffBy by, const Page& page) {
-  const Table::Column where{by == DiffBy::site ? "WHERE" : "NAME", left};
+  // Of kinds the column before it has said all.
+  const Table::Column where{by == DiffBy::site ? "WHERE" : by == DiffBy::kind ? "" : "NAME", left};
   Table table({{"CHANGE", right},
                {"BEFORE", right},
                {"AFTER", right},
@@ -144,6 +145,10 @@ std::string renamed_text(const Differences& found, const Page& page) {
                    page);
 }
 
+std::string file_text(const std::string& file, const std::string& end, const Page& page) {
+  return printable(file, page) + (end.empty() ? "" : ", which " + printable(end, page));
+}
+
 std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
   if (!of.limit) return "";
   const std::string limit = amount_text(*of.limit) + ", the threshold.";
@@ -172,7 +177,8 @@ bool crosses(const Differences& found, std::uint64_t limit) {
 std::string diff_text(const Differences& found, const DiffOf& of, const Page& page) {
   std::string text =
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
-      "\n  from " + printable(of.before, page) + "\n  to   " + printable(of.after, page) + "\n\n";
+      "\n  from " + file_text(of.before, of.before_end, page) + "\n  to   " +
+      file_text(of.after, of.after_end, page) + "\n\n";
   if (found.memory.size() != 1) {
     const char* const all = of.at == DiffAt::peak ? "sum of these peaks  " : "together  ";
     text += paragraph(whole_text(all, found.before_bytes, found.after_bytes), page);

@@ -18,6 +18,8 @@ namespace vramscope {
 struct DiffOf {
   std::string before;  // file
   std::string after;
+  std::string before_end = {};  // "was killed by SIGKILL", of a run that did not just exit; else ""
+  std::string after_end = {};
   DiffBy by = DiffBy::site;
   DiffAt at = DiffAt::peak;
   std::optional<std::uint64_t> limit = {};  // bytes

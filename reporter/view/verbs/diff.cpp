@@ -6,6 +6,8 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/process_text.h"
+#include "reporter/view/text/report_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
 #include "reporter/view/verbs/verb.h"
@@ -71,6 +73,19 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
                                        : filter_head(filter, page) + diff_text(found, of, page));
 }
 
+// "was killed by SIGKILL", "went on (oom)": of a report that is not of all of its run.
+std::string end_of(const Report& report) {
+  if (!report.processes.empty()) return "";
+  MergedProcess process;
+  process.process = report.process;
+  process.trigger = report.trigger;
+  const std::string death = death_text(process);
+  const bool is_of_run = report.trigger.empty() || report.trigger == kImported;
+  if (!death.empty() || is_of_run || report.trigger == "merged") return death;
+  const bool has_ended = report.trigger == "exit" || report.trigger == "exec";
+  return has_ended ? "" : end_text(process);
+}
+
 int show_diff(Arguments& given) {
   for (const std::string& file : {given.before, given.after}) {
     if (!is_trace(file)) continue;
@@ -85,19 +100,25 @@ int show_diff(Arguments& given) {
   const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
                                  : given.at == "end" ? Measure::live
                                                      : Measure::total};
-  Filtering filtering(given.filter, use);
+  // What one report has less of, the other may have more of.
+  Filter filter = given.filter;
+  filter.min_bytes.clear();
+  const std::uint64_t least_bytes = given.filter.least_bytes();
+  Filtering filtering(filter, use);
   if (!filtering.applies_to_both({*before, given.before}, {*after, given.after})) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   DiffOf of{.before = given.before,
             .after = given.after,
+            .before_end = end_of(*before),
+            .after_end = end_of(*after),
             .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};
   given.listing.rows().refuse_unless({names_of(diff_columns())});
   const NameFrame name = names_from_symbols();
-  Differences found = differences(*before, *after, of.by, of.at, name);
-  if (of.at == DiffAt::peak) {
+  Differences found = differences(*before, *after, of.by, of.at, name, least_bytes);
+  if (of.at == DiffAt::peak && least_bytes == 0) {
     const Differences end = differences(*before, *after, DiffBy::kind, DiffAt::end, name);
     of.end_before_bytes = end.before_bytes;
     of.end_after_bytes = end.after_bytes;
