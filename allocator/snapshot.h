@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -78,6 +79,9 @@ struct KindTotals {
 
 // How the bytes of one kind on one device went: the bucket i begins i * bucket_ns after start_ns.
 struct TimelineSnapshot {
+  static constexpr std::size_t kMostBuckets = 256;
+  static constexpr unsigned kFirstWidthBits = 13;  // 8 us, so that a run of 2 ms is told in full
+
   Kind kind = Kind::device;
   std::uint16_t device = 0;
   std::uint64_t bucket_ns = 0;

@@ -7,13 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/snapshot.h"
+
 namespace vramscope {
 
 // Times are nanoseconds since a beginning that the owner chooses. Threads: one at a time.
 class Timeline {
  public:
-  static constexpr std::size_t kBuckets = 256;
-  static constexpr unsigned kFirstWidthBits = 13;  // 8 us, so that a run of 2 ms is told in full
+  static constexpr std::size_t kBuckets = TimelineSnapshot::kMostBuckets;
+  static constexpr unsigned kFirstWidthBits = TimelineSnapshot::kFirstWidthBits;
 
   struct Bucket {
     std::uint64_t highest = 0;  // at any instant of the bucket

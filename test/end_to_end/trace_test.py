@@ -135,8 +135,8 @@ class Trace(harness.Case):
 
     def test_listings_of_a_trace_are_those_of_its_report(self):
         """But for what is told by the time of the report, the numbers of sites, and what pages take."""
-        by_time = ("site", "sites", "class", "tenths", "intervals", "growth_intervals", "growth_bytes",
-                   "tenths_of_growth", "live_by_age", "live_past", "peak_ns", "peak_site", "device_bytes")  # fmt: skip
+        by_time = ("site", "sites", "intervals", "growth_intervals", "growth_bytes",
+                   "live_past", "peak_ns", "peak_site", "device_bytes")  # fmt: skip
 
         def plain(found):
             if isinstance(found, dict):

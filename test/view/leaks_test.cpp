@@ -79,6 +79,17 @@ TEST(Leaks, WhatIsReplacedAllTheTimeDoesNotGrow) {
             LeakClass::left);
 }
 
+// Its report once called it Left, and its trace, which ends with the last call, Grows.
+TEST(Leaks, WhatGrewBeforeALongEndGrows) {
+  Report report =
+      report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, {5 * kMiB, 5 * kMiB, 5 * kMiB, 5 * kMiB});
+  report.timeline.past_interval_ns = 4 << 20;
+  report.timeline.series = {{.bucket_ns = 1 << 16, .highest = std::vector<std::uint64_t>(60)}};
+  EXPECT_EQ(class_of(report), LeakClass::grows) << "at work for less than an interval";
+  report.timeline.series[0].highest.resize(256);
+  EXPECT_EQ(class_of(report), LeakClass::left) << "it was all there after the first of three";
+}
+
 TEST(Leaks, WhatCameOnceAtTheBeginningMayBeKept) {
   EXPECT_EQ(class_of(report_of(1, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})), LeakClass::kept);
   EXPECT_EQ(class_of(report_of(4, 4, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})), LeakClass::kept);

@@ -18,7 +18,6 @@ namespace {
 constexpr std::size_t kTenths = 10;
 constexpr std::size_t kTenthsOfGrowth = 3;  // two may be one busy moment across a border
 constexpr std::uint64_t kCountOfGrowth = 3;
-constexpr std::uint64_t kManyAllocations = 16;
 
 // Of the compilers' functions that initialise a file's variables, and of the loader that calls
 // them.
@@ -71,12 +70,34 @@ bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
   return std::count_if(by_age.begin(), by_age.end(), [](auto bytes) { return bytes != 0; }) == 1;
 }
 
+// Intervals of Site::live_past that were over when memory last came or went: those after tell
+// nothing of a leak, and how many there are depends on when the program ended.
+std::size_t intervals_in_use(const Report& report) {
+  const TimelineFacts& timeline = report.timeline;
+  if (timeline.series.empty() || timeline.past_interval_ns == 0) return SIZE_MAX;
+  std::uint64_t begun_ns = 0;  // the last bucket
+  for (const TimelineSeries& series : timeline.series) {
+    if (series.highest.empty()) continue;
+    begun_ns = std::max(begun_ns, series.bucket_ns * (series.highest.size() - 1));
+  }
+  return begun_ns / timeline.past_interval_ns;
+}
+
 // Whether more is there than at earlier times; of short runs nothing earlier is known.
-bool has_grown(const Site& site) { return site.live_past.empty() || growth_of(site).rises > 1; }
+bool has_grown(const Site& site, std::size_t intervals) {
+  if (site.live_past.empty() || intervals == 0) return true;
+  if (intervals >= site.live_past.size()) return growth_of(site).rises > 1;
+  Site used;
+  used.totals.live_bytes = site.totals.live_bytes;
+  used.live_past.assign(site.live_past.begin(),
+                        site.live_past.begin() + static_cast<std::ptrdiff_t>(intervals));
+  return growth_of(used).rises > 1;
+}
 
 // What a report tells of who allocated at a place, of a merged one of which processes.
 struct LeakedPlace {
   const Site& site;
+  std::size_t intervals;            // of its past that count
   std::vector<LeakHolder> holders;  // empty: of one process, or the report does not tell
   std::size_t processes;
 };
@@ -102,7 +123,7 @@ LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
   if (leak.by_initialiser) return LeakClass::kept;
   const bool is_spread =
       leak.tenths >= kTenthsOfGrowth && most_of_one_process(place, leak) >= kCountOfGrowth;
-  if (is_spread && has_grown(site)) return LeakClass::grows;
+  if (is_spread && has_grown(site, place.intervals)) return LeakClass::grows;
   const bool is_first = is_all_in(site.live_by_age, 0);
   if (is_first && may_be_all_that_was_allocated(place)) return LeakClass::kept;
   return is_all_in(site.live_by_age, kTenths - 1) ? LeakClass::late : LeakClass::left;
@@ -195,6 +216,7 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   SuppressedSites suppressed(report, suppressions, name);
   Initialisers initialisers(report, name);
   const LeakHolders holders(report);
+  const std::size_t intervals = intervals_in_use(report);
   for (const Share& share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
     if (const std::optional<std::size_t> row = suppressed.of(site)) {
@@ -206,8 +228,10 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
               .looks = LeakClass::left,
               .tenths = tenths_of_growth(site),
               .by_initialiser = initialisers.are_above(site)};
-    const LeakedPlace place{
-        .site = site, .holders = holders.of(share), .processes = report.processes.size()};
+    const LeakedPlace place{.site = site,
+                            .intervals = intervals,
+                            .holders = holders.of(share),
+                            .processes = report.processes.size()};
     leak.looks = class_of(place, leak);
     leak.may_be_repeated = place.processes > 1 && !leak.by_initialiser && freed_count(site) != 0 &&
                            is_all_in(site.live_by_age, 0);
@@ -231,11 +255,14 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
 bool leaks_lead(const Report& report) {
   if (!is_final(report)) return false;
   const LeakHolders holders(report);
+  const std::size_t intervals = intervals_in_use(report);
   std::uint64_t left = 0;
   for (const Share& share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
-    const LeakedPlace place{
-        .site = site, .holders = holders.of(share), .processes = report.processes.size()};
+    const LeakedPlace place{.site = site,
+                            .intervals = intervals,
+                            .holders = holders.of(share),
+                            .processes = report.processes.size()};
     const LeakClass looks = class_of(place, {.share = share, .tenths = tenths_of_growth(site)});
     if (looks == LeakClass::grows || looks == LeakClass::left) left += share.bytes;
   }

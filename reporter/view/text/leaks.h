@@ -29,6 +29,9 @@ VRAMSCOPE_NAMED_ENUM(LeakClass, std::uint8_t, VRAMSCOPE_LEAK_CLASSES);
 // "Perhaps kept on purpose: ...", a heading.
 [[nodiscard]] std::string_view describe(LeakClass leak);
 
+// Of one place, none of them freed: that is not by chance.
+inline constexpr std::uint64_t kManyAllocations = 16;
+
 struct Leak {
   Share share;
   LeakClass looks = LeakClass::left;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/snapshot.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/traces/trace_memory.h"
@@ -116,16 +117,20 @@ class Details : public TraceMemory::Changes {
   // Each event, before what it changes is told.
   void look_at(const TraceEvent& one) {
     const Event& event = one.event;
-    if (!begin_ns_) begin_ns_ = event.start_ns;
     start_ns_ = event.start_ns;
     now_ns_ = std::max(now_ns_, event.start_ns);
-    pasts_.advance(after(*begin_ns_, now_ns_));
     is_temporary_ = false;
     if (one.what > trace::What::went || event.failed) return;
+    const bool frees = is_freeing(event.effect) && event.tag != 0;
+    if (frees || (is_allocating(event.effect) && event.bytes != 0)) {
+      changed_ns_ = now_ns_;
+      if (!first_ns_) first_ns_ = changed_ns_;
+      pasts_.advance(after(*first_ns_, changed_ns_));
+    }
     LastCall& last = last_[one.thread];
     if (is_allocating(event.effect)) {
       last = {.address = event.address, .tag = event.tag};
-    } else if (is_freeing(event.effect) && event.tag != 0) {
+    } else if (frees) {
       is_temporary_ = event.address == last.address && event.tag == last.tag;
       if (is_temporary_) last = {};
     }
@@ -171,7 +176,7 @@ class Details : public TraceMemory::Changes {
     report.axes = make_axes(parts_);
     report.ledger = make_ledger(parts_, report.axes);
     report.threads = make_threads(parts_.recorder);
-    add_ages(parts_, sites, report.sites);
+    add_ages_to(report.sites, sites);
     parts_.memory.kinds = joint_.totals();
     for (const KindFacts& facts : make_kinds(parts_, sites)) {
       report.joint_peaks.push_back({.facts = facts, .shares = joint_.shares(facts.device, sites)});
@@ -193,6 +198,28 @@ class Details : public TraceMemory::Changes {
     std::vector<std::uint64_t> sizes = {};
     std::uint64_t temporary = 0;
   };
+
+  // As far as the timelines of the process's report go, whose buckets are whole.
+  [[nodiscard]] TimelineSnapshot changes() const {
+    const std::uint64_t at = after(first_ns_.value_or(0), changed_ns_);
+    unsigned bits = TimelineSnapshot::kFirstWidthBits;
+    while (at >> bits >= TimelineSnapshot::kMostBuckets) ++bits;
+    TimelineSnapshot snapshot;
+    snapshot.bucket_ns = std::uint64_t{1} << bits;
+    snapshot.highest.resize(static_cast<std::size_t>(at >> bits) + 1);
+    return snapshot;
+  }
+
+  // By tenths of the time in which memory came and went.
+  void add_ages_to(std::vector<Site>& sites, const std::vector<std::int64_t>& site_of_tag) {
+    Snapshot& memory = parts_.memory;
+    const std::uint64_t begun_ns = memory.start_ns;
+    memory.start_ns = first_ns_.value_or(memory.start_ns);
+    const TimelineSnapshot& last = memory.timelines.emplace_back(changes());
+    memory.taken_ns = memory.start_ns + last.bucket_ns * last.highest.size();
+    add_ages(parts_, site_of_tag, sites);
+    memory.start_ns = begun_ns;
+  }
 
   void add_counts(const TraceTotals& totals) {
     Snapshot& memory = parts_.memory;
@@ -238,10 +265,11 @@ class Details : public TraceMemory::Changes {
   JointPeaks joint_;
   std::vector<Block> blocks_;  // by slot
   std::map<std::uint32_t, LastCall> last_;
-  std::optional<std::uint64_t> begin_ns_;
-  std::uint64_t start_ns_ = 0;  // of the event that is being looked at
-  std::uint64_t now_ns_ = 0;    // never goes back, also where threads overlapped
-  bool is_temporary_ = false;   // the free that is being looked at is of what its thread got last
+  std::optional<std::uint64_t> first_ns_;  // when memory first came
+  std::uint64_t changed_ns_ = 0;           // when memory last came or went
+  std::uint64_t start_ns_ = 0;             // of the event that is being looked at
+  std::uint64_t now_ns_ = 0;               // never goes back, also where threads overlapped
+  bool is_temporary_ = false;  // the free that is being looked at is of what its thread got last
 };
 
 // They keep the numbers that they have in the trace.
