@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/life/oom_log.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 
+#include "allocator/ground/lost_locks.h"
 #include "reporter/report/oom.h"
 #include "reporter/report/parts.h"
 
@@ -33,13 +36,26 @@ bool OomLog::note(Refusal refusal) noexcept {
   }
 }
 
+void OomLog::begin_report() noexcept {
+  try {
+    const SystemLock lock(mutex_);
+    known_ = last_;
+  } catch (const LockLost&) {
+    // describe() meets it, too.
+  }
+}
+
 void OomLog::describe(const ReportParts& parts) {
-  std::vector<Refusal> waiting;
+  std::vector<Refusal> known;
   {
     const SystemLock lock(mutex_);
-    waiting.swap(waiting_);
+    const auto later = std::stable_partition(
+        waiting_.begin(), waiting_.end(),
+        [&](const Refusal& refusal) { return refusal.number <= known_.number; });
+    known.assign(waiting_.begin(), later);
+    waiting_.erase(waiting_.begin(), later);
   }
-  for (const Refusal& refusal : waiting) {
+  for (const Refusal& refusal : known) {
     OomEvent event = describe_refusal(parts, refusal);
     const SystemLock lock(mutex_);
     if (refusal.number <= kFirst) {
@@ -64,12 +80,12 @@ std::uint64_t OomLog::first_ns() const noexcept {
 
 OomReport OomLog::report(const ReportParts& parts) const {
   const SystemLock lock(mutex_);
-  OomReport report{.count = count_.load(std::memory_order_relaxed), .events = first_};
+  OomReport report{.count = known_.number, .events = first_};
   const std::uint64_t described = last_described_  ? last_described_->number
                                   : first_.empty() ? 0
                                                    : first_.back().number;
-  if (last_.number > described) {
-    report.events.push_back(describe_briefly(parts, last_));
+  if (known_.number > described) {
+    report.events.push_back(describe_briefly(parts, known_));
   } else if (last_described_) {
     report.events.push_back(*last_described_);
   }

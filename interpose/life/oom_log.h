@@ -28,8 +28,12 @@ class OomLog {
   // Keeps and numbers it. True: its details are wanted, and describe() is to be called soon.
   [[nodiscard]] bool note(Refusal refusal) noexcept;
 
-  // Looks at those that were noted and wait for it, in parts that were taken after that. May throw
-  // bad_alloc and LockLost. Threads: the helper.
+  // Before the parts of a report are taken, which tell nothing of what is refused from here on: the
+  // report is not to speak of it. Threads: the helper.
+  void begin_report() noexcept;
+
+  // Looks at those that were noted before begin_report() and wait for it, in parts that were taken
+  // after that. May throw bad_alloc and LockLost. Threads: the helper.
   void describe(const ReportParts& parts);
 
   // Whether the last one that was described has a report of its own. Counts when it has.
@@ -39,7 +43,7 @@ class OomLog {
   // When the first one was asked for (CLOCK_MONOTONIC); 0: there is none.
   [[nodiscard]] std::uint64_t first_ns() const noexcept;
 
-  // May throw bad_alloc and LockLost.
+  // May throw bad_alloc and LockLost. Threads: the helper.
   [[nodiscard]] OomReport report(const ReportParts& parts) const;
 
  private:
@@ -51,6 +55,7 @@ class OomLog {
   Refusal last_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::vector<OomEvent> first_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::optional<OomEvent> last_described_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Refusal known_;                  // the last one before begin_report(): the helper's
   std::uint64_t reports_ = 0;      // the helper's
   std::uint64_t reported_ns_ = 0;  // the helper's
 };

@@ -254,6 +254,7 @@ ReportParts Reports::collect(const char* trigger) {
   parts.commit = commit_name();
   cupti::flush();
   call_time_ns = now_ns();
+  oom_.begin_report();
   collect_memory(parts);
   if (parts.memory.start_ns == 0) parts.memory.start_ns = oom_.first_ns();  // nothing was had yet
   collect_names(parts);
