@@ -201,7 +201,8 @@ DeviceCapacity Accounts::capacity(std::uint16_t device) const {
           .held = use.direct + use.promised + (ours ? ours->reserved + ours->awaited : 0),
           .managed = use.managed,
           .refusals = use.refusals,
-          .rounding = use.rounding.bytes()};
+          .rounding = use.rounding.bytes(),
+          .in_pools = use.rounding.in_shared_pages(Kind::stream_ordered)};
 }
 
 bool Accounts::has_capacity(Place where, std::uint64_t bytes) const {

@@ -51,6 +51,11 @@ class PageRounding {
     if (pages == Pages::own) own_ -= rest_of_pages(bytes);
     if (pages == Pages::shared) shared_[static_cast<std::size_t>(kind)] -= bytes;
   }
+  // All of a kind that always shares pages, with what the driver rounds up for it.
+  [[nodiscard]] std::uint64_t in_shared_pages(Kind kind) const {
+    const std::uint64_t bytes = shared_[static_cast<std::size_t>(kind)];
+    return bytes + rest_of_pages(bytes);
+  }
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t all = own_;
     for (const std::uint64_t shared : shared_) all += rest_of_pages(shared);

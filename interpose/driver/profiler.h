@@ -123,7 +123,7 @@ class Profiler {
   ImportCounts import_counts_;
   CudaBackend backend_;
   CachingAllocator allocator_;
-  UnrecordedUse unrecorded_use_{allocator_, backend_, live_process_};
+  UnrecordedUse unrecorded_use_{allocator_, backend_, pool_devices_, captures_, live_process_};
   ExportedMemory exported_memory_;
   Exporters exporters_;
   Graphs graphs_{allocator_};

@@ -38,12 +38,25 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
 
 void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
   const std::uint64_t managed = allocator_.capacity(device).managed;
+  const std::optional<Kept> kept = ask_pools(device);
   {
     const SystemLock lock(mutex_);
     set_outside(device, bytes);
     managed_[device] = managed;
+    if (kept) kept_[device] = *kept;
   }
   publish(device);
+}
+
+// What the program freed stays in the pool, and counts as used there until its stream has come so
+// far. Nothing while a stream is captured, whose capture the question would end.
+std::optional<UnrecordedUse::Kept> UnrecordedUse::ask_pools(std::uint16_t device) noexcept {
+  if (captures_.any()) return std::nullopt;
+  const PoolUse use = pools_.use(device);
+  const std::uint64_t live = allocator_.capacity(device).in_pools;
+  const std::uint64_t kept = use.reserved_bytes - std::min(use.reserved_bytes, live);
+  const std::uint64_t idle = use.reserved_bytes - std::min(use.reserved_bytes, use.used_bytes);
+  return Kept{.bytes = kept, .pending_bytes = kept - std::min(kept, idle)};
 }
 
 // Nobody tells when an importer lets go: all that is known is that no more is there than is used.
@@ -188,12 +201,18 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
     modules += part.module_bytes;
   }
   // What is known to be there was not hidden by managed memory, whose pages may lie on the host.
-  const std::uint64_t known = positive(contexts) + positive(modules) + exported_[device];
+  const Kept& kept = kept_[device];
+  const std::uint64_t others = positive(contexts) + positive(modules) + exported_[device];
+  const std::uint64_t known = others + kept.bytes;
   const std::uint64_t most = outside_[device] + managed_[device];
-  return {.outside_bytes = std::max(outside_[device], std::min(known, most)),
+  const std::uint64_t outside = std::max(outside_[device], std::min(known, most));
+  const std::uint64_t in_pools = std::min(kept.bytes, outside - std::min(outside, others));
+  return {.outside_bytes = outside,
           .context_bytes = positive(contexts),
           .module_bytes = positive(modules),
-          .exported_bytes = exported_[device]};
+          .exported_bytes = exported_[device],
+          .pool_bytes = in_pools,
+          .pool_pending_bytes = std::min(kept.pending_bytes, in_pools)};
 }
 
 // As UsedDevices::facts() does, but for what other processes say: asking them is a system call.
@@ -211,6 +230,8 @@ void UnrecordedUse::publish(std::uint16_t device) noexcept {
     numbers.context_bytes = figures.context_bytes;
     numbers.module_bytes = figures.module_bytes;
     numbers.exported_bytes = figures.exported_bytes;
+    numbers.pool_bytes = figures.pool_bytes;
+    numbers.pool_pending_bytes = figures.pool_pending_bytes;
     numbers.pages = backend_.pages().times(device);
   });
 }

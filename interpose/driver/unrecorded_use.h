@@ -1,5 +1,6 @@
 // Memory of a device that is used and not recorded: what the driver keeps for contexts and code,
-// measured as the difference around the calls that cause it, and what other processes hold.
+// measured as the difference around the calls that cause it; what its pools keep of memory that the
+// program freed, by their own word; and what other processes hold.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,6 +11,8 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/ground/capability.h"
+#include "interpose/driver/captures.h"
+#include "interpose/driver/pool_devices.h"
 #include "interpose/driver/sibling_contexts.h"
 #include "interpose/table/functions.h"
 #include "reporter/report/live/live_process.h"
@@ -21,14 +24,17 @@ class CudaBackend;
 // Threads: any. Asks the driver and the allocator, never while its own lock is held.
 class UnrecordedUse {
  public:
-  UnrecordedUse(CachingAllocator& allocator, CudaBackend& backend, LiveProcess& live) noexcept
-      : allocator_(allocator), backend_(backend), live_(live) {}
+  UnrecordedUse(CachingAllocator& allocator, CudaBackend& backend, PoolDevices& pools,
+                const Captures& captures, LiveProcess& live) noexcept
+      : allocator_(allocator), backend_(backend), pools_(pools), captures_(captures), live_(live) {}
 
   struct Figures {
-    std::uint64_t outside_bytes = 0;   // used at the last sample, by nothing that is recorded
-    std::uint64_t context_bytes = 0;   // of these, for this process's contexts
-    std::uint64_t module_bytes = 0;    // and for the code that it loaded
-    std::uint64_t exported_bytes = 0;  // and gave up, while others may have it open; at most
+    std::uint64_t outside_bytes = 0;       // used at the last sample, by nothing that is recorded
+    std::uint64_t context_bytes = 0;       // of these, for this process's contexts
+    std::uint64_t module_bytes = 0;        // and for the code that it loaded
+    std::uint64_t exported_bytes = 0;      // and gave up, while others may have it open; at most
+    std::uint64_t pool_bytes = 0;          // and freed, and the driver's pools keep it
+    std::uint64_t pool_pending_bytes = 0;  // of these, until the streams of the frees come there
   };
   // Throws LockLost where lost locks are given up, and nothing else.
   [[nodiscard]] Figures figures(std::uint16_t device);
@@ -36,7 +42,8 @@ class UnrecordedUse {
   // The driver told how much of the device is free; the backend passes it on.
   void note_free(std::uint16_t device, std::uint64_t free_bytes,
                  std::uint64_t total_bytes) noexcept;
-  // The allocator knows it already, from a segment that it just got.
+  // The allocator knows it already, from a segment that it just got. Asks the pools of the device.
+  // On a thread of the program, in its own call.
   void note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept;
   // Asks it, for the current context's device. Gives the bytes that nothing recorded accounts for.
   std::optional<std::uint64_t> measure(std::uint16_t device) noexcept;
@@ -74,16 +81,24 @@ class UnrecordedUse {
 
   CachingAllocator& allocator_;
   CudaBackend& backend_;
+  PoolDevices& pools_;
+  const Captures& captures_;
   LiveProcess& live_;
   SiblingContexts siblings_;
   mutable SystemMutex mutex_;
   std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
   void set_outside(std::uint16_t device, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex_);
+  struct Kept {  // by pools of a device
+    std::uint64_t bytes = 0;
+    std::uint64_t pending_bytes = 0;
+  };
+  [[nodiscard]] std::optional<Kept> ask_pools(std::uint16_t device) noexcept;
 
   // As if all managed memory lay on the device, of which there were managed_ then.
   std::array<std::uint64_t, kMaxDevices> outside_ VRAMSCOPE_GUARDED_BY(mutex_){};
   std::array<std::uint64_t, kMaxDevices> managed_ VRAMSCOPE_GUARDED_BY(mutex_){};
   std::array<std::uint64_t, kMaxDevices> exported_ VRAMSCOPE_GUARDED_BY(mutex_){};
+  std::array<Kept, kMaxDevices> kept_ VRAMSCOPE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace vramscope

@@ -43,6 +43,8 @@ std::vector<DeviceFacts> UsedDevices::facts() {
     facts.context_bytes = figures.context_bytes;
     facts.module_bytes = figures.module_bytes;
     facts.exported_bytes = figures.exported_bytes;
+    facts.pool_bytes = figures.pool_bytes;
+    facts.pool_pending_bytes = figures.pool_pending_bytes;
     facts.pages = backend_.pages().times(facts.index);
   }
   return copy;

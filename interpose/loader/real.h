@@ -20,7 +20,8 @@ namespace vramscope {
   X(cuDeviceGetGraphMemAttribute) X(cuDeviceGetDefaultMemPool)
 // Those that we can do without.
 #define VRAMSCOPE_USED_IF_THERE(X)                                                               \
-  X(cuMemSetAccess) X(cuMemGetAllocationGranularity) X(cuMemsetD8_v2) X(cuMemcpyDtoH_v2)
+  X(cuMemSetAccess) X(cuMemGetAllocationGranularity) X(cuMemsetD8_v2) X(cuMemcpyDtoH_v2)  \
+  X(cuMemPoolGetAttribute)
 // clang-format on
 
 struct Real {

@@ -121,11 +121,13 @@ CUcontext primary_context(CUdevice device) {
 }
 
 CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice device) {
+  PoolDevices::Reset reset(call.profiler().pool_devices(), device);
   const CUcontext context = primary_context(device);
   finish_frees(call.profiler(), context);
   const ContextEnd end(call.profiler(), context, Uses::go_on);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && context != nullptr && primary_context(device) == nullptr) {
+    reset.happened();
     end.happened();
   }
   return code;
@@ -203,10 +205,12 @@ CUresult cuDevicePrimaryCtxReset(Call& call, const DirectCall& direct, CUdevice 
   return cuDevicePrimaryCtxReset_v2(call, direct, dev);
 }
 CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
+  PoolDevices::Reset reset(call.profiler().pool_devices(), dev);
   const CUcontext context = primary_context(dev);
   finish_frees(call.profiler(), context);
   const ContextEnd end(call.profiler(), context, Uses::go_on);
   const CUresult code = direct();
+  if (code == CUDA_SUCCESS) reset.happened();
   if (code == CUDA_SUCCESS && context != nullptr) end.happened();
   return code;
 }

@@ -32,7 +32,10 @@ CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dp
   if (profiler.captures().any()) graph = Captures::graph_of(stream, per_thread);
   const CUresult code = bounded(call, direct, bytes, where);
   if (code != CUDA_SUCCESS) return code;
-  if (graph == nullptr) return call.adopt(where, *dptr, bytes), code;
+  if (graph == nullptr) {
+    if (pool == nullptr) profiler.pool_devices().served(where.device);
+    return call.adopt(where, *dptr, bytes), code;
+  }
   where.kind = Kind::graph;
   add_allocation_node(call, graph, where, *dptr, bytes);
   return code;
@@ -67,9 +70,9 @@ CUresult cuMemPoolCreate(Call& call, const DirectCall& direct, CUmemoryPool* poo
 }
 CUresult cuMemPoolDestroy(Call& call, const DirectCall& direct, CUmemoryPool pool) noexcept {
   PoolDevices& pools = call.profiler().pool_devices();
-  const PoolDevices::Number newest = pools.newest();
+  const PoolDevices::Ending ending = pools.ending(pool);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) pools.destroyed(pool, newest);
+  code == CUDA_SUCCESS ? pools.destroyed(pool, ending) : pools.not_destroyed(pool, ending);
   return code;
 }
 

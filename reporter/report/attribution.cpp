@@ -203,7 +203,8 @@ class Rounding {
   explicit Rounding(const ReportParts& parts) {
     for (const SegmentSnapshot& segment : parts.memory.segments) add(parts, segment);
     for (const DeviceFacts& facts : parts.devices) {
-      const std::uint64_t known = facts.context_bytes + facts.module_bytes + facts.exported_bytes;
+      const std::uint64_t known =
+          facts.context_bytes + facts.module_bytes + facts.exported_bytes + facts.pool_bytes;
       gaps_[facts.index] = std::min(gaps_on(parts.memory, facts.index),
                                     facts.outside_bytes - std::min(known, facts.outside_bytes));
     }
@@ -300,6 +301,9 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
   const std::uint64_t exported = std::min(facts.exported_bytes, outside);
   add("unaccounted", "exported", exported);
   outside -= exported;
+  const std::uint64_t in_pools = std::min(facts.pool_bytes, outside);
+  add("cached", kPoolsOwner, in_pools);
+  outside -= in_pools;
   add(kOthers, kOthers, outside - std::min(rounding.gaps(facts.index), outside));
 }
 

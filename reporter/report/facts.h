@@ -44,11 +44,14 @@ struct DeviceFacts {
   std::uint64_t limit_bytes = 0;        // that it seemed to have for the program; 0: no limit
   std::uint64_t limit_refusals = 0;     // requests refused because of that
   // At that sample: used, and not by anything recorded. Of this, what was measured as the
-  // difference that making contexts, loading modules and giving up exported memory made.
+  // difference that making contexts, loading modules and giving up exported memory made; and what
+  // the driver's pools kept of what the program freed, in part until its streams had come there.
   std::uint64_t outside_bytes = 0;
   std::uint64_t context_bytes = 0;
   std::uint64_t module_bytes = 0;
   std::uint64_t exported_bytes = 0;
+  std::uint64_t pool_bytes = 0;
+  std::uint64_t pool_pending_bytes = 0;
   PageTimes pages = {};
 };
 

@@ -114,6 +114,8 @@ void visit_fields(Self& device, F&& f) {
   f("context_bytes", device.facts.context_bytes);
   f("module_bytes", device.facts.module_bytes);
   f("exported_bytes", device.facts.exported_bytes);
+  f("pool_bytes", device.facts.pool_bytes);
+  f("pool_pending_bytes", device.facts.pool_pending_bytes);
   f("memory_stats", FlatStatistics{device});
   f("timing", device.timing);
   f("pages", device.facts.pages);

@@ -97,6 +97,8 @@ inline void add_numbers(DeviceFacts& sum, const DeviceFacts& more) {
   sum.context_bytes += more.context_bytes;
   sum.module_bytes += more.module_bytes;
   sum.exported_bytes += more.exported_bytes;
+  sum.pool_bytes += more.pool_bytes;
+  sum.pool_pending_bytes += more.pool_pending_bytes;
   add_numbers(sum.pages.map, more.pages.map);
   add_numbers(sum.pages.access, more.pages.access);
   add_numbers(sum.pages.unmap, more.pages.unmap);

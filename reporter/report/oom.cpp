@@ -168,12 +168,15 @@ void add_use_by_others(const ReportParts& parts, OomEvent& event) {
     event.outside_bytes = facts.outside_bytes;
     event.context_bytes = facts.context_bytes;
     event.module_bytes = facts.module_bytes;
+    event.pool_bytes = facts.pool_bytes;
+    event.pool_pending_bytes = facts.pool_pending_bytes;
   }
 }
 
 // What is free in pages that small allocations share is in use, and not by others.
 void take_gaps_from_others(const Snapshot& memory, OomEvent& event) {
-  const std::uint64_t own = std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
+  const std::uint64_t own =
+      std::min(event.outside_bytes, event.context_bytes + event.module_bytes + event.pool_bytes);
   const std::uint64_t taken = std::min(gaps_on(memory, event.device), event.outside_bytes - own);
   event.outside_bytes -= taken;
   event.rounding_bytes += taken;

@@ -69,6 +69,8 @@ struct OomEvent {
   std::uint64_t outside_bytes = 0;       // used, and by nothing that is recorded
   std::uint64_t context_bytes = 0;       // of these, for this process's contexts
   std::uint64_t module_bytes = 0;        // and for its code
+  std::uint64_t pool_bytes = 0;          // and what the driver's pools kept of what it freed
+  std::uint64_t pool_pending_bytes = 0;  // in part until its streams had come there
   // An estimate: what would be free if each block had come from the driver by itself.
   std::uint64_t native_free_bytes = 0;
   std::vector<OomShare> shares = {};  // the largest first, at most 10, of every kind

@@ -61,6 +61,8 @@ void visit_fields(Self& event, F&& f) {
   f("outside_bytes", event.outside_bytes);
   f("context_bytes", event.context_bytes);
   f("module_bytes", event.module_bytes);
+  f("pool_bytes", event.pool_bytes);
+  f("pool_pending_bytes", event.pool_pending_bytes);
   f("native_free_bytes", event.native_free_bytes);
   f("shares", event.shares);
   f("owners", event.owners);

@@ -63,6 +63,9 @@ struct HostReport {
 // Of the ledger: what is used of a device by nobody that is known.
 inline constexpr const char* kOthers = "others";
 
+// The owner of what the driver's pools keep of freed memory, which is of the kind "cached".
+inline constexpr const char* kPoolsOwner = "pools";
+
 // Bytes by kind and owner.
 struct LedgerEntry {
   std::uint16_t device = 0;

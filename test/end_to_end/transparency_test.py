@@ -117,6 +117,7 @@ VICTIMS = [
     (["pinned_race"], SLOW),
     (["pinned_wrong"], ""),
     (["plain_calls"], ""),
+    (["pool_keeps"], "capacity=128MiB"),
     (["pools"], ""),
     (["proc_address"], ""),
     (["ranges"], ""),

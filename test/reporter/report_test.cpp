@@ -141,7 +141,7 @@ TEST(Report, ListsFunctionsThatWereCalled) {
 TEST(Report, HasALedgerEntryForEachKindAndDevice) {
   const Report report = assemble(sample_parts());
 
-  ASSERT_EQ(report.ledger.size(), 9U);
+  ASSERT_EQ(report.ledger.size(), 10U);
   EXPECT_EQ(report.ledger[0].kind, "device");
   EXPECT_EQ(report.ledger[0].owner, "PyTorch");
   EXPECT_EQ(report.ledger[0].peak_bytes, 20U << 20);
@@ -164,6 +164,9 @@ TEST(Report, HasALedgerThatAddsUpToTheDevice) {
   EXPECT_EQ(report.ledger[6].device_bytes, facts.module_bytes);
   EXPECT_EQ(report.ledger[7].owner, "exported");
   EXPECT_EQ(report.ledger[7].device_bytes, facts.exported_bytes);
+  EXPECT_EQ(report.ledger[8].kind, "cached");
+  EXPECT_EQ(report.ledger[8].owner, "pools");
+  EXPECT_EQ(report.ledger[8].device_bytes, facts.pool_bytes);
 }
 
 TEST(Report, MeasuresNoMorePartsThanThereIs) {

@@ -212,6 +212,8 @@ ReportParts sample_parts() {
                     .context_bytes = 400 * kMiB,
                     .module_bytes = 50 * kMiB,
                     .exported_bytes = 30 * kMiB,
+                    .pool_bytes = 40 * kMiB,
+                    .pool_pending_bytes = 10 * kMiB,
                     .pages = {.map = duration(32, 66000, 16),
                               .access = duration(2, 37000, 15),
                               .unmap = duration(10, 34000, 15)}}};

@@ -63,6 +63,8 @@ DeviceFacts device_of(const LiveDevice& device, std::uint64_t last_ns) {
           .context_bytes = numbers.context_bytes,
           .module_bytes = numbers.module_bytes,
           .exported_bytes = numbers.exported_bytes,
+          .pool_bytes = numbers.pool_bytes,
+          .pool_pending_bytes = numbers.pool_pending_bytes,
           .pages = numbers.pages};
 }
 

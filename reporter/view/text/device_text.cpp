@@ -124,13 +124,20 @@ std::size_t name_cells_of(const UsedDevice& device) {
   return cells;
 }
 
+// What the driver's pools keep of it, which the program does not hold any more.
+std::string pools_text(const UsedDevice& device, const KindFacts& kind) {
+  const bool is_theirs = kind.kind == Kind::stream_ordered && device.report != nullptr;
+  const std::uint64_t kept = is_theirs ? device.report->facts.pool_bytes : 0;
+  return kept == 0 ? "" : "; its pools keep " + amount_text(kept) + " that was freed";
+}
+
 std::string other_kinds(const UsedDevice& device, const Page& page) {
   std::string result;
   for (const KindFacts& kind : device.others) {
     result +=
         paragraph(level_text(device, kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
                              static_cast<std::int64_t>(kind.current_bytes), page) +
-                      ", " + counted(kind.allocations, "call"),
+                      ", " + counted(kind.allocations, "call") + pools_text(device, kind),
                   page);
   }
   return result;

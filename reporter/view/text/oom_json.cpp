@@ -38,6 +38,8 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
       {"outside_bytes", [](const Row& row) { return row.outside_bytes; }},
       {"context_bytes", [](const Row& row) { return row.context_bytes; }},
       {"module_bytes", [](const Row& row) { return row.module_bytes; }},
+      {"pool_bytes", [](const Row& row) { return row.pool_bytes; }},
+      {"pool_pending_bytes", [](const Row& row) { return row.pool_pending_bytes; }},
       {"native_free_bytes", [](const Row& row) { return row.native_free_bytes; }},
       {"hint", [&report, leaks](const Row& row) { return hint_for(report, row, *leaks); }}};
   const auto cells = std::make_shared<SiteCells>(report, name);

@@ -205,7 +205,10 @@ std::string when_used(const Report& report) {
   return is_final(report) ? "At the end: " : "When the report was written: ";
 }
 
-bool is_cached(const OwnerRow& row) { return row.entry.kind == "cached"; }
+bool is_of_pools(const OwnerRow& row) {
+  return row.entry.kind == "cached" && row.entry.owner == kPoolsOwner;
+}
+bool is_cached(const OwnerRow& row) { return row.entry.kind == "cached" && !is_of_pools(row); }
 
 // The largest part first.
 std::vector<OwnerRow> rows_on(const Report& report, std::uint16_t device, const RowChoice& choice) {
@@ -261,6 +264,12 @@ std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, 
   if (has_contexts && has(kOthers)) {
     text += paragraph(
         "contexts: at most; what other processes took while one was made may be in it", page);
+  }
+  if (std::any_of(rows.begin(), rows.end(), is_of_pools)) {
+    text += paragraph(
+        "pools: what the driver's pools keep of memory that the program freed (cudaFreeAsync), "
+        "until it synchronizes, or trims them (cudaMemPoolTrimTo)",
+        page);
   }
   if (has(kOthers)) text += paragraph(others_meaning(report), page);
   return text;
