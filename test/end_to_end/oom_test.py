@@ -54,6 +54,40 @@ class OutOfMemory(harness.Case):
         self.assertIn("one more of 500 MiB: 0", native.stdout)
         self.assertGreaterEqual(reports[0]["oom"]["events"][0]["native_free_bytes"], 800 * MIB)
 
+    def show(self, verb, report):
+        path = pathlib.Path(self.folder, "shown.json")
+        path.write_text(json.dumps(report))
+        return self.run_tool(verb, path)
+
+    def pools_in(self, report):
+        (device,) = report["devices"]
+        ledger = {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"]}
+        self.assertEqual(device["pool_bytes"], ledger.get(("cached", "pools"), 0))
+        self.assertNotIn(("others", "others"), ledger)
+        return device["pool_bytes"] // MIB, device["pool_pending_bytes"] // MIB
+
+    def test_what_pools_keep_of_freed_memory_is_not_that_of_others(self):
+        for mode in ("cache", "dedicated", "observe"):
+            with self.subTest(mode):
+                (refused, last), outcome = self.reports_of("pool_keeps", "capacity=128MiB", mode=mode)
+                self.assertIn("freed: 80 MiB used\none pool destroyed: 50 MiB used\n", outcome.stdout)
+                self.assertEqual((70, 70), self.pools_in(refused))
+                (event,) = refused["oom"]["events"]
+                kept = ("outside_bytes", "pool_bytes", "pool_pending_bytes")
+                self.assertEqual([70 * MIB] * 3, [event[key] for key in kept])
+                self.assertEqual((0, 0), self.pools_in(last))
+                done = self.show("oom", refused)
+                self.assertIn("70.0 MiB  54.7 %  freed, and kept by the driver's pools", done.stdout)
+                self.assertNotIn("others", done.stdout)
+                self.assertIn("hint: the driver's pools kept 70.0 MiB, freed by cudaFreeAsync: synchronize", done.stdout)
+
+    def test_what_pools_keep_idle_is_told_at_the_end(self):
+        reports, _ = self.reports_of("pool_keeps", "capacity=128MiB", "idle")
+        self.assertEqual((70, 0), self.pools_in(reports[-1]))
+        owners = self.show("owners", reports[-1]).stdout
+        self.assertRegex(owners, r"70.0 MiB +87.5 % +cached +pools\n")
+        self.assertIn("; its pools keep 70.0 MiB that was freed", self.show("report", reports[-1]).stdout)
+
     def test_each_kind_of_memory_that_runs_out_is_told(self):
         for mode in ("cache", "dedicated", "observe"):
             with self.subTest(mode):

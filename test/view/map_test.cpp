@@ -334,6 +334,26 @@ TEST(Map, SaysWhatWasRefusedWhenMemoryRanOut) {
                   "refused then: 150 MiB (the 1st of 2), the driver had"));
 }
 
+TEST(Map, SaysWhichHolesServeWhatWasRefused) {
+  Report report = holding({segment({used(10 * kMiB), free_of(90 * kMiB)})});
+  report.process.mode = "cache";
+  report.process.options = {{"device_memory_limit", "100MiB"}, {"policy", "pytorch"}};
+  MapMoment moment{.text = "when memory ran out", .refused = sample_refusals().events[0]};
+  OomEvent& event = *moment.refused;
+  event.by_limit = true;
+  event.bytes = 256 << 10;
+  event.reserved_bytes = 100 * kMiB;
+  event.direct_bytes = event.rounding_bytes = 0;
+  event.native_free_bytes = event.free_bytes + 80 * kMiB;
+  const std::string text =
+      map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
+  EXPECT_TRUE(has(text,
+                  "refused then: 256 KiB, 0 B free under the limit of 100 MiB; 90.0 MiB of what is "
+                  "stranded serve requests above 1.00 MiB only; --policy native-safe would have "
+                  "served it"))
+      << text;
+}
+
 // It once said hardly, and below that it would have been enough.
 TEST(Map, LittleFragmentationMayBeEnoughToRefuse) {
   const Report report = holding({segment({used(98 * kMiB), free_of(2 * kMiB)})});

@@ -39,6 +39,7 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
   60.0 MiB   5.9 %  contexts of this process
   40.0 MiB   3.9 %  others: processes, contexts and what nobody recorded
    124 MiB  12.1 %  free, says the driver: the most that it could have served
+  200 MiB of it in 45 blocks of 1 place were freed later
   without a cache up to 612 MiB would have been free, in how many pieces nobody knows (an estimate)
   owners: program 290 MiB
   REQUESTED  COUNT  MEMORY  LIVE THEN
@@ -91,10 +92,7 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(hint_for(report, event, {}), "; 176 MiB more, free, would have been enough"));
   event.outside_bytes = 900 << 20;
   EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
-  std::erase_if(report.kinds, [](const auto& one) { return one.kind == Kind::stream_ordered; });
-  EXPECT_FALSE(has(hint_for(report, event, {}), "cudaMallocAsync"));
-  report.kinds.push_back({.kind = Kind::stream_ordered, .device = event.device});
-  EXPECT_TRUE(has(hint_for(report, event, {}), "; pools of cudaMallocAsync that keep what was"));
+  EXPECT_FALSE(has(hint_for(report, event, {}), "pools"));
   event.bytes = std::uint64_t{2} << 30;
   EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has"));
   event.bytes = 300 << 20;
@@ -126,6 +124,28 @@ TEST(Oom, TellsContextsOfThisProcessFromOthers) {
       << text_of(report);
   event.outside_bytes = 900 << 20;
   EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
+}
+
+TEST(Oom, TellsWhatPoolsOfThisProcessKeepFromOthers) {
+  Report report = refused();
+  OomEvent& event = report.oom.events[0];  // lacks 176 MiB
+  event.native_free_bytes = event.split_free_bytes = 0;
+  event.context_bytes = event.module_bytes = 0;
+  event.outside_bytes = 400 << 20;
+  event.pool_bytes = event.pool_pending_bytes = 300 << 20;
+  EXPECT_TRUE(has(text_of(report), " freed, and kept by the driver's pools: its streams had not"))
+      << text_of(report);
+  EXPECT_TRUE(has(text_of(report), "100 MiB   9.8 %  others: processes"));
+  EXPECT_EQ(hint_for(report, event, {}),
+            "the driver's pools kept 300 MiB, freed by cudaFreeAsync: synchronize its streams "
+            "before, and there is enough");
+  event.pool_pending_bytes = 100 << 20;
+  EXPECT_TRUE(has(text_of(report), "pools; of 100 MiB the streams had not"));
+  EXPECT_TRUE(has(hint_for(report, event, {}), ", or trim the pools (cudaMemPoolTrimTo), before"));
+
+  event.pool_bytes = 100 << 20;  // too little
+  EXPECT_TRUE(has(hint_for(report, event, {}), "; the driver's pools kept 100 MiB, freed by"));
+  EXPECT_FALSE(has(hint_for(report, event, {}), "there is enough"));
 }
 
 // What site 0 held is 45 blocks of 200 MiB that came all along; the event is the only one.
@@ -272,6 +292,48 @@ TEST(Oom, SaysThatFragmentationUsedUpALimit) {
   event.bytes = 750 << 20;  // more than both together
   EXPECT_EQ(stranded_then(report, event), 0U);
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
+}
+
+// It once said that they would have had enough with a hole that serves larger requests only.
+TEST(Oom, NamesHolesThatThePolicyKeepsFromSmallRequests) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  report.process.mode = "cache";
+  report.process.options = {{"device_memory_limit", "64MiB"}, {"policy", "pytorch"}};
+  OomEvent& event = report.oom.events.front();
+  event.by_limit = true;
+  event.bytes = 256 << 10;
+  event.reserved_bytes = 64 << 20;
+  event.direct_bytes = event.rounding_bytes = 0;
+  event.split_free_bytes = event.largest_free_bytes = 18 << 20;
+  event.native_free_bytes = event.free_bytes + (1 << 20);
+  EXPECT_EQ(stranded_then(report, event), 0U);
+  const std::string kept =
+      "fragmentation: 18.0 MiB were free, but in segments for requests above 1.00 MiB, from which "
+      "--policy pytorch serves no smaller one; ";
+  EXPECT_EQ(
+      hint_for(report, event, {}),
+      kept + "--policy pytorch keeps what is freed: native-safe, the default, can serve more");
+  event.native_free_bytes = event.free_bytes + (10 << 20);
+  EXPECT_EQ(hint_for(report, event, {}),
+            kept + "--policy native-safe, the default, would have served it");
+
+  event.largest_free_bytes = 200 << 10;  // holes of its own pool
+  EXPECT_TRUE(hint_for(report, event, {}).starts_with("fragmentation: with the 18.0 MiB free"));
+}
+
+// The report of the refusal takes it for a leak.
+TEST(Oom, SaysWhatWasFreedAfterwards) {
+  Report report = refused();
+  report.trigger = "exit";
+  report.sites[0].totals.live_bytes = report.sites[0].totals.live_count = 0;
+  const char* const line = "  200 MiB of it in 45 blocks of 1 place were freed later\n";
+  EXPECT_TRUE(has(text_of(report), line)) << text_of(report);
+  report.trigger = "oom";
+  EXPECT_FALSE(has(text_of(report), line));
+  report.trigger = "exit";
+  report.sites[0].totals.live_count = 1;
+  EXPECT_FALSE(has(text_of(report), "freed later"));
 }
 
 TEST(Oom, NamesTheLimitThatWouldHaveBeenEnough) {

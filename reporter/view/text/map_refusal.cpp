@@ -27,13 +27,23 @@ std::optional<std::uint64_t> free_for_refusal(const Report& report, const OomEve
   return event.free_bytes;
 }
 
+// What is stranded where the request is served from.
+std::uint64_t stranded_for(const Report& report, const MapPlace& place, const OomEvent& event) {
+  if (!is_for_small_pool(report, event)) return place.stranded_bytes;
+  std::uint64_t bytes = 0;
+  for (const MapSegment& segment : place.segments) {
+    if (segment.pool == MapPool::small) bytes += segment.stranded_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool stranding_refused(const Report& report, const MapPlace& place, const MapMoment& moment) {
   if (!is_of_refusal(place, moment)) return false;
   const std::optional<std::uint64_t> free = free_for_refusal(report, *moment.refused);
   const std::uint64_t bytes = moment.refused->bytes;
-  return free && bytes > *free && bytes - *free <= place.stranded_bytes;
+  return free && bytes > *free && bytes - *free <= stranded_for(report, place, *moment.refused);
 }
 
 std::string refused_then_text(const Report& report, const MapPlace& place, const MapMoment& moment,
@@ -50,10 +60,14 @@ std::string refused_then_text(const Report& report, const MapPlace& place, const
                 ? ", " + amount_text(*free) + " free under the limit of " + amount_text(limit)
                 : ", the driver had " + amount_text(*free) + " free";
   }
+  const std::uint64_t stranded = stranded_for(report, place, event);
   if (stranding_refused(report, place, moment)) {
-    text +=
-        "; with the stranded " + amount_text(place.stranded_bytes) + " it would have had enough";
+    text += "; with the stranded " + amount_text(stranded) + " it would have had enough";
+  } else if (stranded < place.stranded_bytes) {
+    text += "; " + amount_text(place.stranded_bytes - stranded) +
+            " of what is stranded serve requests above 1.00 MiB only";
   }
+  if (native_safe_serves(report, event)) text += "; --policy native-safe would have served it";
   return paragraph(text, page);
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/ground/driver_pages.h"
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
@@ -80,6 +81,25 @@ Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
   return leaks_of(report, usual, name);
 }
 
+bool is_for_small_pool(const Report& report, const OomEvent& event) {
+  return report.process.mode == "cache" && option_of(report, "policy") == "pytorch" &&
+         event.kind == Kind::device && event.bytes != 0 && event.bytes <= kMostInSharedPages;
+}
+
+// What native-safe has reserved for the same blocks is what the driver would, in its pages.
+bool native_safe_serves(const Report& report, const OomEvent& event) {
+  const bool is_told = event.has_details && event.total_bytes != 0 && event.bytes != 0;
+  if (!is_told || is_host(event.kind) || report.process.mode != "cache") return false;
+  if (option_of(report, "policy") != "pytorch") return false;
+  const std::uint64_t limit = refusing_limit(report, event);
+  if (limit == 0 && event.by_limit) return false;
+  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
+  const std::uint64_t withheld =
+      event.native_free_bytes - std::min(event.native_free_bytes, event.free_bytes);
+  return event.bytes <= event.total_bytes &&
+         event.bytes + rest_of_pages(event.bytes) <= free + withheld;
+}
+
 std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
   if (!event.has_details || event.bytes == 0 || is_host(event.kind)) return 0;
   const std::uint64_t limit = refusing_limit(report, event);
@@ -87,6 +107,8 @@ std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
   const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
   const bool would_do = event.bytes > free && event.bytes - free <= event.split_free_bytes;
   const bool is_worth_it = is_fragmented(event.split_free_bytes, event.reserved_bytes);
+  // Else a hole that is large enough had served it.
+  if (is_for_small_pool(report, event) && event.largest_free_bytes >= event.bytes) return 0;
   return would_do && is_worth_it ? event.split_free_bytes : 0;
 }
 
@@ -104,6 +126,10 @@ std::uint64_t native_free_then(const Report& report, const OomEvent& event) {
 
 std::uint64_t own_outside(const OomEvent& event) {
   return std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
+}
+
+std::uint64_t pools_then(const OomEvent& event) {
+  return std::min(event.pool_bytes, event.outside_bytes - own_outside(event));
 }
 
 const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
@@ -131,6 +157,9 @@ std::string rounding_clause(const OomEvent& event) {
 
 // Behind one that names no other policy: what that of PyTorch withholds.
 std::string policy_clause(const Report& report, const OomEvent& event) {
+  if (native_safe_serves(report, event)) {
+    return "; --policy native-safe, the default, would have served it";
+  }
   const bool withholds = event.has_details && event.native_free_bytes > event.free_bytes;
   if (!withholds || option_of(report, "policy") != "pytorch") return "";
   return "; --policy pytorch keeps what is freed: native-safe, the default, can serve more";
@@ -182,36 +211,58 @@ std::string hint_of_limit(const Report& report, const OomEvent& event) {
            " free in pieces the limit would have had enough" +
            (event.pins.empty() ? "" : "; HELD BY names what pins them") + policy;
   }
+  if (is_for_small_pool(report, event) && event.largest_free_bytes >= event.bytes) {
+    return "fragmentation: " + amount_text(event.split_free_bytes) +
+           " were free, but in segments for requests above 1.00 MiB, from which --policy pytorch "
+           "serves no smaller one" +
+           policy;
+  }
   const std::uint64_t live = event.allocated_bytes + event.direct_bytes;
   return "the limit of --device-memory-limit refused it, not the GPU" +
          (live == 0 ? "" : "; " + amount_text(live) + " were live") + rounding_clause(event) +
          enough_clause(report, event) + policy;
 }
 
+// "the driver's pools kept 40 MiB of what was freed: synchronize, or trim them, before".
+std::string pools_text(const OomEvent& event, const std::string& how_much) {
+  const bool may_trim = event.pool_pending_bytes < pools_then(event);
+  return "the driver's pools kept" + how_much +
+         ", freed by cudaFreeAsync: synchronize its streams" +
+         (may_trim ? ", or trim the pools (cudaMemPoolTrimTo)," : "") + " before";
+}
+
+std::string pools_clause(const OomEvent& event) {
+  const std::uint64_t pools = pools_then(event);
+  return pools == 0 ? "" : "; " + pools_text(event, " " + amount_text(pools));
+}
+
+// Where what the pools kept would have served it.
+std::string hint_of_pools(const OomEvent& event) {
+  const std::uint64_t pools = pools_then(event);
+  const std::uint64_t lacking = lacking_then(event, event.free_bytes);
+  if (lacking == 0 || lacking > pools) return "";
+  return pools_text(event, " " + amount_text(pools)) + ", and there is enough";
+}
+
 // Whoever had the most of what was used.
 std::string hint_of_holders(const Report& report, const OomEvent& event) {
   const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
   const std::uint64_t own = own_outside(event);
-  const std::uint64_t others = event.outside_bytes - own;
+  const std::uint64_t pools = pools_then(event);
+  const std::uint64_t others = event.outside_bytes - own - pools;
+  if (pools > ours && pools > own && pools > others) return pools_text(event, " most of it");
   if (others > ours && others > own) {
-    const bool has_pools =
-        std::any_of(report.kinds.begin(), report.kinds.end(), [&](const KindFacts& kind) {
-          return kind.kind == Kind::stream_ordered && kind.device == event.device;
-        });
-    return std::string("most of it is held by others: vramscope owners, or nvidia-smi") +
-           (has_pools ? "; pools of cudaMallocAsync that keep what was freed count as others: "
-                        "synchronize, or trim them"
-                      : "");
+    return "most of it is held by others: vramscope owners, or nvidia-smi" + pools_clause(event);
   }
   if (own > ours) {
     const char* const what = event.module_bytes == 0    ? "contexts"
                              : event.context_bytes == 0 ? "code"
                                                         : "contexts and code";
     return what + std::string(" of this process hold most of it: ") + amount_text(own) +
-           ", as vramscope owners tells";
+           ", as vramscope owners tells" + pools_clause(event);
   }
   return "the program itself holds most of it: see what was live, and vramscope peak" +
-         rounding_clause(event) + lacking_clause(event);
+         rounding_clause(event) + lacking_clause(event) + pools_clause(event);
 }
 
 }  // namespace
@@ -221,7 +272,8 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
   if (const LeakThen leak = leak_then(leaks, event); leak.bytes != 0) {
     return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
            (is_final(report) ? "never freed" : "not freed until then") +
-           ": vramscope leaks names the places" + rounding_clause(event);
+           ": vramscope leaks names the places" + rounding_clause(event) +
+           (native_safe_serves(report, event) ? policy_clause(report, event) : "");
   }
   if (event.by_limit) return hint_of_limit(report, event);
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
@@ -243,6 +295,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
                 ? policy_clause(report, event)
                 : "; without the cache it would be in pieces, too");
   }
+  if (std::string hint = hint_of_pools(event); !hint.empty()) return hint;
   return hint_of_holders(report, event) + policy_clause(report, event);
 }
 

@@ -35,6 +35,14 @@ std::string blocks_text(const OomEvent& event) {
   return text + ")";
 }
 
+std::string pools_row(const OomEvent& event) {
+  const std::uint64_t pending = std::min(event.pool_pending_bytes, pools_then(event));
+  std::string text = "freed, and kept by the driver's pools";
+  if (pending == 0) return text;
+  text += pending == pools_then(event) ? ": its" : "; of " + amount_text(pending) + " the";
+  return text + " streams had not come to the free";
+}
+
 // What of the device, or of the limit, was used by what; only what is known. `when`: "THEN".
 std::string device_table(const Report& report, const OomEvent& event, const std::string& when,
                          const Page& page) {
@@ -68,7 +76,8 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   }
   add(event.context_bytes, "contexts of this process");
   add(event.module_bytes, "code of this process");
-  add(event.outside_bytes - own_outside(event),
+  add(pools_then(event), pools_row(event));
+  add(event.outside_bytes - own_outside(event) - pools_then(event),
       "others: processes, contexts and what nobody recorded");
   add(event.free_bytes, "free, says the driver: the most that it could have served");
   return table.empty() ? "" : table.text(page);
@@ -156,6 +165,31 @@ std::string leak_line(const Report& report, const OomEvent& event, const Leaks& 
                    page);
 }
 
+// Where most of what was held was no leak, as the report of the refusal may have taken it for.
+std::string freed_later_line(const Report& report, const OomEvent& event, const Leaks& leaks,
+                             const Page& page) {
+  const bool tells = is_final(report) && report.processes.empty();
+  if (!tells || leak_then(leaks, event).bytes != 0) return "";
+  OomShare freed;
+  std::uint64_t places = 0;
+  std::uint64_t held = 0;
+  for (const OomShare& share : event.shares) {
+    held += share.live_bytes;
+    const auto site = static_cast<std::size_t>(share.site);
+    const bool is_many =
+        share.site >= 0 && site < report.sites.size() && share.live_count >= kManyAllocations;
+    if (!is_many || report.sites[site].totals.live_count != 0) continue;
+    freed.live_bytes += share.live_bytes;
+    freed.live_count += share.live_count;
+    ++places;
+  }
+  if (freed.live_bytes <= held / 2) return "";
+  return paragraph(amount_text(freed.live_bytes) + " of it in " +
+                       counted(freed.live_count, "block") + " of " + counted(places, "place") +
+                       " were freed later",
+                   page);
+}
+
 // Of an event that was only counted: the driver's word, and what stood in the way the last time
 // that it was looked at.
 std::string counted_event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
@@ -200,8 +234,8 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   }
   for (const std::string& table :
        {device_table(report, event, "THEN", page), leak_line(report, event, leaks, page),
-        estimate_line(report, event, page), owners_line(event, page),
-        shares_table(report, event, name, page, choice),
+        freed_later_line(report, event, leaks, page), estimate_line(report, event, page),
+        owners_line(event, page), shares_table(report, event, name, page, choice),
         pins_table(report, event, name, page, choice)}) {
     result += table;
   }

@@ -36,12 +36,18 @@ struct LeakThen {
 // with it, what was free would have been enough, and `map` calls as much fragmentation. 0: that was
 // not why, or nobody knows.
 [[nodiscard]] std::uint64_t stranded_then(const Report& report, const OomEvent& event);
+// Whether the policy keeps segments for larger requests from it, whatever is free there.
+[[nodiscard]] bool is_for_small_pool(const Report& report, const OomEvent& event);
+// Whether it was refused because --policy pytorch reserved what native-safe would have had.
+[[nodiscard]] bool native_safe_serves(const Report& report, const OomEvent& event);
 
 // An estimate of what would have been free without the cache. Only of events with details.
 [[nodiscard]] std::uint64_t native_free_then(const Report& report, const OomEvent& event);
 
 // Of what nothing recorded held, what is known to be this process's: its contexts and its code.
 [[nodiscard]] std::uint64_t own_outside(const OomEvent& event);
+// And what the driver's pools kept of what this process had freed.
+[[nodiscard]] std::uint64_t pools_then(const OomEvent& event);
 
 // What would help, most likely; "": nobody knows.
 [[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);

@@ -30,7 +30,7 @@ bool is_of_this_machine(const Report& report) {
 std::string others_now(const Report& report, const Page& page) {
   if (report.oom.events.empty() || !is_of_this_machine(report)) return "";
   const OomEvent& last = report.oom.events.back();
-  if (last.outside_bytes <= last.context_bytes + last.module_bytes) return "";
+  if (last.outside_bytes <= own_outside(last) + pools_then(last)) return "";
   const InstalledFile simulator = report.process.simulated ? find_simulator() : InstalledFile{};
   const std::string library = simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml;
   std::string line;
