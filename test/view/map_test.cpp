@@ -170,6 +170,18 @@ TEST(Map, TellsTheDriversOwnMemoryApart) {
   EXPECT_FALSE(has(text, "without a new segment")) << text;
 }
 
+TEST(Map, SaysThatThePoolsOfTheDriverCutTheirsThemselves) {
+  SegmentFacts direct = segment({used(3 * kMiB)});
+  direct.is_direct = true;
+  direct.kind = Kind::stream_ordered;
+  Report report = holding({direct});
+  EXPECT_TRUE(has(text_of(report), "nobody knows, the driver's pools cut these."))
+      << text_of(report);
+  report.devices[0].facts.pool_bytes = 5 * kMiB;
+  EXPECT_TRUE(has(text_of(report), "cut these,\n    and keep 5.00 MiB that was freed.\n"))
+      << text_of(report);
+}
+
 TEST(Map, DrawsToScaleAndTellsBlocksApart) {
   EXPECT_EQ(bytes_of_cell(20 * kMiB, 74), 512 * kKiB);
   EXPECT_EQ(bytes_of_cell(64 * 512, 64), 512U);

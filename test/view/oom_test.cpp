@@ -141,7 +141,13 @@ TEST(Oom, TellsWhatPoolsOfThisProcessKeepFromOthers) {
             "before, and there is enough");
   event.pool_pending_bytes = 100 << 20;
   EXPECT_TRUE(has(text_of(report), "pools; of 100 MiB the streams had not"));
-  EXPECT_TRUE(has(hint_for(report, event, {}), ", or trim the pools (cudaMemPoolTrimTo), before"));
+  EXPECT_TRUE(
+      has(hint_for(report, event, {}), "synchronize its streams and trim them before (cuda"));
+  event.pool_pending_bytes = 0;
+  EXPECT_TRUE(
+      has(hint_for(report, event, {}), ": trim them before (cudaMemPoolTrimTo), and there"));
+  event.shares.push_back({.kind = Kind::stream_ordered, .live_bytes = 1 << 20, .live_count = 1});
+  EXPECT_TRUE(has(hint_for(report, event, {}), "enough, unless blocks in use share its pages"));
 
   event.pool_bytes = 100 << 20;  // too little
   EXPECT_TRUE(has(hint_for(report, event, {}), "; the driver's pools kept 100 MiB, freed by"));
@@ -172,6 +178,27 @@ TEST(Oom, SaysThatMostOfWhatWasHeldIsALeak) {
   report.trigger = "oom";
   EXPECT_TRUE(has(text_of(report), "none of these was freed until then: a leak, unless"));
   EXPECT_TRUE(has(text_of(report), "hint: most of it was not freed until then: vramscope leaks"));
+}
+
+// It once blamed 300 MiB of tables on the host.
+TEST(Oom, CallsNoLeakWhatLiesOnTheHost) {
+  Report report = leaked();
+  report.sites[0].parts[0].kind = Kind::managed;
+  OomEvent& event = report.oom.events[0];
+  event.shares[0].kind = Kind::managed;
+  event.direct_bytes = 0;
+  EXPECT_FALSE(has(text_of(report), "leak")) << text_of(report);
+  event.direct_bytes = 190 << 20;
+  event.reserved_bytes = event.requested_bytes = 100 << 20;
+  EXPECT_TRUE(has(text_of(report), "  190 MiB of it in 45 blocks of 1 place were never freed"));
+}
+
+TEST(Oom, CallsNoLeakMostOfItWhereThePoolsOfTheDriverHadMore) {
+  Report report = leaked();
+  OomEvent& event = report.oom.events[0];
+  event.split_free_bytes = event.native_free_bytes = 0;
+  event.outside_bytes = event.pool_bytes = 600 << 20;
+  EXPECT_FALSE(has(text_of(report), "leak")) << text_of(report);
 }
 
 // Enough for what was refused, beside a model that was there from the beginning.

@@ -110,10 +110,23 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
   return result;
 }
 
+// When the report was written, which a map of a trace does not know.
+std::string kept_by_pools(const Report& report, const MapPlace& place) {
+  for (const DeviceReport& device : report.devices) {
+    if (device.facts.index != place.device || device.facts.pool_bytes == 0) continue;
+    return ", and keep " + amount_text(device.facts.pool_bytes) + " that was freed";
+  }
+  return "";
+}
+
 // Is it fragmentation?
 std::string verdict(const Report& report, const MapPlace& place, const MapMoment& moment) {
   const std::string about =
       has_chosen_rows(report) ? "Fragmentation of what passes: " : "Fragmentation: ";
+  if (place.kind == Kind::stream_ordered) {
+    return about + "nobody knows, the driver's pools cut these" + kept_by_pools(report, place) +
+           ".";
+  }
   if (place.is_direct()) return about + "none of ours, the driver gave each by itself.";
   const std::string stranded = amount_text(place.stranded_bytes) + " (" +
                                percent_text(place.stranded_bytes, place.total_bytes) +

@@ -44,7 +44,7 @@ std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
 LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
   LeakThen found;
   std::uint64_t asked_for = event.requested_bytes + event.direct_bytes;
-  std::uint64_t held = event.reserved_bytes + event.direct_bytes;
+  std::uint64_t held = event.reserved_bytes + event.direct_bytes + pools_then(event);
   for (const OomShare& share : event.shares) {
     if (is_host(event.kind)) asked_for += share.live_bytes;
     const auto leak = std::find_if(leaks.leaks.begin(), leaks.leaks.end(), [&](const Leak& one) {
@@ -56,8 +56,11 @@ LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
     // A run may be too short, or end too long after, to tell that it grew.
     const bool asks_for_more = leak->is_never_freed && share.site == event.site;
     if (leak->looks != LeakClass::grows && !asks_for_more) continue;
+    // What of it lies on the host was not in the way.
+    const std::uint64_t there = share.kind == Kind::managed ? event.direct_bytes : UINT64_MAX;
+    if (there == 0) continue;
     found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
-    found.bytes += std::min(share.live_bytes, leak->share.bytes);
+    found.bytes += std::min({share.live_bytes, leak->share.bytes, there});
     found.count += std::min(share.live_count, leak->share.count);
     ++found.places;
   }
@@ -223,12 +226,22 @@ std::string hint_of_limit(const Report& report, const OomEvent& event) {
          enough_clause(report, event) + policy;
 }
 
-// "the driver's pools kept 40 MiB of what was freed: synchronize, or trim them, before".
+// Blocks that live in pages of a pool keep these there.
+bool has_live_in_pools(const OomEvent& event) {
+  return std::any_of(event.shares.begin(), event.shares.end(), [](const OomShare& share) {
+    return share.kind == Kind::stream_ordered && share.live_bytes != 0;
+  });
+}
+
+// "the driver's pools kept 40 MiB, freed by cudaFreeAsync: synchronize its streams before". Of what
+// they do not count as used waiting frees nothing.
 std::string pools_text(const OomEvent& event, const std::string& how_much) {
-  const bool may_trim = event.pool_pending_bytes < pools_then(event);
-  return "the driver's pools kept" + how_much +
-         ", freed by cudaFreeAsync: synchronize its streams" +
-         (may_trim ? ", or trim the pools (cudaMemPoolTrimTo)," : "") + " before";
+  const std::uint64_t pending = std::min(event.pool_pending_bytes, pools_then(event));
+  const char* const what = pending == pools_then(event) ? "synchronize its streams before"
+                           : pending == 0
+                               ? "trim them before (cudaMemPoolTrimTo)"
+                               : "synchronize its streams and trim them before (cudaMemPoolTrimTo)";
+  return "the driver's pools kept" + how_much + ", freed by cudaFreeAsync: " + what;
 }
 
 std::string pools_clause(const OomEvent& event) {
@@ -241,11 +254,13 @@ std::string hint_of_pools(const OomEvent& event) {
   const std::uint64_t pools = pools_then(event);
   const std::uint64_t lacking = lacking_then(event, event.free_bytes);
   if (lacking == 0 || lacking > pools) return "";
-  return pools_text(event, " " + amount_text(pools)) + ", and there is enough";
+  return pools_text(event, " " + amount_text(pools)) +
+         (has_live_in_pools(event) ? ", and there is enough, unless blocks in use share its pages"
+                                   : ", and there is enough");
 }
 
 // Whoever had the most of what was used.
-std::string hint_of_holders(const Report& report, const OomEvent& event) {
+std::string hint_of_holders(const OomEvent& event) {
   const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
   const std::uint64_t own = own_outside(event);
   const std::uint64_t pools = pools_then(event);
@@ -296,7 +311,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
                 : "; without the cache it would be in pieces, too");
   }
   if (std::string hint = hint_of_pools(event); !hint.empty()) return hint;
-  return hint_of_holders(report, event) + policy_clause(report, event);
+  return hint_of_holders(event) + policy_clause(report, event);
 }
 
 }  // namespace vramscope

@@ -268,7 +268,8 @@ std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, 
   if (std::any_of(rows.begin(), rows.end(), is_of_pools)) {
     text += paragraph(
         "pools: what the driver's pools keep of memory that the program freed (cudaFreeAsync), "
-        "until it synchronizes, or trims them (cudaMemPoolTrimTo)",
+        "until it synchronizes, or trims them (cudaMemPoolTrimTo), or for good beside blocks in "
+        "use",
         page);
   }
   if (has(kOthers)) text += paragraph(others_meaning(report), page);
