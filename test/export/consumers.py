@@ -73,7 +73,7 @@ class Consumers:
 
     def made(self, form, of, *more):
         path = os.path.join(self.folder, f"{form}.{of}.out")
-        done = subprocess.run([harness.TOOL, "export", "--format", form, "-o", path, *more, self.inputs[of]],
+        done = subprocess.run([harness.TOOL, "export", "--force", "--format", form, "-o", path, *more, self.inputs[of]],
                               capture_output=True, text=True)  # fmt: skip
         if "this build is without" in done.stderr:
             raise Skipped(done.stderr.strip())
