@@ -175,9 +175,8 @@ void add_use_by_others(const ReportParts& parts, OomEvent& event) {
 
 // What is free in pages that small allocations share is in use, and not by others.
 void take_gaps_from_others(const Snapshot& memory, OomEvent& event) {
-  const std::uint64_t own =
-      std::min(event.outside_bytes, event.context_bytes + event.module_bytes + event.pool_bytes);
-  const std::uint64_t taken = std::min(gaps_on(memory, event.device), event.outside_bytes - own);
+  const std::uint64_t others = event.outside_bytes - own_outside(event) - pools_then(event);
+  const std::uint64_t taken = std::min(gaps_on(memory, event.device), others);
   event.outside_bytes -= taken;
   event.rounding_bytes += taken;
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -77,6 +78,16 @@ struct OomEvent {
   std::vector<OomOwner> owners = {};  // likewise
   std::vector<OomPin> pins = {};      // the most free bytes first, at most 10
 };
+
+// Of outside_bytes, what is known to be this process's: its contexts and its code. They were
+// measured at other times, and may come to more.
+[[nodiscard]] inline std::uint64_t own_outside(const OomEvent& event) {
+  return std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
+}
+// And what the driver's pools kept of what this process had freed.
+[[nodiscard]] inline std::uint64_t pools_then(const OomEvent& event) {
+  return std::min(event.pool_bytes, event.outside_bytes - own_outside(event));
+}
 
 struct OomReport {
   std::uint64_t count = 0;            // of all

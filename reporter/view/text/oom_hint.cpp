@@ -127,14 +127,6 @@ std::uint64_t native_free_then(const Report& report, const OomEvent& event) {
                   event.free_bytes + event.idle_bytes + event.pending_bytes);
 }
 
-std::uint64_t own_outside(const OomEvent& event) {
-  return std::min(event.outside_bytes, event.context_bytes + event.module_bytes);
-}
-
-std::uint64_t pools_then(const OomEvent& event) {
-  return std::min(event.pool_bytes, event.outside_bytes - own_outside(event));
-}
-
 const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
   if (!report.processes.empty() || is_host(event.kind)) return nullptr;
   const OomEvent* found = nullptr;

@@ -44,11 +44,6 @@ struct LeakThen {
 // An estimate of what would have been free without the cache. Only of events with details.
 [[nodiscard]] std::uint64_t native_free_then(const Report& report, const OomEvent& event);
 
-// Of what nothing recorded held, what is known to be this process's: its contexts and its code.
-[[nodiscard]] std::uint64_t own_outside(const OomEvent& event);
-// And what the driver's pools kept of what this process had freed.
-[[nodiscard]] std::uint64_t pools_then(const OomEvent& event);
-
 // What would help, most likely; "": nobody knows.
 [[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);
 
