@@ -249,6 +249,9 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
     if (!file.problem.empty()) return failure(path, file.problem);
     return parse_carefully(file.text);
   } catch (const FieldProblem& problem) {
+    if (problem.field == "schema" && problem.what == "is missing") {
+      return failure(path, "field schema: is missing, so it is no report of vramscope");
+    }
     return failure(path, "field " + tamed(problem.field) + ": " + tamed(problem.what));
   } catch (const SyntaxProblem& problem) {
     return failure(path, problem.is_cut_off

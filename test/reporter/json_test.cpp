@@ -221,7 +221,7 @@ TEST_F(ReportFile, KnowsATrace) {
 }
 
 TEST_F(ReportFile, TellsTheFieldThatIsWrong) {
-  EXPECT_EQ(refusal("{}"), "field schema: is missing");
+  EXPECT_EQ(refusal("{}"), "field schema: is missing, so it is no report of vramscope");
   EXPECT_EQ(refusal(sample_with("\"version\":1", "\"version\":9")),
             "field schema.version: 9 is newer than 1, the newest that this vramscope reads");
   EXPECT_EQ(refusal(sample_with("\"version\":1", "\"version\":0")),

@@ -172,6 +172,27 @@ TEST(Filter, WhatTheReportDoesNotHaveIsSaidWithWhatItHas) {
             "has no thread 'mian'; threads: main 10, loader 11");
 }
 
+// Python's names for threads do not reach the system: both are called "python3".
+TEST(Filter, AThreadIsKnownByTheFunctionThatItBeganIn) {
+  TraceNames names = two_threads();
+  names.facts.threads[1].name = names.facts.threads[2].name = "python3";
+  names.process.executable = "/usr/bin/python3";
+  names.facts.sources = {{.path = "/lib/threading.py"}, {.path = "/src/a.py"}};
+  names.facts.codes = {{.name = "_bootstrap", .source = 0, .first_line = 9},
+                       {.name = "loader", .source = 1, .first_line = 5}};
+  names.facts.frames = {{.code = 1, .line = 7}, {.code = 0, .line = 10}};
+  names.facts.sites = {{}, {.frames = {0, 1}}};
+  names.facts.tags[2].site = 1;
+
+  for (const char* given : {"loader", "loader (a.py:5)"}) {
+    EXPECT_EQ(missing_from(names, {.thread = given}), "");
+    EXPECT_EQ(trace_filter(names, {.thread = given}, {}).tags,
+              (std::vector<bool>{false, false, true}));
+  }
+  EXPECT_EQ(missing_from(names, {.thread = "lader"}),
+            "has no thread 'lader'; threads: python3 10, python3 11 - loader (a.py:5)");
+}
+
 TEST(Filter, EachListingHasItsOwnThatItCanAnswer) {
   const auto answer = [](const Filter& filter, Subject subject) {
     const bool draws = subject == Subject::curves;

@@ -125,7 +125,7 @@ std::string check_of_golden(const Page& page) {
                                none, {.name = golden_names()}),
                      checks_against(later_report(), golden_report(), "vram/train.4711.json", 2,
                                     none, golden_names())},
-                    page, 3);
+                    page, 3, /*typed=*/false);
 }
 
 // Ranks of one program, one of which was killed.

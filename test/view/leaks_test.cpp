@@ -133,7 +133,8 @@ TEST(Leaks, OfMergedReportsTheOthersAllocationsDoNotChangeWhatAPlaceLooksLike) {
   EXPECT_EQ(class_of(merged_report_of({3, 0, 0}, 3, apart)), LeakClass::grows);
   const auto says_so = [](const Report& report) {
     const Leaks leaks = leaks_of(report, {}, sample_names());
-    const std::string text = leaks_text(report, leaks, {}, sample_names(), {.width = 500}, {});
+    const std::string text =
+        leaks_text(report, leaks, {}, sample_names(), {.width = 500}, {.whole_stacks = true});
     return text.find("; whether one process allocated there again, only its own report tells\n") !=
            text.npos;
   };

@@ -432,9 +432,10 @@ class Merge(unittest.TestCase):
         for files in ([self.merge(*parts)], parts):
             shown = self.call("leaks", *files).stdout
             self.assertIn("  5 processes left 0 B to 12.0 MiB each, median 1.00 MiB, most in rank 2 (102)\n", shown)
-        self.assertRegex(shown, r"(?m)^ +BYTES +COUNT +PROCESSES +MOST +MOST IN +MEMORY +WHERE\n"
-                                r" +15.0 MiB +4 +4 of 5 +12.0 MiB +rank 2 \(102\) +GPU 0 ")
-        merged = self.call("leaks", "--wide", self.merge(*parts)).stdout
+        self.assertRegex(shown, r"(?m)^ +BYTES +COUNT +PROCESSES +MOST +MOST IN +CLASS +MEMORY +WHERE\n"
+                                r" +15.0 MiB +4 +4 of 5 +12.0 MiB +rank 2 \(102\) +left +GPU 0 ")
+        self.assertEqual(shown.splitlines()[2:4], self.call("leaks", self.merge(*parts)).stdout.splitlines()[3:5])
+        merged = self.call("leaks", "--full", self.merge(*parts)).stdout
         self.assertIn(", in 4 of 5 processes, 1.00 MiB to 12.0 MiB, most in rank 2 (102); whether one process allocated", merged)
         listed = json.loads(self.call("leaks", "--json", self.merge(*parts)).stdout)
         self.assertEqual([1 << 20, 0, 12 << 20, 1 << 20, 1 << 20], [one["bytes"] for one in listed["processes"]])
@@ -442,7 +443,7 @@ class Merge(unittest.TestCase):
         self.assertEqual([2, 0, 3, 4], [one["rank"] for one in leak["processes"]])
         for left, words in (((0, 3, 0), ", in rank 1 (101) alone;"), ((2, 2), ", 2.00 MiB in each of 2 processes;"),
                             ((2, 0, 1), ", in 2 of 3 processes: rank 0 (100) 2.00 MiB, rank 2 (102) 1.00 MiB;")):
-            self.assertIn(words, self.call("leaks", "--wide", self.merge(*self.leaking(*left))).stdout)
+            self.assertIn(words, self.call("leaks", "--full", self.merge(*self.leaking(*left))).stdout)
 
     def test_what_a_killed_process_held_is_not_said_to_be_never_freed(self):
         """Seen of ranks of which one was killed: check and leaks called its live memory a leak."""
@@ -458,7 +459,7 @@ class Merge(unittest.TestCase):
             self.assertNotIn("died", self.call("check", "--max-leak", "1MiB", parts[2]).stdout)
             self.assertTrue(self.call("leaks", parts[1]).stdout.startswith(f"Not freed when rank 1 (101) {death}: 12.0 MiB in "))
             self.assertTrue(self.call("leaks", merged).stdout.startswith(f"Never freed, or live when rank 1 (101) {death}: 16.0 MiB in "))
-            self.assertIn(f", in rank 1 (101) ({short}) alone;", self.call("leaks", "--wide", self.merge(*self.leaking_with_a_dead_one(signal, 0, 3))).stdout)
+            self.assertIn(f", in rank 1 (101) ({short}) alone;", self.call("leaks", "--full", self.merge(*self.leaking_with_a_dead_one(signal, 0, 3))).stdout)
 
     def leaking_with_a_dead_one(self, signal, *left):
         """The second one is recovered."""
@@ -513,6 +514,8 @@ class Merge(unittest.TestCase):
                      "\nThe 3 processes held at most 350 MiB of GPU 0 together at one time.\n"):
             self.assertIn(line, failed.stdout)
         self.assertNotIn("rank 0 (100)", failed.stdout)
+        self.assertTrue(failed.stdout.startswith("failed in 2 of 3 processes; the highest: peak of GPU 0 150 MiB of 100 MiB in rank 1 (101), "
+                                                 "never freed 12.0 MiB of 1.00 MiB in rank 2 (102)"), failed.stdout)
         passed = self.call("check", "--max-peak", "1GiB", "--max-leak", "12MiB", merged)
         self.assertEqual((0, "passed in each of 3 processes, at most: peak of GPU 0 150 MiB of 1.00 GiB in rank 1 (101), "
                           "never freed 12.0 MiB of 12.0 MiB in rank 2 (102) (requested bytes)"),

@@ -69,6 +69,34 @@ TEST(StackText, TellsStacksApartByTheFirstFrameThatDiffers) {
   EXPECT_EQ(texts[1], "wrap < wrap < .. < save (l.cpp:9)");
 }
 
+// Seen of a program that allocates through one function: every row began with its two frames, and
+// whose memory it was stood behind them, where there was no room.
+TEST(StackText, OfRowsThatBeginInOneHelperThoseWhoCallItAreShown) {
+  const auto of = [](int line, const char* user) {
+    return stack({caller("helper", "/s/w.cpp:" + std::to_string(line)),
+                  caller("allocate_bytes", "/s/w.cpp:9"), caller(user, "/s/m.cpp:1"),
+                  caller("main", "/s/c.cpp:3")});
+  };
+
+  const auto texts = told({of(7, "load_model"), of(8, "embedding_table")}, 44);
+
+  EXPECT_EQ(texts[0], "helper < allocate_bytes < load_model:1");
+  EXPECT_EQ(texts[1], "helper < allocate_bytes < embedding_table:1");
+  EXPECT_EQ(told({of(7, "load_model")}, 44)[0].find("load_model"), std::string::npos)
+      << "alone nobody knows that it is a helper";
+}
+
+TEST(StackText, TheFrameThatIsWantedIsShown) {
+  const CallSite site =
+      stack({caller("helper", "/s/w.cpp:7"), caller("allocate_bytes", "/s/w.cpp:9"),
+             caller("forward", "/s/m.cpp:1"), caller("main", "/s/c.cpp:3")});
+  const auto texts = stack_texts(
+      {site}, 40, [&](std::size_t) { return site; },
+      [](const Caller& one) { return one.function == "forward"; });
+
+  EXPECT_NE(texts[0].find("forward:1"), std::string::npos) << texts[0];
+}
+
 TEST(StackText, TellsThreeApartOfWhichTwoDifferLater) {
   const auto of = [](const std::string& a, const std::string& b) {
     std::vector<Caller> callers(9, caller("wrap", "/s/w.cpp:7"));

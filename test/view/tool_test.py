@@ -611,6 +611,7 @@ class Listings(ToolTest):
         self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  rank 0 \(100\)  rank 3 \(103\)\n")
         self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
         self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB, the median \d+ MiB\)\n")
+        self.assertIn("\n  PEAK and NOW leave host memory out: a process held up to ", shown)
         together = json.loads(self.call("report", "--json", self.folder).stdout)
         self.assertEqual([p["rank"] for p in together["processes"]], [3, 0, 1, 2])
         self.assertEqual(together["figures"][0]["max_pid"], 103)
@@ -619,6 +620,20 @@ class Listings(ToolTest):
         [site] = above["sites"]
         self.assertEqual(site["bytes"] - site["median_bytes"], 200 << 20)
         self.assertTrue(site["frames"])
+
+    def test_each_outlying_rank_has_a_line_before_any_has_two(self):
+        """Seen of eight ranks: three lines were of one rank, and the second of those that differed had none."""
+        for rank, peak in enumerate((100, 100, 100, 100, 180, 300)):
+            with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:
+                report = json.load(file)
+            report["kinds"][0]["peak_bytes"] = report["kinds"][0]["current_bytes"] = peak << 20
+            with open(self.path(f"{rank}.json"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        shown = self.call("report", self.folder).stdout
+        differences = shown[shown.index("\nDifferences\n"):].split("\n\n")[0]
+        self.assertEqual(["  rank 5 (105): peak 300 MiB, 200 MiB above the median of 100 MiB",
+                          "  rank 4 (104): peak 180 MiB, 80.0 MiB above the median of 100 MiB"],
+                         [line for line in differences.splitlines() if line.startswith("  rank")])
 
     def test_of_one_process_the_last_report_counts(self):
         files = [self.sample("a.json"), self.sample("b.json")]

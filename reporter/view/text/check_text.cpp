@@ -3,6 +3,7 @@
 #include "reporter/view/text/check_text.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "reporter/report/report.h"
@@ -61,14 +62,19 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
                {"WHERE", Table::Align::left}});
   const std::size_t shown = rows_shown(check.sites.size(), most);
   std::vector<std::vector<std::string>> stacks;
-  for (std::size_t i = 0; i < shown; ++i) {
+  for (std::size_t i = 0; i < check.sites.size(); ++i) {
     const CheckedSite& site = check.sites[i];
+    stacks.push_back(site.frames);  // of all: others tell which frames are a helper's
+    if (i >= shown) continue;
     table.add({check.baseline ? change_text(site.amount)
                               : number_text(check, static_cast<std::uint64_t>(site.amount))});
-    stacks.push_back(site.frames);
   }
   if (table.empty()) return "";
-  table.fill_last(page, [&](std::size_t room) { return stack_texts(stacks, room); });
+  table.fill_last(page, [&](std::size_t room) {
+    std::vector<std::string> texts = stack_texts(stacks, room);
+    texts.resize(shown);
+    return texts;
+  });
   std::string text = table.text(page);
   if (shown < check.sites.size()) {
     text += "  and " + counted(check.sites.size() - shown, "more site") + "\n";
@@ -105,19 +111,35 @@ std::size_t processes_in(const std::vector<Checked>& all) {
   return count;
 }
 
+// How many of them failed, of those that are counted by processes_in().
+std::size_t failed_in(const std::vector<Checked>& all) {
+  std::set<std::pair<std::string, std::string>> failed;  // by file and process
+  for (const Checked& one : all) {
+    for (const Check& check : one.checks) {
+      const bool is_of_one = check.process.pid != 0 || one.processes == 1;
+      if (!check.passed() && !check.baseline && is_of_one)
+        failed.emplace(one.file, check.process.words);
+    }
+  }
+  return failed.size();
+}
+
 // "passed: peak of GPU 0 183 MiB of 10.0 GiB, never freed 0 B of 32.0 KiB (requested bytes)"; of
 // several "passed in each of 8 processes, at most: peak of GPU 0 183 MiB of 10.0 GiB in rank 3
-// (4711), ...".
-std::string passed_text(const std::vector<Checked>& all, const Page& page) {
+// (4711), ...", or "failed in 2 of 8 processes, ...".
+std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   constexpr std::size_t kNamed = 4;
   const std::size_t processes = processes_in(all);
   const bool are_several =
       processes > 1 ||
       std::any_of(all.begin(), all.end(), [](const Checked& one) { return one.processes > 1; });
-  std::string text = "passed";
+  const std::size_t failed = failed_in(all);
+  std::string text = all_passed(all) ? "passed" : "failed";
   if (processes > 1) {
-    text +=
-        " in each of " + count_text(static_cast<std::int64_t>(processes)) + " processes, at most";
+    const std::string number = count_text(static_cast<std::int64_t>(processes));
+    text += all_passed(all) ? " in each of " + number + " processes, at most"
+                            : " in " + count_text(static_cast<std::int64_t>(failed)) + " of " +
+                                  number + " processes; the highest";
   }
   const std::vector<const Check*> rows = highest_of(all);
   bool has_bytes = false;
@@ -173,10 +195,13 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
 
 }  // namespace
 
-std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most) {
-  if (all_passed(all)) return remarks_text(all, page) + passed_text(all, page);
-  std::string text;
+std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most,
+                       bool typed) {
+  if (all_passed(all)) return remarks_text(all, page) + verdict_text(all, page);
+  std::string text = processes_in(all) > 1 ? verdict_text(all, page) + "\n" : "";
   std::string next;
+  constexpr std::size_t kInFull = 2;  // of more failures the largest site says enough
+  if (!typed && failed_in(all) > kInFull) most = std::min<std::size_t>(most, 1);
   for (const Checked& one : all) {
     if (all_passed({one})) continue;
     text += failed_heading(one, page);

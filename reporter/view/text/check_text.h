@@ -15,9 +15,10 @@ namespace vramscope {
 [[nodiscard]] Columns<Check> check_columns(const std::string& file);
 
 // One line where everything holds, after one for each of the first processes whose memory ran out.
-// most: sites of each check, 0 for all. Each ends with a newline.
+// Of several processes that do not all pass, a line says first how many failed. most: sites of each
+// check, 0 for all; fewer where many fail, unless it was `typed`. Each ends with a newline.
 [[nodiscard]] std::string check_text(const std::vector<Checked>& all, const Page& page,
-                                     std::size_t most);
+                                     std::size_t most, bool typed);
 [[nodiscard]] std::string check_json(const std::vector<Checked>& all, std::size_t most);
 // A row for each check.
 void add_check_csv(CsvText& csv, const std::vector<Checked>& all);

@@ -3,6 +3,7 @@
 #include "reporter/view/text/diff.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -234,7 +235,14 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   }
   result.by_functions = matches.by_functions.size();
   result.renamed = renamed_files(matches.by_functions, names);
+  RowPairs equal;
+  std::copy_if(matches.pairs.begin(), matches.pairs.end(), std::back_inserter(equal), is_equal);
   result.equal = std::erase_if(matches.pairs, is_equal);
+  constexpr std::size_t kCompared = 64;
+  equal.resize(std::min(equal.size(), kCompared));
+  for (const Difference& row : rows_of(equal, by, names)) {
+    result.equal_frames.push_back(row.frames());
+  }
   result.rows = rows_of(matches.pairs, by, names);
   put_largest_first(result.rows);
   return result;

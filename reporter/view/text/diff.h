@@ -44,7 +44,9 @@ struct Differences {
   std::vector<Difference> rows;    // the largest change first; equal ones are left out
   std::vector<Difference> memory;  // of each kind and device as a whole, equal or not
   std::size_t equal = 0;           // how many were left out
-  std::size_t by_functions = 0;    // rows, equal ones too, that are matched by functions alone
+  // Stacks of the first of them: beside others it is seen which frames are a helper's.
+  std::vector<std::vector<std::string>> equal_frames = {};
+  std::size_t by_functions = 0;  // rows, equal ones too, that are matched by functions alone
   std::vector<RenamedFile> renamed;
   std::uint64_t before_bytes = 0;  // of all memory
   std::uint64_t after_bytes = 0;

@@ -34,7 +34,11 @@ std::vector<std::string> where_texts(const Differences& found, std::size_t shown
     names.push_back(found.rows[i].name);
     stacks.push_back(found.rows[i].frames());
   }
-  return by == DiffBy::site ? stack_texts(stacks, room) : names;
+  if (by != DiffBy::site) return names;
+  stacks.insert(stacks.end(), found.equal_frames.begin(), found.equal_frames.end());
+  std::vector<std::string> texts = stack_texts(stacks, room);
+  texts.resize(shown);
+  return texts;
 }
 
 std::vector<std::string> cells_of(const Difference& row) {

@@ -166,7 +166,12 @@ std::optional<Kind> kind_of(std::string_view name) {
 }
 
 std::string not_a_kind(const std::string& given) {
-  return kind_of(given) ? "" : "'" + given + "' is none of " + listed(kKindNames);
+  if (kind_of(given)) return "";
+  std::string synonyms;
+  for (const KindWord& synonym : kSynonyms) {
+    synonyms += (synonyms.empty() ? "" : ", ") + std::string(synonym.word);
+  }
+  return "'" + given + "' is none of " + listed(kKindNames) + "; or in other words " + synonyms;
 }
 
 std::string memory_text(Kind kind, std::uint16_t device) {

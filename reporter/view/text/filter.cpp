@@ -153,7 +153,7 @@ bool Filter::passes(Axis axis, std::string_view value) const {
     case Axis::owner:
       return owner.empty() || value == owner;
     case Axis::thread:
-      return thread.empty() || thread_passes(value, thread);
+      return thread.empty() || thread_passes(value, thread) || threads.contains(std::string(value));
     case Axis::stream:
       return stream.empty() || value == stream || value == "stream " + stream;
     case Axis::range:

@@ -19,6 +19,7 @@
 
 namespace vramscope {
 
+class ThreadNames;
 struct Report;
 
 // A regular expression (POSIX, extended) as a person typed it. Threads: one.
@@ -62,6 +63,8 @@ struct Filter {
   std::string min_bytes = {};
   std::string from = {};  // instants of the run
   std::string to = {};
+  // Threads that `thread` means though they are called otherwise, see name_threads().
+  std::set<std::string> threads = {};
 
   [[nodiscard]] bool is_empty() const;
   // Whether it asks for more than kinds, devices and times.
@@ -120,12 +123,21 @@ enum class Answers : std::uint8_t {
 
 // "", or what the filter names that the report, of which nothing was left out yet, does not have,
 // and what it has: "has no device 1; devices: 0". May throw bad_alloc.
-[[nodiscard]] std::string missing_from(const Report& report, const Filter& filter);
+[[nodiscard]] std::string missing_from(const Report& report, const Filter& filter,
+                                       const ThreadNames* names = nullptr);
 
 // The same of one device, or of one value of an axis, when these are all that there are.
 [[nodiscard]] std::string no_such_device(unsigned device, const std::set<std::uint16_t>& devices);
+// Threads are named as texts show them where `name` is given.
 [[nodiscard]] std::string no_such_value(const Filter& filter, Axis axis, const std::string& given,
-                                        const std::set<std::string>& values);
+                                        const std::set<std::string>& values,
+                                        const ThreadNames* names = nullptr);
+
+// Where none of the threads is called as the filter says, it means those that began in a function
+// of that name: listings show it behind the thread's own. May throw bad_alloc.
+void name_threads(Filter& filter, const std::set<std::string>& threads, const ThreadNames& names);
+// Of all that a report has.
+void name_threads(Filter& filter, const Report& report, const ThreadNames& names);
 
 // Leaves in the report what passes: of sites, kinds, axes, the ledger, devices, segments and the
 // timeline. Sums are of what is left then, see Report::chosen. May throw bad_alloc.

@@ -8,6 +8,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {
@@ -55,7 +56,7 @@ std::string no_such_device(unsigned device, const std::set<std::uint16_t>& devic
 }
 
 std::string no_such_value(const Filter& filter, Axis axis, const std::string& given,
-                          const std::set<std::string>& values) {
+                          const std::set<std::string>& values, const ThreadNames* threads) {
   constexpr std::size_t kNamed = 6;
   const auto passes = [&](const std::string& value) { return filter.passes(axis, value); };
   if (given.empty() || std::any_of(values.begin(), values.end(), passes)) return {};
@@ -68,13 +69,30 @@ std::string no_such_value(const Filter& filter, Axis axis, const std::string& gi
   std::string text = "has no " + what + " '" + given + "'; " + what + "s: ";
   if (names.empty()) return text + "none";
   for (std::size_t i = 0; i < std::min(kNamed, names.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
+    const bool has_more = axis == Axis::thread && threads != nullptr;
+    text += (i == 0 ? "" : ", ") + (has_more ? threads->text(names[i], Page()) : names[i]);
   }
   return names.size() > kNamed ? text + " and " + std::to_string(names.size() - kNamed) + " more"
                                : text;
 }
 
-std::string missing_from(const Report& report, const Filter& filter) {
+void name_threads(Filter& filter, const std::set<std::string>& threads, const ThreadNames& names) {
+  filter.threads.clear();
+  const auto is_called = [&](const std::string& one) { return filter.passes(Axis::thread, one); };
+  if (filter.thread.empty() || std::any_of(threads.begin(), threads.end(), is_called)) return;
+  for (const std::string& thread : threads) {
+    const std::string began = names.began(thread);
+    const bool is_it =
+        began == filter.thread || began.substr(0, began.rfind(" (")) == filter.thread;
+    if (is_it) filter.threads.insert(thread);
+  }
+}
+
+void name_threads(Filter& filter, const Report& report, const ThreadNames& names) {
+  name_threads(filter, values_of(report, Axis::thread), names);
+}
+
+std::string missing_from(const Report& report, const Filter& filter, const ThreadNames* names) {
   if (filter.device) {
     const std::string missing = no_such_device(*filter.device, devices_of(report));
     if (!missing.empty()) return missing;
@@ -85,7 +103,7 @@ std::string missing_from(const Report& report, const Filter& filter) {
                                                        {Axis::range, filter.range}};
   for (const auto& [axis, given] : named) {
     if (given.empty()) continue;
-    std::string missing = no_such_value(filter, axis, given, values_of(report, axis));
+    std::string missing = no_such_value(filter, axis, given, values_of(report, axis), names);
     if (!missing.empty()) return missing;
   }
   return {};

@@ -10,7 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
-#include "reporter/view/text/leak_holders.h"
+#include "reporter/view/text/leak_rows.h"
 #include "reporter/view/text/leaks.h"
 
 namespace vramscope {
@@ -27,31 +27,16 @@ class LeaksOfSeveral {
   [[nodiscard]] std::string text(const Page& page, std::size_t most) const;
 
  private:
-  struct Place {
-    std::string memory;
-    std::vector<std::string> frames;  // innermost first
-    std::uint64_t bytes = 0;
-    std::uint64_t count = 0;
-  };
   struct Process {
     ProcessFacts process;
     std::string death;  // as of a LeakHolder
     std::uint64_t sequence = 0;
     std::uint64_t left = 0;
-    std::vector<Place> places;
+    std::vector<LeakRow> places;
   };
-  struct Row {  // a place of all processes
-    const Place* place = nullptr;
-    std::uint64_t bytes = 0;
-    std::uint64_t count = 0;
-    std::vector<LeakHolder> holders = {};  // the largest first
-  };
-  [[nodiscard]] static Place place_of(const Report& report, const Share& share,
-                                      const NameFrame& name);
   void add(Process&& process);
   void add_merged(const Report& report, const Leaks& leaks, const NameFrame& name);
-  [[nodiscard]] std::vector<Row> rows() const;  // the largest first
-  [[nodiscard]] std::string table(const Page& page, std::size_t most) const;
+  [[nodiscard]] std::vector<LeakRow> rows() const;
   std::vector<Process> processes_;
 };
 

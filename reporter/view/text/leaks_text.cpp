@@ -8,6 +8,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/leak_holders.h"
+#include "reporter/view/text/leak_rows.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
@@ -144,6 +145,19 @@ std::string classes_text(const Report& report, const Leaks& leaks, const NameFra
   return result;
 }
 
+// Of several processes the largest first, and whose they are; stacks are another question.
+std::string merged_rows(const Report& report, const Leaks& leaks, const NameFrame& name,
+                        const Page& page, std::size_t most) {
+  if (leaks.leaks.empty()) return "";
+  const LeakHolders holders(report);
+  std::vector<LeakRow> all;
+  for (const Leak& leak : leaks.leaks) {
+    all.push_back(row_of(report, leak, name));
+    all.back().holders = holders.of(leak.share);
+  }
+  return "\n" + leak_rows_text(std::move(all), report.processes.size(), page, most);
+}
+
 std::string source_of(const Suppression& row) {
   return row.source + ":" + std::to_string(row.line);
 }
@@ -215,9 +229,12 @@ void process_json(JsonText& json, const LeakHolder& holder) {
 
 std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
                        const NameFrame& name, const Page& page, const LeaksChoice& choice) {
+  const bool are_rows = report.processes.size() > 1 && !choice.whole_stacks;
   std::string result = heading(report, leaks, page) +
                        spread_text(left_by_process(report, leaks), page) +
-                       memory_table(leaks, page) + classes_text(report, leaks, name, page, choice);
+                       memory_table(leaks, page) +
+                       (are_rows ? merged_rows(report, leaks, name, page, choice.most)
+                                 : classes_text(report, leaks, name, page, choice));
   if (leaks.without_site != 0) {
     result += "\n" + paragraph(bytes_text(static_cast<std::int64_t>(leaks.without_site)) +
                                    " more came from call stacks that nobody knows.",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -80,16 +81,30 @@ struct Outlier {
   bool is_above = false;
 };
 
-// More than a tenth from the median is, from 1 MiB or 10 allocations on.
-std::vector<Outlier> outliers(const Figure& figure, const Spread& spread) {
+// More than a tenth from the median is, from 1 MiB or 10 allocations on. Of the peak all above it,
+// the highest first, and the least; of other figures the highest and the least.
+std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, const Spread& spread) {
   const std::uint64_t least_difference = figure.is_bytes ? std::uint64_t{1} << 20 : 10;
   const auto differs = [&](std::uint64_t low, std::uint64_t high) {
-    return high - low >= least_difference && high - low > spread.median / 10;
+    return high > low && high - low >= least_difference && high - low > spread.median / 10;
   };
   std::vector<Outlier> found;
-  if (differs(spread.median, spread.most)) found.push_back({spread.most_in, spread.most, true});
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (figure.of != highest_of && i != spread.most_in) continue;
+    const std::uint64_t number = figure.of(reports[i]);
+    if (differs(spread.median, number)) found.push_back({i, number, true});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Outlier& a, const Outlier& b) { return a.number > b.number; });
   if (differs(spread.least, spread.median)) found.push_back({spread.least_in, spread.least, false});
   return found;
+}
+
+// "at most" of a peak that is known by bounds.
+std::string bound_word(const Figure& figure, const ReportOfProcess& one) {
+  if (figure.of != highest_of) return "";
+  const PeakBounds bounds = peak_bounds(one);
+  return bounds.lower == bounds.upper ? "" : "at most ";
 }
 
 // What the outlier held more, or less, at its peak than the process of the median at its own, the
@@ -127,21 +142,42 @@ std::string site_text(const Difference& row, const Page& page) {
   return paragraph(line, page, 4);
 }
 
+// "rank 3 (4711): peak 222 MiB, 96.0 MiB above the median of 126 MiB".
+std::string outlier_text(const Reports& reports, const Figure& figure, const Spread& spread,
+                         const Outlier& one, const Page& page) {
+  const std::uint64_t apart =
+      one.is_above ? one.number - spread.median : spread.median - one.number;
+  const std::string most = bound_word(figure, reports[one.which]);
+  return paragraph(named_process(reports[one.which].process.process) + ": " + figure.name + " " +
+                       most + number_text(figure, one.number) + ", " + most +
+                       number_text(figure, apart) + (one.is_above ? " above" : " below") +
+                       " the median of " + number_text(figure, spread.median),
+                   page);
+}
+
+// Of one figure. Processes with a line already, `told`, have the table alone; each is told once.
 std::string difference_text(const Reports& reports, const Figure& figure, const Spread& spread,
-                            const RunsNaming& naming, const Page& page) {
+                            std::set<std::size_t>& told, const RunsNaming& naming,
+                            const Page& page) {
+  constexpr std::size_t kTold = 4;  // of the peak
+  const std::vector<Outlier> found = outliers(reports, figure, spread);
+  const std::size_t shown = std::min(kTold, found.size());
   std::string text;
-  for (const Outlier& one : outliers(figure, spread)) {
-    const std::uint64_t apart =
-        one.is_above ? one.number - spread.median : spread.median - one.number;
-    text += paragraph(named_process(reports[one.which].process.process) + ": " + figure.name + " " +
-                          number_text(figure, one.number) + ", " + number_text(figure, apart) +
-                          (one.is_above ? " above" : " below") + " the median of " +
-                          number_text(figure, spread.median),
-                      page);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Outlier& one = found[i];
+    if (!told.insert(one.which).second) continue;
+    text += outlier_text(reports, figure, spread, one, page);
     if (figure.of != highest_of) continue;
     std::vector<Difference> rows = sites_behind(reports, spread, one, naming);
-    if (page.is_brief && rows.size() > 1) rows.resize(1);
+    const std::size_t most = page.is_brief || shown > 2 ? 1 : rows.size();
+    if (rows.size() > most) rows.resize(most);
     for (const Difference& row : rows) text += site_text(row, page);
+  }
+  if (shown < found.size()) {
+    const std::size_t more = found.size() - shown;
+    text += paragraph(count_text(static_cast<std::int64_t>(more)) +
+                          (more == 1 ? " more" : " more each") + " more than a tenth away from it",
+                      page);
   }
   return text;
 }
@@ -157,6 +193,24 @@ bool one_program(const Reports& reports) {
 PeakBounds peak_bounds(const ReportOfProcess& one) {
   if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
   return peak_bounds(one.process);
+}
+
+std::string host_memory_text(const Reports& reports, const Page& page) {
+  std::map<Kind, std::uint64_t> highest;
+  for (const ReportOfProcess& one : reports) {
+    for (const KindFacts& kind : one.process.kinds) {
+      const bool is_beside = holds_memory(kind.kind) && !takes_device_memory(kind.kind);
+      if (is_beside && kind.peak_bytes != 0)
+        highest[kind.kind] = std::max(highest[kind.kind], kind.peak_bytes);
+    }
+  }
+  std::string text;
+  for (const auto& [kind, bytes] : highest) {
+    text += (text.empty() ? "" : ", ") + amount_text(bytes) + " " + kind_text(kind);
+  }
+  return text.empty()
+             ? text
+             : paragraph("PEAK and NOW leave host memory out: a process held up to " + text, page);
 }
 
 std::string own_file(const ReportOfProcess& one) {
@@ -190,6 +244,7 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
                {"MIN IN", left, 1},
                {"MAX IN", left}});
   std::string differences;
+  std::set<std::size_t> told;
   for (const Figure& figure : kFigures) {
     const Spread spread = spread_of(reports, figure);
     if (figures == Figures::left_out && figure.of != highest_of) continue;
@@ -197,9 +252,13 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
     const auto who = [&](std::size_t which) {
       return equal ? std::string("-") : process_text(reports[which].process.process);
     };
-    table.add({figure.name, number_text(figure, spread.least), number_text(figure, spread.median),
-               number_text(figure, spread.most), who(spread.least_in), who(spread.most_in)});
-    differences += difference_text(reports, figure, spread, naming, page);
+    const auto number = [&](std::size_t which) {
+      const bool is_bound = !bound_word(figure, reports[which]).empty();
+      return (is_bound ? "<= " : "") + number_text(figure, figure.of(reports[which]));
+    };
+    table.add({figure.name, number(spread.least_in), number(spread.median_in),
+               number(spread.most_in), who(spread.least_in), who(spread.most_in)});
+    differences += difference_text(reports, figure, spread, told, naming, page);
   }
   std::string text;
   if (figures == Figures::shown) {
@@ -231,7 +290,7 @@ void figures_json(JsonText& json, const Reports& reports) {
 void differences_json(JsonText& json, const Reports& reports, const RunsNaming& naming) {
   if (reports.size() < 2 || !one_program(reports)) return;
   const Spread spread = spread_of(reports, kFigures[0]);
-  for (const Outlier& one : outliers(kFigures[0], spread)) {
+  for (const Outlier& one : outliers(reports, kFigures[0], spread)) {
     json.object().field("figure", kFigures[0].field);
     json.field("pid", reports[one.which].process.process.pid).field("value", one.number);
     json.field("median_pid", reports[spread.median_in].process.process.pid);

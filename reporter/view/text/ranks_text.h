@@ -36,6 +36,11 @@ struct RunsNaming {
   NameFrame name = {};
 };
 
+// What a table of device memory leaves out: "  PEAK and NOW leave host memory out: a process held
+// up to 4.00 MiB pinned"; "" where there was none. May throw bad_alloc.
+[[nodiscard]] std::string host_memory_text(const std::vector<ReportOfProcess>& reports,
+                                           const Page& page);
+
 // The file of a process's own report, where it is there: of one that was merged beside the merged
 // one, else where it was; "": it is not. May throw bad_alloc.
 [[nodiscard]] std::string own_file(const ReportOfProcess& one);

@@ -146,10 +146,13 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
             (hidden == 1 ? "" : "es") + "\n";
   }
   if (has_bounds) {
-    text += paragraph("<=: at most; kinds of memory peaked at different times, between two buckets",
-                      page);
+    text += paragraph(
+        "<=: at most; its kinds of memory peaked at different times, and only a trace tells "
+        "exactly "
+        "what they held together",
+        page);
   }
-  return text;
+  return text + host_memory_text(reports, page);
 }
 
 std::string sum_text(const DeviceSum& sum) {
@@ -180,8 +183,9 @@ std::string why_bounds(const std::vector<DeviceSum>& sums, const Reports& report
   }
   if (!killed.empty()) {
     return "Not exact: " + names_text(killed) +
-           (killed.size() == 1 ? " died, and nobody knows exactly when its memory went."
-                               : " died, and nobody knows exactly when their memory went.");
+           (killed.size() == 1
+                ? " died some time after its last call, and its memory with it."
+                : " died some time after their last calls, and their memory with them.");
   }
   if (traceless.size() == reports.size()) {
     return "Exact with traces: vramscope run --trace '%p.trace'";
@@ -204,6 +208,10 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports
   bool has_clocks = false;
   for (const DeviceSum& sum : sums) {
     std::string name = "GPU " + std::to_string(sum.index);
+    const auto has_several = [&](std::size_t which) {
+      return has_several_kinds(reports[which].process, sum.index);
+    };
+    if (std::any_of(sum.processes.begin(), sum.processes.end(), has_several)) name += ", all kinds";
     if (hosts.size() > 1 && !sum.host.empty()) name = sum.host + " " + name;
     text += paragraph(
         printable(name, page) + "  " + count_text(static_cast<std::int64_t>(sum.processes.size())) +

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/filter.h"
 
 namespace vramscope {
 namespace {
@@ -17,6 +18,18 @@ std::string_view taken_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));
   return line;
+}
+
+// Frames that --site chose the rows by.
+std::function<bool(const Caller&)> wanted_by(const Page& page) {
+  for (const auto& [option, typed] : page.filters) {
+    if (option != filter_option(&Filter::site)) continue;
+    return [pattern = Pattern(typed)](const Caller& caller) {
+      return pattern.is_in(caller.function) || pattern.is_in(caller.full) ||
+             pattern.is_in(caller.path) || pattern.is_in(caller.module);
+    };
+  }
+  return {};
 }
 
 bool call_the_same(const std::vector<CallSite>& sites) {
@@ -97,7 +110,8 @@ std::string SiteListing::in_rows(const Page& page) const {
     widest = std::max(widest, columns(stack_text(site, Table::kUncut)));
   Table table = table_of({}, calls, {});
   table.keep_room(widest);
-  const std::vector<std::string> texts = stack_texts(shown, table.room(page), whole);
+  const std::vector<std::string> texts =
+      stack_texts(shown, table.room(page), whole, wanted_by(page));
   std::vector<std::string> last(rows_.size());
   for (std::size_t i = 0; i < rows.size(); ++i) last[rows[i]] = printable(texts[i], page);
   table = table_of(last, calls, source_lines(sites, page));

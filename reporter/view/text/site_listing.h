@@ -31,10 +31,12 @@ inline constexpr std::size_t kFramesInRow = 8;
 
 // One text for each stack, at most `room` columns. Stacks that read alike are told apart by the
 // first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
-// one.
+// one. So are those of one innermost function, by the first caller that is another function's. The
+// first frame that `is_wanted` is shown, if it is among `sites`.
 [[nodiscard]] std::vector<std::string> stack_texts(
     const std::vector<CallSite>& sites, std::size_t room,
-    const std::function<CallSite(std::size_t)>& whole);
+    const std::function<CallSite(std::size_t)>& whole,
+    const std::function<bool(const Caller&)>& is_wanted = {});
 
 // The same of stacks whose frames have their texts already, "make (a.cpp:1)", innermost first.
 [[nodiscard]] std::vector<std::string> stack_texts(

@@ -1,4 +1,4 @@
-// Call stacks as texts: in the room of a table's row, told apart, and whole.
+// Call stacks as texts: in the room of a table's row, and told apart.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
@@ -94,6 +94,13 @@ enum class Words : std::uint8_t { usual, typed, whole_name, path, address };
 constexpr Words kAllWords[] = {Words::usual, Words::typed, Words::whole_name, Words::path,
                                Words::address};
 
+// "load_model (m.cpp:1)" in `width` columns where its name can be cut so far.
+std::string frame_in(const Caller& caller, std::size_t width) {
+  const std::size_t taken = columns(in_place("", caller.place));
+  const std::size_t name = std::max(kLeastName, width > taken ? width - taken : 0);
+  return frame_text(caller, std::min(name, kUsualName));
+}
+
 // Frame `depth` of each stack in those words, "" where a stack has ended.
 std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& stacks,
                                    std::size_t depth, std::size_t width) {
@@ -115,7 +122,7 @@ std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& sta
     const std::size_t name = std::max(kLeastName, width > taken ? width - taken : 0);
     switch (words) {
       case Words::usual:
-        texts.push_back(frame_text(caller, std::min(name, kUsualName)));
+        texts.push_back(frame_in(caller, width));
         break;
       case Words::typed:
         texts.push_back(frame_text(caller, name));
@@ -236,6 +243,30 @@ class Telling {
           std::vector<std::string>& texts)
       : room_(room), whole_(whole), texts_(texts), chosen_(texts.size()) {}
 
+  // Rows that begin in one function have a helper there, which says little: shows of each the first
+  // frame that calls it from another function than in other rows. `stacks`: of each row, at least
+  // as many frames as a row may show.
+  void show_callers(const std::vector<CallSite>& stacks) {
+    std::map<std::string, std::vector<std::size_t>> by_function;
+    for (std::size_t row = 0; row < stacks.size(); ++row) {
+      if (!stacks[row].callers.empty()) by_function[function_at(stacks[row], 0)].push_back(row);
+    }
+    for (const auto& [function, group] : by_function) {
+      const std::size_t depth = first_other_function(stacks, group);
+      for (const std::size_t row : group) show(stacks[row], row, depth);
+    }
+  }
+
+  // Shows of each row the first frame that is wanted.
+  void show_wanted(const std::vector<CallSite>& stacks,
+                   const std::function<bool(const Caller&)>& is_wanted) {
+    for (std::size_t row = 0; row < stacks.size(); ++row) {
+      const std::vector<Caller>& callers = stacks[row].callers;
+      const auto found = std::find_if(callers.begin(), callers.end(), is_wanted);
+      show(stacks[row], row, static_cast<std::size_t>(found - callers.begin()));
+    }
+  }
+
   // Tells those of the rows apart that read alike.
   void tell(const std::vector<std::size_t>& rows) {
     std::map<std::string, std::vector<std::size_t>> alike;
@@ -246,6 +277,37 @@ class Telling {
   }
 
  private:
+  // With its file: functions of one name may be many.
+  static std::string function_at(const CallSite& stack, std::size_t depth) {
+    if (depth >= stack.callers.size()) return "";
+    const Caller& caller = stack.callers[depth];
+    return caller.function + "\n" + caller.place.substr(0, caller.place.rfind(':'));
+  }
+
+  // The depth at which the group's stacks are in several functions; beyond all of them where they
+  // never are.
+  static std::size_t first_other_function(const std::vector<CallSite>& stacks,
+                                          const std::vector<std::size_t>& group) {
+    for (std::size_t depth = 1; depth < kFramesInRow; ++depth) {
+      const std::string first = function_at(stacks[group.front()], depth);
+      const auto is_other = [&](std::size_t row) {
+        return function_at(stacks[row], depth) != first;
+      };
+      if (std::any_of(group.begin(), group.end(), is_other)) return depth;
+    }
+    return kFramesInRow;
+  }
+
+  // The frame at this depth, where there is one and the row does not show it yet.
+  void show(const CallSite& stack, std::size_t row, std::size_t depth) {
+    if (depth == 0 || depth >= stack.callers.size()) return;
+    const Caller& caller = stack.callers[depth];
+    const std::string short_name = function_name(caller, kShortName);
+    if (texts_[row].find(std::string(kBefore) + short_name) != std::string::npos) return;
+    chosen_[row][depth] = frame_in(caller, room_ - std::min(room_ / 2, kLeastHead));
+    texts_[row] = with_differences(stack, chosen_[row], room_);
+  }
+
   // Whether some of them read differently now.
   bool tell_group(const std::vector<std::size_t>& group) {
     std::vector<CallSite> stacks;
@@ -270,61 +332,12 @@ class Telling {
   std::vector<Chosen> chosen_;  // of each row, what tells it from others
 };
 
-// As much of the text as `room` columns hold.
-std::string_view beginning(std::string_view text, std::size_t room) {
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    std::string_view behind = rest;
-    (void)take_code_point(behind);
-    if (columns(text.substr(0, text.size() - behind.size())) > room) break;
-    rest = behind;
-  }
-  return text.substr(0, text.size() - rest.size());
-}
-
-// Behind which byte of the name a line of `room` columns may end; 0: nowhere.
-std::size_t end_of_part(std::string_view name, std::size_t room) {
-  const std::string_view line = beginning(name, room);
-  const std::size_t argument = line.find_last_of(" <(");
-  if (argument != std::string_view::npos && argument > room / 3) return argument + 1;
-  const std::size_t scope = line.rfind("::");
-  const bool has_scope = scope != std::string_view::npos && scope != 0;
-  return has_scope && scope + 2 < line.size() ? scope + 2 : line.size();
-}
-
-// A name over several lines, broken where its parts meet.
-std::string broken(std::string_view name, const Page& page, std::size_t indent) {
-  constexpr std::size_t kFurther = 4;
-  std::string result(indent, ' ');
-  for (std::size_t room = page.width - std::min(page.width, indent); page.cuts;) {
-    const std::size_t end = columns(name) <= room ? 0 : end_of_part(name, room);
-    if (end == 0) break;
-    const std::string_view line = name.substr(0, end);
-    result.append(line.substr(0, line.find_last_not_of(' ') + 1)).append("\n");
-    result.append(indent + kFurther, ' ');
-    name.remove_prefix(end);
-    room = page.width - std::min(page.width, indent + kFurther);
-  }
-  return result.append(name) + "\n";
-}
-
 // "make (a.cpp:1)" in its parts; of a frame without a place in one.
 Caller read_frame(const std::string& frame) {
   const std::size_t place = frame.ends_with(')') ? frame.rfind(" (") : frame.npos;
   if (place == frame.npos) return {.function = frame, .place = ""};
   return {.function = frame.substr(0, place),
           .place = frame.substr(place + 2, frame.size() - place - 3)};
-}
-
-std::string where_it_lies(const Caller& caller, const Page& page, std::size_t indent) {
-  const std::string margin(indent, ' ');
-  const std::string path = caller.path.empty() ? "" : "at " + printable(caller.path, page);
-  const std::string module = caller.module.empty() ? "" : "in " + printable(caller.module, page);
-  if (path.empty() && module.empty()) return "";
-  const std::string both = path + (path.empty() || module.empty() ? "" : " ") + module;
-  const bool fits = !page.cuts || indent + columns(both) <= page.width;
-  return margin + (fits || path.empty() || module.empty() ? both : path + "\n" + margin + module) +
-         "\n";
 }
 
 }  // namespace
@@ -340,12 +353,16 @@ std::string stack_text(const CallSite& site, std::size_t room, std::size_t most)
 }
 
 std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
-                                     const std::function<CallSite(std::size_t)>& whole) {
+                                     const std::function<CallSite(std::size_t)>& whole,
+                                     const std::function<bool(const Caller&)>& is_wanted) {
   std::vector<std::string> texts;
   for (const CallSite& site : sites) texts.push_back(stack_text(site, room));
   std::vector<std::size_t> rows(sites.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
-  Telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts).tell(rows);
+  Telling telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts);
+  if (is_wanted) telling.show_wanted(sites, is_wanted);
+  telling.show_callers(sites);
+  telling.tell(rows);
   return texts;
 }
 
@@ -356,22 +373,6 @@ std::vector<std::string> stack_texts(const std::vector<std::vector<std::string>>
     for (const std::string& frame : stacks[i]) sites[i].callers.push_back(read_frame(frame));
   }
   return stack_texts(sites, room, [&](std::size_t i) { return sites[i]; });
-}
-
-std::string whole_stack_text(const CallSite& site, const Page& page, std::size_t indent) {
-  if (site.callers.empty()) return std::string(indent, ' ') + "no stack was taken\n";
-  std::string result;
-  for (const Caller& caller : site.callers) {
-    const std::string& name = caller.full.empty() ? caller.function : caller.full;
-    const std::string mark = caller.is_inlined ? " (inlined)" : "";
-    result += broken(printable(name, page) + mark, page, indent);
-    result += where_it_lies(caller, page, indent + 2);
-    if (!caller.line.empty()) {
-      result += fitted(std::string(indent + 2, ' ') + "| " + printable(caller.line, page), page);
-      result += "\n";
-    }
-  }
-  return result;
 }
 
 }  // namespace vramscope

@@ -3,9 +3,11 @@
 #include "reporter/view/text/stack_view.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -40,11 +42,19 @@ class Chooser {
     return kept;
   }
 
-  // What tells sites apart: not where in CUDA's libraries and in the evaluation loop they were.
-  using Telling = std::vector<std::tuple<bool, std::uint32_t, std::uint64_t>>;
-  [[nodiscard]] Telling telling(const Frames& chosen) const {
-    Telling frames;
-    for (const std::uint32_t frame : chosen) {
+  // What tells sites apart: not where in CUDA's libraries and in the evaluation loop they were, but
+  // the kinds of memory, which different functions of CUDA allocate.
+  struct Telling {
+    bool is_left_out = false;
+    std::set<Kind> kinds = {};  // none where all was refused
+    std::vector<std::tuple<bool, std::uint32_t, std::uint64_t>> frames = {};
+    auto operator<=>(const Telling&) const = default;
+  };
+  [[nodiscard]] Telling telling(const Site& site) const {
+    Telling telling{.is_left_out = site.is_left_out};
+    for (const SitePart& part : site.parts) telling.kinds.insert(part.kind);
+    auto& frames = telling.frames;
+    for (const std::uint32_t frame : site.frames) {
       const FrameFact& at = fact(frame);
       if (is_python(frame) || is_imported_native(frame)) {
         frames.emplace_back(true, at.code, at.line);
@@ -52,7 +62,7 @@ class Chooser {
         frames.emplace_back(false, at.module, at.offset);
       }
     }
-    return frames;
+    return telling;
   }
 
   // Of C++ in a snapshot of PyTorch: a name, and no file (torch_snapshot.cpp).
@@ -122,12 +132,11 @@ bool comes_before(const Site& a, const Site& b) {
 
 std::vector<std::size_t> join_equal_sites(Report& report, const Chooser& chooser) {
   keep_site_numbers(report);
-  std::map<std::pair<bool, Chooser::Telling>, std::size_t> first;  // by what tells them apart
+  std::map<Chooser::Telling, std::size_t> first;
   std::vector<Site> joined;
   std::vector<std::size_t> joined_as;
   for (Site& site : report.sites) {
-    const std::pair telling(site.is_left_out, chooser.telling(site.frames));
-    const auto [known, is_new] = first.try_emplace(telling, joined.size());
+    const auto [known, is_new] = first.try_emplace(chooser.telling(site), joined.size());
     joined_as.push_back(known->second);
     if (is_new) {
       joined.push_back(std::move(site));

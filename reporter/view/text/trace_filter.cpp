@@ -8,22 +8,31 @@
 #include "reporter/report/parts.h"
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/instant.h"
+#include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {
 
 constexpr Axis kFiltered[] = {Axis::owner, Axis::thread, Axis::stream, Axis::range};
 
-// By site; empty: all pass.
-std::vector<bool> sites_that_pass(const TraceNames& names, const Filter& filter,
-                                  const NameFrame& name) {
-  if (filter.site.empty()) return {};
+// What stacks are made of, and the threads that have them.
+Report report_of(const TraceNames& names) {
   Report report;
   report.modules = names.facts.modules;
   report.sources = names.facts.sources;
   report.codes = names.facts.codes;
   report.frames = names.facts.frames;
   report.process.pid = names.process.pid;
+  report.process.executable = names.process.executable;
+  report.threads = make_threads(names.facts);
+  return report;
+}
+
+// By site; empty: all pass.
+std::vector<bool> sites_that_pass(const TraceNames& names, const Filter& filter,
+                                  const NameFrame& name) {
+  if (filter.site.empty()) return {};
+  const Report report = report_of(names);
   PlaceSearch places(report, filter.site, name);
   std::vector<bool> pass;
   for (const SiteFact& site : names.facts.sites) pass.push_back(places.is_in(site.frames));
@@ -44,6 +53,24 @@ ReportParts parts_of(const TraceNames& names) {
   return parts;
 }
 
+std::set<std::string> values_of(const ReportParts& parts, Axis axis) {
+  std::set<std::string> values;
+  for (Tag tag = 1; tag < parts.recorder.tags.size(); ++tag) {
+    values.insert(value_of_tag(parts, axis, tag));
+  }
+  return values;
+}
+
+// With the threads that began in the function it names.
+Filter with_threads(const Filter& filter, const TraceNames& names, const ReportParts& parts) {
+  Filter meant = filter;
+  if (filter.thread.empty()) return meant;
+  const Report report = report_of(names);
+  const NameFrame name = names_from_symbols();
+  name_threads(meant, values_of(parts, Axis::thread), ThreadNames(report, name));
+  return meant;
+}
+
 }  // namespace
 
 std::string missing_from(const TraceNames& names, const Filter& filter) {
@@ -51,11 +78,11 @@ std::string missing_from(const TraceNames& names, const Filter& filter) {
   for (const Axis axis : kFiltered) {
     if (typed(filter, axis).empty()) continue;
     if (!parts) parts = parts_of(names);
-    std::set<std::string> values;
-    for (Tag tag = 1; tag < names.facts.tags.size(); ++tag) {
-      values.insert(value_of_tag(*parts, axis, tag));
-    }
-    std::string missing = no_such_value(filter, axis, typed(filter, axis), values);
+    const Report report = report_of(names);
+    const NameFrame name = names_from_symbols();
+    const ThreadNames threads(report, name);
+    std::string missing = no_such_value(with_threads(filter, names, *parts), axis,
+                                        typed(filter, axis), values_of(*parts, axis), &threads);
     if (!missing.empty()) return missing;
   }
   return {};
@@ -74,12 +101,13 @@ TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const Na
     result.kinds.push_back(filter.has_kind(kind));
   }
   const ReportParts parts = parts_of(names);
+  const Filter meant = with_threads(filter, names, parts);
   const std::vector<bool> sites = sites_that_pass(names, filter, name);
   for (Tag tag = 0; tag < names.facts.tags.size(); ++tag) {
     const std::uint32_t site = names.facts.tags[tag].site;
     bool pass = sites.empty() || (site < sites.size() && sites[site]);
     for (const Axis axis : kFiltered) {
-      pass = pass && filter.passes(axis, value_of_tag(parts, axis, tag));
+      pass = pass && meant.passes(axis, value_of_tag(parts, axis, tag));
     }
     result.tags.push_back(pass);
   }

@@ -6,6 +6,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/instant.h"
+#include "reporter/view/text/thread_names.h"
 #include "reporter/view/text/trace_details.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/inputs.h"
@@ -61,7 +62,8 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   option("--device", &filter.device, "Only the device with this number", "N", not_a_count);
   add(&Filter::kind, "Only this kind of memory: device, pinned, managed, ...", "KIND", not_a_kind);
   add(&Filter::owner, "Only what this owner asked for, as owners names it", "OWNER");
-  add(&Filter::thread, "Only of the thread with this name or number", "THREAD");
+  add(&Filter::thread, "Only of the thread with this name, number or function that it began in",
+      "THREAD");
   add(&Filter::stream, "Only of this stream, as owners --by stream names it", "STREAM");
   add(&Filter::range, "Only inside the NVTX range of this name or path", "RANGE");
   add(&Filter::site, "Only of call stacks with REGEX in a function, a file or an object's path",
@@ -87,12 +89,16 @@ Filtering::Result Filtering::apply(Report& report, const std::string& path) {
     say(cannot_filter(filter_, use_, traces.empty() ? "" : traces.front()));
     return Result::refused;
   }
-  const std::string missing = missing_from(report, filter_);
+  Filter filter = filter_;
+  const NameFrame name = names_from_symbols();
+  const ThreadNames threads(report, name);
+  name_threads(filter, report, threads);
+  const std::string missing = missing_from(report, filter, &threads);
   if (!missing.empty()) {
     if (lacking_.empty()) lacking_ = "'" + path + "' " + missing;
     return Result::lacks;
   }
-  filter_report(report, filter_, use_, filter_.site.empty() ? NameFrame() : names_from_symbols());
+  filter_report(report, filter, use_, filter.site.empty() ? NameFrame() : name);
   return Result::done;
 }
 

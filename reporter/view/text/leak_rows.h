@@ -1,0 +1,32 @@
+// LeakRow is a place where several processes left memory; leak_rows_text() lists them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/leak_holders.h"
+#include "reporter/view/text/leaks.h"
+
+namespace vramscope {
+
+// A place and who holds its memory.
+struct LeakRow {
+  std::string memory;               // "GPU 0"
+  std::vector<std::string> frames;  // innermost first
+  LeakClass looks = LeakClass::kept;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::vector<LeakHolder> holders = {};  // the largest first; empty: nobody knows
+};
+// "make (a.cpp:1)" for each frame of the share's site.
+[[nodiscard]] LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name);
+// A table of the `most` largest rows, 0 for all, of so many processes.
+[[nodiscard]] std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes,
+                                         const Page& page, std::size_t most);
+
+}  // namespace vramscope
