@@ -555,7 +555,7 @@ class Merge(unittest.TestCase):
             report["trigger"], report["process"]["ended_by"] = "signal", ""
             path.write_text(json.dumps(report, separators=(",", ":")))
         merged = self.merge(*parts)
-        self.assertIn("\nAdded over reports that processes wrote at different times: ", self.call("owners", merged).stdout)
+        self.assertIn("\nAs each process wrote its report, at different times, added: ", self.call("owners", merged).stdout)
         self.assertIn(" after all processes wrote reports (", self.call("timeline", merged).stdout)
         self.assertIn(" at the end (", self.call("timeline", "--to", "1ms", merged).stdout)
         parts = list(self.some_reports(3))
@@ -564,7 +564,7 @@ class Merge(unittest.TestCase):
             report["trigger"] = trigger
             path.write_text(json.dumps(report, separators=(",", ":")))
         ended = self.merge(*parts)
-        self.assertIn("\nAdded over processes that ended at different times: ", self.call("owners", ended).stdout)
+        self.assertIn("\nAs each process ended, at different times, added: ", self.call("owners", ended).stdout)
         self.assertIn(" after all processes ended (", self.call("timeline", ended).stdout)
         self.assertIn("A merged report has no segments; those of each process are in its own report.",
                       self.call("map", merged).stdout)

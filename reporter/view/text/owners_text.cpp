@@ -198,8 +198,8 @@ std::uint64_t used_on(const Report& report, std::uint16_t device, std::string_vi
 // When what is told of the device was so. Of several processes it was told at an instant of each.
 std::string when_used(const Report& report) {
   if (adds_peaks(report)) {
-    return have_all_ended(report) ? "Added over processes that ended at different times: "
-                                  : "Added over reports that processes wrote at different times: ";
+    return have_all_ended(report) ? "As each process ended, at different times, added: "
+                                  : "As each process wrote its report, at different times, added: ";
   }
   if (report.trigger == "oom") return "When memory ran out: ";
   return is_final(report) ? "At the end: " : "When the report was written: ";
@@ -224,14 +224,18 @@ std::vector<OwnerRow> rows_on(const Report& report, std::uint16_t device, const 
 }
 
 // What is with nobody stands in words: as a row it reads as if somebody held it.
-std::string cached_text(const OwnerRow& row, std::uint64_t used, bool of_several,
+std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& report,
                         const Page& page) {
   const std::uint64_t bytes = row.entry.device_bytes;
-  return paragraph(amount_text(bytes) + " (" + percent_text(bytes, used) + ") is cached by " +
-                       printable(row.entry.owner, page) +
-                       ": free memory that it keeps to serve the next requests. " +
-                       (of_several ? "No process holds it" : "The program does not hold it") +
-                       "; it goes back when memory gets short.",
+  const bool is_over = adds_peaks(report) && have_all_ended(report);
+  const std::string who = adds_peaks(report) ? "No process" : "The program";
+  return paragraph(amount_text(bytes) + " (" + percent_text(bytes, used) +
+                       (is_over ? ") was" : ") is") + " cached by " +
+                       printable(row.entry.owner, page) + ": free memory that it " +
+                       (is_over ? "kept" : "keeps") + " to serve the next requests. " + who +
+                       (is_over ? " held it then."
+                                : (adds_peaks(report) ? " holds it" : " does not hold it") +
+                                      std::string("; it goes back when memory gets short.")),
                    page);
 }
 
@@ -297,7 +301,7 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
   std::string cached;
   for (const OwnerRow& row : rows) {
-    if (is_cached(row)) cached += cached_text(row, used, adds_peaks(report), page);
+    if (is_cached(row)) cached += cached_text(row, used, report, page);
   }
   std::erase_if(rows, is_cached);
   Table table({{"BYTES", right}, {"SHARE", right}, {"KIND", left}, {"OWNER", left}});
