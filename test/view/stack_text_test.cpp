@@ -80,21 +80,33 @@ TEST(StackText, OfRowsThatBeginInOneHelperThoseWhoCallItAreShown) {
 
   const auto texts = told({of(7, "load_model"), of(8, "embedding_table")}, 44);
 
-  EXPECT_EQ(texts[0], "helper < allocate_bytes < load_model:1");
-  EXPECT_EQ(texts[1], "helper < allocate_bytes < embedding_table:1");
+  EXPECT_EQ(texts[0], "helper (w.cpp:7) < .. < load_model (m.cpp:1)");
+  EXPECT_EQ(texts[1], "helper < .. < embedding_table (m.cpp:1)");
   EXPECT_EQ(told({of(7, "load_model")}, 44)[0].find("load_model"), std::string::npos)
       << "alone nobody knows that it is a helper";
+}
+
+TEST(StackText, WhatHasNoRowTellsAHelperToo) {
+  const auto of = [](const char* user) {
+    return std::vector<std::string>{"Tensor.__init__.<locals>.<lambda> (a.py:12)",
+                                    "Tensor.__init__ (a.py:13)", std::string(user) + " (a.py:20)"};
+  };
+  EXPECT_EQ(stack_texts({of("metrics")}, 40)[0], "Tensor.__init__.<lambda> (a.py:12) < ..");
+  EXPECT_EQ(stack_texts({of("metrics")}, 40, {of("load")})[0],
+            "Tensor...ambda> < .. < metrics (a.py:20)");
+  EXPECT_EQ(stack_texts({of("metrics_of_the_epoch")}, 36, {of("load")})[0],
+            ".. < metrics_of_the_epoch (a.py:20)");
 }
 
 TEST(StackText, TheFrameThatIsWantedIsShown) {
   const CallSite site =
       stack({caller("helper", "/s/w.cpp:7"), caller("allocate_bytes", "/s/w.cpp:9"),
              caller("forward", "/s/m.cpp:1"), caller("main", "/s/c.cpp:3")});
-  const auto texts = stack_texts(
-      {site}, 40, [&](std::size_t) { return site; },
-      [](const Caller& one) { return one.function == "forward"; });
+  const auto texts =
+      stack_texts({site}, 40, [&](std::size_t) { return site; },
+                  {.is_wanted = [](const Caller& one) { return one.function == "forward"; }});
 
-  EXPECT_NE(texts[0].find("forward:1"), std::string::npos) << texts[0];
+  EXPECT_NE(texts[0].find("forward (m.cpp:1)"), std::string::npos) << texts[0];
 }
 
 TEST(StackText, TellsThreeApartOfWhichTwoDifferLater) {

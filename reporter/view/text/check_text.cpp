@@ -62,19 +62,16 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
                {"WHERE", Table::Align::left}});
   const std::size_t shown = rows_shown(check.sites.size(), most);
   std::vector<std::vector<std::string>> stacks;
+  std::vector<std::vector<std::string>> beside;
   for (std::size_t i = 0; i < check.sites.size(); ++i) {
     const CheckedSite& site = check.sites[i];
-    stacks.push_back(site.frames);  // of all: others tell which frames are a helper's
+    (i < shown ? stacks : beside).push_back(site.frames);
     if (i >= shown) continue;
     table.add({check.baseline ? change_text(site.amount)
                               : number_text(check, static_cast<std::uint64_t>(site.amount))});
   }
   if (table.empty()) return "";
-  table.fill_last(page, [&](std::size_t room) {
-    std::vector<std::string> texts = stack_texts(stacks, room);
-    texts.resize(shown);
-    return texts;
-  });
+  table.fill_last(page, [&](std::size_t room) { return stack_texts(stacks, room, beside); });
   std::string text = table.text(page);
   if (shown < check.sites.size()) {
     text += "  and " + counted(check.sites.size() - shown, "more site") + "\n";

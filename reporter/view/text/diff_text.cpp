@@ -35,10 +35,7 @@ std::vector<std::string> where_texts(const Differences& found, std::size_t shown
     stacks.push_back(found.rows[i].frames());
   }
   if (by != DiffBy::site) return names;
-  stacks.insert(stacks.end(), found.equal_frames.begin(), found.equal_frames.end());
-  std::vector<std::string> texts = stack_texts(stacks, room);
-  texts.resize(shown);
-  return texts;
+  return stack_texts(stacks, room, found.equal_frames);
 }
 
 std::vector<std::string> cells_of(const Difference& row) {

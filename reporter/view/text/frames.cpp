@@ -290,10 +290,28 @@ std::string text(const Caller& caller) {
   return caller.place.empty() ? caller.function : caller.function + " (" + caller.place + ")";
 }
 
-std::string function_name(const Caller& caller, std::size_t width) {
-  const bool is_cut = caller.function.find("<...>") != std::string::npos;
-  if (!is_cut || caller.full.empty()) return shortened(caller.function, width);
+namespace {
+
+// "load_model.<listcomp>" of Python's "load_model.<locals>.<listcomp>".
+std::string without_locals(std::string name) {
+  constexpr std::string_view kLocals = ".<locals>";
+  for (std::size_t at; (at = name.find(kLocals)) != std::string::npos;) {
+    name.erase(at, kLocals.size());
+  }
+  return name;
+}
+
+// function: the caller's, as it is to be called.
+std::string cut_name(const Caller& caller, const std::string& function, std::size_t width) {
+  const bool is_cut = function.find("<...>") != std::string::npos;
+  if (!is_cut || caller.full.empty()) return shortened(function, width);
   return shortened(shorten(caller.full, width), width);
+}
+
+}  // namespace
+
+std::string function_name(const Caller& caller, std::size_t width) {
+  return cut_name(caller, without_locals(caller.function), width);
 }
 
 std::string text(const CallSite& site) {
@@ -301,7 +319,8 @@ std::string text(const CallSite& site) {
   std::string result;
   for (const Caller& caller : site.callers) {
     if (!result.empty()) result += " < ";
-    result += text(Caller{.function = function_name(caller, kMostOfAName), .place = caller.place});
+    result += text(
+        Caller{.function = cut_name(caller, caller.function, kMostOfAName), .place = caller.place});
   }
   return result;
 }

@@ -81,7 +81,7 @@ void add_source_line(Table& table, const CallSite& site, const Page& page, std::
 [[nodiscard]] std::string text(const Caller& caller);
 
 // The name in at most `width` columns where that is possible, its template arguments and then
-// itself cut in the middle: "build<float, ..>".
+// itself cut in the middle: "build<float, ..>"; Python's "<locals>" are left out.
 [[nodiscard]] std::string function_name(const Caller& caller, std::size_t width);
 
 // "make (a.cpp:1) < build (b.cpp:2) < main (b.cpp:9)"; "unknown" for no frames. Long names are

@@ -64,11 +64,11 @@ std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks
   return processes;
 }
 
-// "in 9 of 10 tenths of the run", "" where that is not known or says nothing.
+// "allocated in 9 of 10 tenths of the run", "" where that is not known or says nothing.
 std::string when_text(const Leak& leak) {
   if (leak.by_initialiser) return ", by an initialiser";
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
-  return ", in " + std::to_string(leak.tenths) + " of the run's 10 tenths";
+  return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run";
 }
 
 // The program's own callers, short.

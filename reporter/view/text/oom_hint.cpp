@@ -41,7 +41,8 @@ std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
   return limit - std::min(limit, event.reserved_bytes + event.direct_bytes + event.rounding_bytes);
 }
 
-LeakThen leak_then(const Leaks& leaks, const OomEvent& event) {
+LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event) {
+  if (asks_for_too_much(report, event)) return {};
   LeakThen found;
   std::uint64_t asked_for = event.requested_bytes + event.direct_bytes;
   std::uint64_t held = event.reserved_bytes + event.direct_bytes + pools_then(event);
@@ -77,7 +78,9 @@ Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
   const std::vector<OomEvent>& events = report.oom.events;
   if (events.empty()) return {};
   Leaks all = leaks_of(report, Suppressions(), {});
-  const auto leaked = [&](const OomEvent& event) { return leak_then(all, event).bytes != 0; };
+  const auto leaked = [&](const OomEvent& event) {
+    return leak_then(report, all, event).bytes != 0;
+  };
   if (std::none_of(events.begin(), events.end(), leaked)) return all;
   Suppressions usual;  // as `vramscope leaks` leaves out
   usual.add_usual();
@@ -274,9 +277,13 @@ std::string hint_of_holders(const OomEvent& event) {
 
 }  // namespace
 
+bool asks_for_too_much(const Report& report, const OomEvent& event) {
+  return !hint_of_size(report, event).empty();
+}
+
 std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
   if (std::string hint = hint_of_size(report, event); !hint.empty()) return hint;
-  if (const LeakThen leak = leak_then(leaks, event); leak.bytes != 0) {
+  if (const LeakThen leak = leak_then(report, leaks, event); leak.bytes != 0) {
     return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
            (is_final(report) ? "never freed" : "not freed until then") +
            ": vramscope leaks names the places" + rounding_clause(event) +

@@ -154,7 +154,7 @@ std::string estimate_line(const Report& report, const OomEvent& event, const Pag
 // The answer, where most of what was held is a leak.
 std::string leak_line(const Report& report, const OomEvent& event, const Leaks& leaks,
                       const Page& page) {
-  const LeakThen leak = leak_then(leaks, event);
+  const LeakThen leak = leak_then(report, leaks, event);
   if (leak.bytes == 0) return "";
   const std::string what = amount_text(leak.bytes) + " of it in " + counted(leak.count, "block") +
                            " of " + counted(leak.places, "place");
@@ -169,7 +169,7 @@ std::string leak_line(const Report& report, const OomEvent& event, const Leaks& 
 std::string freed_later_line(const Report& report, const OomEvent& event, const Leaks& leaks,
                              const Page& page) {
   const bool tells = is_final(report) && report.processes.empty();
-  if (!tells || leak_then(leaks, event).bytes != 0) return "";
+  if (!tells || leak_then(report, leaks, event).bytes != 0) return "";
   OomShare freed;
   std::uint64_t places = 0;
   std::uint64_t held = 0;

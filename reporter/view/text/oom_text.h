@@ -30,7 +30,9 @@ struct LeakThen {
   bool is_growth = true;  // all of them allocated all along
   bool is_most = false;   // half of what was asked for or more; else enough for what was refused
 };
-[[nodiscard]] LeakThen leak_then(const Leaks& leaks, const OomEvent& event);
+[[nodiscard]] LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event);
+// Whether it would have been refused had nothing been held: more than the limit, or the GPU, has.
+[[nodiscard]] bool asks_for_too_much(const Report& report, const OomEvent& event);
 
 // What was free in pieces beside blocks in use, where the request failed for want of one piece:
 // with it, what was free would have been enough, and `map` calls as much fragmentation. 0: that was

@@ -3,6 +3,7 @@
 #include "reporter/view/text/site_listing.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -93,6 +94,19 @@ std::vector<std::string> SiteListing::source_lines(const std::vector<CallSite>& 
   return below;
 }
 
+// The report's largest, without rows: beside them it is seen which frames are a helper's.
+std::vector<CallSite> SiteListing::sites_beside() const {
+  constexpr std::size_t kCompared = 64;
+  std::set<std::int64_t> listed;
+  for (const Row& row : rows_) listed.insert(row.site);
+  std::vector<CallSite> sites;
+  for (std::size_t i = 0; i < std::min(kCompared, report_.sites.size()); ++i) {
+    if (listed.contains(static_cast<std::int64_t>(i))) continue;
+    sites.push_back(call_site(report_, report_.sites[i], name_, kFramesInRow + 1));
+  }
+  return sites;
+}
+
 std::string SiteListing::in_rows(const Page& page) const {
   std::vector<std::size_t> rows;  // that have a stack
   std::vector<CallSite> sites(rows_.size());
@@ -110,8 +124,8 @@ std::string SiteListing::in_rows(const Page& page) const {
     widest = std::max(widest, columns(stack_text(site, Table::kUncut)));
   Table table = table_of({}, calls, {});
   table.keep_room(widest);
-  const std::vector<std::string> texts =
-      stack_texts(shown, table.room(page), whole, wanted_by(page));
+  const std::vector<std::string> texts = stack_texts(
+      shown, table.room(page), whole, {.is_wanted = wanted_by(page), .beside = sites_beside()});
   std::vector<std::string> last(rows_.size());
   for (std::size_t i = 0; i < rows.size(); ++i) last[rows[i]] = printable(texts[i], page);
   table = table_of(last, calls, source_lines(sites, page));

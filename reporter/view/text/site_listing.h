@@ -29,18 +29,23 @@ inline constexpr std::size_t kFramesInRow = 8;
 [[nodiscard]] std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
                                      const Page& page, std::size_t most = kFramesInRow);
 
+// What the texts of stacks are to show beside their innermost frames.
+struct StacksShown {
+  std::function<bool(const Caller&)> is_wanted = {};  // the first such frame is shown
+  std::vector<CallSite> beside = {};                  // without texts; they tell helpers as rows do
+};
+
 // One text for each stack, at most `room` columns. Stacks that read alike are told apart by the
 // first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
-// one. So are those of one innermost function, by the first caller that is another function's. The
-// first frame that `is_wanted` is shown, if it is among `sites`.
+// one. Of those that begin in one function the first caller is shown that is another function's.
 [[nodiscard]] std::vector<std::string> stack_texts(
     const std::vector<CallSite>& sites, std::size_t room,
-    const std::function<CallSite(std::size_t)>& whole,
-    const std::function<bool(const Caller&)>& is_wanted = {});
+    const std::function<CallSite(std::size_t)>& whole, const StacksShown& shown = {});
 
 // The same of stacks whose frames have their texts already, "make (a.cpp:1)", innermost first.
 [[nodiscard]] std::vector<std::string> stack_texts(
-    const std::vector<std::vector<std::string>>& stacks, std::size_t room);
+    const std::vector<std::vector<std::string>>& stacks, std::size_t room,
+    const std::vector<std::vector<std::string>>& beside = {});
 
 // Every frame with types, path and line, indented by `indent`; ends with a newline.
 [[nodiscard]] std::string whole_stack_text(const CallSite& site, const Page& page,
@@ -74,6 +79,7 @@ class SiteListing {
                                const std::vector<std::string>& below) const;
   [[nodiscard]] std::vector<std::string> source_lines(const std::vector<CallSite>& sites,
                                                       const Page& page) const;
+  [[nodiscard]] std::vector<CallSite> sites_beside() const;
   [[nodiscard]] std::string in_rows(const Page& page) const;
   [[nodiscard]] std::string in_full(const Page& page) const;
 

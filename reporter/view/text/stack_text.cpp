@@ -13,7 +13,8 @@ constexpr std::size_t kLongName = 80;
 constexpr std::size_t kUsualName = 36;
 constexpr std::size_t kShortName = 24;
 constexpr std::size_t kLeastName = 8;
-constexpr std::size_t kLeastHead = 14;  // of what stands before the frame that differs
+constexpr std::size_t kLeastOfHead = 10;  // with less room nothing of it says anything
+constexpr std::size_t kLeastHead = 14;    // of what stands before the frame that differs
 constexpr std::string_view kBefore = " < ";
 constexpr std::string_view kMore = " < ..";
 
@@ -168,6 +169,7 @@ std::string with_difference(const CallSite& stack, std::size_t depth, const std:
   head.callers.resize(std::min(depth, head.callers.size()));
   const std::size_t left = room > tail ? room - tail : 0;
   std::string text = stack_text(head, left, kFramesInRow);
+  if (columns(text) > left && left < kLeastOfHead) return std::string("..").append(kBefore) + frame;
   if (columns(text) > left) {  // then without its place
     const std::string_view more = depth > 1 ? kMore : "";
     text = function_name(head.callers.front(), std::max(left, more.size() + 1) - more.size());
@@ -245,7 +247,7 @@ class Telling {
 
   // Rows that begin in one function have a helper there, which says little: shows of each the first
   // frame that calls it from another function than in other rows. `stacks`: of each row, at least
-  // as many frames as a row may show.
+  // as many frames as a row may show, and of others behind them.
   void show_callers(const std::vector<CallSite>& stacks) {
     std::map<std::string, std::vector<std::size_t>> by_function;
     for (std::size_t row = 0; row < stacks.size(); ++row) {
@@ -253,7 +255,9 @@ class Telling {
     }
     for (const auto& [function, group] : by_function) {
       const std::size_t depth = first_other_function(stacks, group);
-      for (const std::size_t row : group) show(stacks[row], row, depth);
+      for (const std::size_t row : group) {
+        if (row < texts_.size()) show(stacks[row], row, depth);
+      }
     }
   }
 
@@ -277,11 +281,9 @@ class Telling {
   }
 
  private:
-  // With its file: functions of one name may be many.
   static std::string function_at(const CallSite& stack, std::size_t depth) {
     if (depth >= stack.callers.size()) return "";
-    const Caller& caller = stack.callers[depth];
-    return caller.function + "\n" + caller.place.substr(0, caller.place.rfind(':'));
+    return stack.callers[depth].function;
   }
 
   // The depth at which the group's stacks are in several functions; beyond all of them where they
@@ -304,8 +306,9 @@ class Telling {
     const Caller& caller = stack.callers[depth];
     const std::string short_name = function_name(caller, kShortName);
     if (texts_[row].find(std::string(kBefore) + short_name) != std::string::npos) return;
-    chosen_[row][depth] = frame_in(caller, room_ - std::min(room_ / 2, kLeastHead));
-    texts_[row] = with_differences(stack, chosen_[row], room_);
+    constexpr std::size_t kNothingBefore = 5;  // ".. < "
+    chosen_[row][depth] = frame_in(caller, room_ - std::min(room_ / 2, kNothingBefore));
+    texts_[row] = with_difference(stack, depth, chosen_[row][depth], room_);
   }
 
   // Whether some of them read differently now.
@@ -354,25 +357,33 @@ std::string stack_text(const CallSite& site, std::size_t room, std::size_t most)
 
 std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
                                      const std::function<CallSite(std::size_t)>& whole,
-                                     const std::function<bool(const Caller&)>& is_wanted) {
+                                     const StacksShown& shown) {
   std::vector<std::string> texts;
   for (const CallSite& site : sites) texts.push_back(stack_text(site, room));
   std::vector<std::size_t> rows(sites.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
   Telling telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts);
-  if (is_wanted) telling.show_wanted(sites, is_wanted);
-  telling.show_callers(sites);
+  if (shown.is_wanted) telling.show_wanted(sites, shown.is_wanted);
+  std::vector<CallSite> all = sites;
+  all.insert(all.end(), shown.beside.begin(), shown.beside.end());
+  telling.show_callers(all);
   telling.tell(rows);
   return texts;
 }
 
 std::vector<std::string> stack_texts(const std::vector<std::vector<std::string>>& stacks,
-                                     std::size_t room) {
-  std::vector<CallSite> sites(stacks.size());
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    for (const std::string& frame : stacks[i]) sites[i].callers.push_back(read_frame(frame));
-  }
-  return stack_texts(sites, room, [&](std::size_t i) { return sites[i]; });
+                                     std::size_t room,
+                                     const std::vector<std::vector<std::string>>& beside) {
+  const auto read = [](const std::vector<std::vector<std::string>>& texts) {
+    std::vector<CallSite> sites(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      for (const std::string& frame : texts[i]) sites[i].callers.push_back(read_frame(frame));
+    }
+    return sites;
+  };
+  const std::vector<CallSite> sites = read(stacks);
+  return stack_texts(sites, room, [&](std::size_t i) { return sites[i]; },
+                     {.is_wanted = {}, .beside = read(beside)});
 }
 
 }  // namespace vramscope

@@ -53,8 +53,8 @@ const OomEvent& last_known(const Report& report) {
 // Whether what stands on the first screen is a leak.
 bool has_leaked(const Report& report, const Leaks& leaks) {
   const std::vector<OomEvent>& events = report.oom.events;
-  return !events.empty() && (leak_then(leaks, events.front()).bytes != 0 ||
-                             leak_then(leaks, last_known(report)).bytes != 0);
+  return !events.empty() && (leak_then(report, leaks, events.front()).bytes != 0 ||
+                             leak_then(report, leaks, last_known(report)).bytes != 0);
 }
 
 // The command that leads on, and the file that it is of.
