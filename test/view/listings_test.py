@@ -106,15 +106,24 @@ class ListingsTest(harness.Case):
         return self.path("x.trace")
 
 
+WHOLE = jsonschema.Draft7Validator(listings.SCHEMA)
+
+
 class Schema(ListingsTest):
     def assert_fits(self, name, *words, status=0):
         listing = json.loads(self.call(*words, status=status))
         self.assertEqual([], listings.problems(name, listing), words)
+        self.assertTrue(WHOLE.is_valid(listing), words)
         return listing
 
     def test_it_is_one(self):
         for definition in listings.SCHEMA["definitions"].values():
             jsonschema.Draft7Validator.check_schema(definition)
+
+    def test_without_a_definition_chosen_it_is_one_of_any_verb(self):
+        self.assertEqual([{"$ref": f"#/definitions/{name}"} for name in listings.SCHEMA["definitions"]], listings.SCHEMA["anyOf"])
+        for listing in ({}, {"a": 1}, "report", [1]):
+            self.assertFalse(WHOLE.is_valid(listing), listing)
 
     def test_every_field_is_described_and_sizes_are_called_bytes(self):
         for name, definition in listings.SCHEMA["definitions"].items():
