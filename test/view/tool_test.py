@@ -1024,6 +1024,8 @@ class Run(ToolTest):
             pass
         self.assert_refused(["run", "no-such-program"], 127, "cannot run 'no-such-program'")
         self.assert_refused(["run", "./text"], 126, "Permission denied")
+        self.assert_refused(["run", "--trace", "sh", "x.py"], 127, "; 'sh' was taken for the value of --trace")
+        self.assert_refused(["run", "--trace", "no-program", "x.py"], 127, "cannot run 'x.py': No such file or directory\n")
 
     def test_the_environment_carries_library_and_options(self):
         script = 'echo "$LD_PRELOAD|$VRAMSCOPE_MODE|$VRAMSCOPE_STACK_DEPTH|$VRAMSCOPE_OUTPUT"'

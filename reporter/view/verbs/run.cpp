@@ -117,9 +117,22 @@ std::string set_environment(const Arguments& arguments) {
   return "";
 }
 
-int start_failure(const Ending& ending, const std::string& program) {
+// "; 'python3' was taken for the value of --trace", where that names a program.
+std::string taken_by_option(const Arguments& arguments) {
+  for (const auto& [row, value] : arguments.options) {
+    const bool is_file = row.name == "output" || row.name == "trace";
+    const bool is_name = !value.empty() && value.find('/') == std::string::npos;
+    if (is_file && is_name && !find_executable(value).path.empty())
+      return "; '" + value + "' was taken for the value of --" + row.name;
+  }
+  return "";
+}
+
+int start_failure(const Ending& ending, const Arguments& arguments) {
+  const std::string& program = arguments.program[0];
   const std::string reason = ending.own ? "" : why_not_started(program);
-  say("cannot run '" + program + "': " + (reason.empty() ? std::strerror(ending.error) : reason));
+  say("cannot run '" + program + "': " + (reason.empty() ? std::strerror(ending.error) : reason) +
+      taken_by_option(arguments));
   if (ending.own) return kOwnFailure;
   return ending.error == ENOENT ? kNotFound : kNotExecutable;
 }
@@ -279,7 +292,7 @@ int run(const Arguments& arguments) {
   EndWatch watch(note.path());
   const Ending ending = launch(arguments.program);
   const EndTimes ends = watch.stop();
-  if (ending.error != 0) return start_failure(ending, arguments.program[0]);
+  if (ending.error != 0) return start_failure(ending, arguments);
   if (note.error().empty()) conclude(arguments, ending, note, ends);
   return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
 }
