@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/stack_view.h"
@@ -62,7 +63,7 @@ TEST(Filter, KindsAreKnownByWhatPeopleSay) {
   }
   EXPECT_EQ(kind_of("gpu"), Kind::device);
   EXPECT_EQ(kind_of("page-locked"), Kind::pinned);
-  EXPECT_EQ(memory_text(Kind::stream_ordered, 1), "stream_ordered 1");
+  EXPECT_EQ(memory_name(Kind::stream_ordered, 1), "GPU 1 stream_ordered");
   EXPECT_NE(not_a_kind("disk").find("'disk' is none of device, pinned"), std::string::npos);
 }
 

@@ -109,11 +109,11 @@ TEST(Axis, HasARowForEachValueAndMemoryThoseOfOneValueTogether) {
   const std::string text = axis_text(used_by_threads(), Axis::thread, {}, {.width = 80}, {0, ""});
 
   EXPECT_EQ(rows_with(text, "worker"), 32U) << text;
-  EXPECT_NE(text.find(R"(  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0             worker 0
-  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  pinned            worker 0
-  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  managed 0         worker 0
-  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  stream_ordered 0  worker 0
-  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0             worker 1
+  EXPECT_NE(text.find(R"(  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0                 worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  pinned                worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0 managed         worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0 stream_ordered  worker 0
+  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0                 worker 1
 )"),
             text.npos)
       << text;

@@ -184,7 +184,7 @@ class Widths(ToolTest):
         shown = self.on_terminal(80, "peak", path, rows=40)
         self.assertLessEqual(len(shown), 39, shown)
         titles = [line for line in shown if " requested" in line and ": peak " in line]
-        self.assertEqual(["GPU 0, all", "GPU 0", "managed 0", "pinned", "stream_ordered 0"],
+        self.assertEqual(["GPU 0, all", "GPU 0", "GPU 0 managed", "pinned", "GPU 0 stream_ordered"],
                          [re.match(r"GPU 0, all|[^:]*", line)[0] for line in titles])  # fmt: skip
         self.assertTrue(shown[-1].startswith("Next: vramscope "))
 

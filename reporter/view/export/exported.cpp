@@ -102,13 +102,6 @@ std::string Exported::read(const std::function<void(const TraceEvent&)>& visit) 
   return good ? "" : reader_->problem();
 }
 
-std::string memory_name(Kind kind, std::uint16_t device) {
-  const std::string name(kKindNames[static_cast<std::size_t>(kind)]);
-  return kind == Kind::device ? "GPU " + std::to_string(device)
-         : has_device(kind)   ? name + " " + std::to_string(device)
-                              : name;
-}
-
 std::string program_name(const Report& report) {
   const std::string& path = report.process.executable;
   return harmless(path.substr(path.rfind('/') + 1)) + " " + std::to_string(report.process.pid);

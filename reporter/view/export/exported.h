@@ -67,9 +67,6 @@ class Exported {
   std::vector<std::size_t> sites_;  // the report's site by that of the trace
 };
 
-// "GPU 0", "managed 0", "pinned".
-[[nodiscard]] std::string memory_name(Kind kind, std::uint16_t device);
-
 // "train 4711".
 [[nodiscard]] std::string program_name(const Report& report);
 

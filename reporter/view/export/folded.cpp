@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 

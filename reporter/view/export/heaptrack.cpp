@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"

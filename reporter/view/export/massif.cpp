@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"

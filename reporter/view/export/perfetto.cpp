@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "perfetto.pb.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"

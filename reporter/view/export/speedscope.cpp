@@ -1,6 +1,7 @@
 // speedscope's own JSON: a sampled profile for each cost, frames shared by all.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/json_writer.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 

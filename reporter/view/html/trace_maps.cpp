@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/text/digest.h"
 
 namespace vramscope {
@@ -92,7 +93,7 @@ void TraceMaps::take(std::size_t part) {
   renumber(scratch_.host.segments, of_.sites);
   renumber(scratch_.host.registrations, of_.sites);
   std::vector<MapPlace> places = memory_map(scratch_);
-  const std::string memory = memory_text(of_.windows.memory().first, of_.windows.memory().second);
+  const std::string memory = memory_name(of_.windows.memory().first, of_.windows.memory().second);
   const MapMoment moment{
       .text = is_peak ? "at the peak of " + memory : "when " + memory + " held most",
       .at_ns = at_ns,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
@@ -28,7 +29,7 @@ const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
 // "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
 // held 183 MiB where the peaks of 2 processes are added, ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
-  std::string text = memory_text(kind.kind, kind.device) + " held " + amount_text(kind.peak_bytes);
+  std::string text = memory_name(kind.kind, kind.device) + " held " + amount_text(kind.peak_bytes);
   text += adds_peaks(report) ? " where the peaks of " + std::to_string(report.processes.size()) +
                                    " processes are added"
                              : " at its peak";
@@ -90,7 +91,7 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
     if (worst == nullptr || place.stranded_bytes > worst->stranded_bytes) worst = &place;
   }
   if (worst == nullptr) return "";
-  const std::string memory = memory_text(worst->kind, worst->device);
+  const std::string memory = memory_name(worst->kind, worst->device);
   const std::string when = of.places_moment.empty() ? "" : " " + of.places_moment;
   if (worst->stranded_bytes == 0) {
     return "No free memory " + std::string(when.empty() ? "is" : "was") +

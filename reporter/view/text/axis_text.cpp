@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
@@ -95,7 +96,7 @@ std::string axis_rows(const Report& report, Axis axis, const std::vector<AxisEnt
     table.add({bytes_text(totals.peak_bytes), own_peak, bytes_text(totals.live_bytes),
                bytes_text(totals.total_bytes),
                count_text(static_cast<std::int64_t>(totals.total_count)),
-               duration_text(totals.total_ns), memory_text(entry.kind, entry.device), value});
+               duration_text(totals.total_ns), memory_name(entry.kind, entry.device), value});
   };
   const std::size_t shown = rows_shown(entries.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {

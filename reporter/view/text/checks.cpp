@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
@@ -365,7 +366,7 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
     Check check{.what = (is_choice ? "at the peak of "
                          : adds    ? "sum of peaks of "
                                    : "peak of ") +
-                        memory_text(memory.kind, memory.device),
+                        memory_name(memory.kind, memory.device),
                 .value = memory.after.bytes,
                 .limit = allowed(memory.before.bytes, tolerance_percent),
                 .baseline = memory.before.bytes,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
@@ -40,7 +41,7 @@ std::vector<std::string> where_texts(const Differences& found, std::size_t shown
 
 std::vector<std::string> cells_of(const Difference& row) {
   return {change_text(row.change()), side_text(row.before), side_text(row.after), word(row.what()),
-          memory_text(row.kind, row.device)};
+          memory_name(row.kind, row.device)};
 }
 
 // The first rows with what each is of, as far as the page has room for that.
@@ -185,7 +186,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
     text += paragraph(whole_text(all, found.before_bytes, found.after_bytes), page);
   }
   for (const Difference& memory : found.memory) {
-    text += paragraph(whole_text(memory_text(memory.kind, memory.device) + "  ",
+    text += paragraph(whole_text(memory_name(memory.kind, memory.device) + "  ",
                                  memory.before.bytes, memory.after.bytes),
                       page);
   }

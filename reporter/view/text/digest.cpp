@@ -174,15 +174,6 @@ std::string not_a_kind(const std::string& given) {
   return "'" + given + "' is none of " + listed(kKindNames) + "; or in other words " + synonyms;
 }
 
-std::string memory_text(Kind kind, std::uint16_t device) {
-  const std::string name = kind_text(kind);
-  return has_device(kind) ? name + " " + std::to_string(device) : name;
-}
-
-std::string kind_text(Kind kind) {
-  return kind == Kind::device ? "GPU" : std::string(kKindNames[static_cast<std::size_t>(kind)]);
-}
-
 Savings savings(const Timing& timing) {
   Savings result;
   result.hits = timing.alloc_hit.count;

@@ -48,10 +48,6 @@ struct Share {
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view name);
 [[nodiscard]] std::string not_a_kind(const std::string& given);
 
-// "GPU 0" of plain device memory; of other kinds their name in reports: "managed 0", "pinned".
-[[nodiscard]] std::string memory_text(Kind kind, std::uint16_t device);
-[[nodiscard]] std::string kind_text(Kind kind);
-
 // What serving allocations from the cache saved. Estimated: each hit would have taken as long as
 // the mean allocation that did go to the driver.
 struct Savings {

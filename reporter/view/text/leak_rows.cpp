@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/site_listing.h"
 
@@ -12,7 +13,7 @@ namespace vramscope {
 
 LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name) {
   const Share& share = leak.share;
-  LeakRow row{.memory = memory_text(share.kind, share.device),
+  LeakRow row{.memory = memory_name(share.kind, share.device),
               .frames = {},
               .looks = leak.looks,
               .bytes = share.bytes,

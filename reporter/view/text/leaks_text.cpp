@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/leak_holders.h"
@@ -48,7 +49,7 @@ std::string memory_table(const Leaks& leaks, const Page& page) {
     table.add({bytes_text(static_cast<std::int64_t>(memory.bytes)),
                count_text(static_cast<std::int64_t>(memory.count)),
                count_text(static_cast<std::int64_t>(memory.sites)),
-               memory_text(memory.kind, memory.device)});
+               memory_name(memory.kind, memory.device)});
   }
   return table.text(page);
 }
@@ -89,7 +90,7 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
   const CallSite where = call_site(report, site, name, kAllFrames);
   std::string line = bytes_text(static_cast<std::int64_t>(leak.share.bytes)) + " in " +
                      counted(leak.share.count, "allocation") + ", " +
-                     memory_text(leak.share.kind, leak.share.device);
+                     memory_name(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
   line += when_text(leak) + whose;
   if (leak.may_be_repeated) {
@@ -108,7 +109,7 @@ std::string rows(const Report& report, const std::vector<Leak>& leaks, const Nam
   for (const Leak& leak : leaks) {
     table.add({bytes_text(static_cast<std::int64_t>(leak.share.bytes)),
                count_text(static_cast<std::int64_t>(leak.share.count)),
-               memory_text(leak.share.kind, leak.share.device)},
+               memory_name(leak.share.kind, leak.share.device)},
               static_cast<std::int64_t>(leak.share.site));
   }
   return table.text(page);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/map_cells.h"
@@ -28,7 +29,7 @@ std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
 }
 
 std::string title_of(const MapPlace& place, const MapMoment& moment) {
-  return memory_text(place.kind, place.device) + " " + moment.text + ", after " +
+  return memory_name(place.kind, place.device) + " " + moment.text + ", after " +
          duration_text(moment.at_ns) + ": " + amount_text(place.total_bytes) + " in " +
          counted(place.segments.size(), "segment");
 }

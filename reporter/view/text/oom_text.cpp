@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
@@ -95,7 +96,7 @@ std::string shares_table(const Report& report, const OomEvent& event, const Name
     const OomShare& share = shares[i];
     table.add(
         {amount_text(share.live_bytes), count_text(static_cast<std::int64_t>(share.live_count)),
-         memory_text(share.kind, event.device)},
+         memory_name(share.kind, event.device)},
         share.site);
   }
   return table.empty() ? "" : table.text(page);
@@ -216,7 +217,7 @@ std::string counted_event_text(const Report& report, const OomEvent& event, cons
 
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                        const NameFrame& name, const Page& page, const RowChoice& choice) {
-  const std::string title = memory_text(event.kind, event.device) + ": " + asked_text(event) +
+  const std::string title = memory_name(event.kind, event.device) + ": " + asked_text(event) +
                             " refused, the " + ordinal_text(event.number) +
                             (report.chosen ? " of all " : " of ") +
                             std::to_string(report.oom.count);
@@ -287,7 +288,7 @@ std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& 
       {{"ASKED", right}, {"AFTER", right, 1}, {"MEMORY", left, 2}, {"REFUSED TOO", left}});
   for (std::size_t i = 1; i + 1 < events.size(); ++i) {
     table.add({asked_text(events[i]), duration_text(events[i].time_ns),
-               memory_text(events[i].kind, events[i].device)},
+               memory_name(events[i].kind, events[i].device)},
               events[i].site);
   }
   if (!table.empty()) result += "\n" + table.text(page);
@@ -297,7 +298,7 @@ std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& 
 std::string oom_line(const Report& report, const NameFrame& name) {
   if (report.oom.events.empty()) return "";
   const OomEvent& last = report.oom.events.back();
-  std::string line = asked_text(last) + " of " + memory_text(last.kind, last.device) +
+  std::string line = asked_text(last) + " of " + memory_name(last.kind, last.device) +
                      " refused to " +
                      where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
   if (const std::uint64_t limit = refusing_limit(report, last); limit != 0) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reporter/record/axes.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
@@ -72,7 +73,7 @@ std::vector<OwnerRow> owner_rows(const Report& report) {
 
 std::string memory_of(const OwnerRow& row) {
   const std::optional<Kind> kind = kind_of(row.entry.kind);
-  return kind ? memory_text(*kind, row.entry.device) : row.entry.kind;
+  return kind ? memory_name(*kind, row.entry.device) : row.entry.kind;
 }
 
 using PeakSums = std::map<std::string, std::uint64_t>;  // by memory_of()
@@ -99,7 +100,7 @@ std::string peak_heading(const Report& report, const Page& page) {
                                          : "At the peak of each memory";
   text += ", requested bytes";
   for (const KindFacts& kind : kinds) {
-    text += (&kind == &kinds.front() ? ": " : ", ") + memory_text(kind.kind, kind.device) + " " +
+    text += (&kind == &kinds.front() ? ": " : ", ") + memory_name(kind.kind, kind.device) + " " +
             amount_text(kind.peak_bytes) + of_all_text(report, kind);
   }
   return heading(text, page);
@@ -125,7 +126,7 @@ std::string reserved_text(const Report& report, const Page& page) {
     if (statistics == nullptr) continue;
     const auto reserved = static_cast<std::uint64_t>(statistics->reserved_bytes.all.peak);
     if (reserved <= kind.peak_bytes) continue;
-    text += paragraph(memory_text(kind.kind, kind.device) + ": at most " + amount_text(reserved) +
+    text += paragraph(memory_name(kind.kind, kind.device) + ": at most " + amount_text(reserved) +
                           " reserved from the driver for it, " +
                           amount_text(reserved - kind.peak_bytes) +
                           " above what was requested: rounding, and the allocator's cache",

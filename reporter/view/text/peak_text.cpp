@@ -9,6 +9,7 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/record/axes.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
@@ -176,7 +177,7 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
     std::vector<std::string> cells{bytes_text(static_cast<std::int64_t>(shares[i].bytes)),
                                    percent_text(shares[i].bytes, kind.peak_bytes),
                                    count_text(static_cast<std::int64_t>(shares[i].count))};
-    if (are_joint) cells.push_back(memory_text(shares[i].kind, shares[i].device));
+    if (are_joint) cells.push_back(memory_name(shares[i].kind, shares[i].device));
     table.add(std::move(cells), static_cast<std::int64_t>(shares[i].site));
   }
   if (table.empty()) return "";
@@ -237,7 +238,7 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
   const std::string held =
       is_choice ? bytes + of_all_text(report, kind) + " requested " + peak_word(report) + " of all"
                 : peak_word(report) + " " + bytes + " requested" + rounded(report, kind);
-  const std::string title = memory_text(kind.kind, kind.device) + ": " + held + ", now " +
+  const std::string title = memory_name(kind.kind, kind.device) + ": " + held + ", now " +
                             amount_text(kind.current_bytes);
   std::string result = bold_title(title, page);
   result += added_text(report, kind, is_least, page);

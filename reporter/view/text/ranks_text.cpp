@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/diff.h"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
@@ -58,7 +59,7 @@ std::string trigger_text(const Report& report) {
 
 // "GPU 0, 183 MiB", above the rows that are shares of it.
 std::string whole_text(const Report& report, const Share& share) {
-  return memory_text(share.kind, share.device) + ", " + bytes_text(share.whole) +
+  return memory_name(share.kind, share.device) + ", " + bytes_text(share.whole) +
          of_all_text(report, share.kind, share.device);
 }
 
@@ -86,7 +87,7 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
   }
   std::string text = "and " + count_text(shares.size() - shown) + " more";
   for (const auto& [memory, bytes] : rest) {
-    const std::string name = rest.size() == 1 ? "" : memory_text(memory.first, memory.second) + " ";
+    const std::string name = rest.size() == 1 ? "" : memory_name(memory.first, memory.second) + " ";
     text += ", " + name + bytes_text(static_cast<std::int64_t>(bytes));
   }
   return paragraph(text, page);
@@ -154,7 +155,7 @@ std::string live_rows(const std::vector<Share>& shares, std::size_t most, const 
   for (std::size_t i = 0; i < shown; ++i) {
     const Share& share = shares[i];
     table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
-               count_text(share.count), memory_text(share.kind, share.device)},
+               count_text(share.count), memory_name(share.kind, share.device)},
               static_cast<std::int64_t>(share.site));
   }
   return table.text(page) + rest_text(shares, shown, page);
@@ -235,7 +236,7 @@ std::string other_memory(const Report& report, const Page& page) {
 }
 
 std::string difference_text(const CuptiDifference& row, const Page& page) {
-  std::string result = memory_text(row.kind, row.device) + ": ";
+  std::string result = memory_name(row.kind, row.device) + ": ";
   switch (row.what) {
     case Disagreement::not_recorded:
       result += bytes_text(row.cupti_bytes) + " not recorded";

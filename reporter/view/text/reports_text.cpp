@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/process_text.h"
@@ -62,7 +63,7 @@ std::string ReportsSummary::text(const std::string& typed, const Page& page) con
   std::size_t shown = 0;
   for (const auto& [place, peaks] : peaks_) {
     if (shown++ == kPlaces) break;
-    std::string line = memory_text(place.first, place.second) + "  " + of_each(peaks.count);
+    std::string line = memory_name(place.first, place.second) + "  " + of_each(peaks.count);
     line += peaks.least == peaks.most ? ", peak " + amount_text(peaks.most)
                                       : ", peaks from " + amount_text(peaks.least) + " to " +
                                             amount_text(peaks.most) + ", that of " + peaks.whose;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/view/text/digest.h"
 
 namespace vramscope {
@@ -31,7 +32,7 @@ std::string line(const std::string& text, const Page& page) {
 // "GPU 0", "GPU 0, all kinds", "pinned"; of a curve or a mark.
 template <typename Of>
 std::string whose_memory(const Of& of) {
-  return memory_text(of.kind, of.device) + (of.is_of_all_kinds ? ", all kinds" : "");
+  return memory_name(of.kind, of.device) + (of.is_of_all_kinds ? ", all kinds" : "");
 }
 
 // Everything below one axis of time.

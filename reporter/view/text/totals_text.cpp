@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 
@@ -63,7 +64,7 @@ std::string peaks_of(const Report& report) {
   const std::string first = peak_word(report) + (is_choice ? " of " : " ");
   std::string text;
   for (const KindFacts& kind : kinds_by_peak(report)) {
-    text += (text.empty() ? first : ", ") + memory_text(kind.kind, kind.device) + " " +
+    text += (text.empty() ? first : ", ") + memory_name(kind.kind, kind.device) + " " +
             bytes_text(static_cast<std::int64_t>(kind.peak_bytes)) + of_all_text(report, kind);
   }
   return text + (text.empty() ? "" : " (requested bytes)");

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_segments.h"
@@ -56,7 +57,7 @@ class Finder {
       const std::uint64_t bytes = totals.kinds.at(where).held.peak_bytes;
       if (!holds_memory(where.first) || bytes <= highest) continue;
       highest = bytes;
-      found = {peak.second, "at the peak of " + memory_text(where.first, where.second)};
+      found = {peak.second, "at the peak of " + memory_name(where.first, where.second)};
     }
     return found;
   }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_columns.h"
@@ -84,13 +85,6 @@ std::vector<std::size_t> sites_in_order(const Report& report, const NameFrame& n
   return sites;
 }
 
-std::string kind_name(TracePlace where) {
-  const std::string name(kKindNames[static_cast<std::size_t>(where.first)]);
-  return where.first == Kind::device ? "GPU " + std::to_string(where.second)
-         : has_device(where.first)   ? name + " " + std::to_string(where.second)
-                                     : name;
-}
-
 std::string tenths(std::uint64_t whole, std::uint64_t parts) {
   if (parts == 0) return "0";
   const std::uint64_t in_tenths = (whole * 10 + parts / 2) / parts;
@@ -134,7 +128,7 @@ std::string kinds_text(const TraceTotals& totals, const Page& page) {
                {"FREES", right}});
   for (const auto& [where, kind] : totals.kinds) {
     if (kind.held.allocations == 0) continue;
-    table.add({kind_name(where), bytes_text(kind.held.peak_bytes),
+    table.add({memory_name(where.first, where.second), bytes_text(kind.held.peak_bytes),
                duration_text(kind.peak_ns - totals.begin_ns), bytes_text(kind.held.live_bytes),
                count_text(kind.held.allocations), bytes_text(kind.held.bytes),
                count_text(kind.held.frees)});

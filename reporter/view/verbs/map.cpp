@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/digest.h"
@@ -51,7 +52,7 @@ std::string after_the_peak(const Report& report) {
   };
   return "written " + duration_text(written - std::min(written, highest->peak_ns)) +
          " after the peak, with " + amount(highest->current_bytes) + " of its " +
-         amount(highest->peak_bytes) + " of " + memory_text(highest->kind, highest->device) +
+         amount(highest->peak_bytes) + " of " + memory_name(highest->kind, highest->device) +
          " live (requested)";
 }
 
@@ -84,7 +85,7 @@ std::string before_the_peak(const Report& report, const Report& then) {
     const bool is_it = kind.kind == highest->kind && kind.device == highest->device;
     if (!is_it || kind.current_bytes >= highest->peak_bytes) continue;
     return "with " + amount_text(kind.current_bytes) + " of the peak's " +
-           amount_text(highest->peak_bytes) + " of " + memory_text(highest->kind, highest->device) +
+           amount_text(highest->peak_bytes) + " of " + memory_name(highest->kind, highest->device) +
            " live (requested)";
   }
   return "";
