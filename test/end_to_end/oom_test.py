@@ -189,7 +189,7 @@ class OutOfMemory(harness.Case):
         shown = self.run_tool("oom", self.folder)
         self.assertEqual(1, shown.stdout.count("300 MiB refused, the 1st of 2"), shown.stdout)
         self.assertEqual(1, shown.stdout.count("500 MiB refused, the 2nd of 2"), shown.stdout)
-        aside = "vramscope: 1 report of the same processes left aside, which tells of no other refusal\n"
+        aside = "vramscope: 1 report left aside: another of its process tells of the same refusals\n"
         self.assertEqual(aside, shown.stderr)
         drawn = self.run_tool("map", "--at", "oom", self.folder)
         self.assertEqual(1, drawn.stdout.count("GPU 0 when memory ran out"), drawn.stdout)

@@ -109,13 +109,14 @@ TEST(Axis, HasARowForEachValueAndMemoryThoseOfOneValueTogether) {
   const std::string text = axis_text(used_by_threads(), Axis::thread, {}, {.width = 80}, {0, ""});
 
   EXPECT_EQ(rows_with(text, "worker"), 32U) << text;
-  EXPECT_NE(text.find(R"(  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0                 worker 0
+  EXPECT_NE(
+      text.find(R"(  1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0                 worker 0
   1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  pinned                worker 0
   1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0 managed         worker 0
   1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0 stream_ordered  worker 0
   1.00 MiB  2.00 MiB  0 B    0 B      5  0 ns  GPU 0                 worker 1
 )"),
-            text.npos)
+      text.npos)
       << text;
   EXPECT_EQ(text.find("all together"), text.npos) << "of memories that peaked apart";
 }

@@ -581,6 +581,10 @@ class Merge(unittest.TestCase):
         later = copy.deepcopy(self.sample)
         later["sequence"] = self.sample["sequence"] + 1
         first, last = self.write(self.sample), self.write(later)
+        for verb in ("leaks", "peak", "owners", "timeline", "map", "sites", "stats"):
+            listed = self.call(verb, first, last)
+            self.assertEqual("vramscope: 1 earlier report of the same processes left aside\n", listed.stderr)
+            self.assertNotIn(first.name, listed.stdout)
         result = self.call("merge", "-o", self.folder / "a.json", first, last)
         self.assertIn("1 earlier report of the same processes left aside\n", result.stderr)
         self.assertEqual(len(json.loads((self.folder / "a.json").read_text())["processes"]), 1)

@@ -126,7 +126,7 @@ int check(Arguments& given) {
   given.listing.rows().refuse_unless({names_of(check_columns(""))});
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
-  if (paths.size() > 1) keep_each_once(paths);
+  if (paths.size() > 1) keep_each_once(paths, say);
   paths.push_back(given.baseline);
   for (const std::string& path : paths) {
     if (!is_trace(path)) continue;

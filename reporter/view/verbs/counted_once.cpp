@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "reporter/report/files/input_file.h"
-#include "reporter/view/verbs/verb.h"
+#include "reporter/view/text/format.h"
 
 namespace vramscope {
 namespace {
@@ -135,13 +135,14 @@ void keep_needed(std::vector<Input>& inputs, Sequences known) {
   }
 }
 
-void say_left_out(const std::vector<Input>& inputs, std::size_t earlier) {
-  if (earlier != 0) say(counted(earlier, "earlier report") + " of the same processes left aside");
+void tell_left_out(const std::vector<Input>& inputs, std::size_t earlier,
+                   const std::function<void(std::string_view)>& tell) {
+  if (earlier != 0) tell(counted(earlier, "earlier report") + " of the same processes left aside");
   const auto is_out = [](const Input& one) { return !one.is_kept; };
   const auto out = static_cast<std::size_t>(std::count_if(inputs.begin(), inputs.end(), is_out));
   if (out == earlier) return;
-  say(counted(out - earlier, "report") + " left aside, since what " +
-      (out - earlier == 1 ? "it tells" : "they tell") + " is in others, too");
+  tell(counted(out - earlier, "report") + " left aside, since what " +
+       (out - earlier == 1 ? "it tells" : "they tell") + " is in others, too");
 }
 
 // One report of one process, which may have written others.
@@ -169,7 +170,8 @@ bool names_process(const ProcessIdentity& who) { return std::get<1>(who) != 0; }
 
 }  // namespace
 
-void keep_refusals_once(std::vector<std::string>& paths) {
+void keep_refusals_once(std::vector<std::string>& paths,
+                        const std::function<void(std::string_view)>& tell) {
   std::vector<OneOfMany> inputs;
   std::map<ProcessIdentity, std::size_t> best;  // index into `inputs`
   for (const std::string& path : paths) {
@@ -185,18 +187,20 @@ void keep_refusals_once(std::vector<std::string>& paths) {
     paths.push_back(std::move(inputs[i].path));
   }
   if (const std::size_t out = inputs.size() - paths.size(); out != 0) {
-    say(counted(out, "report") + " of the same processes left aside, which " +
-        (out == 1 ? "tells" : "tell") + " of no other refusal");
+    tell(counted(out, "report") + " left aside: " +
+         (out == 1 ? "another of its process tells" : "others of their processes tell") +
+         " of the same refusals");
   }
 }
 
-void keep_each_once(std::vector<std::string>& paths) {
+void keep_each_once(std::vector<std::string>& paths,
+                    const std::function<void(std::string_view)>& tell) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) inputs.push_back(input_of(path));
   std::size_t earlier = 0;
   const Sequences last = keep_last(inputs, earlier);
   keep_needed(inputs, last);
-  say_left_out(inputs, earlier);
+  tell_left_out(inputs, earlier, tell);
   paths.clear();
   for (Input& one : inputs) {
     if (one.is_kept) paths.push_back(std::move(one.path));

@@ -3,21 +3,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vramscope {
 
 // Of several reports of one process the last one stays, by sequence. Of one that was merged and the
 // reports that it was made of, these stay if they are all there, else the merged one in the place
-// of those that are. What is left out is said. Merged ones that have some processes in common, and
-// each others besides, all stay. Reads no more of a file than tells whose report it is; one that
-// somebody formatted anew stands for itself. May throw bad_alloc.
-void keep_each_once(std::vector<std::string>& paths);
+// of those that are. Merged ones that have some processes in common, and each others besides, all
+// stay. `tell` is told how many are left out. Reads no more of a file than tells whose report it
+// is; one that somebody formatted anew stands for itself. May throw bad_alloc.
+void keep_each_once(std::vector<std::string>& paths,
+                    const std::function<void(std::string_view)>& tell);
 
 // For those who tell of memory that ran out: of several reports of one process the last of those
-// that know of the most refusals stays, which tells all that the others do. What is left out is
-// said. Reads as little, and may throw bad_alloc.
-void keep_refusals_once(std::vector<std::string>& paths);
+// that know of the most refusals stays, which tells all that the others do. `tell` is told how
+// many are left out. Reads as little, and may throw bad_alloc.
+void keep_refusals_once(std::vector<std::string>& paths,
+                        const std::function<void(std::string_view)>& tell);
 
 }  // namespace vramscope

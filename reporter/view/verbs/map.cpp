@@ -241,7 +241,6 @@ int show_map(Arguments& given) {
     add_map_csv(rows, report, places_of(report, name, given), name, given.listing.rows());
   };
   if (given.at == "oom") given.keep = keep_refusals_once;
-  if (given.at == "peak") given.keep = keep_each_once;
   given.columns = {names_of(pinner_columns(Report(), {})), names_of(segment_columns())};
   if (given.listing.csv) given.columns = {names_of(block_columns(Report(), {}))};
   return show(given, {text, json, csv}, open);

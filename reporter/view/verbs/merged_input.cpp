@@ -113,7 +113,7 @@ std::optional<Merger> merger_of(std::vector<std::string> paths) {
         shell_word(path));
     return std::nullopt;
   }
-  keep_each_once(paths);
+  keep_each_once(paths, say);
   std::optional<Merger> merger(std::in_place);
   if (!read_into(*merger, paths)) return std::nullopt;
   return merger;

@@ -328,7 +328,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   const Listing& listing = arguments.listing;
   listing.rows().refuse_unless(arguments.columns);
   std::vector<std::string> paths = report_files(arguments.files, say);
-  if (arguments.keep != nullptr && paths.size() > 1) arguments.keep(paths);
+  if (paths.size() > 1) arguments.keep(paths, say);
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);

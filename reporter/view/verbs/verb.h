@@ -18,6 +18,7 @@
 #include "reporter/view/text/stack_view.h"
 #include "reporter/view/text/suppressions.h"
 #include "reporter/view/verbs/arguments.h"
+#include "reporter/view/verbs/counted_once.h"
 
 namespace vramscope {
 
@@ -161,7 +162,9 @@ struct OneReport {
   std::vector<std::vector<std::string>> columns = {};  // of its tables, for --sort
   Filter filter;
   FilterUse use;
-  void (*keep)(std::vector<std::string>& paths) = nullptr;  // of several: which are shown
+  // Of several: which are shown.
+  void (*keep)(std::vector<std::string>& paths,
+               const std::function<void(std::string_view)>& tell) = keep_each_once;
   // Above the texts of several reports: what is to be said of those that have none; "": nothing.
   std::function<std::string(const Page&)> opening = {};
   bool has_summary = true;         // of several reports: how many, their peaks
