@@ -92,10 +92,16 @@ TEST(StackText, WhatHasNoRowTellsAHelperToo) {
                                     "Tensor.__init__ (a.py:13)", std::string(user) + " (a.py:20)"};
   };
   EXPECT_EQ(stack_texts({of("metrics")}, 40)[0], "Tensor.__init__.<lambda> (a.py:12) < ..");
-  EXPECT_EQ(stack_texts({of("metrics")}, 40, {of("load")})[0],
-            "Tensor...ambda> < .. < metrics (a.py:20)");
+  EXPECT_EQ(stack_texts({of("metrics")}, 40, {of("load")})[0], ".. < metrics (a.py:20)")
+      << "a helper that is cut further says nothing";
+  EXPECT_EQ(stack_texts({of("metrics")}, 44, {of("load")})[0],
+            "Tensor.__..<lambda> < .. < metrics (a.py:20)");
   EXPECT_EQ(stack_texts({of("metrics_of_the_epoch")}, 36, {of("load")})[0],
             ".. < metrics_of_the_epoch (a.py:20)");
+  std::vector<std::string> called = of("metrics");
+  called.emplace_back("train (a.py:24)");
+  EXPECT_EQ(stack_texts({called}, 40, {of("load")})[0], ".. < metrics (a.py:20) < train (a.py:24)");
+  EXPECT_EQ(stack_texts({called}, 39, {of("load")})[0], ".. < metrics (a.py:20) < ..");
 }
 
 TEST(StackText, TheFrameThatIsWantedIsShown) {

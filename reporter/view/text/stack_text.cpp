@@ -5,26 +5,14 @@
 #include <numeric>
 
 #include "reporter/view/text/site_listing.h"
+#include "reporter/view/text/stack_difference.h"
 
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kLongName = 80;
-constexpr std::size_t kUsualName = 36;
-constexpr std::size_t kShortName = 24;
-constexpr std::size_t kLeastName = 8;
-constexpr std::size_t kLeastOfHead = 10;  // with less room nothing of it says anything
-constexpr std::size_t kLeastHead = 14;    // of what stands before the frame that differs
+constexpr std::size_t kLeastHead = 14;  // of what stands before the frame that differs
 constexpr std::string_view kBefore = " < ";
 constexpr std::string_view kMore = " < ..";
-
-std::string in_place(const std::string& name, const std::string& place) {
-  return place.empty() ? name : name + " (" + place + ")";
-}
-
-std::string frame_text(const Caller& caller, std::size_t name_width) {
-  return in_place(function_name(caller, name_width), caller.place);
-}
 
 std::string joined(const CallSite& site, std::size_t most, std::size_t name_width) {
   std::string text;
@@ -73,107 +61,41 @@ std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t r
   return site.callers.size() > most ? text.append(kMore) : text;
 }
 
-// `width` columns of the text from before its byte `at` on.
-std::string window(const std::string& text, std::size_t at, std::size_t width) {
-  const std::size_t before = std::min(at, width / 3);
-  std::size_t begin = at - before;
-  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0U) == 0x80U) --begin;
-  return (begin == 0 ? "" : "..") + fitted(text.substr(begin), width - (begin == 0 ? 0 : 2));
-}
-
-std::size_t first_difference(const std::vector<std::string>& texts) {
-  std::size_t at = 0;
-  for (;; ++at) {
-    for (const std::string& text : texts) {
-      if (at >= text.size() || text[at] != texts.front()[at]) return at;
-    }
+// `text` and as many of those that called frame `last`, which it ends with, as there is room for.
+std::string with_callers(std::string text, const CallSite& stack, std::size_t last,
+                         std::size_t room) {
+  const std::size_t end = std::min(stack.callers.size(), kFramesInRow);
+  for (std::size_t i = last + 1; i < end; ++i) {
+    const std::string next = std::string(kBefore) + frame_text(stack.callers[i], kShortName);
+    const std::size_t behind = i + 1 < stack.callers.size() ? kMore.size() : 0;
+    if (columns(text) + columns(next) + behind > room) break;
+    text += next;
+    last = i;
   }
+  const bool is_whole = last + 1 >= stack.callers.size();
+  return is_whole || columns(text) + kMore.size() > room ? text : text.append(kMore);
 }
 
-// In which words frames are compared: those that say most at once come first.
-enum class Words : std::uint8_t { usual, typed, whole_name, path, address };
-constexpr Words kAllWords[] = {Words::usual, Words::typed, Words::whole_name, Words::path,
-                               Words::address};
-
-// "load_model (m.cpp:1)" in `width` columns where its name can be cut so far.
-std::string frame_in(const Caller& caller, std::size_t width) {
-  const std::size_t taken = columns(in_place("", caller.place));
-  const std::size_t name = std::max(kLeastName, width > taken ? width - taken : 0);
-  return frame_text(caller, std::min(name, kUsualName));
-}
-
-// Frame `depth` of each stack in those words, "" where a stack has ended.
-std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& stacks,
-                                   std::size_t depth, std::size_t width) {
-  std::vector<std::string> names;
-  std::vector<const Caller*> callers;
-  for (const CallSite& stack : stacks) {
-    callers.push_back(depth < stack.callers.size() ? &stack.callers[depth] : nullptr);
-    names.push_back(callers.back() == nullptr ? "" : callers.back()->full);
-  }
-  const std::size_t differs = words == Words::whole_name ? first_difference(names) : 0;
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    if (callers[i] == nullptr) {
-      texts.emplace_back();
-      continue;
-    }
-    const Caller& caller = *callers[i];
-    const std::size_t taken = columns(in_place("", caller.place));
-    const std::size_t name = std::max(kLeastName, width > taken ? width - taken : 0);
-    switch (words) {
-      case Words::usual:
-        texts.push_back(frame_in(caller, width));
-        break;
-      case Words::typed:
-        texts.push_back(frame_text(caller, name));
-        break;
-      case Words::whole_name:
-        texts.push_back(in_place(window(names[i], differs, name), caller.place));
-        break;
-      case Words::path:
-        texts.push_back(in_place(function_name(caller, kShortName), caller.path));
-        break;
-      case Words::address:
-        texts.push_back(in_place(function_name(caller, kShortName),
-                                 caller.at.empty() ? caller.place : caller.at));
-        break;
-    }
-  }
-  return texts;
-}
-
-struct Difference {
-  std::size_t depth = 0;
-  std::vector<std::string> frames;  // there, of each stack; empty: they are the same
-};
-
-Difference difference_of(const std::vector<CallSite>& stacks, std::size_t width) {
-  std::size_t deepest = 0;
-  for (const CallSite& stack : stacks) deepest = std::max(deepest, stack.callers.size());
-  for (const Words words : kAllWords) {
-    for (std::size_t depth = 0; depth < deepest; ++depth) {
-      std::vector<std::string> frames = frames_in(words, stacks, depth, width);
-      const auto differs = [&](const std::string& frame) { return frame != frames.front(); };
-      if (std::any_of(frames.begin(), frames.end(), differs)) return {depth, std::move(frames)};
-    }
-  }
-  return {};
-}
-
+// `frame` is the text of the frames from `depth` to `last`; before them the innermost, where there
+// is room.
 std::string with_difference(const CallSite& stack, std::size_t depth, const std::string& frame,
-                            std::size_t room) {
+                            std::size_t last, std::size_t room) {
   if (depth == 0) return frame;
   const std::size_t tail = columns(frame) + kBefore.size();
+  const std::size_t left = room > tail ? room - tail : 0;
+  const std::string_view more = depth > 1 ? kMore : "";
+  const Caller& innermost = stack.callers.front();
+  const std::size_t whole = columns(function_name(innermost, kShortName));
+  const std::size_t least = (whole * 3 + 3) / 4 + more.size();  // cut further it says nothing
+  if (left < least) {
+    return with_callers(std::string("..").append(kBefore) + frame, stack, last, room);
+  }
   CallSite head{.entry = stack.entry, .callers = stack.callers};
   head.callers.resize(std::min(depth, head.callers.size()));
-  const std::size_t left = room > tail ? room - tail : 0;
-  std::string text = stack_text(head, left, kFramesInRow);
-  if (columns(text) > left && left < kLeastOfHead) return std::string("..").append(kBefore) + frame;
-  if (columns(text) > left) {  // then without its place
-    const std::string_view more = depth > 1 ? kMore : "";
-    text = function_name(head.callers.front(), std::max(left, more.size() + 1) - more.size());
-    text += more;
+  std::string text = function_name(innermost, std::min(left - more.size(), kShortName));
+  text += more;
+  if (left >= least + columns(in_place("", innermost.place))) {
+    text = stack_text(head, left, kFramesInRow);
   }
   return text.append(kBefore) + frame;
 }
@@ -215,7 +137,8 @@ std::string all_of(const CallSite& stack, const Chosen& chosen, std::size_t room
   for (const ShownPlaces places :
        {ShownPlaces::all, ShownPlaces::of_last, ShownPlaces::line_of_last}) {
     const std::string frames = joined(stack, chosen, places);
-    if (columns(frames) + head <= room) return with_difference(stack, first, frames, room);
+    if (columns(frames) + head > room) continue;
+    return with_difference(stack, first, frames, chosen.rbegin()->first, room);
   }
   return "";
 }
@@ -224,7 +147,7 @@ std::string all_of(const CallSite& stack, const Chosen& chosen, std::size_t room
 // called the innermost: that is often a helper, which says little.
 std::string with_differences(const CallSite& stack, const Chosen& chosen, std::size_t room) {
   const auto& [last, frame] = *chosen.rbegin();
-  const std::string least = with_difference(stack, last, frame, room);
+  const std::string least = with_difference(stack, last, frame, last, room);
   const bool has_caller =
       last <= 1 || least.find(function_name(stack.callers[1], kShortName)) != std::string::npos;
   if (chosen.size() == 1 && has_caller) return least;
@@ -308,14 +231,14 @@ class Telling {
     if (texts_[row].find(std::string(kBefore) + short_name) != std::string::npos) return;
     constexpr std::size_t kNothingBefore = 5;  // ".. < "
     chosen_[row][depth] = frame_in(caller, room_ - std::min(room_ / 2, kNothingBefore));
-    texts_[row] = with_difference(stack, depth, chosen_[row][depth], room_);
+    texts_[row] = with_difference(stack, depth, chosen_[row][depth], depth, room_);
   }
 
   // Whether some of them read differently now.
   bool tell_group(const std::vector<std::size_t>& group) {
     std::vector<CallSite> stacks;
     for (const std::size_t row : group) stacks.push_back(whole_(row));
-    const Difference difference = difference_of(stacks, room_ - std::min(room_ / 2, kLeastHead));
+    const FramesApart difference = frames_apart(stacks, room_ - std::min(room_ / 2, kLeastHead));
     if (difference.frames.empty()) return false;
     bool told = false;
     for (std::size_t i = 0; i < group.size(); ++i) {
