@@ -189,6 +189,21 @@ TEST(Leaks, SuppressionsAreListedWithWhatTheyLeftOut) {
   EXPECT_NE(text.find("    2  4.00 MiB  libnet  (my.supp:1)"), text.npos) << text;
 }
 
+TEST(Leaks, TheNextCommandSuppressesTheSame) {
+  const Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
+  const Leaks leaks = leaks_of(report, {}, sample_names());
+  const std::string text =
+      leaks_text(report, leaks, {}, sample_names(), Page{},
+                 {.path = "r.json",
+                  .suppressions = {{"--suppress", "my.supp"}, {"--no-default-suppressions", ""}}});
+  EXPECT_EQ(text.substr(text.rfind("Next: ")),
+            "Next: vramscope leaks --full --suppress my.supp --no-default-suppressions r.json\n");
+  const std::string without =
+      leaks_text(report, Leaks(), {}, sample_names(), Page{},
+                 {.path = "r.json", .suppressions = {{"--suppress", "my.supp"}}});
+  EXPECT_EQ(without.substr(without.rfind("Next: ")), "Next: vramscope peak r.json\n");
+}
+
 TEST(Leaks, PatternsThatLeftNothingOutAreNamedButNotThoseThatComeWithVramscope) {
   Suppressions list;
   ASSERT_EQ(list.add("leak:libnet\n\nleak:^old$", "my.supp"), "");
@@ -217,16 +232,16 @@ TEST(Leaks, TheTextHasStacks) {
   const Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
   const Leaks leaks = leaks_of(report, {}, sample_names());
 
-  EXPECT_EQ(
-      leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"}),
-      "Never freed: 5.00 MiB in 5 allocations of 1 place\n"
-      "\n"
-      "Grows: allocated again and again over the run, and kept\n"
-      "  5.00 MiB in 5 allocations, GPU 0, cudaMalloc, allocated in 5 of 10 tenths of the run\n"
-      "      make_weights (train.cpp:42)\n"
-      "      main (train.cpp:99)\n"
-      "\n"
-      "Next: vramscope leaks --full r.json\n");
+  EXPECT_EQ(leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"}),
+            "Never freed: 5.00 MiB in 5 allocations of 1 place\n"
+            "\n"
+            "Grows: allocated again and again over the run, and kept\n"
+            "  5.00 MiB in 5 of 5 allocations, GPU 0, cudaMalloc, allocated in 5 of 10 tenths of "
+            "the run\n"
+            "      make_weights (train.cpp:42)\n"
+            "      main (train.cpp:99)\n"
+            "\n"
+            "Next: vramscope leaks --full r.json\n");
   const std::string full =
       leaks_text(report, leaks, {}, sample_names(), Page{}, {.whole_stacks = true});
   EXPECT_NE(

@@ -22,7 +22,11 @@ CallSite stack(std::vector<Caller> callers) {
 }
 
 std::vector<std::string> told(const std::vector<CallSite>& stacks, std::size_t room) {
-  return stack_texts(stacks, room, [&](std::size_t i) { return stacks[i]; });
+  std::vector<std::string> texts;
+  for (const StackText& one : stack_texts(stacks, room, [&](std::size_t i) { return stacks[i]; })) {
+    texts.push_back(one.text);
+  }
+  return texts;
 }
 
 const CallSite kThree = stack(
@@ -112,7 +116,8 @@ TEST(StackText, TheFrameThatIsWantedIsShown) {
       stack_texts({site}, 40, [&](std::size_t) { return site; },
                   {.is_wanted = [](const Caller& one) { return one.function == "forward"; }});
 
-  EXPECT_NE(texts[0].find("forward (m.cpp:1)"), std::string::npos) << texts[0];
+  EXPECT_NE(texts[0].text.find("forward (m.cpp:1)"), std::string::npos) << texts[0].text;
+  EXPECT_EQ(texts[0].told_by, 2U);
 }
 
 TEST(StackText, TellsThreeApartOfWhichTwoDifferLater) {
@@ -175,8 +180,8 @@ TEST(StackText, TellsApartByTemplateArgumentsPathsAndAddresses) {
 
   const auto places =
       pair(caller("put", "/s/a.cpp:1", "train+0x10"), caller("put", "/s/a.cpp:1", "train+0x20"));
-  EXPECT_EQ(places[0], "put (train+0x10)");
-  EXPECT_EQ(places[1], "put (train+0x20)");
+  EXPECT_EQ(places[0], "put (a.cpp:1, train+0x10)");
+  EXPECT_EQ(places[1], "put (a.cpp:1, train+0x20)");
 }
 
 TEST(StackText, LeavesStacksThatAreTheSame) {

@@ -114,6 +114,14 @@ std::string axis_rows(const Report& report, Axis axis, const std::vector<AxisEnt
   return table.text(page) + rest + table.left_out(page);
 }
 
+// Whether some value has rows of several memories, one below the other.
+bool has_kinds_of_one_value(const std::vector<AxisEntry>& entries) {
+  return std::adjacent_find(entries.begin(), entries.end(),
+                            [](const AxisEntry& a, const AxisEntry& b) {
+                              return a.value == b.value;
+                            }) != entries.end();
+}
+
 }  // namespace
 
 std::optional<Axis> axis_named(std::string_view name) {
@@ -155,6 +163,10 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
                        (are_added ? ", of all processes added" : "") +
                        ". AT PEAK: when that memory held most" + (are_added ? " in each" : "") +
                        ", " + own_peak_title(report) + ": when the row itself did.";
+  if (has_kinds_of_one_value(entries)) {
+    remark += " Rows of one " + std::string(kAxisNames[static_cast<std::size_t>(axis)]) +
+              " stand together, by its largest.";
+  }
   if (axis == Axis::range) {
     remark += " An allocation counts for the innermost range alone: a is without a/b.";
   }

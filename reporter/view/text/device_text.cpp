@@ -25,10 +25,6 @@ std::uint64_t positive(std::int64_t value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-std::string title(std::string_view text, const Page& page) {
-  return "\n" + coloured(fitted(text, page), Colour::bold, page) + "\n";
-}
-
 // A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
 struct UsedDevice {
   std::uint16_t index = 0;
@@ -166,7 +162,9 @@ std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& pag
   std::string result = level("reserved", stats.reserved_bytes.all);
   result += level("allocated", stats.allocated_bytes.all);
   result += level("requested", stats.requested_bytes.all);
-  result += paragraph(savings_text(device, has_cache), page) + saved_time_text(device, page);
+  if (!page.is_brief) {
+    result += paragraph(savings_text(device, has_cache), page) + saved_time_text(device, page);
+  }
   const std::string trouble = trouble_text(stats);
   return trouble.empty() ? result : result + "  " + coloured(trouble, Colour::red, page) + "\n";
 }
@@ -221,7 +219,7 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
     heading += "  " + printable(report->facts.name, page);
   }
   heading += note;
-  std::string result = title(heading, page);
+  std::string result = part_title(heading, page);
   if (report != nullptr && report->used) {
     result += plain_memory(device, has_cache, page);
     result += pages_text(report->facts.pages, page);
@@ -267,7 +265,8 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string
                 percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
     table.add(std::move(row));
   }
-  std::string result = title(std::to_string(devices.size()) + " GPUs" + std::string(note), page);
+  std::string result =
+      part_title(std::to_string(devices.size()) + " GPUs" + std::string(note), page);
   return result + (table.empty() ? "" : table.text(page)) + others;
 }
 

@@ -178,6 +178,7 @@ std::string shell_path(std::string_view path, const Page& page) {
 
 // See cannot_filter(). What these verbs show of traces takes every filter.
 static bool takes(std::string_view verb, std::string_view option, const Page& page) {
+  if (option.ends_with("suppress") || option.ends_with("suppressions")) return verb == "leaks";
   if (verb == "trace" || verb == "map" || verb == "timeline") return true;
   const bool is_of_rows = verb == "peak" || verb == "leaks" || verb == "sites" || verb == "owners";
   if (page.of_trace && is_of_rows) return true;
@@ -190,9 +191,13 @@ static bool takes(std::string_view verb, std::string_view option, const Page& pa
 std::string filters_for(std::string_view verb, const Page& page) {
   std::string words;
   for (const auto& [option, value] : page.filters) {
+    if (!takes(verb, option, page)) continue;
     const bool is_plain = printable(value, page) == value;
-    if (takes(verb, option, page))
+    if (value.empty()) {
+      words += option + " ";
+    } else {
       words += option + " " + (is_plain ? shell_word(value) : escaped_word(value)) + " ";
+    }
   }
   return words;
 }
@@ -200,6 +205,10 @@ std::string filters_for(std::string_view verb, const Page& page) {
 std::string followed_by(const std::string& what, const std::string& uncut, const Page& page) {
   const bool fits = !page.cuts || columns(what) + 1 + columns(uncut) <= page.width;
   return what + (fits ? " " : "\n  ") + uncut;
+}
+
+std::string part_title(std::string_view title, const Page& page) {
+  return "\n" + coloured(fitted(title, page), Colour::bold, page) + "\n";
 }
 
 std::string next_command(std::string_view words, std::string_view path, const Page& page) {

@@ -115,6 +115,9 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // Those of the page's filters that the verb can answer of the same file: "--kind pinned ".
 [[nodiscard]] std::string filters_for(std::string_view verb, const Page& page);
 
+// What a part of a text begins with: an empty line and its title.
+[[nodiscard]] std::string part_title(std::string_view title, const Page& page);
+
 // The line that an output for a person ends with: "\nNext: vramscope peak r.json\n", with those of
 // the page's filters that the next verb can answer of the same file.
 [[nodiscard]] std::string next_command(std::string_view words, std::string_view path,

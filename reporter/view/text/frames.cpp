@@ -279,13 +279,6 @@ std::string source_line(const CallSite& site) {
   return site.callers.empty() ? "" : site.callers.front().line;
 }
 
-void add_source_line(Table& table, const CallSite& site, const Page& page, std::string& before) {
-  const std::string line = source_line(site);
-  const bool is_new = !line.empty() && line != before;
-  before = line;
-  if (is_new) table.add_below("  | " + printable(line, page));
-}
-
 std::string text(const Caller& caller) {
   return caller.place.empty() ? caller.function : caller.function + " (" + caller.place + ")";
 }

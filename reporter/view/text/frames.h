@@ -73,10 +73,6 @@ class NumberedCallers {
 // What is written where the innermost caller was, "" unknown.
 [[nodiscard]] std::string source_line(const CallSite& site);
 
-// A row of the table's last column with it, if known and not the same as `before`, that of the row
-// above, which it replaces.
-void add_source_line(Table& table, const CallSite& site, const Page& page, std::string& before);
-
 // "make_weights (train.cpp:42)".
 [[nodiscard]] std::string text(const Caller& caller);
 

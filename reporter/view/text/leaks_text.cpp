@@ -84,12 +84,19 @@ std::string short_stack(const CallSite& site, const Page& page) {
   return result.empty() ? std::string(kIndent, ' ') + "unknown\n" : result;
 }
 
+// "20 of 31 allocations" of the place; of the only one "1 allocation".
+std::string count_of_made(const Leak& leak, const Site& site) {
+  const std::uint64_t made = site.totals.total_count;
+  if (made <= 1 || made < leak.share.count) return counted(leak.share.count, "allocation");
+  return count_text(leak.share.count) + " of " + counted(made, "allocation");
+}
+
 std::string one_leak(const Report& report, const Leak& leak, const std::string& whose,
                      const NameFrame& name, const Page& page, const LeaksChoice& choice) {
   const Site& site = report.sites[leak.share.site];
   const CallSite where = call_site(report, site, name, kAllFrames);
   std::string line = bytes_text(static_cast<std::int64_t>(leak.share.bytes)) + " in " +
-                     counted(leak.share.count, "allocation") + ", " +
+                     count_of_made(leak, site) + ", " +
                      memory_name(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
   line += when_text(leak) + whose;
@@ -213,7 +220,10 @@ std::string next_text(const Report& report, const Leaks& leaks, const Page& page
   const std::string_view next = leaks.leaks.empty()   ? "peak"
                                 : choice.whole_stacks ? "sites --by growth"
                                                       : "leaks --full";
-  return next_command(next, choice.path, page);
+  Page with_suppressions = page;
+  const TypedOptions& typed = choice.suppressions;
+  with_suppressions.filters.insert(with_suppressions.filters.end(), typed.begin(), typed.end());
+  return next_command(next, choice.path, with_suppressions);
 }
 
 void memory_json(JsonText& json, Kind kind, std::uint16_t device) {

@@ -6,14 +6,16 @@
 #include <string>
 
 #include "reporter/view/text/columns.h"
+#include "reporter/view/text/format.h"
 #include "reporter/view/text/leaks.h"
 
 namespace vramscope {
 
 struct LeaksChoice {
-  std::size_t most = 0;       // places, 0 for all
-  bool whole_stacks = false;  // of all of them, with types, files and objects
-  std::string path = {};      // the report's file, for the next command
+  std::size_t most = 0;            // places, 0 for all
+  bool whole_stacks = false;       // of all of them, with types, files and objects
+  std::string path = {};           // the report's file, for the next command
+  TypedOptions suppressions = {};  // that were typed, for that too
 };
 
 // Ends with a newline.

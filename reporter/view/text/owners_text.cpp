@@ -277,6 +277,13 @@ std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, 
         "use",
         page);
   }
+  const auto is_rounded = [](const OwnerRow& row) {
+    return row.entry.current_bytes != 0 && row.entry.device_bytes > row.entry.current_bytes;
+  };
+  if (std::any_of(rows.begin(), rows.end(), is_rounded)) {
+    text +=
+        paragraph("BYTES are whole pages of the driver's, NOW above is what was asked for", page);
+  }
   if (has(kOthers)) text += paragraph(others_meaning(report), page);
   return text;
 }

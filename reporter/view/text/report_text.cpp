@@ -10,6 +10,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/cupti_text.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
@@ -22,10 +23,6 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kWarningsShown = 3;
-
-std::string title(std::string_view text, const Page& page) {
-  return "\n" + coloured(fitted(text, page), Colour::bold, page) + "\n";
-}
 
 std::string command_line(const Report& report, const Page& page) {
   std::string result;
@@ -71,6 +68,21 @@ std::vector<Share> by_memory(std::vector<Share> shares) {
   std::stable_sort(shares.begin(), shares.end(),
                    [&](const Share& a, const Share& b) { return memory(a) < memory(b); });
   return shares;
+}
+
+// The first share of each memory, of the one that held most first; then the others as they were.
+std::vector<Share> each_memory_first(const std::vector<Share>& shares) {
+  std::vector<Share> first;
+  std::vector<Share> others;
+  for (const Share& share : shares) {
+    const bool is_known = std::any_of(first.begin(), first.end(), [&](const Share& one) {
+      return one.kind == share.kind && one.device == share.device;
+    });
+    (is_known ? others : first).push_back(share);
+  }
+  first = by_memory(std::move(first));
+  first.insert(first.end(), others.begin(), others.end());
+  return first;
 }
 
 std::string with_note(const std::string& heading, const Report& report) {
@@ -128,9 +140,10 @@ std::string peak_trees(const std::vector<Share>& ordered, const Report& report,
   return result;
 }
 
-std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const Report& report,
+std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Report& report,
                        const NameFrame& name, const Page& page) {
-  if (shares.empty()) return "";
+  if (all.empty()) return "";
+  const std::vector<Share> shares = each_memory_first(all);
   const std::size_t shown = rows_shown(shares.size(), most);
   const std::vector<Share> ordered =
       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
@@ -138,7 +151,7 @@ std::string peak_sites(const std::vector<Share>& shares, std::size_t most, const
   const std::string heading =
       (adds_peaks(report) ? "What made the peaks, added: " : "What made the peak: ") +
       whole_text(report, ordered.front());
-  return title(with_note(heading, report), page) + rows(ordered, report, name, page) +
+  return part_title(with_note(heading, report), page) + rows(ordered, report, name, page) +
          rest_text(shares, shown, page);
 }
 
@@ -165,7 +178,7 @@ std::string live_sites(const std::string& heading, const std::vector<Share>& sha
                        std::size_t most, const Report& report, const NameFrame& name,
                        const Page& page) {
   if (shares.empty()) return "";
-  return title(with_note(heading, report), page) +
+  return part_title(with_note(heading, report), page) +
          (page.stacks == Stacks::as_tree ? tree_text(report, name, shares, "REQUESTED", page, most)
                                          : live_rows(shares, most, report, name, page));
 }
@@ -223,6 +236,7 @@ std::string other_memory(const Report& report, const Page& page) {
   std::string result;
   for (const Kind kind : kinds) result += kind_line(report, kind, name_cells, page);
   if (result.empty()) return "";
+  if (page.is_brief) return part_title("Host and other memory", page) + result;
   const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
   const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
@@ -232,44 +246,7 @@ std::string other_memory(const Report& report, const Page& page) {
   const bool has_pinned = has_all || *report.chosen->kind == Kind::pinned;
   if (const std::string saved = pinned_text(report); has_pinned && !saved.empty())
     result += paragraph(saved, page);
-  return title("Host and other memory", page) + result;
-}
-
-std::string difference_text(const CuptiDifference& row, const Page& page) {
-  std::string result = memory_name(row.kind, row.device) + ": ";
-  switch (row.what) {
-    case Disagreement::not_recorded:
-      result += bytes_text(row.cupti_bytes) + " not recorded";
-      break;
-    case Disagreement::not_seen:
-      result += bytes_text(row.recorded_bytes) + " recorded, not seen by CUPTI";
-      break;
-    case Disagreement::other_size:
-      result += count_text(row.recorded_bytes) + " bytes recorded, " + count_text(row.cupti_bytes) +
-                " seen by CUPTI";
-      break;
-  }
-  return row.source.empty() ? result : result + ", asked for by " + printable(row.source, page);
-}
-
-std::string cupti_text(const Report& report, const Page& page) {
-  constexpr std::size_t kDifferencesShown = 3;
-  if (!report.cupti || report.chosen) return "";  // it is of all
-  const CuptiFacts& cupti = *report.cupti;
-  std::string result = title("CUPTI", page);
-  result +=
-      paragraph("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
-                    bytes_text(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
-                    "; " + counted(cupti.difference_count, "difference"),
-                page);
-  const std::size_t shown = std::min(kDifferencesShown, cupti.differences.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    result += paragraph(difference_text(cupti.differences[i], page), page);
-  }
-  if (cupti.difference_count > shown) {
-    result += paragraph("and " + count_text(cupti.difference_count - shown) + " more", page);
-  }
-  return result;
+  return part_title("Host and other memory", page) + result;
 }
 
 // What is missing on the screen because the report is newer than this version.

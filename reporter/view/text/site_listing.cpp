@@ -80,14 +80,14 @@ Table SiteListing::table_of(const std::vector<std::string>& last,
   return table;
 }
 
-std::vector<std::string> SiteListing::source_lines(const std::vector<CallSite>& sites,
+std::vector<std::string> SiteListing::source_lines(const std::vector<const Caller*>& tellers,
                                                    const Page& page) const {
   std::vector<std::string> below;
   std::string before;  // of the row above
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     below.emplace_back();
-    if (rows_[i].heading || page.is_brief) continue;
-    const std::string line = source_line(sites[i]);
+    if (tellers[i] == nullptr || page.is_brief) continue;
+    const std::string& line = tellers[i]->line;
     if (!line.empty() && line != before) below.back() = "  | " + printable(line, page);
     before = line;
   }
@@ -124,11 +124,19 @@ std::string SiteListing::in_rows(const Page& page) const {
     widest = std::max(widest, columns(stack_text(site, Table::kUncut)));
   Table table = table_of({}, calls, {});
   table.keep_room(widest);
-  const std::vector<std::string> texts = stack_texts(
+  const std::vector<StackText> texts = stack_texts(
       shown, table.room(page), whole, {.is_wanted = wanted_by(page), .beside = sites_beside()});
   std::vector<std::string> last(rows_.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) last[rows[i]] = printable(texts[i], page);
-  table = table_of(last, calls, source_lines(sites, page));
+  std::vector<const Caller*> tellers(rows_.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& [text, told_by] = texts[i];
+    last[rows[i]] = printable(text, page);
+    const std::vector<Caller>& callers = shown[i].callers;
+    if (callers.empty()) continue;
+    const bool is_known = told_by < callers.size() && !callers[told_by].line.empty();
+    tellers[rows[i]] = &callers[is_known ? told_by : 0];
+  }
+  table = table_of(last, calls, source_lines(tellers, page));
   table.keep_room(widest);
   const bool is_remark =
       calls_ == Calls::shown && !is_column && !shown.empty() && !shown[0].entry.empty();

@@ -35,12 +35,18 @@ struct StacksShown {
   std::vector<CallSite> beside = {};                  // without texts; they tell helpers as rows do
 };
 
+struct StackText {
+  std::string text;
+  std::size_t told_by = 0;  // the frame that tells the row from others; 0: the innermost, or none
+};
+
 // One text for each stack, at most `room` columns. Stacks that read alike are told apart by the
 // first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
 // one. Of those that begin in one function the first caller is shown that is another function's.
-[[nodiscard]] std::vector<std::string> stack_texts(
-    const std::vector<CallSite>& sites, std::size_t room,
-    const std::function<CallSite(std::size_t)>& whole, const StacksShown& shown = {});
+[[nodiscard]] std::vector<StackText> stack_texts(const std::vector<CallSite>& sites,
+                                                 std::size_t room,
+                                                 const std::function<CallSite(std::size_t)>& whole,
+                                                 const StacksShown& shown = {});
 
 // The same of stacks whose frames have their texts already, "make (a.cpp:1)", innermost first.
 [[nodiscard]] std::vector<std::string> stack_texts(
@@ -77,7 +83,7 @@ class SiteListing {
   [[nodiscard]] Table table_of(const std::vector<std::string>& last,
                                const std::vector<CallSite>* calls,
                                const std::vector<std::string>& below) const;
-  [[nodiscard]] std::vector<std::string> source_lines(const std::vector<CallSite>& sites,
+  [[nodiscard]] std::vector<std::string> source_lines(const std::vector<const Caller*>& tellers,
                                                       const Page& page) const;
   [[nodiscard]] std::vector<CallSite> sites_beside() const;
   [[nodiscard]] std::string in_rows(const Page& page) const;

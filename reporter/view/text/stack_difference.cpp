@@ -30,6 +30,12 @@ enum class Words : std::uint8_t { usual, typed, whole_name, path, address };
 constexpr Words kAllWords[] = {Words::usual, Words::typed, Words::whole_name, Words::path,
                                Words::address};
 
+// "model.cpp:7, libmodel.so+0x12", as much of it as is known.
+std::string place_and_address(const Caller& caller) {
+  if (caller.at.empty() || caller.at == caller.place) return caller.place;
+  return caller.place.empty() ? caller.at : caller.place + ", " + caller.at;
+}
+
 // Frame `depth` of each stack in those words, "" where a stack has ended.
 std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& stacks,
                                    std::size_t depth, std::size_t width) {
@@ -63,8 +69,7 @@ std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& sta
         texts.push_back(in_place(function_name(caller, kShortName), caller.path));
         break;
       case Words::address:
-        texts.push_back(in_place(function_name(caller, kShortName),
-                                 caller.at.empty() ? caller.place : caller.at));
+        texts.push_back(in_place(function_name(caller, kShortName), place_and_address(caller)));
         break;
     }
   }

@@ -100,7 +100,7 @@ std::string with_difference(const CallSite& stack, std::size_t depth, const std:
   return text.append(kBefore) + frame;
 }
 
-using Chosen = std::map<std::size_t, std::string>;  // frames by depth
+using ChosenFrames = std::map<std::size_t, std::string>;  // frames by depth
 
 enum class ShownPlaces : std::uint8_t { all, of_last, line_of_last };
 
@@ -113,7 +113,7 @@ std::string with_line(const Caller& caller) {
 
 // "log_metrics (train.py:35) < .. < main (train.py:64)", "log_metrics < .. < main (train.py:64)",
 // "log_metrics < .. < main:64".
-std::string joined(const CallSite& stack, const Chosen& chosen, ShownPlaces places) {
+std::string joined(const CallSite& stack, const ChosenFrames& chosen, ShownPlaces places) {
   std::string text;
   std::size_t before = 0;
   for (const auto& [depth, frame] : chosen) {
@@ -131,7 +131,7 @@ std::string joined(const CallSite& stack, const Chosen& chosen, ShownPlaces plac
 }
 
 // "" where there is no room for all of them.
-std::string all_of(const CallSite& stack, const Chosen& chosen, std::size_t room) {
+std::string all_of(const CallSite& stack, const ChosenFrames& chosen, std::size_t room) {
   const std::size_t first = chosen.begin()->first;
   const std::size_t head = first == 0 ? 0 : kLeastName;
   for (const ShownPlaces places :
@@ -145,15 +145,15 @@ std::string all_of(const CallSite& stack, const Chosen& chosen, std::size_t room
 
 // With all the frames that were chosen, as far as there is room for them, and with the one that
 // called the innermost: that is often a helper, which says little.
-std::string with_differences(const CallSite& stack, const Chosen& chosen, std::size_t room) {
+std::string with_differences(const CallSite& stack, const ChosenFrames& chosen, std::size_t room) {
   const auto& [last, frame] = *chosen.rbegin();
   const std::string least = with_difference(stack, last, frame, last, room);
   const bool has_caller =
       last <= 1 || least.find(function_name(stack.callers[1], kShortName)) != std::string::npos;
   if (chosen.size() == 1 && has_caller) return least;
-  Chosen more = chosen;
+  ChosenFrames more = chosen;
   more.try_emplace(1, frame_text(stack.callers[1], kShortName));
-  for (const Chosen& frames : {more, chosen}) {
+  for (const ChosenFrames& frames : {more, chosen}) {
     if (frames.size() == 1) break;
     if (std::string text = all_of(stack, frames, room); !text.empty()) return text;
   }
@@ -166,7 +166,7 @@ class Telling {
  public:
   Telling(std::size_t room, const std::function<CallSite(std::size_t)>& whole,
           std::vector<std::string>& texts)
-      : room_(room), whole_(whole), texts_(texts), chosen_(texts.size()) {}
+      : room_(room), whole_(whole), texts_(texts), chosen_(texts.size()), told_by_(texts.size()) {}
 
   // Rows that begin in one function have a helper there, which says little: shows of each the first
   // frame that calls it from another function than in other rows. `stacks`: of each row, at least
@@ -193,6 +193,9 @@ class Telling {
       show(stacks[row], row, static_cast<std::size_t>(found - callers.begin()));
     }
   }
+
+  // The first frame that was to be seen in the row beside the innermost; 0: none was.
+  [[nodiscard]] std::size_t told_by(std::size_t row) const { return told_by_[row]; }
 
   // Tells those of the rows apart that read alike.
   void tell(const std::vector<std::size_t>& rows) {
@@ -226,6 +229,7 @@ class Telling {
   // The frame at this depth, where there is one and the row does not show it yet.
   void show(const CallSite& stack, std::size_t row, std::size_t depth) {
     if (depth == 0 || depth >= stack.callers.size()) return;
+    if (told_by_[row] == 0) told_by_[row] = depth;
     const Caller& caller = stack.callers[depth];
     const std::string short_name = function_name(caller, kShortName);
     if (texts_[row].find(std::string(kBefore) + short_name) != std::string::npos) return;
@@ -243,8 +247,9 @@ class Telling {
     bool told = false;
     for (std::size_t i = 0; i < group.size(); ++i) {
       const std::string& frame = difference.frames[i];  // "" where its stack has ended
-      Chosen& chosen = chosen_[group[i]];
+      ChosenFrames& chosen = chosen_[group[i]];
       if (!frame.empty()) chosen[difference.depth] = frame;
+      if (!frame.empty() && told_by_[group[i]] == 0) told_by_[group[i]] = difference.depth;
       texts_[group[i]] = chosen.empty() ? stack_text(stacks[i], room_)
                                         : with_differences(stacks[i], chosen, room_);
       told = told || texts_[group[i]] != texts_[group[0]];
@@ -255,7 +260,8 @@ class Telling {
   std::size_t room_;
   const std::function<CallSite(std::size_t)>& whole_;
   std::vector<std::string>& texts_;
-  std::vector<Chosen> chosen_;  // of each row, what tells it from others
+  std::vector<ChosenFrames> chosen_;  // of each row, what tells it from others
+  std::vector<std::size_t> told_by_;
 };
 
 // "make (a.cpp:1)" in its parts; of a frame without a place in one.
@@ -278,9 +284,9 @@ std::string stack_text(const CallSite& site, std::size_t room, std::size_t most)
   return as_many_as_fit(site, most, room);
 }
 
-std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
-                                     const std::function<CallSite(std::size_t)>& whole,
-                                     const StacksShown& shown) {
+std::vector<StackText> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
+                                   const std::function<CallSite(std::size_t)>& whole,
+                                   const StacksShown& shown) {
   std::vector<std::string> texts;
   for (const CallSite& site : sites) texts.push_back(stack_text(site, room));
   std::vector<std::size_t> rows(sites.size());
@@ -291,7 +297,11 @@ std::vector<std::string> stack_texts(const std::vector<CallSite>& sites, std::si
   all.insert(all.end(), shown.beside.begin(), shown.beside.end());
   telling.show_callers(all);
   telling.tell(rows);
-  return texts;
+  std::vector<StackText> told;
+  for (const std::size_t row : rows) {
+    told.push_back({.text = std::move(texts[row]), .told_by = telling.told_by(row)});
+  }
+  return told;
 }
 
 std::vector<std::string> stack_texts(const std::vector<std::vector<std::string>>& stacks,
@@ -305,8 +315,12 @@ std::vector<std::string> stack_texts(const std::vector<std::vector<std::string>>
     return sites;
   };
   const std::vector<CallSite> sites = read(stacks);
-  return stack_texts(sites, room, [&](std::size_t i) { return sites[i]; },
-                     {.is_wanted = {}, .beside = read(beside)});
+  std::vector<std::string> texts;
+  for (StackText& told : stack_texts(sites, room, [&](std::size_t i) { return sites[i]; },
+                                     {.is_wanted = {}, .beside = read(beside)})) {
+    texts.push_back(std::move(told.text));
+  }
+  return texts;
 }
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_text.h"
@@ -53,8 +54,9 @@ constexpr const char* kWords =
 constexpr const char* kKeys =
     "All counters by PyTorch's names; small_pool is of requests up to 1 MiB, large_pool of others:";
 
-// What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it.
-std::string summary(const FlatStats& stats, const Page& page) {
+// What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it. others:
+// lines of what is not in it.
+std::string summary(const FlatStats& stats, const std::string& others, const Page& page) {
   using enum Table::Align;
   const auto value_of = [&](const std::string& key) -> std::uint64_t {
     const auto row =
@@ -85,7 +87,20 @@ std::string summary(const FlatStats& stats, const Page& page) {
       counted(value_of("num_alloc_retries"), "time") + " asked again after idle memory went back";
   return table.text(page) +
          paragraph(counted(value_of("num_ooms"), "time") + " out of memory, " + retries, page) +
-         "\n" + paragraph(kWords, page) + "\n" + paragraph(kKeys, page);
+         others + "\n" + paragraph(kWords, page) + "\n" + paragraph(kKeys, page);
+}
+
+// The driver serves them, so no counter of the allocator's has them.
+std::string uncounted_text(const Report& report, std::uint16_t device, const Page& page) {
+  std::string others;
+  for (const KindFacts& kind : report.kinds) {
+    const bool is_other = takes_device_memory(kind.kind) && kind.kind != Kind::device;
+    if (!is_other || kind.device != device || kind.peak_bytes == 0) continue;
+    others += (others.empty() ? "" : ", ") + kind_text(kind.kind) + " " +
+              amount_text(kind.peak_bytes) + " at its peak";
+  }
+  if (others.empty()) return "";
+  return paragraph("not counted in these, as in PyTorch: " + others, page);
 }
 
 // Values end in one column; bytes also as a person reads them, where the page has room for that.
@@ -133,7 +148,9 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
                               (adds_peaks(report) ? ", of all processes added" : "");
     const FlatStats stats = memory_stats(device);
     const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
-    result += lines(title, first(stats, of), is_whole ? summary(stats, page) : "", page) + "\n";
+    const std::string others = uncounted_text(report, device.facts.index, page);
+    const std::string head = is_whole ? summary(stats, others, page) : "";
+    result += lines(title, first(stats, of), head, page) + "\n";
   }
   if (!of.device) {
     result += lines("host_memory_stats", first(memory_stats(report.host), of), "", page);

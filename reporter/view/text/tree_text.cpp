@@ -61,7 +61,8 @@ class Tree {
     nodes_[at].ends[{place, site.entry}] += share;
   }
 
-  // Rows of the table. The whole is that of the shares.
+  // Rows of the table: each function below the one that calls it, further in only where several are
+  // called. The whole is that of the shares.
   void draw(Table& table, std::uint64_t whole, const Page& page) const {
     Drawing drawing{.table = table, .whole = whole, .page = page};
     draw_below(drawing, 0, "");
@@ -139,7 +140,7 @@ class Tree {
 
   void draw_below(const Drawing& drawing, std::size_t node, const std::string& margin) const {
     const std::vector<Branch> all = branches(nodes_[node]);
-    const bool forks = all.size() > 1 && node != 0;
+    const bool forks = all.size() > 1;
     const bool unicode = drawing.page.unicode;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool last = i + 1 == all.size();

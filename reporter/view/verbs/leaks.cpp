@@ -27,6 +27,13 @@ std::string no_exit_code(const std::string& given) {
   return number >= 1 && number <= 255 ? "" : "'" + given + "' is not a number from 1 to 255";
 }
 
+TypedOptions typed_suppressions(const Arguments& given) {
+  TypedOptions typed;
+  for (const std::string& file : given.suppress) typed.emplace_back("--suppress", file);
+  if (given.no_usual) typed.emplace_back("--no-default-suppressions", "");
+  return typed;
+}
+
 int show_leaks(Arguments& given) {
   const std::optional<Suppressions> suppressions =
       open_suppressions(given.suppress, given.no_usual);
@@ -51,7 +58,10 @@ int show_leaks(Arguments& given) {
       return std::string();
     }
     return leaks_text(report, leaks, *suppressions, name, page,
-                      {.most = given.listing.most, .whole_stacks = given.full, .path = given.file});
+                      {.most = given.listing.most,
+                       .whole_stacks = given.full,
+                       .path = given.file,
+                       .suppressions = typed_suppressions(given)});
   };
   const auto json = [&](const Report& report) {
     return leaks_json(report, found_in(report), *suppressions, name, given.listing.most);
