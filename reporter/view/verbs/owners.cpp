@@ -80,7 +80,11 @@ Verb add_owners(CommandLine& line) {
   command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
-      "The parts in the end add up to what is used of a GPU. Examples:\n"
+      "The parts in the end add up to what is used of a GPU. Threads have the names that the "
+      "system "
+      "knows; Python tells it none before 3.14, so the function that a thread began in stands "
+      "beside its number.\n"
+      "Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");
   return {.command = &command, .act = [arguments] { return show_owners(*arguments); }};

@@ -239,7 +239,7 @@ void say_no_report(const std::string& trace, std::string_view command) {
 void add_view_options(Command& command, StackChoice& choice) {
   const auto sets = [&choice](StackView view) { return [&choice, view] { choice.view = view; }; };
   command.flag("--with-native", sets(StackView::with_native),
-               "Native frames between those of Python");
+               "Native frames between those of Python, but not the interpreter's and ctypes's");
   command.flag("--python-only", sets(StackView::python_only), "Frames of Python alone");
   command.flag("--native-only", sets(StackView::native_only),
                "Native frames alone, the interpreter's too");
