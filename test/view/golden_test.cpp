@@ -187,6 +187,8 @@ std::vector<Listing> listings() {
            [](const Page& page) { return axis_text(report, Axis::owner, {}, page, 20); }},
           {"leaks", [](const Page& page) { return leaks_of_golden(name, page, false); }},
           {"leaks_full", [](const Page& page) { return leaks_of_golden(name, page, true); }},
+          {"leaks_tree", [](const Page& page) { return leaks_of_golden(name, page, false); },
+           Stacks::as_tree},
           {"leaks_folder", leaks_of_folder},
           {"oom", oom_of_golden},
           {"stats", [](const Page& page) { return stats_text(report, {}, page).value_or(""); }},

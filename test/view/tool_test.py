@@ -583,6 +583,51 @@ class Listings(ToolTest):
         self.assertEqual([2], [one["calls"] for one in found["out_of_memory"]])
         self.assertEqual(0, self.call("check", "--no-oom", self.sample("other.json", pid=7)).returncode)
 
+    def ranks(self, folder, *factors):
+        """A folder of reports of ranks, whose peaks are those of the sample times these; 0: the rank has none."""
+        os.mkdir(self.path(folder))
+        for rank, factor in enumerate(factors):
+            if factor == 0:
+                continue
+            file = self.sample(f"{folder}/{rank}.json", pid=100 + rank, rank=rank)
+            with open(file, encoding="utf-8") as text:
+                report = json.load(text)
+            report["kinds"][0]["peak_bytes"] *= factor
+            report["timeline"]["series"] = []
+            with open(file, "w", encoding="utf-8") as text:
+                json.dump(report, text)
+        return self.path(folder)
+
+    def test_against_a_baseline_each_rank_is_compared_with_its_own(self):
+        before, swapped = self.ranks("before", 1, 2, 1), self.ranks("swapped", 2, 1, 1)
+        result = self.call("check", "--json", "--against", before, swapped)
+        failed = [(one["rank"], one["what"]) for one in json.loads(result.stdout)["checks"] if not one["passed"]]
+        self.assertEqual([(0, "peak of GPU 0")], failed)
+        self.assertEqual(1, result.returncode)
+        text = self.call("check", "--against", before, swapped).stdout
+        self.assertRegex(text, r"\nrank 0 \(100\): peak of GPU 0: .* above the baseline's ")
+        self.assertNotIn("The baseline has", text)
+
+    def test_a_rank_that_is_missing_is_told_beside_a_baseline(self):
+        before, fewer = self.ranks("before", 1, 1, 1, 1), self.ranks("fewer", 1, 0, 1, 0)
+        for kept, said in ((fewer, "The baseline has 4 processes, this 2 (ranks 1, 3 are missing): sums differ for that alone.\n"),
+                           (f"{before}/0.json", "The baseline has 4 processes, this 1 (ranks 1, 2, 3 are missing): sums differ for that alone.\n")):
+            self.assertTrue(self.call("check", "--against", before, kept).stdout.startswith(said), kept)
+        more = self.call("check", "--against", fewer, before)
+        self.assertIn("The baseline has 2 processes, this 4: sums differ for that alone.\n", more.stdout)
+        self.assertEqual(1, more.returncode)
+
+    def test_figures_that_several_processes_share_are_of_none_of_them(self):
+        shown = self.call("report", self.ranks("ranks", 1, 2, 1)).stdout
+        self.assertRegex(shown, r"\n  peak +\S+ MiB +\S+ MiB .* 2 of 3 +rank 1 \(101\)\n")
+
+    def test_what_a_merged_report_cannot_be_exported_to_leaves_no_file(self):
+        merged, to = self.path("all.json"), self.path("all.pickle")
+        self.call("merge", "-o", merged, self.ranks("ranks", 1, 1))
+        self.assert_refused(["export", "--format", "memory_viz", "-o", to, merged], 2, "a report merged of 2 processes does not have")
+        self.assertFalse(os.path.exists(to))
+        self.assertEqual(0, self.call("export", "--format", "memory_viz", "-o", to, self.path("ranks/0.json")).returncode)
+
     def test_check_against_a_baseline_allows_a_tolerance(self):
         before, after = self.sample("a.json"), self.sample("b.json")
         with open(after, encoding="utf-8") as file:
@@ -608,7 +653,7 @@ class Listings(ToolTest):
             with open(self.path(f"{rank}.json"), "w", encoding="utf-8") as file:
                 json.dump(report, file)
         shown = self.call("report", self.folder).stdout
-        self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  rank 0 \(100\)  rank 3 \(103\)\n")
+        self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  3 of 4  rank 3 \(103\)\n")
         self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
         self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB, the median \d+ MiB\)\n")
         self.assertIn("\n  PEAK and NOW leave host memory out: a process held up to ", shown)

@@ -25,12 +25,15 @@ struct ExportFormat {
   // Of a format that may become far larger than the file it is made of: bytes, at most. May throw
   // bad_alloc.
   std::uint64_t (*most_bytes)(const Exported& exported) = nullptr;
+  // Gives "", or one line that says why there is nothing to write.
+  std::string (*why_not)(const Exported& exported) = nullptr;
 };
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();
 // Null: there is none of that name.
 [[nodiscard]] const ExportFormat* export_format(std::string_view name);
 
+[[nodiscard]] std::string no_segments(const Exported& exported);
 [[nodiscard]] std::string write_folded(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_chrome(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_dhat(const Exported& exported, Output& output);

@@ -190,6 +190,13 @@ class MemorySnapshot {
 
 }  // namespace
 
+std::string no_segments(const Exported& exported) {
+  const std::size_t processes = exported.report().processes.size();
+  if (processes < 2) return "";
+  return "memory_viz draws segments, which a report merged of " + std::to_string(processes) +
+         " processes does not have; export the report of one of them";
+}
+
 std::string write_memory_viz(const Exported& exported, Output& output) {
   PickleWriter tree(output);
   return MemorySnapshot(exported, tree).write();

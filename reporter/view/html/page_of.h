@@ -26,7 +26,7 @@ struct PageOf {
   std::string places_moment = {};     // of which instant they are: "at the peak"
   const PageMap& map;
   std::string diff = {};  // what diff_json() makes of it and an earlier one; "": there is none
-  std::string runs = {};  // what runs_json() makes of the processes that it is merged of
+  std::string runs = {};  // what add_runs_json() makes of the processes that it is merged of
   const TraceWindows* windows = nullptr;  // of a trace
   const Report* detailed = nullptr;       // of a trace: what tells when memory was allocated, too
   std::string filter = {};                // as typed; "": none

@@ -135,8 +135,9 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   if (processes > 1) {
     const std::string number = count_text(static_cast<std::int64_t>(processes));
     text += all_passed(all) ? " in each of " + number + " processes, at most"
+            : failed == 0   ? " for all " + number + " processes together; the highest"
                             : " in " + count_text(static_cast<std::int64_t>(failed)) + " of " +
-                                  number + " processes; the highest";
+                                number + " processes; the highest";
   }
   const std::vector<const Check*> rows = highest_of(all);
   bool has_bytes = false;

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/diff.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/leak_holders.h"
@@ -67,20 +65,10 @@ struct Judged {
   CheckedProcess process;
 };
 
-CheckedProcess named(const ProcessFacts& process) {
-  return {.pid = process.pid, .rank = process.rank, .words = named_process(process)};
-}
-
-CheckedProcess all_of(const Report& report) {
-  if (report.processes.size() < 2) return named(report.process);
-  return {.words = "all " + count_text(static_cast<std::int64_t>(report.processes.size())) +
-                   " processes together"};
-}
-
 std::vector<Judged> judged_processes(const Report& report, const std::string& file) {
   std::vector<Judged> all;
   for (MergedProcess& process : merged_processes(report)) {
-    const CheckedProcess words = named(process.process);
+    const CheckedProcess words = checked_process(process.process);
     all.push_back({.report = report,
                    .one = {.file = file,
                            .process = std::move(process),
@@ -150,7 +138,7 @@ void add_peaks_of_choice(std::vector<Check>& checks, const Report& report, std::
     Check check{.what = "at the peak of GPU " + std::to_string(sum.index),
                 .value = sum.upper,
                 .limit = limit,
-                .process = all_of(report)};
+                .process = all_processes(report)};
     if (!check.passed()) {
       check.sites = sites_of(report, shares_of_peak(report), name, [&](const Share& share) {
         return takes_device_memory(share.kind) && share.device == sum.index;
@@ -164,7 +152,8 @@ void add_peaks(std::vector<Check>& checks, const Report& report, const std::stri
                std::uint64_t limit, const RunsNaming& naming) {
   const std::size_t before = checks.size();
   if (report.chosen && report.chosen->by_rows) {
-    Judged all{.report = report, .one = {.file = file, .process = {}}, .process = all_of(report)};
+    Judged all{
+        .report = report, .one = {.file = file, .process = {}}, .process = all_processes(report)};
     add_peak_of_host(checks, all, limit, naming);
     add_peaks_of_choice(checks, report, limit, naming.name);
   } else {
@@ -174,7 +163,8 @@ void add_peaks(std::vector<Check>& checks, const Report& report, const std::stri
     }
   }
   if (checks.size() != before) return;
-  checks.push_back({.what = "peak of device memory", .limit = limit, .process = all_of(report)});
+  checks.push_back(
+      {.what = "peak of device memory", .limit = limit, .process = all_processes(report)});
 }
 
 // "the 8 processes held 1.10 GiB to 1.20 GiB of GPU 0 together"; "" of one process.
@@ -205,16 +195,12 @@ std::vector<Share> shares_of(const Leaks& leaks) {
   return shares;
 }
 
-std::uint64_t bytes_of(const Leaks& leaks) {
-  std::uint64_t bytes = leaks.without_site;
-  for (const LeakedMemory& memory : leaks.memory) bytes += memory.bytes;
-  return bytes;
-}
-
 Check leak_check(const Report& report, const Leaks& leaks, std::uint64_t limit,
                  const NameFrame& name) {
-  Check check{
-      .what = "never freed", .value = bytes_of(leaks), .limit = limit, .process = all_of(report)};
+  Check check{.what = "never freed",
+              .value = leaked_bytes(leaks),
+              .limit = limit,
+              .process = all_processes(report)};
   check.died = who_died(merged_processes(report));
   if (!check.passed()) {
     check.sites = sites_of(report, shares_of(leaks), name, [](const Share&) { return true; });
@@ -252,7 +238,7 @@ void add_leaks(Checked& checked, const Report& report, std::uint64_t limit,
     Check check{.what = "never freed",
                 .value = leaks.left[i],
                 .limit = limit,
-                .process = named(process.process)};
+                .process = checked_process(process.process)};
     check.died = who_died({process});
     if (!check.passed()) {
       check.sites =
@@ -268,7 +254,7 @@ void add_refusals(std::vector<Check>& checks, const Report& report, std::uint64_
                       .value = process.oom.count,
                       .limit = limit,
                       .is_count = true,
-                      .process = named(process.process)});
+                      .process = checked_process(process.process)});
   }
 }
 
@@ -288,7 +274,7 @@ void add_totals(std::vector<Check>& checks, const Report& report, const CheckLim
   }
   const auto add = [&](const char* what, std::uint64_t value, std::uint64_t limit, bool is_count) {
     Check check{.what = what, .value = value, .limit = limit, .baseline = {}, .is_count = is_count};
-    check.process = all_of(report);
+    check.process = all_processes(report);
     std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
       return is_count ? a.count > b.count : a.bytes > b.bytes;
     });
@@ -303,33 +289,17 @@ void add_totals(std::vector<Check>& checks, const Report& report, const CheckLim
   if (limits.allocations) add("allocations", count, *limits.allocations, /*is_count=*/true);
 }
 
-std::uint64_t allowed(std::uint64_t baseline, std::uint64_t percent) {
-  return baseline + baseline / 100 * percent + baseline % 100 * percent / 100;
-}
-
-template <class Wanted>
-std::vector<CheckedSite> grown_sites(const Differences& found, Wanted wanted) {
-  std::vector<CheckedSite> sites;
-  for (const Difference& row : found.rows) {
-    if (row.change() <= 0 || !wanted(row)) continue;
-    sites.push_back({row.change(), row.after.frames, row.after.sites});
-  }
-  return sites;
-}
-
-// What grew of the places that are leaks.
-std::vector<CheckedSite> grown_leaks(const Report& report, const Report& baseline,
-                                     const Leaks& leaks, const NameFrame& name) {
-  std::set<std::int64_t> leaked;
-  for (const Leak& leak : leaks.leaks) leaked.insert(site_number(report, leak.share.site));
-  const auto is_leak = [&](const Difference& row) {
-    return std::any_of(row.after.sites.begin(), row.after.sites.end(),
-                       [&](std::int64_t site) { return leaked.contains(site); });
-  };
-  return grown_sites(differences(baseline, report, DiffBy::site, DiffAt::end, name), is_leak);
-}
-
 }  // namespace
+
+CheckedProcess checked_process(const ProcessFacts& process) {
+  return {.pid = process.pid, .rank = process.rank, .words = named_process(process)};
+}
+
+CheckedProcess all_processes(const Report& report) {
+  if (report.processes.size() < 2) return checked_process(report.process);
+  return {.words = "all " + count_text(static_cast<std::int64_t>(report.processes.size())) +
+                   " processes together"};
+}
 
 Checked checks_of(const Report& report, const std::string& file, const CheckLimits& limits,
                   const Suppressions& suppressions, const RunsNaming& naming) {
@@ -347,43 +317,10 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
   for (const MergedProcess& process : merged_processes(report)) {
     if (process.oom.count == 0) continue;
     checked.out_of_memory.push_back(
-        {.process = named(process.process), .file = file, .calls = process.oom.count});
+        {.process = checked_process(process.process), .file = file, .calls = process.oom.count});
   }
   if (peaks_pass) checked.next = (limits.leak ? "leaks " : "sites ") + shell_word(file);
   if (others_pass && limits.refusals) checked.next = "oom " + shell_word(file);
-  return checked;
-}
-
-Checked checks_against(const Report& report, const Report& baseline, const std::string& file,
-                       std::uint64_t tolerance_percent, const Suppressions& suppressions,
-                       const NameFrame& name) {
-  Checked checked{.file = file, .next = "", .checks = {}};
-  checked.processes = std::max<std::size_t>(report.processes.size(), 1);
-  const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
-  const bool is_choice = report.chosen && report.chosen->by_rows;
-  for (const Difference& memory : found.memory) {
-    const bool adds = adds_peaks(report) || adds_peaks(baseline);
-    Check check{.what = (is_choice ? "at the peak of "
-                         : adds    ? "sum of peaks of "
-                                   : "peak of ") +
-                        memory_name(memory.kind, memory.device),
-                .value = memory.after.bytes,
-                .limit = allowed(memory.before.bytes, tolerance_percent),
-                .baseline = memory.before.bytes,
-                .process = all_of(report)};
-    const auto is_its = [&](const Difference& row) {
-      return row.kind == memory.kind && row.device == memory.device;
-    };
-    if (!check.passed()) check.sites = grown_sites(found, is_its);
-    checked.checks.push_back(std::move(check));
-  }
-  const std::uint64_t leaked = bytes_of(leaks_of(baseline, suppressions, name));
-  const Leaks leaks = leaks_of(report, suppressions, name);
-  Check check = leak_check(report, leaks, allowed(leaked, tolerance_percent), name);
-  check.baseline = leaked;
-  if (!check.passed()) check.sites = grown_leaks(report, baseline, leaks, name);
-  checked.suppressed = suppressed_bytes(leaks);
-  checked.checks.push_back(std::move(check));
   return checked;
 }
 

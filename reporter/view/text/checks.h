@@ -75,10 +75,15 @@ struct Checked {
 [[nodiscard]] Checked checks_of(const Report& report, const std::string& file,
                                 const CheckLimits& limits, const Suppressions& suppressions,
                                 const RunsNaming& naming);
-// The peak of each kind and device, and what was never freed, may be so much above the baseline's.
+// The sum of the peaks of each kind and device, of several processes with ranks the peak of each
+// beside that of the same rank, and what was never freed, may be so much above the baseline's.
 [[nodiscard]] Checked checks_against(const Report& report, const Report& baseline,
                                      const std::string& file, std::uint64_t tolerance_percent,
                                      const Suppressions& suppressions, const NameFrame& name);
+
+[[nodiscard]] CheckedProcess checked_process(const ProcessFacts& process);
+// Of one that was not merged, its process.
+[[nodiscard]] CheckedProcess all_processes(const Report& report);
 
 [[nodiscard]] bool all_passed(const std::vector<Checked>& all);
 

@@ -205,6 +205,12 @@ std::string_view describe(LeakClass leak) {
   return "";
 }
 
+std::uint64_t leaked_bytes(const Leaks& leaks) {
+  std::uint64_t bytes = leaks.without_site;
+  for (const LeakedMemory& memory : leaks.memory) bytes += memory.bytes;
+  return bytes;
+}
+
 std::uint64_t suppressed_bytes(const Leaks& leaks) {
   std::uint64_t bytes = 0;
   for (const UsedSuppression& used : leaks.suppressed) bytes += used.bytes;

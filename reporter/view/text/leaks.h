@@ -73,6 +73,8 @@ struct Leaks {
 [[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
                              const NameFrame& name);
 // Of all suppressions together.
+// Also of call stacks that nobody knows.
+[[nodiscard]] std::uint64_t leaked_bytes(const Leaks& leaks);
 [[nodiscard]] std::uint64_t suppressed_bytes(const Leaks& leaks);
 
 // Whether what was never freed tells more of the report than its peak: places that grow, or were

@@ -3,6 +3,9 @@
 #include "reporter/view/text/leaks_text.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "allocator/ground/place.h"
 #include "reporter/report/memory_name.h"
@@ -14,6 +17,7 @@
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/tree_text.h"
 
 namespace vramscope {
 namespace {
@@ -122,6 +126,17 @@ std::string rows(const Report& report, const std::vector<Leak>& leaks, const Nam
   return table.text(page);
 }
 
+std::string class_title(LeakClass looks, const Page& page) {
+  std::string title = sentence(describe(looks), page);
+  title.pop_back();
+  return "\n" + coloured(title, Colour::bold, page) + "\n";
+}
+
+std::string more_places(const Leaks& leaks, std::size_t shown) {
+  if (shown >= leaks.leaks.size()) return "";
+  return "  and " + counted(leaks.leaks.size() - shown, "more place") + " (-n 0 for all)\n";
+}
+
 // The first ones with their stacks, the others a row each.
 std::string classes_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                          const Page& page, const LeaksChoice& choice) {
@@ -131,9 +146,7 @@ std::string classes_text(const Report& report, const Leaks& leaks, const NameFra
   std::size_t next = 0;
   while (next < shown) {
     const LeakClass looks = leaks.leaks[next].looks;
-    std::string title = sentence(describe(looks), page);
-    title.pop_back();
-    result += "\n" + coloured(title, Colour::bold, page) + "\n";
+    result += class_title(looks, page);
     std::vector<Leak> others;
     for (; next < shown && leaks.leaks[next].looks == looks; ++next) {
       if (choice.whole_stacks || next < kStacksShown) {
@@ -147,10 +160,30 @@ std::string classes_text(const Report& report, const Leaks& leaks, const NameFra
     }
     result += rows(report, others, name, page);
   }
-  if (shown < leaks.leaks.size()) {
-    result += "  and " + counted(leaks.leaks.size() - shown, "more place") + " (-n 0 for all)\n";
+  return result + more_places(leaks, shown);
+}
+
+// A tree for each class and memory.
+std::string class_trees(const Report& report, const Leaks& leaks, const NameFrame& name,
+                        const Page& page, std::size_t most) {
+  using Memory = std::pair<Kind, std::uint16_t>;
+  const std::size_t shown = rows_shown(leaks.leaks.size(), most);
+  std::map<LeakClass, std::map<Memory, std::vector<Share>>> classes;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Share& share = leaks.leaks[i].share;
+    classes[leaks.leaks[i].looks][{share.kind, share.device}].push_back(share);
   }
-  return result;
+  std::string result;
+  for (const auto& [looks, memories] : classes) {
+    result += class_title(looks, page);
+    for (const auto& [memory, shares] : memories) {
+      if (leaks.memory.size() > 1) {
+        result += paragraph(memory_name(memory.first, memory.second), page);
+      }
+      result += tree_text(report, name, shares, "BYTES", page, 0);
+    }
+  }
+  return result + more_places(leaks, shown);
 }
 
 // Of several processes the largest first, and whose they are; stacks are another question.
@@ -241,11 +274,13 @@ void process_json(JsonText& json, const LeakHolder& holder) {
 std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
                        const NameFrame& name, const Page& page, const LeaksChoice& choice) {
   const bool are_rows = report.processes.size() > 1 && !choice.whole_stacks;
+  const bool are_trees = page.stacks == Stacks::as_tree;
   std::string result = heading(report, leaks, page) +
                        spread_text(left_by_process(report, leaks), page) +
                        memory_table(leaks, page) +
-                       (are_rows ? merged_rows(report, leaks, name, page, choice.most)
-                                 : classes_text(report, leaks, name, page, choice));
+                       (are_trees  ? class_trees(report, leaks, name, page, choice.most)
+                        : are_rows ? merged_rows(report, leaks, name, page, choice.most)
+                                   : classes_text(report, leaks, name, page, choice));
   if (leaks.without_site != 0) {
     result += "\n" + paragraph(bytes_text(static_cast<std::int64_t>(leaks.without_site)) +
                                    " more came from call stacks that nobody knows.",

@@ -251,7 +251,13 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
     if (figures == Figures::left_out && figure.of != highest_of) continue;
     const bool equal = spread.least == spread.most;
     const auto who = [&](std::size_t which) {
-      return equal ? std::string("-") : process_text(reports[which].process.process);
+      if (equal) return std::string("-");
+      const auto is_same = [&](const ReportOfProcess& one) {
+        return figure.of(one) == figure.of(reports[which]);
+      };
+      const auto same = std::count_if(reports.begin(), reports.end(), is_same);
+      return same == 1 ? process_text(reports[which].process.process)
+                       : std::to_string(same) + " of " + std::to_string(reports.size());
     };
     const auto number = [&](std::size_t which) {
       const bool is_bound = !bound_word(figure, reports[which]).empty();

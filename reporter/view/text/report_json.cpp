@@ -44,9 +44,16 @@ constexpr std::pair<const char*, std::vector<Share> (*)(const Report&)> kLists[]
 }  // namespace
 
 void report_json(JsonText& json, const Report& report, const std::string& path,
-                 const NameFrame& name, const RowChoice& choice) {
+                 const NameFrame& name, const RowChoice& choice,
+                 const std::function<void(JsonText&)>& add_processes) {
   json.object().field("file", path).field("trigger", report.trigger);
   json.field("sequence", report.sequence).field("merged_processes", report.processes.size());
+  json.key("merged");
+  if (add_processes) {
+    add_processes(json);
+  } else {
+    json.null();
+  }
   process_json(json, report);
   json.key("devices").array();
   for (const DeviceReport& device : report.devices) {

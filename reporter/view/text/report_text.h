@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "reporter/view/text/csv_text.h"
@@ -36,8 +37,10 @@ inline constexpr std::size_t kReportSites = 10;
 [[nodiscard]] std::string report_head(const Report& report, const Page& page);
 
 // Appends one object.
+// add_processes: writes an object of the processes of a merged report; empty: it is of one.
 void report_json(JsonText& json, const Report& report, const std::string& path,
-                 const NameFrame& name, const RowChoice& choice);
+                 const NameFrame& name, const RowChoice& choice,
+                 const std::function<void(JsonText&)>& add_processes = {});
 // The sites that made the peak, and those of what is still allocated.
 void add_report_csv(CsvText& csv, const Report& report, const NameFrame& name,
                     const RowChoice& choice);

@@ -352,11 +352,10 @@ std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& pa
   return is_one_file(reports) ? text : text + next_command("report", reports.front().file, page);
 }
 
-std::string runs_json(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
-                      const RowChoice& choice) {
+void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
+                   const RunsNaming& naming, const RowChoice& choice) {
   make_peaks_exact(reports);
   arrange_processes(reports, choice);
-  JsonText json;
   json.object().field("left_aside", left_aside.earlier).field("repeated", left_aside.repeated);
   json.key("processes").array();
   add_objects(json, reports, process_columns(), choice.most);
@@ -366,7 +365,7 @@ std::string runs_json(Reports reports, const LeftAside& left_aside, const RunsNa
   figures_json(json, reports);
   json.end().key("differences").array();
   differences_json(json, reports, naming);
-  return json.end().end().text();
+  json.end().end();
 }
 
 Columns<ReportOfProcess> process_columns() {

@@ -1,5 +1,5 @@
 // runs_text() shows the reports of several processes as one table, the highest peak first, with
-// what they held of each device together and how ranks differ; runs_json() the same as JSON.
+// what they held of each device together and how ranks differ; add_runs_json() the same as JSON.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "reporter/view/text/columns.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/json_text.h"
 #include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
@@ -36,9 +37,8 @@ struct Runs {
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
                                     const RowChoice& choice, Figures figures = Figures::shown);
-[[nodiscard]] std::string runs_json(std::vector<ReportOfProcess> reports,
-                                    const LeftAside& left_aside, const RunsNaming& naming,
-                                    const RowChoice& choice);
+void add_runs_json(JsonText& json, std::vector<ReportOfProcess> reports,
+                   const LeftAside& left_aside, const RunsNaming& naming, const RowChoice& choice);
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice);
 
 }  // namespace vramscope

@@ -94,6 +94,8 @@ void say_if_large(const Exported& exported, const ExportFormat& format) {
 }
 
 int write(const Exported& exported, const ExportFormat& format, const std::string& path) {
+  const std::string why = format.why_not == nullptr ? "" : format.why_not(exported);
+  if (!why.empty()) return refuse(why);
   say_if_large(exported, format);
   Output output(path);
   const std::string wrong = format.write(exported, output);
@@ -223,6 +225,14 @@ int export_all(const Arguments& arguments) {
   return status;
 }
 
+std::string formats_help() {
+  std::string names;
+  for (const ExportFormat& format : export_formats()) {
+    names += (names.empty() ? "" : ", ") + std::string(format.name);
+  }
+  return names + "; told of below";
+}
+
 std::string footer() {
   std::string text = "Formats:\n";
   for (const ExportFormat& format : export_formats()) {
@@ -249,7 +259,7 @@ Verb add_export(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("export", "Write reports and traces in formats of other tools");
   command.positional("FILE", &arguments->files, "Reports or traces, folders of reports, patterns");
-  command.option("--format", &arguments->format, "One of those below",
+  command.option("--format", &arguments->format, formats_help(),
                  {.value_name = "FORMAT", .why_not = not_a_format, .choices = format_names()});
   command.option("-o,--output", &arguments->output,
                  "Write to FILE, - for standard output, or into a folder that is there",

@@ -158,7 +158,9 @@ std::string runs_of(const Report& report, const ReportsAgain& again) {
     all.push_back({ReportsAgain::key_of(process.process), process});
   }
   const RunsNaming naming{.read_again = again, .name = names_from_symbols()};
-  return runs_json(std::move(all), LeftAside{}, naming, 0);
+  JsonText json;
+  add_runs_json(json, std::move(all), LeftAside{}, naming, 0);
+  return json.text();
 }
 
 std::string moment_of(const Report& report) {

@@ -98,6 +98,11 @@ Verb add_leaks(CommandLine& line) {
   command.flag("--no-default-suppressions", arguments->no_usual,
                "List what the usual libraries keep, too");
   command.flag("--full", arguments->full, "Whole stacks of all, with types, files and objects");
+  command.flag(
+      "--tree", [arguments] { arguments->stacks.shown = Stacks::as_tree; },
+      "Call stacks as one tree of each class and memory, from the start down");
+  command.exclude("--full", "--tree");
+  command.exclude("--tree", "--sort");
   command.flag("--error-exitcode", arguments->exit_code,
                "Exit with 1, or with N, when something is listed",
                {.value_name = "[=N]", .why_not = no_exit_code});

@@ -145,7 +145,14 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     if (listing.json) {
       if (paths.size() > 1) which_report(json.object(), *report, path);
       if (paths.size() > 1) json.key("listing");
-      report_json(json, *report, path, name, listing.rows());
+      const auto add_processes = [&](JsonText& to) {
+        Runs runs = processes_of(*report, path, arguments.filter);
+        add_runs_json(to, std::move(runs.reports), runs.left_aside, naming_of(arguments, filtering),
+                      {});
+      };
+      const bool is_merged = !report->processes.empty();
+      report_json(json, *report, path, name, listing.rows(),
+                  is_merged ? add_processes : std::function<void(JsonText&)>());
       if (paths.size() > 1) json.end();
     } else if (listing.csv) {
       csv.lead(leading_cells(*report, path));
@@ -181,7 +188,9 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
                        [&](CsvText& csv) { add_runs_csv(csv, std::move(reports), choice); });
   }
   if (listing.json) {
-    return publish(listing, runs_json(std::move(reports), left_aside, naming, choice));
+    JsonText json;
+    add_runs_json(json, std::move(reports), left_aside, naming, choice);
+    return publish(listing, json.text());
   }
   Page page = page_of(listing);
   page.filters = typed_options(arguments.filter);

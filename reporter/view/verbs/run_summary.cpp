@@ -26,10 +26,12 @@
 namespace vramscope {
 namespace {
 
-// "train (4711)".
+// "rank 3, train (4711)"; of one without a rank "train (4711)".
 std::string whose(const Report& report) {
-  const std::string& program = report.process.executable;
-  return program.substr(program.rfind('/') + 1) + " (" + std::to_string(report.process.pid) + ")";
+  const ProcessFacts& process = report.process;
+  const std::string program = process.executable.substr(process.executable.rfind('/') + 1);
+  return (process.rank < 0 ? "" : "rank " + std::to_string(process.rank) + ", ") + program + " (" +
+         std::to_string(process.pid) + ")";
 }
 
 // Of the report in a file, whose process is among its first fields; -1: not found there.
@@ -84,8 +86,7 @@ void count_processes(WrittenReport& written, const std::vector<std::string>& pat
     const std::uint64_t peak = peak_of(merged_processes(report).front());
     if (peak <= written.highest_bytes) continue;
     written.highest_bytes = peak;
-    const std::int64_t rank = report.process.rank;
-    written.highest_by = (rank < 0 ? "" : "rank " + std::to_string(rank) + ", ") + whose(report);
+    written.highest_by = whose(report);
   }
 }
 

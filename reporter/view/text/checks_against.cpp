@@ -1,0 +1,154 @@
+// What is above a baseline, and which places grew.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/report/merged_process.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/checks.h"
+#include "reporter/view/text/device_sum.h"
+#include "reporter/view/text/diff.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/leak_holders.h"
+#include "reporter/view/text/leaks.h"
+#include "reporter/view/text/process_text.h"
+#include "reporter/view/text/site_numbers.h"
+
+namespace vramscope {
+namespace {
+
+std::uint64_t allowed(std::uint64_t baseline, std::uint64_t percent) {
+  return baseline + baseline / 100 * percent + baseline % 100 * percent / 100;
+}
+
+template <class Wanted>
+std::vector<CheckedSite> grown_sites(const Differences& found, Wanted wanted) {
+  std::vector<CheckedSite> sites;
+  for (const Difference& row : found.rows) {
+    if (row.change() <= 0 || !wanted(row)) continue;
+    sites.push_back({row.change(), row.after.frames, row.after.sites});
+  }
+  return sites;
+}
+
+// What grew of the places that are leaks.
+std::vector<CheckedSite> grown_leaks(const Report& report, const Report& baseline,
+                                     const Leaks& leaks, const NameFrame& name) {
+  std::set<std::int64_t> leaked;
+  for (const Leak& leak : leaks.leaks) leaked.insert(site_number(report, leak.share.site));
+  const auto is_leak = [&](const Difference& row) {
+    return std::any_of(row.after.sites.begin(), row.after.sites.end(),
+                       [&](std::int64_t site) { return leaked.contains(site); });
+  };
+  return grown_sites(differences(baseline, report, DiffBy::site, DiffAt::end, name), is_leak);
+}
+
+using ByRank = std::map<std::int64_t, MergedProcess>;
+
+// Empty where some have none, or one rank is there twice.
+ByRank processes_by_rank(const Report& report) {
+  ByRank processes;
+  std::size_t count = 0;
+  for (MergedProcess& process : merged_processes(report)) {
+    const std::int64_t rank = process.process.rank;
+    if (rank < 0) return {};
+    processes.emplace(rank, std::move(process));
+    ++count;
+  }
+  return processes.size() == count ? processes : ByRank();
+}
+
+// Each rank with the same rank of the baseline: sums do not tell what one of them grew by where
+// another shrank.
+void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const Report& baseline,
+                        std::uint64_t tolerance_percent) {
+  const ByRank before = processes_by_rank(baseline);
+  for (const auto& [rank, process] : processes_by_rank(report)) {
+    const auto known = before.find(rank);
+    if (known == before.end()) continue;
+    for (const DeviceSum& sum : device_sums({process})) {
+      std::uint64_t peak = 0;
+      for (const DeviceSum& was : device_sums({known->second})) {
+        if (was.index == sum.index) peak = was.upper;
+      }
+      checks.push_back({.what = "peak of GPU " + std::to_string(sum.index),
+                        .value = sum.upper,
+                        .limit = allowed(peak, tolerance_percent),
+                        .baseline = peak,
+                        .process = checked_process(process.process)});
+    }
+  }
+}
+
+// "The baseline has 8 processes, this 7 (rank 5 is missing): ..."; "" where there are as many.
+std::string other_processes(const Report& report, const Report& baseline) {
+  const std::size_t before = std::max<std::size_t>(baseline.processes.size(), 1);
+  const std::size_t now = std::max<std::size_t>(report.processes.size(), 1);
+  if (before == now) return "";
+  constexpr std::size_t kNamed = 4;
+  const ByRank here = processes_by_rank(report);
+  std::string missing;
+  std::size_t count = 0;
+  for (const auto& [rank, process] : processes_by_rank(baseline)) {
+    if (here.empty() || here.contains(rank)) continue;
+    if (count < kNamed) missing += (count == 0 ? "" : ", ") + std::to_string(rank);
+    ++count;
+  }
+  if (count > kNamed)
+    missing += " and " + count_text(static_cast<std::int64_t>(count - kNamed)) + " more";
+  if (count != 0) {
+    missing = (count == 1 ? " (rank " : " (ranks ") + missing + (count == 1 ? " is" : " are") +
+              " missing)";
+  }
+  return "The baseline has " + std::to_string(before) +
+         (before == 1 ? " process, this " : " processes, this ") + std::to_string(now) + missing +
+         ": sums differ for that alone.";
+}
+
+}  // namespace
+
+Checked checks_against(const Report& report, const Report& baseline, const std::string& file,
+                       std::uint64_t tolerance_percent, const Suppressions& suppressions,
+                       const NameFrame& name) {
+  Checked checked{.file = file, .next = "", .checks = {}};
+  checked.processes = std::max<std::size_t>(report.processes.size(), 1);
+  const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  for (const Difference& memory : found.memory) {
+    const bool adds = adds_peaks(report) || adds_peaks(baseline);
+    Check check{.what = (is_choice ? "at the peak of "
+                         : adds    ? "sum of peaks of "
+                                   : "peak of ") +
+                        memory_name(memory.kind, memory.device),
+                .value = memory.after.bytes,
+                .limit = allowed(memory.before.bytes, tolerance_percent),
+                .baseline = memory.before.bytes,
+                .process = all_processes(report)};
+    const auto is_its = [&](const Difference& row) {
+      return row.kind == memory.kind && row.device == memory.device;
+    };
+    if (!check.passed()) check.sites = grown_sites(found, is_its);
+    checked.checks.push_back(std::move(check));
+  }
+  if (report.processes.size() > 1 && !is_choice) {
+    add_peaks_of_ranks(checked.checks, report, baseline, tolerance_percent);
+  }
+  checked.together = other_processes(report, baseline);
+  const std::uint64_t leaked = leaked_bytes(leaks_of(baseline, suppressions, name));
+  const Leaks leaks = leaks_of(report, suppressions, name);
+  Check check{.what = "never freed",
+              .value = leaked_bytes(leaks),
+              .limit = allowed(leaked, tolerance_percent),
+              .baseline = leaked,
+              .process = all_processes(report),
+              .died = who_died(merged_processes(report))};
+  if (!check.passed()) check.sites = grown_leaks(report, baseline, leaks, name);
+  checked.suppressed = suppressed_bytes(leaks);
+  checked.checks.push_back(std::move(check));
+  return checked;
+}
+
+}  // namespace vramscope
