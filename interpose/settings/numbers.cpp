@@ -21,6 +21,18 @@ std::optional<unsigned> unit_shift(std::string_view unit) {
   return 10 * (static_cast<unsigned>(index) + 1);
 }
 
+constexpr std::uint64_t kThousand = 1000;
+
+// "1.5": up to three digits behind the point.
+bool read_decimal(std::string_view text, std::uint64_t& whole, std::uint64_t& thousandths) {
+  constexpr std::size_t kDigits = 3;
+  const std::size_t point = std::min(text.find('.'), text.size());
+  std::string fraction(text.substr(std::min(point + 1, text.size())));
+  if (fraction.size() > kDigits || (point != text.size() && fraction.empty())) return false;
+  fraction.resize(kDigits, '0');
+  return read_number(text.substr(0, point), whole) && read_number(fraction, thousandths);
+}
+
 }  // namespace
 
 bool read_number(std::string_view text, std::uint64_t& value) {
@@ -33,28 +45,24 @@ bool read_number(std::string_view text, std::uint64_t& value) {
 }
 
 bool read(std::string_view text, Bytes& value) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::optional<unsigned> shift = unit_shift(text.substr(digits));
-  std::uint64_t number = 0;
-  if (!shift || !read_number(text.substr(0, digits), number)) return false;
-  if (number > std::numeric_limits<std::uint64_t>::max() >> *shift) return false;
-  value.value = number << *shift;
+  std::uint64_t whole = 0;
+  std::uint64_t thousandths = 0;
+  if (!shift || !read_decimal(text.substr(0, digits), whole, thousandths)) return false;
+  if (thousandths != 0 && *shift == 0) return false;
+  if (whole > std::numeric_limits<std::uint64_t>::max() >> *shift) return false;
+  value.value = (whole << *shift) + ((thousandths << *shift) + kThousand / 2) / kThousand;
   return true;
 }
 
 bool read(std::string_view text, Seconds& value) {
   constexpr std::uint64_t kDay = 86'400;
-  constexpr std::size_t kDigits = 3;  // behind the point
-  const std::size_t point = std::min(text.find('.'), text.size());
-  std::string fraction(text.substr(std::min(point + 1, text.size())));
-  if (fraction.size() > kDigits || (point != text.size() && fraction.empty())) return false;
-  fraction.resize(kDigits, '0');
   std::uint64_t whole = 0;
   std::uint64_t thousandths = 0;
-  if (!read_number(text.substr(0, point), whole) || !read_number(fraction, thousandths))
-    return false;
+  if (!read_decimal(text, whole, thousandths)) return false;
   if (whole > kDay || (whole == kDay && thousandths != 0)) return false;
-  value.milliseconds = whole * 1000 + thousandths;
+  value.milliseconds = whole * kThousand + thousandths;
   return true;
 }
 

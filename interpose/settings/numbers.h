@@ -8,7 +8,8 @@
 
 namespace vramscope {
 
-// Written 1024, 512MiB, 16GiB (also KiB, TiB, and the same without "iB").
+// Written 1024, 512MiB, 1.5GiB (also KiB, TiB, and the same without "iB"; up to three digits behind
+// the point).
 struct Bytes {
   std::uint64_t value = 0;
   friend bool operator==(Bytes, Bytes) = default;

@@ -157,7 +157,11 @@ TEST(Options, BytesTakeBinaryUnits) {
   EXPECT_EQ(bytes("512m"), 512u << 20);
   EXPECT_EQ(bytes("16GiB"), 16ULL << 30);
   EXPECT_EQ(bytes("1T"), 1ULL << 40);
-  for (const char* bad : {"", "GiB", "1.5GiB", "-1", "16XiB", "16 GiB", "1GB", "16777216TiB"}) {
+  EXPECT_EQ(bytes("1.5GiB"), 3ULL << 29);
+  EXPECT_EQ(bytes("0.25K"), 256u);
+  EXPECT_GT(bytes("16777215.999TiB"), 16777215ULL << 40);
+  for (const char* bad : {"", "GiB", "1.5", "1.5B", "1.GiB", ".5GiB", "1.2345GiB", "1.5.5GiB", "-1",
+                          "16XiB", "16 GiB", "1GB", "16777216TiB"}) {
     EXPECT_EQ(bytes(bad), ~0ULL) << bad;
   }
 }

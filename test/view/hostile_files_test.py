@@ -111,7 +111,7 @@ class HostileFiles(harness.Case):
         self.assert_refused(["trace", "/dev/zero"], "byte 1: expected a trace")
         self.assert_refused(["report", "/dev/zero"], "byte 1: expected a report")
         self.assert_refused(["trace", "/dev/null"], "byte 1: expected a trace")
-        self.assert_refused(["trace", "/"], "Is a directory")
+        self.assert_refused(["trace", "/"], "is a folder: expected one trace")
 
     def test_a_pipe_with_a_writer_is_read(self):
         whole = trace(chunk(FACTS, function(0, b"cuInit")), chunk(MARK, b"\0\0"))

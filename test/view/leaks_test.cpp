@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/text/leak_rows.h"
 #include "reporter/view/text/report_text.h"
 #include "test/view/sample_report.h"
 
@@ -262,6 +263,33 @@ TEST(Leaks, TheJsonHasEachLeak) {
   EXPECT_EQ(read["leaks"][0]["class"], "left");
   EXPECT_EQ(read["leaks"][0]["bytes"], 4 * kMiB);
   EXPECT_EQ(read["leaks"][0]["frames"][1], "main (train.cpp:99)");
+}
+
+TEST(LeakRows, WhatTheDeadAloneHeldStandsBelowTheLeaks) {
+  ProcessFacts process;
+  process.pid = 11;
+  const LeakHolder ended{.process = &process, .bytes = kMiB, .count = 1};
+  LeakHolder killed{.process = &process, .bytes = 64 * kMiB, .count = 1};
+  killed.death = "killed";
+  const auto row = [](const char* function, std::vector<LeakHolder> holders) {
+    return LeakRow{.memory = "GPU 0",
+                   .frames = {function},
+                   .looks = LeakClass::left,
+                   .bytes = holders.front().bytes,
+                   .count = 1,
+                   .holders = std::move(holders)};
+  };
+
+  const std::string text = leak_rows_text(
+      {row("cache", {killed}), row("metric", {ended}), row("both", {killed, ended})}, 2, {}, 0);
+
+  const std::size_t remark =
+      text.find("\n\n  64.0 MiB in processes alone that did not end by themselves: ");
+  ASSERT_NE(remark, text.npos) << text;
+  EXPECT_LT(text.find("both"), text.find("metric"));
+  EXPECT_LT(text.find("metric"), remark);
+  EXPECT_GT(text.find("cache"), remark);
+  EXPECT_EQ(leak_rows_text({row("metric", {ended})}, 2, {}, 0).find("did not end"), text.npos);
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ class Widths(ToolTest):
             self.assertGreaterEqual(len(rows), 6, shown)
             self.assertIn(f"  and {30 - len(rows)} more processes", shown)
             self.assertIn("  rank 3 (4714), rank 6 (4717) were ended by SIGKILL", shown)
-            self.assertIn("  rank 5 (4716) died, nobody saw by what", shown)
+            self.assertIn("  rank 5 (4716) died, nobody saw by what (a vramscope run of its own would have)", "\n".join(shown))
             self.assertIn("Together on each device, requested bytes", shown)
             self.assertRegex("\n".join(shown), r"\n  GPU 0  30 processes, peak ")
             said = re.search(r"and \d+ lines for which the\s+terminal\s+has\s+no\s+room: -n (\d+) shows all", "\n".join(shown))
@@ -447,6 +447,9 @@ class Listings(ToolTest):
         self.assertEqual("mine", pathlib.Path(folder, "a.folded").read_text(encoding="utf-8"))
         self.assertEqual(0, self.call("export", "--force", *words[1:]).returncode)
         self.assertNotEqual("mine", pathlib.Path(folder, "a.folded").read_text(encoding="utf-8"))
+
+    def test_a_folder_of_traces_is_no_trace(self):
+        self.assert_refused(["trace", self.folder], 2, f"'{self.folder}' is a folder: expected one trace")
 
     def test_of_a_folder_an_empty_file_is_named(self):
         self.sample("a.json")

@@ -3,6 +3,7 @@
 #include "reporter/view/text/leak_rows.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "reporter/report/memory_name.h"
@@ -25,11 +26,20 @@ LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name) {
   return row;
 }
 
-std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, const Page& page,
-                           std::size_t most) {
-  using enum Table::Align;
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const LeakRow& a, const LeakRow& b) { return a.bytes > b.bytes; });
+namespace {
+
+using enum Table::Align;
+
+// Held by processes alone that did not end by themselves: they may have freed it.
+bool is_of_the_dead(const LeakRow& row) {
+  return !row.holders.empty() &&
+         std::all_of(row.holders.begin(), row.holders.end(),
+                     [](const LeakHolder& holder) { return !holder.death.empty(); });
+}
+
+// Adds the names of columns for which there was no room to `left_out`.
+std::string table_of(std::span<const LeakRow> rows, std::size_t processes, const Page& page,
+                     std::string& left_out) {
   Table table({{"BYTES", right},
                {"COUNT", right, 3},
                {"PROCESSES", right},
@@ -39,10 +49,8 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
                {"MEMORY", left},
                {"WHERE", left}});
   table.place_last(Table::Last::below);
-  const std::size_t shown = rows_shown(rows.size(), most);
   std::vector<std::vector<std::string>> stacks;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const LeakRow& row = rows[i];
+  for (const LeakRow& row : rows) {
     const bool is_known = !row.holders.empty();
     const bool are_equal = is_known && row.holders.size() == processes &&
                            row.holders.front().bytes == row.holders.back().bytes;
@@ -60,11 +68,40 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
     for (std::string& text : texts) text = printable(text, page);
     return texts;
   });
-  std::string text = table.text(page);
+  left_out = table.left_out(page);
+  return table.text(page);
+}
+
+}  // namespace
+
+std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, const Page& page,
+                           std::size_t most) {
+  std::stable_sort(rows.begin(), rows.end(), [](const LeakRow& a, const LeakRow& b) {
+    return std::pair(is_of_the_dead(b), a.bytes) > std::pair(is_of_the_dead(a), b.bytes);
+  });
+  const std::span<const LeakRow> all(rows);
+  const std::size_t shown = rows_shown(rows.size(), most);
+  const auto dead = static_cast<std::size_t>(
+      std::find_if(rows.begin(), rows.end(), is_of_the_dead) - rows.begin());
+  const std::size_t leaks = std::min(dead, shown);
+  std::string text;
+  std::string left_out;
+  if (leaks != 0) text += table_of(all.first(leaks), processes, page, left_out);
+  if (dead < rows.size()) {
+    std::uint64_t bytes = 0;
+    for (const LeakRow& row : all.subspan(dead)) bytes += row.bytes;
+    text += text.empty() ? "" : "\n";
+    text += paragraph(amount_text(bytes) +
+                          " in processes alone that did not end by themselves: "
+                          "what was live then, which need not be a leak",
+                      page);
+  }
+  if (leaks < shown) {
+    text += table_of(all.subspan(leaks, shown - leaks), processes, page, left_out);
+  }
   if (shown < rows.size()) {
     text += "  and " + counted(rows.size() - shown, "more place") + " (-n 0 for all)\n";
   }
-  const std::string left_out = table.left_out(page);
   if (left_out.find("CLASS") != std::string::npos) return text + left_out;
   return text + left_out +
          paragraph(

@@ -229,15 +229,15 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
                         const Page& page) {
   const std::uint64_t bytes = row.entry.device_bytes;
   const bool is_over = adds_peaks(report) && have_all_ended(report);
-  const std::string who = adds_peaks(report) ? "No process" : "The program";
-  return paragraph(amount_text(bytes) + " (" + percent_text(bytes, used) +
-                       (is_over ? ") was" : ") is") + " cached by " +
-                       printable(row.entry.owner, page) + ": free memory that it " +
-                       (is_over ? "kept" : "keeps") + " to serve the next requests. " + who +
-                       (is_over ? " held it then."
-                                : (adds_peaks(report) ? " holds it" : " does not hold it") +
-                                      std::string("; it goes back when memory gets short.")),
-                   page);
+  return paragraph(
+      amount_text(bytes) + " (" + percent_text(bytes, used) + (is_over ? ") was" : ") is") +
+          " cached by " + printable(row.entry.owner, page) + ": free memory that it " +
+          (is_over ? "kept to serve the next requests; the processes had freed it."
+                   : "keeps to serve the next requests. " +
+                         std::string(adds_peaks(report) ? "No process holds it"
+                                                        : "The program does not hold it") +
+                         "; it goes back when memory gets short."),
+      page);
 }
 
 // What is used by nobody that is known.

@@ -240,7 +240,7 @@ std::string ends_text(const Reports& reports, const Page& page) {
   std::string text;
   for (const auto& [signal, who] : dead) {
     const std::string by = signal.empty()
-                               ? " died, nobody saw by what"
+                               ? " died, nobody saw by what (a vramscope run of its own would have)"
                                : (who.size() == 1 ? " was" : " were") + (" ended by " + signal);
     text += paragraph(printable(names_text(who) + by, page), page);
   }

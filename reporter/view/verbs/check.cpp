@@ -32,7 +32,9 @@ struct Arguments {
 
 std::string no_size(const std::string& word) {
   Bytes bytes;
-  return read(word, bytes) ? "" : "'" + word + "' is not a number of bytes such as 10GiB or 0";
+  return read(word, bytes)
+             ? ""
+             : "'" + word + "' is not a number of bytes such as 10GiB or 0" + unit_meant(word);
 }
 
 std::string no_percent(const std::string& word) {

@@ -69,11 +69,6 @@ FilterUse use_of(const std::string& format) {
   return {.inputs = Inputs::both, .of_a_trace = "export --format " + format};
 }
 
-bool is_folder(const std::string& path) {
-  struct stat found {};
-  return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
-}
-
 // Of `input` in a folder: "out/vramscope.train.4711.folded".
 std::string output_in(const std::string& folder, const std::string& input,
                       const ExportFormat& format) {

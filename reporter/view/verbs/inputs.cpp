@@ -156,6 +156,11 @@ std::vector<std::string> reports_beside(const std::string& path, const std::stri
   return found;
 }
 
+bool is_folder(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 bool is_trace(const std::string& path) {
   const std::string head = beginning_of(path, 16);
   return head.starts_with("VRAMSCOPE TRACE") || head.starts_with("\x28\xb5\x2f\xfd");

@@ -18,6 +18,8 @@ namespace vramscope {
 [[nodiscard]] std::vector<std::string> report_files(
     const std::vector<std::string>& words, const std::function<void(std::string_view)>& tell);
 
+[[nodiscard]] bool is_folder(const std::string& path);
+
 // Whether the file begins as a trace does, or as one that zstd compressed.
 [[nodiscard]] bool is_trace(const std::string& path);
 

@@ -8,13 +8,18 @@
 #include "reporter/view/text/trace_filter.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_text.h"
+#include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/trace.h"
 
 namespace vramscope {
 namespace {
 
 int refuse(const std::string& file, const std::string& problem) {
-  say("cannot read '" + file + "': " + problem);
+  if (is_folder(file)) {
+    say("'" + file + "' is a folder: expected one trace");
+  } else {
+    say("cannot read '" + file + "': " + problem);
+  }
   return kBadInput;
 }
 
