@@ -49,6 +49,24 @@ TEST(Frames, AnEmptyStackOrOneOfCudaAloneIsUnknown) {
   EXPECT_EQ(text(call_site(report, cuda_alone, sample_names(), 3)), "unknown");
 }
 
+TEST(Frames, WhatARuntimeDidWithinIsOfTheFunctionThatWasCalled) {
+  Report report = sample_report();
+  const std::vector<SourceFrame> names[] = {
+      {{"cudart::allocate", "", 0}}, {{"cudart::runtime::cudaMalloc", "", 0}}, {{"make", "", 0}}};
+  const NameFrame name = [&, at = 0](const Report&, const FrameFact&) mutable {
+    return names[at++];
+  };
+  Site site;
+  site.frames = {0, 0, 2};
+
+  const CudaFrames found = cuda_frames(report, site, name);
+
+  EXPECT_EQ(found.count, 2U);
+  EXPECT_EQ(found.entry, "cudaMalloc");
+  site.frames = {2};
+  EXPECT_EQ(cuda_frames(report, site, sample_names()).count, 0U);
+}
+
 TEST(Frames, TheResultTypeOfATemplateIsNoPartOfItsName) {
   Report report = sample_report();
   report.sites[0].frames = {2, 3};

@@ -70,7 +70,18 @@ const NamedStacks::Stack& NamedStacks::stack(std::size_t site) {
   std::optional<Stack>& known = by_site_[site];
   if (known) return *known;
   Stack stack;
-  for (const std::uint32_t frame : report.sites[site].frames) {
+  const std::vector<std::uint32_t>& frames = report.sites[site].frames;
+  CudaFrames inner = cuda_frames(report, report.sites[site], exported_.name());
+  if (inner.entry.empty()) inner.count = 0;
+  if (inner.count != 0) {  // what the runtime did within it is no question of the program's
+    const std::uint32_t module = report.frames[frames[inner.count - 1]].module;
+    stack.push_back(
+        number_of({.function = inner.entry,
+                   .file = "",
+                   .module = module < report.modules.size() ? report.modules[module].path : ""}));
+  }
+  for (std::size_t i = inner.count; i < frames.size(); ++i) {
+    const std::uint32_t frame = frames[i];
     if (frame >= report.frames.size()) continue;
     const Stack& active = named(frame);
     stack.insert(stack.end(), active.begin(), active.end());

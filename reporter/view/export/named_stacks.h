@@ -35,7 +35,8 @@ class NamedStacks {
 
   explicit NamedStacks(const Exported& exported) : exported_(exported) {}
 
-  // Of a site; never empty: a stack that is not known is one frame that says so.
+  // Of a site; never empty: a stack that is not known is one frame that says so. CUDA's own
+  // innermost frames are one, of the function that was called.
   [[nodiscard]] const Stack& stack(std::size_t site);
   [[nodiscard]] const NamedFrame& frame(std::uint32_t index) const { return *frames_[index]; }
   // Frames of all stacks that were asked for.

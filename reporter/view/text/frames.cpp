@@ -275,6 +275,19 @@ std::vector<std::uint32_t> NumberedCallers::of(const Site& site, std::size_t mos
   return callers;
 }
 
+CudaFrames cuda_frames(const Report& report, const Site& site, const NameFrame& name) {
+  CudaFrames found;
+  for (const std::uint32_t index : site.frames) {
+    if (index >= report.frames.size()) break;
+    const FrameFact& frame = report.frames[index];
+    const FrameRole role = role_in_stacks(report, frame, names_of(report, frame, name));
+    if (!role.is_cuda) break;
+    ++found.count;
+    if (!role.entry.empty()) found.entry = role.entry;
+  }
+  return found;
+}
+
 std::string source_line(const CallSite& site) {
   return site.callers.empty() ? "" : site.callers.front().line;
 }

@@ -70,6 +70,13 @@ class NumberedCallers {
   std::vector<std::unique_ptr<Frame>> frames_;  // by index in the report; null: not asked for yet
 };
 
+// The innermost frames of a site that are CUDA's own, and which of its functions they began in.
+struct CudaFrames {
+  std::size_t count = 0;
+  std::string entry = {};  // "cudaMalloc"; "" unknown
+};
+[[nodiscard]] CudaFrames cuda_frames(const Report& report, const Site& site, const NameFrame& name);
+
 // What is written where the innermost caller was, "" unknown.
 [[nodiscard]] std::string source_line(const CallSite& site);
 
