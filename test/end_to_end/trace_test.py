@@ -358,7 +358,7 @@ class Trace(harness.Case):
         self.assertLess(0, self.totals(path, "--partial")["damaged_chunks"])
         path.unlink()
         self.assertIn("No such file or directory", self.refused(path))
-        self.assertIn("Is a directory", self.refused(self.folder))
+        self.assertIn("is a folder: expected one trace", self.refused(self.folder))
 
     def test_every_event_is_a_line(self):
         _, (path,) = self.traced([harness.program("many_events")])
