@@ -343,6 +343,7 @@ void visit_fields(Self& merged, F&& f) {
   f("trace", merged.trace);
   f("oom", merged.oom);
   f("live", merged.live);
+  f("total_bytes", OrNull{merged.total_bytes, -1});
   f("report", merged.report);
 }
 

@@ -17,6 +17,16 @@ std::int64_t others_on(const Report& report, const DeviceFacts& device) {
   return static_cast<std::int64_t>(bytes);
 }
 
+std::int64_t ever_allocated(const Report& report) {
+  std::uint64_t bytes = 0;
+  for (const Site& site : report.sites) {
+    for (const SitePart& part : site.parts) {
+      if (holds_memory(part.kind)) bytes += part.totals.total_bytes;
+    }
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 }  // namespace
 
 std::vector<MergedProcess> merged_processes(const Report& report) {
@@ -29,6 +39,7 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
                     .timeline = report.timeline,
                     .trace = report.trace,
                     .oom = report.oom,
+                    .total_bytes = ever_allocated(report),
                     .report = report.file};
   for (const DeviceReport& device : report.devices) {
     one.devices.push_back(

@@ -233,6 +233,7 @@ struct MergedProcess {
   TraceReport trace;
   OomReport oom = {};
   std::vector<LiveShare> live = {};  // kMostLive, the largest first, and the rest; once merged
+  std::int64_t total_bytes = -1;     // ever allocated of all kinds, requested bytes; -1: not known
   std::string report = {};  // the file that says all of it, by an absolute path; "": not known
 };
 

@@ -498,15 +498,20 @@ class Merge(unittest.TestCase):
             report["kinds"][0]["peak_bytes"] = 150 << 20
             path.write_text(json.dumps(report, separators=(",", ":")))
         merged = self.merge(*parts)
-        for limits in (("--max-peak", "100MiB"), ("--max-leak", "1MiB"), ("--max-allocations", "2"), ("--no-oom",)):
+        for limits in (("--max-peak", "100MiB"), ("--max-leak", "1MiB"), ("--max-allocations", "2"), ("--max-total", "1MiB"), ("--no-oom",)):
             found = [[(one["pid"], one["rank"], one["what"], one["value"]) for one in
                       json.loads(self.call("check", *limits, "--json", *files).stdout)["checks"]] for files in ([merged], parts)]
-            if limits[0] == "--max-allocations":  # is of all together
-                self.assertEqual([(None, None, "allocations", 6)], found[0])
-            else:
-                self.assertEqual(found[1], found[0])
-                self.assertEqual([100, 101, 102], [pid for pid, *_ in found[0]])
-        failed = self.call("check", "--max-peak", "100MiB", "--max-leak", "1MiB", "--max-total", "1", merged)
+            self.assertEqual(found[1], found[0])
+            self.assertEqual([100, 101, 102], [pid for pid, *_ in found[0]])
+        of_earlier = json.loads(merged.read_text())
+        for process in of_earlier["processes"]:
+            del process["total_bytes"]
+        earlier = self.write(of_earlier)
+        (together,) = json.loads(self.call("check", "--max-allocations", "2", "--json", earlier).stdout)["checks"]
+        self.assertEqual((None, "allocations", 6), (together["pid"], together["what"], together["value"]))
+        alone = self.call("check", "--max-allocations", "2", earlier).stdout
+        self.assertTrue(alone.startswith("failed for all 3 processes together; the highest: allocations 6 of 2 "), alone)
+        failed = self.call("check", "--max-peak", "100MiB", "--max-leak", "1MiB", "--max-total", "1", earlier)
         self.assertEqual(1, failed.returncode)
         for line in ("\nrank 1 (101): peak of GPU 0: 150 MiB requested, 50.0 MiB above the limit of 100 MiB\n",
                      "\nrank 2 (102): never freed: 12.0 MiB requested, 11.0 MiB above the limit of 1.00 MiB\n",

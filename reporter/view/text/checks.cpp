@@ -258,35 +258,73 @@ void add_refusals(std::vector<Check>& checks, const Report& report, std::uint64_
   }
 }
 
-void add_totals(std::vector<Check>& checks, const Report& report, const CheckLimits& limits,
-                const NameFrame& name) {
+struct Totals {
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
-  std::vector<Share> shares;
+  std::vector<Share> shares;  // of sites
+};
+
+Totals totals_of(const Report& report) {
+  Totals totals;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     for (const SitePart& part : report.sites[i].parts) {
       if (!holds_memory(part.kind)) continue;
-      bytes += part.totals.total_bytes;
-      count += part.totals.total_count;
-      shares.push_back({i, part.kind, part.device, part.totals.total_bytes, part.totals.total_count,
-                        /*whole=*/0});
+      totals.bytes += part.totals.total_bytes;
+      totals.count += part.totals.total_count;
+      totals.shares.push_back({i, part.kind, part.device, part.totals.total_bytes,
+                               part.totals.total_count, /*whole=*/0});
     }
   }
-  const auto add = [&](const char* what, std::uint64_t value, std::uint64_t limit, bool is_count) {
-    Check check{.what = what, .value = value, .limit = limit, .baseline = {}, .is_count = is_count};
-    check.process = all_processes(report);
-    std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
-      return is_count ? a.count > b.count : a.bytes > b.bytes;
-    });
-    if (!check.passed()) {
-      check.sites = sites_of(
-          report, shares, name, [](const Share&) { return true; },
-          is_count ? &Share::count : &Share::bytes);
-    }
-    checks.push_back(std::move(check));
+  return totals;
+}
+
+void name_sites(Check& check, const Report& report, const NameFrame& name) {
+  std::vector<Share> shares = totals_of(report).shares;
+  std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
+    return check.is_count ? a.count > b.count : a.bytes > b.bytes;
+  });
+  check.sites = sites_of(
+      report, shares, name, [](const Share&) { return true; },
+      check.is_count ? &Share::count : &Share::bytes);
+}
+
+// Of each process; of all together where a merged report does not tell what each allocated.
+void add_totals(std::vector<Check>& checks, const Report& report, const std::string& file,
+                const CheckLimits& limits, const RunsNaming& naming) {
+  const auto add = [&](bool is_count, std::uint64_t value,
+                       const CheckedProcess& process) -> Check* {
+    const std::optional<std::uint64_t>& limit = is_count ? limits.allocations : limits.total;
+    if (!limit) return nullptr;
+    checks.push_back({.what = is_count ? "allocations" : "allocated in all",
+                      .value = value,
+                      .limit = *limit,
+                      .is_count = is_count,
+                      .process = process});
+    return checks.back().passed() ? nullptr : &checks.back();
   };
-  if (limits.total) add("allocated in all", bytes, *limits.total, /*is_count=*/false);
-  if (limits.allocations) add("allocations", count, *limits.allocations, /*is_count=*/true);
+  const std::vector<Judged> judged = judged_processes(report, file);
+  const bool is_by_process = report.processes.size() > 1 && !report.chosen &&
+                             std::all_of(judged.begin(), judged.end(), [](const Judged& one) {
+                               return one.one.process.total_bytes >= 0;
+                             });
+  for (const bool is_count : {false, true}) {
+    if (!is_by_process) {
+      const Totals totals = totals_of(report);
+      Check* const failed =
+          add(is_count, is_count ? totals.count : totals.bytes, all_processes(report));
+      if (failed != nullptr) name_sites(*failed, report, naming.name);
+      continue;
+    }
+    for (const Judged& one : judged) {
+      const auto bytes = static_cast<std::uint64_t>(one.one.process.total_bytes);
+      Check* const failed =
+          add(is_count, is_count ? allocations_of(one.one.process) : bytes, one.process);
+      if (failed == nullptr) continue;
+      if (const std::optional<Report> own = read_own(one.one, naming)) {
+        name_sites(*failed, *own, naming.name);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -311,7 +349,7 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
   }
   const bool peaks_pass = all_passed({checked});
   if (limits.leak) add_leaks(checked, report, *limits.leak, suppressions, naming.name);
-  add_totals(checked.checks, report, limits, naming.name);
+  add_totals(checked.checks, report, file, limits, naming);
   const bool others_pass = all_passed({checked});
   if (limits.refusals) add_refusals(checked.checks, report, *limits.refusals);
   for (const MergedProcess& process : merged_processes(report)) {

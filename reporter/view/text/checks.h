@@ -69,9 +69,8 @@ struct Checked {
 };
 
 // Limits are for each process: of a report that was merged, its processes one by one, where it
-// tells of each; else, and for what was allocated in all, all of them together, and `process` says
-// so. Which places are responsible for the peak of one process only its own report says, which
-// `naming` reads again.
+// tells of each; else all of them together, and `process` says so. Which places are responsible for
+// the peak of one process only its own report says, which `naming` reads again.
 [[nodiscard]] Checked checks_of(const Report& report, const std::string& file,
                                 const CheckLimits& limits, const Suppressions& suppressions,
                                 const RunsNaming& naming);

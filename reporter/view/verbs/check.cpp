@@ -178,9 +178,11 @@ Verb add_check(CommandLine& line) {
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, kUse);
   command.footer(
-      "Limits are for each process, also of a merged report; only what was allocated in all is of "
-      "all its processes together, and a baseline is compared with all reports together. Bytes are "
-      "requested bytes. That memory ran out is said, and fails with --no-oom alone.\n"
+      "Limits are for each process, also of a merged report; a baseline is compared with all "
+      "reports "
+      "together, and each rank with the same rank. Bytes are requested bytes. That memory ran out "
+      "is "
+      "said, and fails with --no-oom alone.\n"
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
       "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"
