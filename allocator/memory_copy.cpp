@@ -37,7 +37,8 @@ void CachingAllocator::MemoryCopy::make_room() {
   vramscope::make_room(pinned_blocks_, extent_.pinned_blocks);
   segments_.records.make_room(with_spare(extent_.segments));
   Ledger::Copy::Extent ledger = extent_.ledger;
-  for (std::size_t* each : {&ledger.tags, &ledger.details, &ledger.histories, &ledger.groups}) {
+  for (std::size_t* each :
+       {&ledger.tags, &ledger.details, &ledger.histories, &ledger.groups, &ledger.joint_peaks}) {
     *each = with_spare(*each);
   }
   ++ledger.timelines;

@@ -61,6 +61,8 @@ struct TagTotals {
   std::uint64_t peak_count = 0;
   std::uint64_t total_bytes = 0;
   std::uint64_t total_count = 0;
+  std::uint64_t joint_bytes = 0;  // held at its device's peak in Snapshot::joint_peaks; else 0
+  std::uint64_t joint_count = 0;
   Lifetimes lifetimes{};  // of what was freed
   History history{};      // live bytes; all tags that joined groups have the same intervals
 };
@@ -117,7 +119,10 @@ struct Snapshot {
   std::vector<DeviceSnapshot> devices;  // those ever used, by ordinal
   HostStatistics host;
   bool host_used = false;
-  std::vector<KindTotals> kinds;            // those ever used
+  std::vector<KindTotals> kinds;  // those ever used
+  // All memory of a device, as if it were of one kind: of devices that had several, where the
+  // ledger has followed them from the second kind on. By device, without calls.
+  std::vector<KindTotals> joint_peaks;
   std::vector<SegmentSnapshot> segments;    // by (kind, device, address)
   std::vector<BlockSnapshot> blocks;        // by segment, then address
   std::vector<TagTotals> tags;              // index = Tag

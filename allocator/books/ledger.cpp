@@ -61,6 +61,31 @@ void Ledger::set_peak_aside(Holding& holding, Account& account, Tag tag) {
   holding.at_peak = holding.total - holding.gone;
   publish_all(holding.peak, account.peak);
   if (!account.timeline) account.timeline = make_live<Timeline>(live_);
+  if (account.allocations == 0) meet_other_kinds(account);
+}
+
+void Ledger::meet_other_kinds(Account& account) noexcept {
+  const auto index = static_cast<std::size_t>(&account - accounts_.data());
+  if (!takes_device_memory(kind_at(index))) return;
+  Account* other = nullptr;
+  std::size_t others = 0;
+  for (std::size_t i = device_at(index); i < accounts_.size(); i += kMaxDevices) {
+    const bool is_other = i != index && takes_device_memory(kind_at(i));
+    if (!is_other || accounts_[i].allocations == 0) continue;
+    other = &accounts_[i];
+    ++others;
+  }
+  if (other == nullptr) return;
+  JointPeaks::OfDevice& joint = joint_peaks_.of(device_at(index));
+  using State = JointPeaks::OfDevice::State;
+  if (joint.state == State::one_kind) {
+    if (others > 1 || !keeps_details_) {
+      joint.state = State::lost;  // nobody has followed them
+    } else {
+      JointPeaks::begin(joint, kind_of(*other), *other);
+    }
+  }
+  account.joint = other->joint = &joint;
 }
 
 void Ledger::count_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -103,6 +128,10 @@ void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) n
   }
   note(account, account.current_bytes() - bytes);
   note_history(tag, live_bytes(tag) - bytes);
+  if (account.joint == nullptr) return;
+  const Holding& holding = tag == 0 ? account.unknown : tags_[tag];
+  const Amount before = holding.total - holding.gone - Amount{bytes, 1};
+  joint_peaks_.came(*account.joint, kind_of(account), tag, before, bytes);
 }
 
 void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -111,6 +140,10 @@ void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) n
   }
   note(account, account.current_bytes() + bytes);
   note_history(tag, live_bytes(tag) + bytes);
+  if (account.joint == nullptr) return;
+  const Holding& holding = tag == 0 ? account.unknown : tags_[tag];
+  const Amount before = holding.total - holding.gone + Amount{bytes, 1};
+  joint_peaks_.went(*account.joint, kind_of(account), tag, before, bytes);
 }
 
 void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -121,6 +154,7 @@ void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept
 void Ledger::reset_peaks() noexcept {
   keep_groups();
   for (Account& account : accounts_) account.set_peak();
+  joint_peaks_.reset();
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].peak_bytes = groups_[i].live_bytes;
 }
 
@@ -128,6 +162,7 @@ void Ledger::reset_peaks() noexcept {
 void Ledger::reset_peak(Kind kind, std::uint16_t device) noexcept {
   Account& account = account_of({.kind = kind, .device = device});
   account.set_peak();
+  if (account.joint != nullptr) account.joint->set_peak();
   keep_groups();
   for (std::size_t tag = 1; tag < tag_count_; ++tag) {
     if (tags_[tag].account != &account) continue;

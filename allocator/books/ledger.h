@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "allocator/books/history.h"
+#include "allocator/books/joint_peaks.h"
 #include "allocator/books/timeline.h"
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/kept_records.h"
@@ -25,8 +26,7 @@ struct LedgerRecount;
 class Ledger {
  public:
   // What a tag and a (kind, device) hold: for the ledger itself; others only pass them on.
-  // Bytes and their number, in one register.
-  using Amount = std::uint64_t __attribute__((vector_size(16)));
+  using Amount = JointPeaks::Amount;
   struct Account;
   struct Holding {
     Amount total{};              // ever allocated
@@ -37,28 +37,14 @@ class Ledger {
   };
   static_assert(sizeof(Holding) == 64);
 
-  struct AccountTotals {
-    std::uint64_t peak_bytes = 0;
-    std::int64_t below = 0;  // peak - current; negative only inside count_allocation()
-    std::uint64_t peak = 1;
+  struct AccountTotals : PeakLevel {
     std::uint64_t allocations = 0;
     std::uint64_t frees = 0;
-    std::uint64_t peak_ns = 0;  // of the last peak, and by which tag
-    Tag peak_tag = 0;
     Holding unknown;  // tag 0 is the only one that may stand for several accounts
-
-    [[nodiscard]] std::uint64_t current_bytes() const {
-      return peak_bytes - static_cast<std::uint64_t>(below);
-    }
-    // The peak is what is there now.
-    void set_peak() noexcept {
-      peak_bytes = current_bytes();
-      below = 0;
-      ++peak;
-    }
   };
   struct Account : AccountTotals {
-    LivePointer<Timeline> timeline;  // null: no memory for it
+    LivePointer<Timeline> timeline;         // null: no memory for it
+    JointPeaks::OfDevice* joint = nullptr;  // since its device has had several kinds of memory
   };
 
   explicit Ledger(LiveMemory* live = nullptr)
@@ -66,7 +52,8 @@ class Ledger {
         tags_({live, LivePart::tags}),
         details_({live, LivePart::tag_details}),
         histories_({live, LivePart::tag_histories}),
-        groups_({live, LivePart::tag_groups}) {}
+        groups_({live, LivePart::tag_groups}),
+        joint_peaks_(live) {}
 
   // Capacity for this tag. False: out of memory.
   [[nodiscard]] bool prepare(Tag tag) noexcept { return is_prepared(tag) || grow(tag); }
@@ -91,7 +78,8 @@ class Ledger {
   // The program never saw what was counted as allocated and then as freed: neither took place.
   void count_unseen(Account& account, Tag tag, std::uint64_t bytes) noexcept;
 
-  // When keeps_details(), these follow an allocation and a completion: timeline, history, groups.
+  // When keeps_details(), these follow an allocation and a completion: timeline, history, groups,
+  // joint peaks.
   void detail_allocation(Account& account, Tag tag, std::uint64_t bytes) noexcept;
   void detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept;
 
@@ -125,7 +113,7 @@ class Ledger {
   // nearly.
   [[nodiscard]] DeviceUse sample(std::uint16_t device) const noexcept;
 
-  // Appends to Snapshot::kinds and Snapshot::tags; may throw bad_alloc.
+  // Appends to Snapshot::kinds, Snapshot::tags and the like; may throw bad_alloc.
   void describe(Snapshot& snapshot) const;
 
   // The same in steps: a copy as of one instant, made while the ledger changes (ledger_copy.h).
@@ -144,6 +132,12 @@ class Ledger {
   [[nodiscard]] static std::size_t index_of(Place where) {
     return static_cast<std::size_t>(where.kind) * kMaxDevices +
            (has_device(where.kind) ? where.device : 0U);
+  }
+  [[nodiscard]] static Kind kind_at(std::size_t index) {
+    return static_cast<Kind>(index / kMaxDevices);
+  }
+  [[nodiscard]] static std::uint16_t device_at(std::size_t index) {
+    return static_cast<std::uint16_t>(index % kMaxDevices);
   }
 
  private:
@@ -172,12 +166,20 @@ class Ledger {
   }
   [[nodiscard]] Holding& touch(Account& account, Tag tag);
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
+  // Before the first allocation of a kind on a device: was there another kind of its memory?
+  void meet_other_kinds(Account& account) noexcept;
+  [[nodiscard]] Kind kind_of(const Account& account) const {
+    return kind_at(static_cast<std::size_t>(&account - accounts_.data()));
+  }
   // `live`: what the tag held since its last change.
   void note_history(Tag tag, std::uint64_t live) noexcept {
     if (tag != 0 && tag < histories_.size()) histories_[tag].note(latest_ns_ - start_ns_, live);
   }
   // `peak`: number of its account's.
   static void add(TagTotals& totals, const Holding& holding, std::uint64_t peak);
+  // joint: of the device of its account, with what was put aside for it there.
+  static void add_joint(TagTotals& totals, const Holding& holding, std::uint64_t peak, Kind kind,
+                        const JointPeaks::OfDevice& joint, const JointPeaks::AtPeak& held);
   [[gnu::noinline]] void keep_in_copies(Tag tag) noexcept;
   void keep_groups() noexcept;
 
@@ -189,8 +191,9 @@ class Ledger {
   bool keeps_details_ = false;
   std::size_t prepared_ = 0;         // tags that both have room for
   MappedArray<GroupTotals> groups_;  // [0] stays empty
-  std::size_t group_count_ = 1;      // highest group that was joined + 1
-  std::size_t tag_count_ = 1;        // highest tag seen + 1
+  JointPeaks joint_peaks_;
+  std::size_t group_count_ = 1;  // highest group that was joined + 1
+  std::size_t tag_count_ = 1;    // highest tag seen + 1
   std::uint64_t start_ns_ = 0;
   std::uint64_t latest_ns_ = 0;
   Copies<Copy> copies_;

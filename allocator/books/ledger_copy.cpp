@@ -15,13 +15,14 @@ void Ledger::Copy::make_room(const Extent& extent) {
   details.make_room(extent.details);
   histories.make_room(extent.histories);
   groups.make_room(extent.groups);
+  joint_peaks.make_room(extent.joint_peaks);
   timelines.reserve(extent.timelines);
 }
 
 bool Ledger::Copy::has_room(const Extent& extent) const {
   return extent.tags <= tags.room() && extent.details <= details.room() &&
          extent.histories <= histories.room() && extent.groups <= groups.room() &&
-         extent.timelines <= timelines.capacity();
+         extent.joint_peaks <= joint_peaks.room() && extent.timelines <= timelines.capacity();
 }
 
 Ledger::Copy::Extent Ledger::Copy::extent_of(const Ledger& ledger) {
@@ -29,7 +30,8 @@ Ledger::Copy::Extent Ledger::Copy::extent_of(const Ledger& ledger) {
   Extent all{.tags = std::min(tags, ledger.tags_.size()),
              .details = std::min(tags, ledger.details_.size()),
              .histories = std::min(tags, ledger.histories_.size()),
-             .groups = std::min(ledger.group_count_, ledger.groups_.size())};
+             .groups = std::min(ledger.group_count_, ledger.groups_.size()),
+             .joint_peaks = std::min(tags, ledger.joint_peaks_.tags().size())};
   for (const Account& account : ledger.accounts_) all.timelines += account.allocations != 0;
   return all;
 }
@@ -40,6 +42,10 @@ void Ledger::Copy::begin(const Ledger& ledger) noexcept {
   details.begin(ledger.details_, all.details);
   histories.begin(ledger.histories_, all.histories);
   groups.begin(ledger.groups_, all.groups);
+  joint_peaks.begin(ledger.joint_peaks_.tags(), all.joint_peaks);
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    if (ledger.joint_peaks_.of(device).is_known()) joint[device] = ledger.joint_peaks_.of(device);
+  }
   for (std::size_t i = 0; i < accounts.size(); ++i) {
     if (ledger.accounts_[i].allocations == 0) continue;
     accounts[i] = ledger.accounts_[i];
@@ -59,6 +65,7 @@ void Ledger::keep_in_copies(Tag tag) noexcept {
     copy.tags.keep(tag);
     copy.details.keep(tag);
     copy.histories.keep(tag);
+    copy.joint_peaks.keep(tag);
     if (tag >= details_.size()) return;
     for (const Group group : details_[tag].groups) copy.groups.keep(group);
   });
@@ -93,9 +100,25 @@ void Ledger::add(TagTotals& totals, const Holding& holding, std::uint64_t peak) 
   totals.total_count += holding.total[1];
 }
 
+void Ledger::add_joint(TagTotals& totals, const Holding& holding, std::uint64_t peak, Kind kind,
+                       const JointPeaks::OfDevice& joint, const JointPeaks::AtPeak& held) {
+  if (!joint.is_known() || !takes_device_memory(kind)) return;
+  const Amount live = holding.total - holding.gone;
+  const Amount at_own = holding.peak == peak ? holding.at_peak : live;
+  const Amount at_joint = joint.at_peak(held, kind, live, at_own);
+  totals.joint_bytes += at_joint[0];
+  totals.joint_count += at_joint[1];
+}
+
 void Ledger::Copy::describe_tags(Snapshot& snapshot) const {
   for (std::size_t tag = 1; tag < tags.size(); ++tag) {
-    if (tags[tag].account != nullptr) add(snapshot.tags[tag], tags[tag], peak_of(tags[tag]));
+    if (tags[tag].account == nullptr) continue;
+    const std::size_t index = index_of(tags[tag]);
+    const std::uint64_t peak = accounts[index].peak;
+    add(snapshot.tags[tag], tags[tag], peak);
+    const bool has_aside = tag < joint_peaks.size();
+    add_joint(snapshot.tags[tag], tags[tag], peak, kind_at(index), joint[device_at(index)],
+              has_aside ? joint_peaks[tag] : JointPeaks::AtPeak{});
   }
   for (std::size_t tag = 0; tag < details.size(); ++tag) {
     TagTotals& totals = snapshot.tags[tag];
@@ -107,14 +130,27 @@ void Ledger::Copy::describe_tags(Snapshot& snapshot) const {
   }
 }
 
+void Ledger::Copy::describe_joint_peaks(Snapshot& snapshot) const {
+  for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
+    const JointPeaks::OfDevice& all = joint[device];
+    if (!all.is_known()) continue;
+    snapshot.joint_peaks.push_back({.kind = Kind::device,
+                                    .device = device,
+                                    .current_bytes = all.current_bytes(),
+                                    .peak_bytes = all.peak_bytes,
+                                    .peak_ns = all.peak_ns,
+                                    .peak_tag = all.peak_tag});
+  }
+}
+
 void Ledger::Copy::describe(Snapshot& snapshot) const {
   snapshot.tags.resize(tag_count);
   auto timeline = timelines.begin();
   for (std::size_t i = 0; i < accounts.size(); ++i) {
     const AccountTotals& account = accounts[i];
     if (account.allocations == 0) continue;
-    snapshot.kinds.push_back({.kind = static_cast<Kind>(i / kMaxDevices),
-                              .device = static_cast<std::uint16_t>(i % kMaxDevices),
+    snapshot.kinds.push_back({.kind = kind_at(i),
+                              .device = device_at(i),
                               .current_bytes = account.current_bytes(),
                               .peak_bytes = account.peak_bytes,
                               .allocations = account.allocations,
@@ -126,9 +162,14 @@ void Ledger::Copy::describe(Snapshot& snapshot) const {
         has_timeline ? describe((timeline++)->timeline) : TimelineSnapshot{});
     told.kind = snapshot.kinds.back().kind;
     told.device = snapshot.kinds.back().device;
-    if (account.unknown.account != nullptr) add(snapshot.tags[0], account.unknown, account.peak);
+    if (account.unknown.account == nullptr) continue;
+    const JointPeaks::OfDevice& of_device = joint[device_at(i)];
+    add(snapshot.tags[0], account.unknown, account.peak);
+    add_joint(snapshot.tags[0], account.unknown, account.peak, kind_at(i), of_device,
+              of_device.unknown[i / kMaxDevices]);
   }
   describe_tags(snapshot);
+  describe_joint_peaks(snapshot);
   snapshot.group_peaks.reserve(groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {
     snapshot.group_peaks.push_back(groups[i].peak_bytes);

@@ -18,7 +18,7 @@ namespace vramscope {
 struct Ledger::Copy {
   // How much there is of each.
   struct Extent {
-    std::size_t tags = 0, details = 0, histories = 0, groups = 0, timelines = 0;
+    std::size_t tags = 0, details = 0, histories = 0, groups = 0, joint_peaks = 0, timelines = 0;
   };
   struct OfAccount {
     std::size_t account = 0;
@@ -37,7 +37,7 @@ struct Ledger::Copy {
   // As KeptRecords::go_on().
   [[nodiscard]] bool go_on(std::size_t& bytes) noexcept {
     return tags.go_on(bytes) && details.go_on(bytes) && histories.go_on(bytes) &&
-           groups.go_on(bytes);
+           groups.go_on(bytes) && joint_peaks.go_on(bytes);
   }
   // When it is whole, as Ledger::describe().
   void describe(Snapshot& snapshot) const;
@@ -46,9 +46,11 @@ struct Ledger::Copy {
   KeptRecords<Details> details;
   KeptRecords<History> histories;
   KeptRecords<GroupTotals> groups;
+  KeptRecords<JointPeaks::AtPeak> joint_peaks;
   std::array<AccountTotals, kKinds * kMaxDevices> accounts{};
-  std::vector<OfAccount> timelines;  // in the order of the accounts
-  const Account* first = nullptr;    // of the ledger's accounts
+  std::array<JointPeaks::OfDevice, kMaxDevices> joint{};  // those that are known
+  std::vector<OfAccount> timelines;                       // in the order of the accounts
+  const Account* first = nullptr;                         // of the ledger's accounts
   std::size_t tag_count = 0;
   std::uint64_t start_ns = 0;
   std::uint64_t latest_ns = 0;
@@ -56,11 +58,12 @@ struct Ledger::Copy {
   Copy* next = nullptr;
 
  private:
-  [[nodiscard]] std::uint64_t peak_of(const Holding& holding) const {
-    return accounts[static_cast<std::size_t>(holding.account - first)].peak;
+  [[nodiscard]] std::size_t index_of(const Holding& holding) const {
+    return static_cast<std::size_t>(holding.account - first);
   }
   [[nodiscard]] TimelineSnapshot describe(Timeline timeline) const;
   void describe_tags(Snapshot& snapshot) const;
+  void describe_joint_peaks(Snapshot& snapshot) const;
 };
 
 }  // namespace vramscope

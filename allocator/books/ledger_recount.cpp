@@ -42,6 +42,7 @@ class Ledger::Mending {
     for (std::size_t tag = 1; tag < tags_.size(); ++tag) mend_tag(tag);
     mend_unknown();
     for (std::size_t i = 0; i < sums_.size(); ++i) mend_kind(i);
+    for (KindTotals& joint : snapshot_.joint_peaks) mend_joint(joint);
     mend_groups();
     for (std::size_t i = 0; i < snapshot_.kinds.size(); ++i) mend_timeline(i);
   }
@@ -50,6 +51,7 @@ class Ledger::Mending {
   struct Sums {
     std::uint64_t at_peak = 0;
     std::uint64_t allocations = 0;
+    TagTotals unknown;  // what tag 0 has of it
   };
 
   // Beyond all accounts: of none.
@@ -77,8 +79,13 @@ class Ledger::Mending {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (ledger_.accounts_[i].unknown.account == nullptr) continue;
       TagTotals totals;
-      add(totals, ledger_.accounts_[i].unknown, ledger_.accounts_[i].peak);
+      const Account& account = ledger_.accounts_[i];
+      const JointPeaks::OfDevice& joint = ledger_.joint_peaks_.of(device_at(i));
+      add(totals, account.unknown, account.peak);
+      add_joint(totals, account.unknown, account.peak, kind_at(i), joint,
+                joint.unknown[i / kMaxDevices]);
       set_live(totals, recount_.kinds[i].unknown);
+      sums_[i].unknown = totals;
       sums_[i].at_peak += totals.peak_bytes;
       sums_[i].allocations += totals.total_count;
       all.live_bytes += totals.live_bytes;
@@ -87,17 +94,19 @@ class Ledger::Mending {
       all.peak_count += totals.peak_count;
       all.total_bytes += totals.total_bytes;
       all.total_count += totals.total_count;
+      all.joint_bytes += totals.joint_bytes;
+      all.joint_count += totals.joint_count;
     }
     tags_[0] = all;
     bound_lifetimes(tags_[0], recount_.tags.empty() ? 0 : recount_.tags[0].pending);
   }
 
-  [[nodiscard]] KindTotals& kind_at(std::size_t account) {
+  [[nodiscard]] KindTotals& totals_of(std::size_t account) {
     for (KindTotals& kind : snapshot_.kinds) {
       if (index_of({.kind = kind.kind, .device = kind.device}) == account) return kind;
     }
-    const auto kind = static_cast<Kind>(account / kMaxDevices);
-    const auto device = static_cast<std::uint16_t>(account % kMaxDevices);
+    const Kind kind = kind_at(account);
+    const std::uint16_t device = device_at(account);
     TimelineSnapshot& timeline = snapshot_.timelines.emplace_back();
     timeline.kind = kind;
     timeline.device = device;
@@ -109,7 +118,7 @@ class Ledger::Mending {
     const Sums& sums = sums_[account];
     if (sums.allocations == 0 && ledger_.accounts_[account].allocations == 0) return;
     const LedgerRecount::OfKind& counted = recount_.kinds[account];
-    KindTotals& kind = kind_at(account);
+    KindTotals& kind = totals_of(account);
     kind.current_bytes = counted.live.bytes;
     kind.allocations = sums.allocations;
     kind.frees = sums.allocations - std::min(counted.given, sums.allocations);
@@ -120,6 +129,54 @@ class Ledger::Mending {
       tags_[tag].peak_bytes = tags_[tag].live_bytes;
       tags_[tag].peak_count = tags_[tag].live_count;
     }
+  }
+
+  // Of an account of the device: what tag 0 has of it, and the tags that are its own.
+  template <class F>
+  void each_of_device(std::uint16_t device, F visit) {
+    for (std::size_t i = device; i < sums_.size(); i += kMaxDevices) {
+      if (takes_device_memory(kind_at(i))) visit(sums_[i].unknown, i);
+    }
+    for (std::size_t tag = 1; tag < tags_.size(); ++tag) {
+      const std::size_t account = account_of(tag);
+      if (account >= sums_.size() || device_at(account) != device) continue;
+      if (takes_device_memory(kind_at(account))) visit(tags_[tag], account);
+    }
+  }
+
+  // A raise that was under way, of a kind or of all together, is done: at that instant all other
+  // memory was what it is now.
+  void mend_joint(KindTotals& joint) {
+    joint.current_bytes = 0;
+    for (const KindTotals& kind : snapshot_.kinds) {
+      const bool counts = kind.device == joint.device && takes_device_memory(kind.kind);
+      if (counts) joint.current_bytes += kind.current_bytes;
+    }
+    const auto sum = [&] {
+      joint.peak_bytes = 0;
+      each_of_device(joint.device,
+                     [&](const TagTotals& tag, auto) { joint.peak_bytes += tag.joint_bytes; });
+    };
+    sum();
+    std::size_t raised = sums_.size();
+    for (const KindTotals& kind : snapshot_.kinds) {
+      const bool counts = kind.device == joint.device && takes_device_memory(kind.kind);
+      if (counts && kind.peak_bytes > joint.peak_bytes) {
+        raised = index_of({.kind = kind.kind, .device = kind.device});
+      }
+    }
+    if (raised == sums_.size() && joint.peak_bytes >= joint.current_bytes) return;
+    each_of_device(joint.device, [&](TagTotals& tag, std::size_t account) {
+      const std::uint64_t bytes = account == raised ? tag.peak_bytes : tag.live_bytes;
+      const std::uint64_t count = account == raised ? tag.peak_count : tag.live_count;
+      if (&tag == &sums_[account].unknown) {
+        tags_[0].joint_bytes += bytes - tag.joint_bytes;
+        tags_[0].joint_count += count - tag.joint_count;
+      }
+      tag.joint_bytes = bytes;
+      tag.joint_count = count;
+    });
+    sum();
   }
 
   // No group has held less than its tags at any time.

@@ -29,6 +29,7 @@ enum class LivePart : std::uint32_t {
   tag_details,
   tag_histories,
   tag_groups,
+  tag_joint_peaks,
   birth_times,
   count
 };

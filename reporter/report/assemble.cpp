@@ -283,6 +283,7 @@ Report assemble(ReportParts parts) {
   for (auto& [index, device] : devices) report.devices.push_back(std::move(device));
 
   report.kinds = make_kinds(parts, site_of_tag);
+  report.joint_peaks = make_joint_peaks(parts, site_of_tag);
   report.axes = make_axes(parts);
   report.ledger = make_ledger(parts, report.axes);
   report.timeline = make_timeline(parts);

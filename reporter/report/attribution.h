@@ -32,6 +32,10 @@ namespace vramscope {
 [[nodiscard]] std::vector<KindFacts> make_kinds(const ReportParts& parts,
                                                 const std::vector<std::int64_t>& site_of_tag);
 
+// What was live at the peaks of all kinds together, and who made them.
+[[nodiscard]] std::vector<JointPeak> make_joint_peaks(const ReportParts& parts,
+                                                      const std::vector<std::int64_t>& site_of_tag);
+
 [[nodiscard]] TimelineFacts make_timeline(const ReportParts& parts);
 
 // Sorted by device; first what was recorded, by kind and owner, then what is known of the rest.

@@ -155,6 +155,18 @@ void visit_fields(Self& kind, F&& f) {
   f("frees", kind.frees);
 }
 
+template <IsOne<JointPeak> Self, class F>
+void visit_fields(Self& joint, F&& f) {
+  f.required("device", Ordinal{joint.facts.device});
+  f("current_bytes", joint.facts.current_bytes);
+  f("peak_bytes", joint.facts.peak_bytes);
+  f("peak_ns", joint.facts.peak_ns);
+  f("peak_site", OrNull{joint.facts.peak_site, -1});
+  f("peak_thread", joint.facts.peak_thread);
+  f("peak_range", joint.facts.peak_range);
+  f("live", joint.shares);
+}
+
 template <IsOne<TimelineSeries> Self, class F>
 void visit_fields(Self& series, F&& f) {
   f.required("kind", series.kind);
@@ -339,6 +351,7 @@ void visit_fields(Self& merged, F&& f) {
   f("sequence", merged.sequence);
   f("devices", merged.devices);
   f("kinds", merged.kinds);
+  f("joint_peaks", merged.joint_peaks);
   f("timeline", merged.timeline);
   f("trace", merged.trace);
   f("oom", merged.oom);
@@ -358,6 +371,7 @@ void visit_fields(Self& report, F&& f) {
   f("host", report.host);
   f.elements("ledger", report.ledger);
   f.elements("kinds", report.kinds);
+  f.elements("joint_peaks", report.joint_peaks);
   f.elements("axes", report.axes);
   f.elements("functions", report.functions);
   f.elements("modules", report.modules);

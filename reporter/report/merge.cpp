@@ -28,6 +28,7 @@ void renumber(MergedProcess& process, NumberOf&& number_of) {
     if (site >= 0) site = number_of(static_cast<std::size_t>(site));
   };
   for (KindFacts& kind : process.kinds) renumber_one(kind.peak_site);
+  for (JointPeak& joint : process.joint_peaks) renumber_one(joint.facts.peak_site);
   for (LiveShare& share : process.live) renumber_one(share.site);
   for (OomEvent& event : process.oom.events) {
     renumber_one(event.site);

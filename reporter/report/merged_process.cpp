@@ -36,11 +36,15 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
                     .sequence = report.sequence,
                     .devices = {},
                     .kinds = report.kinds,
+                    .joint_peaks = {},
                     .timeline = report.timeline,
                     .trace = report.trace,
                     .oom = report.oom,
                     .total_bytes = ever_allocated(report),
                     .report = report.file};
+  for (const JointPeak& joint : report.joint_peaks) {
+    one.joint_peaks.push_back({.facts = joint.facts});
+  }
   for (const DeviceReport& device : report.devices) {
     one.devices.push_back(
         {.index = device.facts.index,

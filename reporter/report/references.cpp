@@ -114,6 +114,13 @@ void check_references(const Report& report) {
     check_index(static_cast<std::uint64_t>(site), report.sites.size(),
                 element("kinds", i) + ".peak_site", "sites");
   }
+  for (std::size_t i = 0; i < report.joint_peaks.size(); ++i) {
+    const std::string field = element("joint_peaks", i);
+    check_site(report.joint_peaks[i].facts.peak_site, report.sites.size(), field + ".peak_site");
+    for (const OomShare& share : report.joint_peaks[i].shares) {
+      check_site(share.site, report.sites.size(), field + ".live");
+    }
+  }
   check_events(report.oom.events, report.sites.size());
   for (std::size_t i = 0; i < report.processes.size(); ++i) {
     for (const LiveShare& share : report.processes[i].live) {

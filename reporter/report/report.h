@@ -94,8 +94,8 @@ struct KindFacts {
 // What was live when all kinds of memory of a device together were the most; of a device that had
 // several.
 struct JointPeak {
-  KindFacts facts;                    // of all of them, as of `device`; without calls
-  std::vector<OomShare> shares = {};  // the largest first
+  KindFacts facts;                    // of all of them, as of Kind::device; without calls
+  std::vector<OomShare> shares = {};  // by site and kind, the largest first
 };
 
 // The most that one process held of a device at one time, all kinds of memory together, is not
@@ -229,6 +229,7 @@ struct MergedProcess {
   std::uint64_t sequence = 1;
   std::vector<ProcessDevice> devices;
   std::vector<KindFacts> kinds;
+  std::vector<JointPeak> joint_peaks = {};  // without what was live
   TimelineFacts timeline;
   TraceReport trace;
   OomReport oom = {};
@@ -261,6 +262,7 @@ struct Report {
   HostReport host;
   std::vector<LedgerEntry> ledger;
   std::vector<KindFacts> kinds;
+  std::vector<JointPeak> joint_peaks = {};  // by device; of one process
   std::vector<AxisEntry> axes;
   std::vector<FunctionFacts> functions;  // those called at least once
   std::vector<ModuleFact> modules;
@@ -283,7 +285,6 @@ struct Report {
   // Of a report that was read: fields and words of it that this version does not know, as
   // "devices[].later" and "kinds[].kind 'later'". Not written.
   std::vector<std::string> unknown = {};
-  std::vector<JointPeak> joint_peaks = {};     // not written: of a trace alone
   std::vector<JointBounds> joint_bounds = {};  // not written: see add_joint_bounds()
   std::optional<Chosen> chosen = {};           // not written; nothing: this is all of the report
   std::string file = {};  // not written: the absolute path it was read from, if known

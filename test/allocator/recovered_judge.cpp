@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -80,10 +81,15 @@ void write_books(std::ostream& out, const Snapshot& s) {
         << k.peak_bytes << ' ' << k.allocations << ' ' << k.frees << ' ' << k.peak_ns << ' '
         << k.peak_tag << '\n';
   }
+  for (const KindTotals& k : s.joint_peaks) {
+    out << "joint " << k.device << ' ' << k.current_bytes << ' ' << k.peak_bytes << ' ' << k.peak_ns
+        << ' ' << k.peak_tag << '\n';
+  }
   for (std::size_t i = 0; i < s.tags.size(); ++i) {
     const TagTotals& t = s.tags[i];
     out << "tag " << i << ' ' << t.live_bytes << ' ' << t.live_count << ' ' << t.peak_bytes << ' '
-        << t.peak_count << ' ' << t.total_bytes << ' ' << t.total_count;
+        << t.peak_count << ' ' << t.total_bytes << ' ' << t.total_count << ' ' << t.joint_bytes
+        << ' ' << t.joint_count;
     write_list(out, "lifetimes", t.lifetimes);
     write_list(out, "history", t.history.last);
     out << ' ' << t.history.used << ' ' << t.history.doublings << '\n';
@@ -173,6 +179,23 @@ std::string ledger_problem(const Snapshot& s) {
   return made == calls ? "" : "tags are not their kinds' allocations";
 }
 
+std::string joint_problem(const Snapshot& s) {
+  std::uint64_t peaks = 0, in_tags = 0;
+  for (const KindTotals& joint : s.joint_peaks) {
+    std::uint64_t current = 0, highest = 0;
+    for (const KindTotals& k : s.kinds) {
+      if (k.device != joint.device || !takes_device_memory(k.kind)) continue;
+      current += k.current_bytes;
+      highest = std::max(highest, k.peak_bytes);
+    }
+    if (joint.current_bytes != current) return "all kinds together are not what kinds are";
+    if (joint.peak_bytes < std::max(current, highest)) return "the joint peak is below a kind's";
+    peaks += joint.peak_bytes;
+  }
+  for (const TagTotals& t : s.tags) in_tags += t.joint_bytes;
+  return peaks == in_tags ? "" : "tags are not the joint peaks";
+}
+
 std::string statistics_problem(const Snapshot& s) {
   std::int64_t reserved = 0, allocated = 0, requested = 0, host = 0;
   for (const SegmentSnapshot& g : s.segments) {
@@ -201,6 +224,7 @@ std::string statistics_problem(const Snapshot& s) {
 std::string disagreement(const Snapshot& s) {
   if (std::string problem = tiling_problem(s); !problem.empty()) return problem;
   if (std::string problem = ledger_problem(s); !problem.empty()) return problem;
+  if (std::string problem = joint_problem(s); !problem.empty()) return problem;
   return statistics_problem(s);
 }
 

@@ -94,7 +94,8 @@ std::string tag_difference(const Snapshot& snapshot, const NaiveModel& model) {
     const auto text = [](const TagTotals& t) {
       std::ostringstream out;
       out << "live " << t.live_bytes << '/' << t.live_count << " peak " << t.peak_bytes << '/'
-          << t.peak_count << " total " << t.total_bytes << '/' << t.total_count;
+          << t.peak_count << " total " << t.total_bytes << '/' << t.total_count << " joint "
+          << t.joint_bytes << '/' << t.joint_count;
       return out.str();
     };
     const std::string found = unequal("tag " + std::to_string(tag), text(ours), text(expected));
@@ -114,6 +115,17 @@ std::string kind_difference(const Snapshot& snapshot, const NaiveModel& model) {
     return out.str();
   };
   return unequal("kinds", text(snapshot.kinds), text(model.kinds()));
+}
+
+std::string joint_peak_difference(const Snapshot& snapshot, const NaiveModel& model) {
+  std::map<std::uint16_t, std::uint64_t> ours;
+  for (const KindTotals& joint : snapshot.joint_peaks) ours[joint.device] = joint.peak_bytes;
+  const auto text = [](const std::map<std::uint16_t, std::uint64_t>& peaks) {
+    std::ostringstream out;
+    for (const auto& [device, bytes] : peaks) out << "device " << device << ' ' << bytes << "; ";
+    return out.str();
+  };
+  return unequal("joint peaks", text(ours), text(model.joint_peaks()));
 }
 
 // Current values of one device as its blocks tell them.
@@ -232,6 +244,7 @@ std::string difference(const Snapshot& snapshot, const NaiveModel& model) {
   found = unequal("number of segments", snapshot.segments.size(), expected.size());
   if (!found.empty()) return found;
   found = kind_difference(snapshot, model);
+  if (found.empty()) found = joint_peak_difference(snapshot, model);
   return found.empty() ? tag_difference(snapshot, model) : found;
 }
 

@@ -67,6 +67,8 @@ class Duel {
         slots_(scenario.slots),
         last_(scenario.slots),
         direct_(kDirectSlots) {
+    join_tags(kPlaces);
+    join_tags(kDirect);
     // A backend call is an instant at which anybody may ask: the lock is free, all totals agree.
     our_backend_.on_reserve([this](Place, std::size_t) { look_inside(); });
     our_backend_.on_wait([this](Place) { look_inside(); });
@@ -97,6 +99,16 @@ class Duel {
   }
 
  private:
+  // Somebody asks for more than totals: all kinds together are followed.
+  template <class Places>
+  void join_tags(const Places& places) {
+    for (const Place where : places) {
+      for (std::uint32_t slot = 0; slot < kTagsPerAccount; ++slot) {
+        ours_.join(tag_of(where, slot), {});
+      }
+    }
+  }
+
   static constexpr std::size_t kDirectSlots = 8;
 
   // Not at_free: there a wait may come before it is clear that there is nothing to free.

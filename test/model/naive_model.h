@@ -97,8 +97,10 @@ class NaiveModel {
   [[nodiscard]] std::map<std::string, std::int64_t> device_keys(std::uint16_t device) const;
   [[nodiscard]] std::map<std::string, std::int64_t> host_keys() const;
   [[nodiscard]] std::vector<ModelSegment> segments() const;  // by (kind, device, address)
-  [[nodiscard]] const std::map<Tag, TagTotals>& tags() const { return tags_; }
+  [[nodiscard]] std::map<Tag, TagTotals> tags() const;
   [[nodiscard]] std::vector<KindTotals> kinds() const;
+  // Of devices that had several kinds of memory, by ordinal.
+  [[nodiscard]] std::map<std::uint16_t, std::uint64_t> joint_peaks() const;
 
  private:
   using Account = std::pair<Kind, std::uint16_t>;  // what peaks and kind totals are kept by
@@ -177,6 +179,8 @@ class NaiveModel {
   void release_pinned(Place where);
   Status settle(Address address);
   void count_request(Place where, const ModelBlock& block, int sign);
+  void note_joint_peak(Place where);
+  [[nodiscard]] static bool is_of_device(const Account& account, std::uint16_t device);
   void forget_request(Place where, const ModelBlock& block);
 
   Backend& backend_;
@@ -201,6 +205,7 @@ class NaiveModel {
   std::map<std::string, ModelStat> host_;
   std::int64_t num_host_alloc_ = 0, num_host_free_ = 0;
   std::map<Account, KindTotals> kinds_;
+  std::map<std::uint16_t, std::uint64_t> joint_peaks_;  // of all devices
   std::map<Tag, Account> account_of_;
   std::map<Tag, TagTotals> tags_;
 };

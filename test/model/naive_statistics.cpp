@@ -112,6 +112,7 @@ void NaiveModel::count_request(Place where, const ModelBlock& block, int sign) {
     tag.live_bytes -= block.requested;
     --tag.live_count;
   }
+  if (sign > 0) note_joint_peak(where);
   if (kind.current_bytes <= kind.peak_bytes) return;
 
   kind.peak_bytes = kind.current_bytes;
@@ -120,6 +121,50 @@ void NaiveModel::count_request(Place where, const ModelBlock& block, int sign) {
     totals.peak_bytes = totals.live_bytes;
     totals.peak_count = totals.live_count;
   }
+}
+
+// All kinds of a device together; at each new peak every tag of the device is remembered.
+void NaiveModel::note_joint_peak(Place where) {
+  if (!takes_device_memory(where.kind)) return;
+  std::uint64_t current = 0;
+  for (const auto& [account, kind] : kinds_) {
+    if (is_of_device(account, where.device)) current += kind.current_bytes;
+  }
+  std::uint64_t& peak = joint_peaks_[where.device];
+  if (current <= peak && peak != 0) return;
+  peak = current;
+  for (auto& [id, totals] : tags_) {
+    if (!is_of_device(account_of_[id], where.device)) continue;
+    totals.joint_bytes = totals.live_bytes;
+    totals.joint_count = totals.live_count;
+  }
+}
+
+bool NaiveModel::is_of_device(const Account& account, std::uint16_t device) {
+  return takes_device_memory(account.first) && account.second == device;
+}
+
+std::map<std::uint16_t, std::uint64_t> NaiveModel::joint_peaks() const {
+  std::map<std::uint16_t, std::uint64_t> several;
+  for (const auto& [device, peak] : joint_peaks_) {
+    const std::uint16_t its = device;
+    const auto kinds = std::count_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) {
+      return is_of_device(kind.first, its);
+    });
+    if (kinds > 1) several[device] = peak;
+  }
+  return several;
+}
+
+std::map<Tag, TagTotals> NaiveModel::tags() const {
+  std::map<Tag, TagTotals> all = tags_;
+  const auto several = joint_peaks();
+  for (auto& [id, totals] : all) {
+    const Account account = account_of_.at(id);
+    if (takes_device_memory(account.first) && several.contains(account.second)) continue;
+    totals.joint_bytes = totals.joint_count = 0;
+  }
+  return all;
 }
 
 void NaiveModel::reset_peaks() {
@@ -134,6 +179,10 @@ void NaiveModel::reset_peaks() {
   for (auto& [id, totals] : tags_) {
     totals.peak_bytes = totals.live_bytes;
     totals.peak_count = totals.live_count;
+  }
+  for (auto& [device, peak] : joint_peaks_) {
+    peak = 0;
+    note_joint_peak({.kind = Kind::device, .device = device});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 namespace vramscope::judge {
 namespace {
@@ -219,6 +220,36 @@ void check_kinds(Problems& problems, const Json& report) {
   }
 }
 
+// Memory of a device, by the kinds that FORMAT.md tells of.
+bool is_of_device(const std::string& kind) {
+  static const std::set<std::string> kinds{"device", "managed",  "stream_ordered",
+                                           "array",  "physical", "graph"};
+  return kinds.contains(kind);
+}
+
+// All kinds of a device together: not below one of them, nor above their sum, and explained.
+void check_joint_peaks(Problems& problems, const Json& report) {
+  for (const Json& row : report.at("joint_peaks")) {
+    const std::string where = "all kinds of device " + row.at("device").dump();
+    std::int64_t current = 0, least = 0, most = 0, live = 0;
+    for (const Json& kind : report.at("kinds")) {
+      if (kind.at("device") != row.at("device")) continue;
+      if (!is_of_device(kind.at("kind").get<std::string>())) continue;
+      current += number(kind, "current_bytes");
+      least = std::max(least, number(kind, "peak_bytes"));
+      most += number(kind, "peak_bytes");
+    }
+    for (const Json& share : row.at("live")) live += number(share, "live_bytes");
+    const std::int64_t peak = number(row, "peak_bytes");
+    expect(problems, where + ": current_bytes", current, number(row, "current_bytes"));
+    expect(problems, where + ": what was live at the peak", live, peak);
+    if (peak < std::max(least, current) || peak > most) {
+      problems.push_back(where + ": the peak " + std::to_string(peak) + " is not between " +
+                         std::to_string(std::max(least, current)) + " and " + std::to_string(most));
+    }
+  }
+}
+
 }  // namespace
 
 bool is_partial(const Json& report) {
@@ -244,6 +275,7 @@ Problems recount(const Json& report, Taken taken) {
   check_stats(problems, "host ", host.at("memory_stats"), host_counts(host));
   check_sums(problems, report);
   check_kinds(problems, report);
+  check_joint_peaks(problems, report);
   const Problems by_axis = recount_axes(report);
   problems.insert(problems.end(), by_axis.begin(), by_axis.end());
   return problems;

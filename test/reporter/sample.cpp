@@ -106,6 +106,11 @@ Snapshot memory() {
                         4000, 4000, 4000, 4000, 4000, 4000, 4000, 4000,      4000};
   memory.kinds[0].peak_ns = kStart + 500'000'000;
   memory.kinds[0].peak_tag = 2;
+  memory.joint_peaks = {memory.kinds[0]};
+  for (std::uint32_t tag : {1U, 2U}) {
+    memory.tags[tag].joint_bytes = memory.tags[tag].peak_bytes;
+    memory.tags[tag].joint_count = memory.tags[tag].peak_count;
+  }
   memory.timelines = {{.kind = Kind::device,
                        .device = 0,
                        .bucket_ns = 1 << 29,

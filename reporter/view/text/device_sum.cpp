@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -111,6 +112,8 @@ struct Parts {
   std::vector<Known> known;
   std::uint64_t without_timeline = 0;
   std::uint64_t highest_peak = 0;
+  std::size_t memories = 0;                      // devices, once for each process
+  std::optional<std::uint64_t> joint_peak = {};  // of the last of them that tells it
 };
 
 void add(Parts& parts, const MergedProcess& process, const KindFacts& kind) {
@@ -129,8 +132,19 @@ PeakBounds bounds_of(const Parts& parts) {
   bounds.upper =
       std::min(parts.sum.sum_of_peaks, upper_bound(parts.known) + parts.without_timeline);
   bounds.lower = std::max(parts.highest_peak, lower_bound(parts.known));
+  if (parts.memories == 1 && parts.joint_peak) bounds.upper = *parts.joint_peak;
   bounds.lower = std::min(bounds.lower, bounds.upper);
   return bounds;
+}
+
+// What the process itself tells of all its kinds of memory there, if it had several.
+void add_memory(Parts& parts, const MergedProcess& process, std::uint16_t device) {
+  ++parts.memories;
+  for (const JointPeak& joint : process.joint_peaks) {
+    if (joint.facts.device != device) continue;
+    parts.joint_peak = joint.facts.peak_bytes;
+    parts.highest_peak = std::max(parts.highest_peak, joint.facts.peak_bytes);
+  }
 }
 
 void add(Parts& parts, const MergedProcess& process, std::size_t number,
@@ -142,6 +156,7 @@ void add(Parts& parts, const MergedProcess& process, std::size_t number,
     add(parts, process, kind);
   }
   if (!holds) return;
+  add_memory(parts, process, device.index);
   if (parts.sum.processes.empty()) {
     parts.sum.host = process.process.hostname;
     parts.sum.name = device.name;
@@ -187,9 +202,13 @@ std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes) 
 
 PeakBounds peak_bounds(const MergedProcess& process) {
   Parts parts;
+  std::set<std::uint16_t> devices;
   for (const KindFacts& kind : process.kinds) {
-    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) add(parts, process, kind);
+    if (!takes_device_memory(kind.kind) || kind.peak_bytes == 0) continue;
+    add(parts, process, kind);
+    devices.insert(kind.device);
   }
+  for (const std::uint16_t device : devices) add_memory(parts, process, device);
   return bounds_of(parts);
 }
 PeakBounds peak_bounds(const MergedProcess& process, std::uint16_t device) {
@@ -198,6 +217,7 @@ PeakBounds peak_bounds(const MergedProcess& process, std::uint16_t device) {
     const bool counts = takes_device_memory(kind.kind) && kind.peak_bytes != 0;
     if (counts && kind.device == device) add(parts, process, kind);
   }
+  add_memory(parts, process, device);
   return bounds_of(parts);
 }
 PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,

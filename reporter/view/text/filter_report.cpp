@@ -117,6 +117,11 @@ void filter_kinds(Facts& facts, const Filter& filter) {
   std::erase_if(facts.kinds, fails);
   std::erase_if(facts.timeline.series, fails);
   std::erase_if(facts.oom.events, fails);
+  // All kinds together are told of all that a device held.
+  std::erase_if(facts.joint_peaks, [&](const JointPeak& joint) {
+    const bool chooses = filter.chooses_rows() || !filter.kind.empty() || filter.has_times();
+    return chooses || !filter.passes(Kind::device, joint.facts.device);
+  });
 }
 
 void filter_memory(Report& report, const Filter& filter) {

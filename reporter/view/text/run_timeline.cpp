@@ -50,6 +50,13 @@ void add_mark_of_death(const MergedProcess& process, std::uint64_t after_ns,
 void add_marks(const Report& report, RunTimeline& timeline) {
   const bool is_sum = adds_peaks(report);
   if (is_sum) add_marks_of_sums(report, timeline);
+  for (const JointPeak& joint : report.joint_peaks) {
+    timeline.marks.push_back({.what = RunMark::What::peak,
+                              .at_ns = joint.facts.peak_ns,
+                              .device = joint.facts.device,
+                              .is_of_all_kinds = true,
+                              .bytes = joint.facts.peak_bytes});
+  }
   for (const KindFacts& kind : report.kinds) {
     if (kind.peak_bytes == 0 || is_sum) continue;
     timeline.marks.push_back({.what = RunMark::What::peak,
