@@ -89,8 +89,10 @@ struct Pace {
 class CachingAllocator {
  public:
   // `live`: where the books lie, so that recover_memory() finds them when the process is dead; it
-  // outlives the allocator. Nothing here may be touched in a child of fork then.
-  CachingAllocator(Backend& backend, Limits limits, LiveMemory* live = nullptr);
+  // outlives the allocator. Nothing here may be touched in a child of fork then. `start_ns`: from
+  // when all times count, by the clock of call_time_ns; 0: the first allocation.
+  CachingAllocator(Backend& backend, Limits limits, LiveMemory* live = nullptr,
+                   std::uint64_t start_ns = 0);
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;

@@ -31,8 +31,9 @@ Status refuse(const Request& request) {
 
 }  // namespace
 
-CachingAllocator::CachingAllocator(Backend& backend, Limits limits, LiveMemory* live)
-    : state_(make_live<State>(live, backend, limits, live)) {
+CachingAllocator::CachingAllocator(Backend& backend, Limits limits, LiveMemory* live,
+                                   std::uint64_t start_ns)
+    : state_(make_live<State>(live, backend, limits, live, start_ns)) {
   if (!state_) throw std::bad_alloc();
   publish_books(live, state_->accounts);
   prepare_biases();

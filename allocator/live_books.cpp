@@ -11,7 +11,7 @@ namespace vramscope {
 const std::uint64_t LiveBooks::kLayout =
     live_layout({sizeof(Block), sizeof(BlockLife), sizeof(ListedSegment), sizeof(Accounts),
                  sizeof(DeviceAccount), sizeof(Ledger), sizeof(Ledger::Account),
-                 sizeof(Ledger::Holding), sizeof(JointPeaks::AtPeak), sizeof(Timeline),
+                 sizeof(Ledger::Holding), sizeof(DevicePeaks::AtPeak), sizeof(Timeline),
                  sizeof(History), sizeof(BirthTimes), sizeof(LiveHeader)});
 
 ListedSegment ListedSegments::record_of(const DedicatedBlock& block) {

@@ -128,7 +128,8 @@ struct Snapshot {
   std::vector<TagTotals> tags;              // index = Tag
   std::vector<std::uint64_t> group_peaks;   // index = Group: most that its tags held together
   std::vector<TimelineSnapshot> timelines;  // of `kinds`, in the same order
-  std::uint64_t start_ns = 0;               // of the first call that anything is known of
+  std::uint64_t start_ns = 0;               // from which all times count
+  std::uint64_t first_ns = 0;               // of the first allocation, from which histories count
   std::uint64_t taken_ns = 0;               // of the last one
 };
 

@@ -121,14 +121,14 @@ void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outco
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
 struct CachingAllocator::State {
-  State(Backend& door, Limits settings, LiveMemory* live)
+  State(Backend& door, Limits settings, LiveMemory* live, std::uint64_t start_ns)
       : backend(door),
         reuse_time(settings.reuse),
         policy(settings.policy),
         limits(settings.under_policy()),
         plain_hits(limits.has_plain_hits()),
         blocks({live, LivePart::blocks}, {live, LivePart::block_lives}),
-        accounts(limits.max_split_size, live),
+        accounts(limits.max_split_size, live, start_ns),
         pinned_memory(live),
         listed(live),
         reuse(door, settings.reuse) {}

@@ -71,11 +71,12 @@ struct CountedBlock {
 class Accounts {
  public:
   // Bytes from which on a segment or a block counts as oversize.
-  explicit Accounts(std::uint64_t oversize_from, LiveMemory* live = nullptr)
+  explicit Accounts(std::uint64_t oversize_from, LiveMemory* live = nullptr,
+                    std::uint64_t start_ns = 0)
       : oversize_from_(oversize_from),
         max_split_size_at_start_(static_cast<std::int64_t>(oversize_from)),
         live_(live),
-        ledger_(live),
+        ledger_(live, start_ns),
         birth_times_(live) {}
   void set_oversize_from(std::uint64_t bytes) { oversize_from_ = bytes; }
 

@@ -10,6 +10,14 @@
 #include <new>
 
 namespace vramscope {
+namespace {
+
+template <class Accounts, class Account>
+std::size_t index_in(const Accounts& all, const Account& account) {
+  return static_cast<std::size_t>(&account - all.data());
+}
+
+}  // namespace
 
 bool Ledger::grow(Tag tag) noexcept {
   const std::size_t wanted = std::size_t{tag} + 1;
@@ -42,6 +50,7 @@ std::size_t Ledger::decade_of(std::uint64_t ns) noexcept {
 inline std::uint64_t Ledger::now() noexcept {
   if (call_time_ns > latest_ns_) {
     if (start_ns_ == 0) start_ns_ = call_time_ns;
+    if (first_ns_ == 0) first_ns_ = call_time_ns;
     latest_ns_ = call_time_ns;
   }
   return latest_ns_ - start_ns_;
@@ -65,24 +74,24 @@ void Ledger::set_peak_aside(Holding& holding, Account& account, Tag tag) {
 }
 
 void Ledger::meet_other_kinds(Account& account) noexcept {
-  const auto index = static_cast<std::size_t>(&account - accounts_.data());
-  if (!takes_device_memory(kind_at(index))) return;
+  const std::size_t index = index_in(accounts_, account);
+  if (!takes_device_memory(kind_of_account(index))) return;
   Account* other = nullptr;
   std::size_t others = 0;
-  for (std::size_t i = device_at(index); i < accounts_.size(); i += kMaxDevices) {
-    const bool is_other = i != index && takes_device_memory(kind_at(i));
+  for (std::size_t i = device_of_account(index); i < accounts_.size(); i += kMaxDevices) {
+    const bool is_other = i != index && takes_device_memory(kind_of_account(i));
     if (!is_other || accounts_[i].allocations == 0) continue;
     other = &accounts_[i];
     ++others;
   }
   if (other == nullptr) return;
-  JointPeaks::OfDevice& joint = joint_peaks_.of(device_at(index));
-  using State = JointPeaks::OfDevice::State;
+  DevicePeaks::OfDevice& joint = joint_peaks_.of(device_of_account(index));
+  using State = DevicePeaks::OfDevice::State;
   if (joint.state == State::one_kind) {
     if (others > 1 || !keeps_details_) {
       joint.state = State::lost;  // nobody has followed them
     } else {
-      JointPeaks::begin(joint, kind_of(*other), *other);
+      DevicePeaks::begin(joint, kind_of_account(index_in(accounts_, *other)), *other);
     }
   }
   account.joint = other->joint = &joint;
@@ -131,7 +140,8 @@ void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) n
   if (account.joint == nullptr) return;
   const Holding& holding = tag == 0 ? account.unknown : tags_[tag];
   const Amount before = holding.total - holding.gone - Amount{bytes, 1};
-  joint_peaks_.came(*account.joint, kind_of(account), tag, before, bytes);
+  joint_peaks_.came(*account.joint, kind_of_account(index_in(accounts_, account)), tag, before,
+                    bytes);
 }
 
 void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) noexcept {
@@ -143,7 +153,8 @@ void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) n
   if (account.joint == nullptr) return;
   const Holding& holding = tag == 0 ? account.unknown : tags_[tag];
   const Amount before = holding.total - holding.gone + Amount{bytes, 1};
-  joint_peaks_.went(*account.joint, kind_of(account), tag, before, bytes);
+  joint_peaks_.went(*account.joint, kind_of_account(index_in(accounts_, account)), tag, before,
+                    bytes);
 }
 
 void Ledger::count_free(Account& account, Tag tag, std::uint64_t bytes) noexcept {

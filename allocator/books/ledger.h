@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/books/device_peaks.h"
 #include "allocator/books/history.h"
-#include "allocator/books/joint_peaks.h"
 #include "allocator/books/timeline.h"
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/kept_records.h"
@@ -20,13 +20,21 @@ namespace vramscope {
 
 struct LedgerRecount;
 
+// Of an account, by Ledger::index_of().
+[[nodiscard]] constexpr Kind kind_of_account(std::size_t index) {
+  return static_cast<Kind>(index / kMaxDevices);
+}
+[[nodiscard]] constexpr std::uint16_t device_of_account(std::size_t index) {
+  return static_cast<std::uint16_t>(index % kMaxDevices);
+}
+
 // What each tag held at the peak of its (kind, device), at constant cost: every new peak gets a
 // number, and a tag copies what it holds before its first change after that.
 // Bytes are requested bytes. Threads: one at a time.
 class Ledger {
  public:
   // What a tag and a (kind, device) hold: for the ledger itself; others only pass them on.
-  using Amount = JointPeaks::Amount;
+  using Amount = DevicePeaks::Amount;
   struct Account;
   struct Holding {
     Amount total{};              // ever allocated
@@ -43,17 +51,19 @@ class Ledger {
     Holding unknown;  // tag 0 is the only one that may stand for several accounts
   };
   struct Account : AccountTotals {
-    LivePointer<Timeline> timeline;         // null: no memory for it
-    JointPeaks::OfDevice* joint = nullptr;  // since its device has had several kinds of memory
+    LivePointer<Timeline> timeline;          // null: no memory for it
+    DevicePeaks::OfDevice* joint = nullptr;  // since its device has had several kinds of memory
   };
 
-  explicit Ledger(LiveMemory* live = nullptr)
+  // start_ns: from when all times count; 0: the first call that is followed by details.
+  explicit Ledger(LiveMemory* live = nullptr, std::uint64_t start_ns = 0)
       : live_(live),
         tags_({live, LivePart::tags}),
         details_({live, LivePart::tag_details}),
         histories_({live, LivePart::tag_histories}),
         groups_({live, LivePart::tag_groups}),
-        joint_peaks_(live) {}
+        joint_peaks_(live),
+        start_ns_(start_ns) {}
 
   // Capacity for this tag. False: out of memory.
   [[nodiscard]] bool prepare(Tag tag) noexcept { return is_prepared(tag) || grow(tag); }
@@ -133,12 +143,6 @@ class Ledger {
     return static_cast<std::size_t>(where.kind) * kMaxDevices +
            (has_device(where.kind) ? where.device : 0U);
   }
-  [[nodiscard]] static Kind kind_at(std::size_t index) {
-    return static_cast<Kind>(index / kMaxDevices);
-  }
-  [[nodiscard]] static std::uint16_t device_at(std::size_t index) {
-    return static_cast<std::uint16_t>(index % kMaxDevices);
-  }
 
  private:
   class Mending;
@@ -155,7 +159,7 @@ class Ledger {
 
   [[nodiscard]] bool grow(Tag tag) noexcept;
   [[nodiscard]] static std::size_t decade_of(std::uint64_t ns) noexcept;
-  // When the call began in which this happens, since the first one; never falls.
+  // When the call began in which this happens, since the start; never falls.
   [[nodiscard]] std::uint64_t now() noexcept;
   void note(Account& account, std::uint64_t before) noexcept {
     if (account.timeline) account.timeline->note(now(), before, account.current_bytes());
@@ -168,18 +172,12 @@ class Ledger {
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
   // Before the first allocation of a kind on a device: was there another kind of its memory?
   void meet_other_kinds(Account& account) noexcept;
-  [[nodiscard]] Kind kind_of(const Account& account) const {
-    return kind_at(static_cast<std::size_t>(&account - accounts_.data()));
-  }
   // `live`: what the tag held since its last change.
   void note_history(Tag tag, std::uint64_t live) noexcept {
-    if (tag != 0 && tag < histories_.size()) histories_[tag].note(latest_ns_ - start_ns_, live);
+    if (tag != 0 && tag < histories_.size()) histories_[tag].note(latest_ns_ - first_ns_, live);
   }
   // `peak`: number of its account's.
   static void add(TagTotals& totals, const Holding& holding, std::uint64_t peak);
-  // joint: of the device of its account, with what was put aside for it there.
-  static void add_joint(TagTotals& totals, const Holding& holding, std::uint64_t peak, Kind kind,
-                        const JointPeaks::OfDevice& joint, const JointPeaks::AtPeak& held);
   [[gnu::noinline]] void keep_in_copies(Tag tag) noexcept;
   void keep_groups() noexcept;
 
@@ -191,10 +189,11 @@ class Ledger {
   bool keeps_details_ = false;
   std::size_t prepared_ = 0;         // tags that both have room for
   MappedArray<GroupTotals> groups_;  // [0] stays empty
-  JointPeaks joint_peaks_;
+  DevicePeaks joint_peaks_;
   std::size_t group_count_ = 1;  // highest group that was joined + 1
   std::size_t tag_count_ = 1;    // highest tag seen + 1
-  std::uint64_t start_ns_ = 0;
+  std::uint64_t start_ns_;
+  std::uint64_t first_ns_ = 0;  // of the first call with details: histories begin
   std::uint64_t latest_ns_ = 0;
   Copies<Copy> copies_;
 };

@@ -55,6 +55,7 @@ void Ledger::Copy::begin(const Ledger& ledger) noexcept {
   first = ledger.accounts_.data();
   tag_count = ledger.tag_count_;
   start_ns = ledger.start_ns_;
+  first_ns = ledger.first_ns_;
   latest_ns = ledger.latest_ns_;
   taken_ns = std::max(latest_ns, call_time_ns);
 }
@@ -100,9 +101,10 @@ void Ledger::add(TagTotals& totals, const Holding& holding, std::uint64_t peak) 
   totals.total_count += holding.total[1];
 }
 
-void Ledger::add_joint(TagTotals& totals, const Holding& holding, std::uint64_t peak, Kind kind,
-                       const JointPeaks::OfDevice& joint, const JointPeaks::AtPeak& held) {
+void add_joint(TagTotals& totals, const Ledger::Holding& holding, std::uint64_t peak, Kind kind,
+               const DevicePeaks::OfDevice& joint, const DevicePeaks::AtPeak& held) {
   if (!joint.is_known() || !takes_device_memory(kind)) return;
+  using Amount = DevicePeaks::Amount;
   const Amount live = holding.total - holding.gone;
   const Amount at_own = holding.peak == peak ? holding.at_peak : live;
   const Amount at_joint = joint.at_peak(held, kind, live, at_own);
@@ -117,8 +119,9 @@ void Ledger::Copy::describe_tags(Snapshot& snapshot) const {
     const std::uint64_t peak = accounts[index].peak;
     add(snapshot.tags[tag], tags[tag], peak);
     const bool has_aside = tag < joint_peaks.size();
-    add_joint(snapshot.tags[tag], tags[tag], peak, kind_at(index), joint[device_at(index)],
-              has_aside ? joint_peaks[tag] : JointPeaks::AtPeak{});
+    add_joint(snapshot.tags[tag], tags[tag], peak, kind_of_account(index),
+              joint[device_of_account(index)],
+              has_aside ? joint_peaks[tag] : DevicePeaks::AtPeak{});
   }
   for (std::size_t tag = 0; tag < details.size(); ++tag) {
     TagTotals& totals = snapshot.tags[tag];
@@ -126,13 +129,13 @@ void Ledger::Copy::describe_tags(Snapshot& snapshot) const {
     if (tag == 0 || tag >= histories.size()) continue;
     totals.history = histories[tag];
     const Amount live = tags[tag].total - tags[tag].gone;
-    totals.history.note(taken_ns - start_ns, live[0]);
+    totals.history.note(taken_ns - first_ns, live[0]);
   }
 }
 
 void Ledger::Copy::describe_joint_peaks(Snapshot& snapshot) const {
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
-    const JointPeaks::OfDevice& all = joint[device];
+    const DevicePeaks::OfDevice& all = joint[device];
     if (!all.is_known()) continue;
     snapshot.joint_peaks.push_back({.kind = Kind::device,
                                     .device = device,
@@ -149,8 +152,8 @@ void Ledger::Copy::describe(Snapshot& snapshot) const {
   for (std::size_t i = 0; i < accounts.size(); ++i) {
     const AccountTotals& account = accounts[i];
     if (account.allocations == 0) continue;
-    snapshot.kinds.push_back({.kind = kind_at(i),
-                              .device = device_at(i),
+    snapshot.kinds.push_back({.kind = kind_of_account(i),
+                              .device = device_of_account(i),
                               .current_bytes = account.current_bytes(),
                               .peak_bytes = account.peak_bytes,
                               .allocations = account.allocations,
@@ -163,9 +166,9 @@ void Ledger::Copy::describe(Snapshot& snapshot) const {
     told.kind = snapshot.kinds.back().kind;
     told.device = snapshot.kinds.back().device;
     if (account.unknown.account == nullptr) continue;
-    const JointPeaks::OfDevice& of_device = joint[device_at(i)];
+    const DevicePeaks::OfDevice& of_device = joint[device_of_account(i)];
     add(snapshot.tags[0], account.unknown, account.peak);
-    add_joint(snapshot.tags[0], account.unknown, account.peak, kind_at(i), of_device,
+    add_joint(snapshot.tags[0], account.unknown, account.peak, kind_of_account(i), of_device,
               of_device.unknown[i / kMaxDevices]);
   }
   describe_tags(snapshot);
@@ -175,6 +178,7 @@ void Ledger::Copy::describe(Snapshot& snapshot) const {
     snapshot.group_peaks.push_back(groups[i].peak_bytes);
   }
   snapshot.start_ns = start_ns;
+  snapshot.first_ns = first_ns;
   snapshot.taken_ns = taken_ns;
 }
 

@@ -46,13 +46,14 @@ struct Ledger::Copy {
   KeptRecords<Details> details;
   KeptRecords<History> histories;
   KeptRecords<GroupTotals> groups;
-  KeptRecords<JointPeaks::AtPeak> joint_peaks;
+  KeptRecords<DevicePeaks::AtPeak> joint_peaks;
   std::array<AccountTotals, kKinds * kMaxDevices> accounts{};
-  std::array<JointPeaks::OfDevice, kMaxDevices> joint{};  // those that are known
-  std::vector<OfAccount> timelines;                       // in the order of the accounts
-  const Account* first = nullptr;                         // of the ledger's accounts
+  std::array<DevicePeaks::OfDevice, kMaxDevices> joint{};  // those that are known
+  std::vector<OfAccount> timelines;                        // in the order of the accounts
+  const Account* first = nullptr;                          // of the ledger's accounts
   std::size_t tag_count = 0;
   std::uint64_t start_ns = 0;
+  std::uint64_t first_ns = 0;
   std::uint64_t latest_ns = 0;
   std::uint64_t taken_ns = 0;
   Copy* next = nullptr;
@@ -65,5 +66,10 @@ struct Ledger::Copy {
   void describe_tags(Snapshot& snapshot) const;
   void describe_joint_peaks(Snapshot& snapshot) const;
 };
+
+// Adds what a tag held at the joint peak of its device. peak: number of the peak of its kind, which
+// is `kind`; held: what was put aside for it.
+void add_joint(TagTotals& totals, const Ledger::Holding& holding, std::uint64_t peak, Kind kind,
+               const DevicePeaks::OfDevice& joint, const DevicePeaks::AtPeak& held);
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/books/ledger.h"
+#include "allocator/books/ledger_copy.h"
 #include "allocator/books/recount.h"
 
 namespace vramscope {
@@ -80,9 +81,9 @@ class Ledger::Mending {
       if (ledger_.accounts_[i].unknown.account == nullptr) continue;
       TagTotals totals;
       const Account& account = ledger_.accounts_[i];
-      const JointPeaks::OfDevice& joint = ledger_.joint_peaks_.of(device_at(i));
+      const DevicePeaks::OfDevice& joint = ledger_.joint_peaks_.of(device_of_account(i));
       add(totals, account.unknown, account.peak);
-      add_joint(totals, account.unknown, account.peak, kind_at(i), joint,
+      add_joint(totals, account.unknown, account.peak, kind_of_account(i), joint,
                 joint.unknown[i / kMaxDevices]);
       set_live(totals, recount_.kinds[i].unknown);
       sums_[i].unknown = totals;
@@ -105,8 +106,8 @@ class Ledger::Mending {
     for (KindTotals& kind : snapshot_.kinds) {
       if (index_of({.kind = kind.kind, .device = kind.device}) == account) return kind;
     }
-    const Kind kind = kind_at(account);
-    const std::uint16_t device = device_at(account);
+    const Kind kind = kind_of_account(account);
+    const std::uint16_t device = device_of_account(account);
     TimelineSnapshot& timeline = snapshot_.timelines.emplace_back();
     timeline.kind = kind;
     timeline.device = device;
@@ -135,12 +136,12 @@ class Ledger::Mending {
   template <class F>
   void each_of_device(std::uint16_t device, F visit) {
     for (std::size_t i = device; i < sums_.size(); i += kMaxDevices) {
-      if (takes_device_memory(kind_at(i))) visit(sums_[i].unknown, i);
+      if (takes_device_memory(kind_of_account(i))) visit(sums_[i].unknown, i);
     }
     for (std::size_t tag = 1; tag < tags_.size(); ++tag) {
       const std::size_t account = account_of(tag);
-      if (account >= sums_.size() || device_at(account) != device) continue;
-      if (takes_device_memory(kind_at(account))) visit(tags_[tag], account);
+      if (account >= sums_.size() || device_of_account(account) != device) continue;
+      if (takes_device_memory(kind_of_account(account))) visit(tags_[tag], account);
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/profiler.h"
 
+#include "interpose/ground/clock.h"
+
 namespace vramscope {
 
 constinit ForkMark Profiler::current_;
@@ -8,8 +10,9 @@ constinit ForkMark Profiler::current_;
 Profiler::Profiler(const Options& options, const Limits& limits, LiveMemory* live)
     : options_(options),
       limits_capacity_(options.device_memory_limit.any()),
+      started_ns_(now_ns()),
       backend_(contexts_, captures_),
-      allocator_(backend_, limits, live),
+      allocator_(backend_, limits, live, started_ns_),
       exporters_(options.mode == Mode::dedicated),
       recorder_(kFunctionCount, Recorder::kMaxTags, live) {
   const auto note_free = [](void* use, std::uint16_t device, std::uint64_t free_bytes,

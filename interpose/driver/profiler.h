@@ -73,6 +73,8 @@ class Profiler {
     return options_.reuse == ReuseTime::at_reuse;
   }
   [[nodiscard]] bool limits_capacity() const noexcept { return limits_capacity_; }
+  // Time 0 of reports and traces, by now_ns(): the program's first cuInit has succeeded.
+  [[nodiscard]] std::uint64_t started_ns() const noexcept { return started_ns_; }
   // The recorder has a trace: set before the profiler is active.
   [[nodiscard]] bool traces() const noexcept { return traces_; }
   void set_traces() noexcept { traces_ = true; }
@@ -112,6 +114,7 @@ class Profiler {
 
   const Options options_;
   const bool limits_capacity_;
+  const std::uint64_t started_ns_;
   bool traces_ = false;
   RefusalCallback refusal_callback_;
   GrowthCallback growth_callback_;

@@ -22,13 +22,14 @@ std::string why_not(const TraceFile& file) {
   return "cannot write the trace '" + file.path() + "': " + strerrordesc_np(file.error());
 }
 
-TraceProcess trace_process(const ProcessFacts& process) {
+// `started_ns`: by now_ns().
+TraceProcess trace_process(const ProcessFacts& process, std::uint64_t started_ns) {
   return {.pid = process.pid,
           .executable = process.executable,
           .mode = process.mode,
           .tool_version = VRAMSCOPE_VERSION,
-          .wall_ns = wall_time_ns(),
-          .clock_ns = now_ns()};
+          .wall_ns = wall_time_ns() - (now_ns() - started_ns),
+          .clock_ns = started_ns};
 }
 
 std::vector<std::string> function_names() {
@@ -54,7 +55,7 @@ void ProcessTrace::start(Trace::Bell bell) noexcept {
     }
     file_ = file.get();
     auto trace = std::make_unique<Trace>(std::move(file), bell);
-    trace->begin(trace_process(process), function_names());
+    trace->begin(trace_process(process, profiler_.started_ns()), function_names());
     profiler_.recorder().keep(std::move(trace));
     profiler_.set_traces();
     const auto record = [](void* recorder, const Event& event) {

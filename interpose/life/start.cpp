@@ -127,6 +127,7 @@ void start() noexcept {
     return;
   }
   start_counter_clock();
+  note_rank();
   const Startup& settings = startup();
   int driver_version = 0;
   real().cuDriverGetVersion(&driver_version);

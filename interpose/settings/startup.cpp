@@ -50,6 +50,9 @@ std::int64_t rank() {
   return -1;
 }
 
+// Of a program that sets the variable itself, as workers of torch.multiprocessing do.
+constinit std::atomic<std::int64_t> rank_at_first_use{-1};
+
 // "NAME=value" strings of `environ` as pairs.
 std::vector<std::pair<std::string, std::string>> whole_environment() {
   std::vector<std::pair<std::string, std::string>> all;
@@ -173,6 +176,10 @@ const Startup& startup() noexcept {
   return storage.value;
 }
 
+void note_rank() noexcept {
+  if (startup().rank < 0) rank_at_first_use.store(rank(), std::memory_order_relaxed);
+}
+
 bool switched_off() noexcept { return startup().options.mode == Mode::off; }
 
 char* variable_at_start(const char* name) noexcept {
@@ -203,7 +210,8 @@ ProcessFacts process_facts() {
   if (gethostname(host.data(), host.size() - 1) == 0) facts.hostname = host.data();
   facts.executable = executable();
   if (!startup().options.redact) facts.arguments = command_line();
-  facts.rank = startup().rank;
+  facts.rank =
+      startup().rank >= 0 ? startup().rank : rank_at_first_use.load(std::memory_order_relaxed);
   facts.start_time_ns = startup().start_time_ns;
   facts.report_time_ns = wall_time_ns();
   facts.options = echo(startup().options);

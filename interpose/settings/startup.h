@@ -28,6 +28,10 @@ struct Startup {
 // Never destroyed. Read only. Threads: any.
 [[nodiscard]] const Startup& startup() noexcept;
 
+// The program uses CUDA for the first time, on the calling thread: a rank that it has given itself
+// since its start counts where a launcher gave none.
+void note_rank() noexcept;
+
 // --mode off: no wrapper, no handler, no thread, no report.
 [[nodiscard]] bool switched_off() noexcept;
 

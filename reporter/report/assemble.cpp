@@ -9,6 +9,7 @@
 #include "reporter/report/attribution.h"
 #include "reporter/report/oom.h"
 #include "reporter/report/parts.h"
+#include "reporter/report/peaks.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {

@@ -148,62 +148,6 @@ std::vector<ThreadStart> make_threads(const RecorderFacts& facts) {
   return starts;
 }
 
-KindFacts kind_facts(const ReportParts& parts, const KindTotals& totals,
-                     const std::vector<std::int64_t>& site_of_tag) {
-  KindFacts facts{.kind = totals.kind,
-                  .device = totals.device,
-                  .current_bytes = totals.current_bytes,
-                  .peak_bytes = totals.peak_bytes,
-                  .peak_ns = totals.peak_ns - std::min(totals.peak_ns, parts.memory.start_ns),
-                  .allocations = totals.allocations,
-                  .frees = totals.frees};
-  if (totals.peak_tag < site_of_tag.size()) facts.peak_site = site_of_tag[totals.peak_tag];
-  if (totals.peak_tag != 0 && totals.peak_tag < parts.recorder.tags.size()) {
-    facts.peak_thread = value_of_tag(parts, Axis::thread, totals.peak_tag);
-    facts.peak_range = value_of_tag(parts, Axis::range, totals.peak_tag);
-  }
-  return facts;
-}
-
-std::vector<KindFacts> make_kinds(const ReportParts& parts,
-                                  const std::vector<std::int64_t>& site_of_tag) {
-  std::vector<KindFacts> kinds;
-  for (const KindTotals& totals : parts.memory.kinds) {
-    kinds.push_back(kind_facts(parts, totals, site_of_tag));
-  }
-  return kinds;
-}
-
-// A tag is of one kind and device, but for tag 0: what that held stands with the first of these.
-std::vector<JointPeak> make_joint_peaks(const ReportParts& parts,
-                                        const std::vector<std::int64_t>& site_of_tag) {
-  const Snapshot& memory = parts.memory;
-  std::vector<JointPeak> peaks;
-  for (const KindTotals& totals : memory.joint_peaks) {
-    std::map<std::pair<std::int64_t, Kind>, OomShare> shares;
-    for (std::size_t tag = 0; tag < memory.tags.size(); ++tag) {
-      const TagTotals& held = memory.tags[tag];
-      if (held.joint_bytes == 0 && held.joint_count == 0) continue;
-      const bool is_known = tag != 0 && tag < parts.recorder.tags.size();
-      const Place place = is_known ? parts.recorder.tags[tag].place : Place{};
-      if (place.device != totals.device) continue;
-      const std::int64_t site = tag < site_of_tag.size() ? site_of_tag[tag] : -1;
-      OomShare& share = shares.try_emplace({site, place.kind}).first->second;
-      share.site = site;
-      share.kind = place.kind;
-      share.live_bytes += held.joint_bytes;
-      share.live_count += held.joint_count;
-    }
-    JointPeak& joint = peaks.emplace_back();
-    joint.facts = kind_facts(parts, totals, site_of_tag);
-    for (const auto& [key, share] : shares) joint.shares.push_back(share);
-    std::stable_sort(
-        joint.shares.begin(), joint.shares.end(),
-        [](const OomShare& a, const OomShare& b) { return a.live_bytes > b.live_bytes; });
-  }
-  return peaks;
-}
-
 TimelineFacts make_timeline(const ReportParts& parts) {
   const Snapshot& memory = parts.memory;
   TimelineFacts timeline;
@@ -387,15 +331,22 @@ std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector
 
 namespace {
 
-// From the first recorded call to the last change of what was held, about: to the end of a bucket.
-// What a program does afterwards, its exit or its waiting, says nothing of what it allocated.
-std::uint64_t active_ns(const Snapshot& memory) {
-  const std::uint64_t whole = memory.taken_ns - std::min(start_of(memory), memory.taken_ns);
-  std::uint64_t active = 0;
+// From the first allocation to the last change of what was held, about: to the end of a bucket.
+// What a program does before and afterwards, warming up, waiting, its exit, says nothing of what it
+// allocated.
+struct Active {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t length_ns = 0;
+};
+Active active_time(const Snapshot& memory) {
+  const std::uint64_t start = start_of(memory);
+  const std::uint64_t first = std::max(memory.first_ns, start);
+  std::uint64_t end = 0;
   for (const TimelineSnapshot& series : memory.timelines) {
-    active = std::max(active, series.bucket_ns * series.highest.size());
+    end = std::max(end, start + series.bucket_ns * series.highest.size());
   }
-  return active == 0 ? whole : std::min(active, whole);
+  end = end == 0 ? memory.taken_ns : std::min(end, memory.taken_ns);
+  return {.begin_ns = first, .length_ns = end - std::min(first, end)};
 }
 
 }  // namespace
@@ -403,17 +354,17 @@ std::uint64_t active_ns(const Snapshot& memory) {
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites) {
   const Snapshot& memory = parts.memory;
-  const std::uint64_t whole = active_ns(memory);
-  if (whole == 0) return;
+  const Active active = active_time(memory);
+  if (active.length_ns == 0) return;
   for (const BlockSnapshot& block : memory.blocks) {
     if (block.state != BlockState::active_allocated || block.tag >= site_of_tag.size()) continue;
     const std::int64_t site = site_of_tag[block.tag];
     if (site < 0) continue;
     auto& ages = sites[static_cast<std::size_t>(site)].live_by_age;
     ages.resize(kTenths);
-    const std::uint64_t after = block.born_ns - std::min(memory.start_ns, block.born_ns);
+    const std::uint64_t after = block.born_ns - std::min(active.begin_ns, block.born_ns);
     const std::size_t tenth = static_cast<std::size_t>(
-        static_cast<double>(after) / static_cast<double>(whole) * double{kTenths});
+        static_cast<double>(after) / static_cast<double>(active.length_ns) * double{kTenths});
     ages[std::min(tenth, kTenths - 1)] += block.requested_size;
   }
 }

@@ -1,6 +1,5 @@
 // The functions here tell what the allocator counted by tag by owner, thread, stream, range,
-// function and size; and make each kind's peak, the timeline and the ledger that adds up to the
-// device.
+// function and size; and make the timeline and the ledger that adds up to the device.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,14 +26,6 @@ namespace vramscope {
 // Of each thread that is known the outermost frames, as the recorder numbers them, of the first tag
 // with a stack that it got. May throw bad_alloc.
 [[nodiscard]] std::vector<ThreadStart> make_threads(const RecorderFacts& facts);
-
-// site_of_tag: index into the report's sites, -1: none.
-[[nodiscard]] std::vector<KindFacts> make_kinds(const ReportParts& parts,
-                                                const std::vector<std::int64_t>& site_of_tag);
-
-// What was live at the peaks of all kinds together, and who made them.
-[[nodiscard]] std::vector<JointPeak> make_joint_peaks(const ReportParts& parts,
-                                                      const std::vector<std::int64_t>& site_of_tag);
 
 [[nodiscard]] TimelineFacts make_timeline(const ReportParts& parts);
 

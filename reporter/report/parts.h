@@ -32,7 +32,7 @@ struct ReportParts {
   OomReport oom = {};
 };
 
-// Where the timeline begins: with the first recorded call, and where none is known with the
+// Where the timeline begins: when recording did, and where that is not known with the
 // snapshot itself.
 [[nodiscard]] inline std::uint64_t start_of(const Snapshot& memory) {
   return memory.start_ns == 0 ? memory.taken_ns : memory.start_ns;

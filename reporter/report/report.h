@@ -108,7 +108,7 @@ struct JointBounds {
 
 // That the program marked.
 struct NamedInstant {
-  std::uint64_t time_ns = 0;  // after the first recorded call; 0 before it
+  std::uint64_t time_ns = 0;  // after the timeline's start; 0 before it
   std::string name;
 };
 
@@ -120,7 +120,7 @@ struct TimelineSeries {
   std::vector<std::uint64_t> last = {};
 };
 struct TimelineFacts {
-  std::uint64_t start_ns = 0;  // since the epoch: the first recorded call
+  std::uint64_t start_ns = 0;  // since the epoch: when recording began, time 0
   std::uint64_t duration_ns = 0;
   std::uint64_t past_interval_ns = 0;  // of Site::live_past; 0: there is none
   std::vector<TimelineSeries> series;

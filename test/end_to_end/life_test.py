@@ -6,6 +6,7 @@ import pathlib
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 
 import harness
@@ -210,6 +211,20 @@ class Life(harness.Case):
             RANK="3",
         )
         self.assertRegex(outcome.stdout, r"^linked-\d+-1-3-mint-%\.json\n$")
+
+    def test_a_rank_that_a_program_gives_itself_before_it_uses_cuda_counts(self):
+        """As workers of torch.multiprocessing do; one that a launcher gave counts before it."""
+        program = """
+import ctypes, os
+os.environ["RANK"] = "5"
+cuda, context, block = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
+cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context)
+os.environ["RANK"] = "6"
+assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(1 << 20)) == 0
+"""
+        for given, rank in (({}, 5), ({"PMI_RANK": "3"}, 3)):
+            outcome = self.run_program([sys.executable, "-c", program], "cache", **given)
+            self.assertEqual([rank], [report["process"]["rank"] for report in outcome.reports])
 
     def test_a_taken_name_is_kept_and_another_one_used(self):
         taken = pathlib.Path(self.folder) / "report.json"

@@ -118,8 +118,8 @@ class OutOfMemory(harness.Case):
         [report] = [report for report in outcome.reports if report["trigger"] == "exit"]
         [event] = report["oom"]["events"]
         run_ns = report["process"]["report_time_ns"] - report["process"]["start_time_ns"]
-        self.assertEqual(0, event["time_ns"])
-        self.assertGreater(report["timeline"]["duration_ns"], 0)
+        self.assertGreater(event["time_ns"], 0)
+        self.assertGreater(report["timeline"]["duration_ns"], event["time_ns"])
         self.assertLessEqual(report["timeline"]["duration_ns"], run_ns)
 
     def test_a_storm_is_counted_and_costs_little(self):

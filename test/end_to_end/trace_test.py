@@ -45,6 +45,17 @@ cuda.cuMemFree_v2(most), cuda.cuMemFree_v2(last)
 plain(3 * MIB)
 """
 
+LATE = """
+import ctypes, time
+cuda = ctypes.CDLL("libcuda.so.1")
+context, block = ctypes.c_void_p(), ctypes.c_uint64()
+cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context)
+time.sleep(0.1)
+assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(7 << 20)) == 0
+time.sleep(0.02)
+assert cuda.cuMemFree_v2(block) == 0
+"""
+
 
 def traces(folder):
     return sorted(pathlib.Path(folder).rglob("*.trace*"))
@@ -153,8 +164,6 @@ class Trace(harness.Case):
                 if verb == "leaks":
                     self.assertEqual(("exit", "trace"), (told.pop("trigger"), found.pop("trigger")))
                     self.assertEqual((True, False), (told.pop("final"), found.pop("final")))
-                if verb == "peak":  # what all kinds together held is in no report
-                    found = [row for row in found if row["kind"] != "all"]
                 if verb == "owners":  # what is on the device besides is not in a trace
                     told, found = ([row for row in rows["ledger"] if row["calls"]] for rows in (told, found))
                 self.assertEqual(plain(told), plain(found), (program, verb))
@@ -165,7 +174,7 @@ class Trace(harness.Case):
         (report,) = pathlib.Path(folder).glob("*.json")
         found = [self.listing("timeline", file) for file in (report, path)]
         self.assertEqual([["half"]] * 2, [[mark["name"] for mark in one["named"]] for one in found])
-        self.assertAlmostEqual(*(one["named"][0]["at_ns"] for one in found), delta=1_000_000)
+        self.assertEqual(*(one["named"][0]["at_ns"] for one in found))
         for file in (report, path):
             self.assertRegex(self.run_tool("timeline", file).stdout, r"\n     named   *\|half\n  \| [0-9.]+ [mu]?s: half\n")
 
@@ -253,12 +262,13 @@ class Trace(harness.Case):
         done = self.run_tool("trace", "--csv", path)
         titles, *lines = [line.split(",") for line in done.stdout.splitlines()]
         events = sorted((dict(zip(titles, line)) for line in lines), key=lambda row: (int(row["order"]), row["event"] != "allocation"))
-        first = min(int(row["start_ns"]) for row in events)
-        last = max(int(row["start_ns"]) for row in events) - first
-        begin, end = last // 4, last // 2
+        zero = self.totals(path)["start_ns"]
+        first = min(int(row["start_ns"]) for row in events) - zero
+        last = max(int(row["start_ns"]) for row in events) - zero
+        begin, end = first + (last - first) // 4, first + (last - first) // 2
         live, most = {}, 0
         for row in events:
-            after = int(row["start_ns"]) - first
+            after = int(row["start_ns"]) - zero
             if row["kind"] != "device" or after > end:
                 continue
             if row["event"] == "allocation" and after >= begin:
@@ -273,30 +283,52 @@ class Trace(harness.Case):
         self.assertEqual(sum(live.values()), sum(leak["bytes"] for leak in leaks["leaks"]))
         self.assertIn("Not freed after ", self.run_tool("leaks", *words).stdout)
 
-    def test_of_a_trace_the_peak_of_all_kinds_has_what_was_live_then(self):
+    def test_the_peak_of_all_kinds_has_what_was_live_then(self):
         """At which neither plain memory, of which 20 MiB were the most, nor managed, 35 MiB, was at its own."""
         folder = tempfile.mkdtemp(dir=self.folder)
         _, (path,) = self.traced([sys.executable, "-c", TWO_KINDS], folder=folder)
-        rows = self.listing("peak", path)
-        self.assertEqual([("managed", 35 * MIB), ("device", 20 * MIB), ("all", 40 * MIB)],
-                         [(row["kind"], row["peak_bytes"]) for row in rows])  # fmt: skip
-        live = [(share["kind"], share["bytes"], share["count"]) for share in rows[-1]["live"]]
-        self.assertEqual([("managed", 30 * MIB, 1), ("device", 10 * MIB, 1)], live)
-        self.assertEqual(3 * MIB, rows[-1]["current_bytes"])
-        self.assertEqual([("managed", 35 * MIB)], [(row["kind"], row["peak_bytes"]) for row in self.listing("peak", "--kind", "managed", path)])
-        text = self.run_tool("peak", path).stdout
-        self.assertTrue(text.startswith("GPU 0, all kinds of memory together: peak 40.0 MiB requested, now 3.00 MiB\n"), text)
         (report,) = pathlib.Path(folder).glob("*.json")
-        shown = self.run_tool("peak", report).stdout
-        self.assertTrue(shown.startswith("GPU 0, all kinds of memory together: peak 40.0 MiB requested (what was live"), shown)
-        self.assertIn(f"\nNext: vramscope peak {path}\n", shown)
-        self.assertIn("  all kinds together: peak 40.0 MiB requested\n", self.run_tool("report", report).stdout)
+        times = set()
         for file in (path, report):
+            rows = self.listing("peak", file)
+            self.assertEqual([("managed", 35 * MIB), ("device", 20 * MIB), ("all", 40 * MIB)],
+                             [(row["kind"], row["peak_bytes"]) for row in rows])  # fmt: skip
+            live = [(share["kind"], share["bytes"], share["count"]) for share in rows[-1]["live"]]
+            self.assertEqual([("managed", 30 * MIB, 1), ("device", 10 * MIB, 1)], live)
+            self.assertEqual(3 * MIB, rows[-1]["current_bytes"])
+            self.assertEqual(40 * MIB, sum(rows[-1]["owner"].values()))
+            times.add(tuple(row["peak_ns"] for row in rows))
+            managed = [(row["kind"], row["peak_bytes"]) for row in self.listing("peak", "--kind", "managed", file)]
+            self.assertEqual([("managed", 35 * MIB)], managed)
+            text = self.run_tool("peak", file).stdout
+            self.assertTrue(text.startswith("GPU 0, all kinds of memory together: peak 40.0 MiB requested, now 3.00 MiB\n"), text)
+        self.assertEqual(1, len(times), times)
+        path.rename(path.with_suffix(".away"))
+        self.assertIn("  all kinds together: peak 40.0 MiB requested\n", self.run_tool("report", report).stdout)
+        self.assertIn("peak of GPU 0, all kinds together 40.0 MiB of 1.00 GiB", self.run_tool("check", "--max-peak", "1GiB", report).stdout)
+        path.with_suffix(".away").rename(path)
+        for file in (path, report):
+            self.assertIn(": peak of GPU 0, all kinds, 40.0 MiB\n", self.run_tool("timeline", file).stdout)
             drawn = self.run_tool("timeline", file).stdout
             self.assertIn("\nGPU 0, all kinds: at most 40.0 MiB, 3.00 MiB at the end", drawn)
             curves = [(row["kind"], row["peak_bytes"]) for row in self.listing("timeline", file)["series"]]
             self.assertEqual([("all", 40 * MIB), ("managed", 35 * MIB), ("device", 20 * MIB)], curves)
-        self.assertIn(": peak of GPU 0, all kinds, 40.0 MiB\n", self.run_tool("timeline", path).stdout)
+
+    def test_time_is_counted_alike_in_a_report_and_in_its_trace(self):
+        """From before the first allocation on: a time that one of them tells can be asked of the other."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        _, (path,) = self.traced([sys.executable, "-c", LATE], folder=folder)
+        (report,) = pathlib.Path(folder).glob("*.json")
+        (at, beside), ended = ([self.listing("peak", file)[0]["peak_ns"] for file in (path, report)],
+                               json.loads(report.read_text())["timeline"]["duration_ns"])  # fmt: skip
+        self.assertEqual(at, beside)
+        self.assertGreaterEqual(at, 100_000_000)
+        self.assertGreater(ended, at)
+        window = ("--from", f"{at - 1000}ns", "--to", f"{at + 1000}ns")
+        for file in (path, report):
+            done = self.run_tool("peak", "--json", *window, file)  # that of a report says that its trace answers
+            self.assertEqual([7 * MIB], [row["peak_bytes"] for row in json.loads(done.stdout)])
+            self.assertEqual([at], [mark["at_ns"] for mark in self.listing("timeline", file)["marks"]])
 
     def test_eight_threads_lose_nothing(self):
         program = [harness.program("many_events"), "8", "12500"]

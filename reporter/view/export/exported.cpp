@@ -91,7 +91,7 @@ std::string Exported::read(const std::function<void(const TraceEvent&)>& visit) 
   std::optional<std::uint64_t> begin_ns;
   const auto passing = [&](const TraceEvent& one) {
     const Event& event = one.event;
-    if (!begin_ns) begin_ns = event.start_ns;
+    if (!begin_ns) begin_ns = filter_.begin_of(event.start_ns);
     const std::uint64_t instant = after(*begin_ns, event.start_ns);
     const bool is_then = instant >= filter_.from_ns && instant <= filter_.to_ns;
     const bool ends_all = one.what == trace::What::place_ended;

@@ -20,7 +20,7 @@ PRAGMA synchronous = OFF;
 BEGIN;
 CREATE TABLE process (pid INTEGER, executable TEXT, command TEXT, hostname TEXT, rank INTEGER, mode TEXT,
   "trigger" TEXT, tool_version TEXT,
-  start_ns INTEGER,      -- of the first recorded call, since 1970; other times count from here
+  start_ns INTEGER,      -- when recording began, since 1970; other times count from here
   duration_ns INTEGER);
 CREATE TABLE devices (device INTEGER, name TEXT, total_bytes INTEGER, free_bytes INTEGER);
 CREATE TABLE statistics (device INTEGER,  -- NULL: the host

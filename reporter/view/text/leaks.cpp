@@ -75,12 +75,17 @@ bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
 std::size_t intervals_in_use(const Report& report) {
   const TimelineFacts& timeline = report.timeline;
   if (timeline.series.empty() || timeline.past_interval_ns == 0) return SIZE_MAX;
-  std::uint64_t begun_ns = 0;  // the last bucket
+  std::uint64_t first_ns = UINT64_MAX;  // the bucket of the first allocation: pasts begin there
+  std::uint64_t begun_ns = 0;           // the last bucket
   for (const TimelineSeries& series : timeline.series) {
     if (series.highest.empty()) continue;
+    const auto used = std::find_if(series.highest.begin(), series.highest.end(),
+                                   [](std::uint64_t bytes) { return bytes != 0; });
+    const auto before = static_cast<std::uint64_t>(used - series.highest.begin());
+    first_ns = std::min(first_ns, series.bucket_ns * before);
     begun_ns = std::max(begun_ns, series.bucket_ns * (series.highest.size() - 1));
   }
-  return begun_ns / timeline.past_interval_ns;
+  return (begun_ns - std::min(first_ns, begun_ns)) / timeline.past_interval_ns;
 }
 
 // Whether more is there than at earlier times; of short runs nothing earlier is known.

@@ -15,7 +15,7 @@
 namespace vramscope {
 
 // What memory that was never freed looks like, by when it was allocated; the likeliest leak first.
-// The run goes from the first recorded call to the report.
+// The run goes from the first allocation to the report.
 //   grows  several allocations of one place, in three tenths of the run or more, and more at the
 //          report than before
 //   left   anything else

@@ -14,6 +14,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/joint_peaks.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
@@ -218,6 +219,13 @@ std::vector<Share> shares_of(const Report& report, const JointPeak& joint, const
   return shares;
 }
 
+std::string owners_line(const Report& report, const JointPeak& joint, const NameFrame& name,
+                        const Page& page) {
+  const std::vector<AxisEntry> owners = owners_of(report, joint);
+  if (owners.size() < 2) return "";
+  return axis_line(report, joint.facts, Axis::owner, owners, name, page);
+}
+
 std::string joint_text(const Report& report, const JointPeak& joint, const NameFrame& name,
                        const Page& page, const RowChoice& choice) {
   return bold_title("GPU " + std::to_string(joint.facts.device) +
@@ -226,6 +234,7 @@ std::string joint_text(const Report& report, const JointPeak& joint, const NameF
                         amount_text(joint.facts.current_bytes),
                     page) +
          who_made_it(report, joint.facts, name, page, false) +
+         owners_line(report, joint, name, page) +
          shares_text(report, joint.facts, shares_of(report, joint, name, choice), true, name, page,
                      choice.most);
 }
@@ -347,7 +356,18 @@ std::string peak_json(const Report& report, const NameFrame& name, const RowChoi
     json.object().field("kind", "all");
     add_peak(json, report, joint.facts);
     add_live(json, report, shares_of(report, joint, name, choice), name, choice);
-    for (const std::string_view axis : kAxisNames) json.key(axis).null();
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      json.key(kAxisNames[axis]);
+      if (static_cast<Axis>(axis) != Axis::owner) {
+        json.null();
+        continue;
+      }
+      json.object();
+      for (const AxisEntry& owner : owners_of(report, joint)) {
+        json.field(owner.value, owner.totals.peak_bytes);
+      }
+      json.end();
+    }
     json.end();
   }
   return json.end().text();

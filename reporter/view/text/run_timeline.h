@@ -15,7 +15,7 @@
 
 namespace vramscope {
 
-// All times are nanoseconds after the first recorded call. Bytes are requested bytes.
+// All times are nanoseconds after recording began. Bytes are requested bytes.
 struct RunCurve {
   Kind kind = Kind::device;  // `device` where it is of all kinds
   std::uint16_t device = 0;

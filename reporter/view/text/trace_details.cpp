@@ -14,6 +14,7 @@
 #include "allocator/snapshot.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/parts.h"
+#include "reporter/report/peaks.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/text/digest.h"
@@ -296,10 +297,10 @@ DetailedReport detailed_report(TraceReader& reader, const Filter& filter, const 
   const TraceFilter passing = trace_filter(reader.names(), filter, name);
   Details details(reader.names());
   TraceTotals totals(passing, &details);
-  std::optional<std::uint64_t> first_ns;
+  std::optional<std::uint64_t> begin_ns;
   const auto add = [&](const TraceEvent& one) {
-    if (!first_ns) first_ns = one.event.start_ns;
-    if (after(*first_ns, one.event.start_ns) <= passing.to_ns) details.look_at(one);
+    if (!begin_ns) begin_ns = passing.begin_of(one.event.start_ns);
+    if (after(*begin_ns, one.event.start_ns) <= passing.to_ns) details.look_at(one);
     totals.add(one);
   };
   if (!reader.read(TraceReader::Order::by_change, add)) {

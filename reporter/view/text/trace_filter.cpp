@@ -90,6 +90,7 @@ std::string missing_from(const TraceNames& names, const Filter& filter) {
 
 TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const NameFrame& name) {
   TraceFilter result;
+  result.begin_ns = names.process.clock_ns;
   result.is_empty = filter.is_empty();
   if (result.is_empty) return result;
   result.is_by_memory = !filter.chooses_rows() && filter.from.empty() && filter.to.empty();

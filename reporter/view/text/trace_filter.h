@@ -16,17 +16,22 @@ namespace vramscope {
 
 struct Filter;
 
-// Instants are nanoseconds after the trace's first event. Threads: any, as it is not changed.
+// Instants are nanoseconds after time 0, when recording began. Threads: any, as it is not changed.
 struct TraceFilter {
   bool is_empty = true;      // everything passes, and the rest says nothing
   bool is_by_memory = true;  // it asks for kinds and devices alone
   std::vector<bool> tags;    // by tag: it passes
   std::vector<bool> kinds;   // by kind
   std::optional<unsigned> device;
+  std::uint64_t begin_ns = 0;  // time 0 by the clock of the events; 0: the first of them
   std::uint64_t from_ns = 0;
   std::uint64_t to_ns = UINT64_MAX;
   std::uint64_t least_bytes = 0;  // of an allocation, requested
 
+  // Time 0 of a trace whose first event was then.
+  [[nodiscard]] std::uint64_t begin_of(std::uint64_t first_ns) const {
+    return begin_ns != 0 ? begin_ns : first_ns;
+  }
   // Whether an allocation of this tag, place and bytes passes, at whatever time.
   [[nodiscard]] bool passes(Tag tag, Place place, std::uint64_t bytes) const {
     if (is_empty) return true;
@@ -47,8 +52,7 @@ struct TraceFilter {
 [[nodiscard]] TraceFilter trace_filter(const TraceNames& names, const Filter& filter,
                                        const NameFrame& name);
 
-// The instant of an event, when the trace's first one was at `begin_ns`; one that began before that
-// on another thread is at 0.
+// The instant of an event, when time 0 was at `begin_ns`; one that began before that is at 0.
 [[nodiscard]] constexpr std::uint64_t after(std::uint64_t begin_ns, std::uint64_t ns) {
   return ns < begin_ns ? 0 : ns - begin_ns;
 }

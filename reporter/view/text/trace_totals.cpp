@@ -83,7 +83,7 @@ void TraceTotals::count(const TraceEvent& one) {
 
 // Whether it passes or not.
 void TraceTotals::look_at(const Event& event) {
-  if (!start_ns_) start_ns_ = begin_ns = event.start_ns;
+  if (begin_ns == 0) begin_ns = filter_.begin_of(event.start_ns);
   begin_ns = std::min(begin_ns, event.start_ns);
   end_ns = std::max(end_ns, event.start_ns + event.total_ns);
   const bool is_of_device = has_device(event.place.kind) && event.effect != Effect::none;
@@ -97,7 +97,7 @@ void TraceTotals::add(const TraceEvent& one) {
   bool passes = true;
   look_at(event);
   if (!filter_.is_empty) {
-    const std::uint64_t instant = after(*start_ns_, event.start_ns);
+    const std::uint64_t instant = after(begin_ns, event.start_ns);
     if (instant > filter_.to_ns) return;
     is_before_ = instant < filter_.from_ns;
     passes = !is_before_ && filter_.passes(event.tag, event.place, event.bytes);

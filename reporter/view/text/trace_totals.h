@@ -77,7 +77,7 @@ class TraceTotals : private TraceMemory::Changes {
   std::uint64_t events = 0;
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
-  std::uint64_t begin_ns = 0;       // of the trace: its first event, also if that does not pass
+  std::uint64_t begin_ns = 0;       // of the trace: time 0
   std::uint64_t end_ns = 0;         // of the trace: when its last call ended
   std::uint64_t first_ns = 0;       // of those that pass
   std::uint64_t last_ns = 0;        // when the last call ended
@@ -103,7 +103,6 @@ class TraceTotals : private TraceMemory::Changes {
   TraceFilter filter_;
   TraceMemory::Changes* watcher_ = nullptr;
   std::vector<bool> left_out_;                // by slot
-  std::optional<std::uint64_t> start_ns_;     // what the filter's times count from
   std::optional<std::uint16_t> last_device_;  // that was looked at
   bool is_before_ = false;                    // the event that is being added: the filter's time
 };

@@ -39,7 +39,7 @@ int list(const TraceArguments& arguments, TraceReader& reader) {
   std::uint64_t length_ns = 0;
   const bool read = reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
     const Event& what = event.event;
-    if (!begin_ns) begin_ns = what.start_ns;
+    if (!begin_ns) begin_ns = filter.begin_of(what.start_ns);
     const std::uint64_t instant = after(*begin_ns, what.start_ns);
     length_ns = std::max(length_ns, instant + what.total_ns);
     if (instant < filter.from_ns || instant > filter.to_ns) return;

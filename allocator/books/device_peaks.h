@@ -1,4 +1,4 @@
-// Joint peaks are the most that all kinds of memory of a device together came to, and what each tag
+// Peaks of devices are the most that all kinds of memory of one together came to, and what each tag
 // held then: the peaks of the kinds need not have come at one time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -34,7 +34,7 @@ struct PeakLevel {
 
 // Of each device since it had memory of two kinds, which costs nothing before. Bytes are requested
 // bytes. Threads: one at a time.
-class JointPeaks {
+class DevicePeaks {
  public:
   // Bytes and their number, in one register.
   using Amount = std::uint64_t __attribute__((vector_size(16)));
@@ -60,7 +60,7 @@ class JointPeaks {
     }
   };
 
-  explicit JointPeaks(LiveMemory* live) : tags_({live, LivePart::tag_joint_peaks}) {}
+  explicit DevicePeaks(LiveMemory* live) : tags_({live, LivePart::tag_joint_peaks}) {}
 
   [[nodiscard]] OfDevice& of(std::uint16_t device) { return devices_[device]; }
   [[nodiscard]] const OfDevice& of(std::uint16_t device) const { return devices_[device]; }

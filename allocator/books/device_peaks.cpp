@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/books/joint_peaks.h"
+#include "allocator/books/device_peaks.h"
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
@@ -7,14 +7,14 @@
 
 namespace vramscope {
 
-void JointPeaks::begin(OfDevice& joint, Kind first, const PeakLevel& level) noexcept {
+void DevicePeaks::begin(OfDevice& joint, Kind first, const PeakLevel& level) noexcept {
   static_cast<PeakLevel&>(joint) = level;
   joint.peak = 1;
   joint.first = first;
   publish_all(joint.state, OfDevice::State::known);
 }
 
-bool JointPeaks::put_aside(OfDevice& joint, Kind kind, Tag tag, Amount before) noexcept {
+bool DevicePeaks::put_aside(OfDevice& joint, Kind kind, Tag tag, Amount before) noexcept {
   if (tag != 0 && !tags_.grow_to(std::size_t{tag} + 1)) {
     joint.state = OfDevice::State::lost;
     return false;
@@ -26,8 +26,8 @@ bool JointPeaks::put_aside(OfDevice& joint, Kind kind, Tag tag, Amount before) n
   return true;
 }
 
-void JointPeaks::came(OfDevice& joint, Kind kind, Tag tag, Amount before,
-                      std::uint64_t bytes) noexcept {
+void DevicePeaks::came(OfDevice& joint, Kind kind, Tag tag, Amount before,
+                       std::uint64_t bytes) noexcept {
   if (!joint.is_known() || !put_aside(joint, kind, tag, before)) return;
   joint.below -= static_cast<std::int64_t>(bytes);
   if (joint.below >= 0 || fault(Fault::peak_missed)) return;
@@ -36,13 +36,13 @@ void JointPeaks::came(OfDevice& joint, Kind kind, Tag tag, Amount before,
   joint.peak_tag = tag;
 }
 
-void JointPeaks::went(OfDevice& joint, Kind kind, Tag tag, Amount before,
-                      std::uint64_t bytes) noexcept {
+void DevicePeaks::went(OfDevice& joint, Kind kind, Tag tag, Amount before,
+                       std::uint64_t bytes) noexcept {
   if (!joint.is_known() || !put_aside(joint, kind, tag, before)) return;
   joint.below += static_cast<std::int64_t>(bytes);
 }
 
-void JointPeaks::reset() noexcept {
+void DevicePeaks::reset() noexcept {
   for (OfDevice& joint : devices_) joint.set_peak();
 }
 
