@@ -103,7 +103,7 @@ TEST(DeviceSum, OfProcessesOneAfterTheOtherIsTheHigherPeak) {
 // Workers of a pool that allocate one after the other, hold on and are terminated.
 TEST(DeviceSum, OfKilledProcessesCountsWhatTheyMayHaveHeldOn) {
   std::vector<MergedProcess> workers = {process_with({{0, 70}}, 0, 0),
-                                        process_with({{0, 50}}, 10 * kMs, 0)};
+                                        process_with({{0, 50}}, 40 * kMs, 0)};
   EXPECT_EQ(device_sums(workers)[0].upper, 70u);  // as if each had ended
 
   for (MergedProcess& worker : workers) worker.trigger = "recovered";
@@ -156,35 +156,58 @@ TEST(DeviceSum, IsNotMadeOfDevicesThatAreNotTheSame) {
   EXPECT_EQ(device_sums({process_with({{kMs, 70}}, 0, 20 * kMs), other}).size(), 2u);
 }
 
-TEST(DeviceSum, OfRandomProcessesIsWithinTheBounds) {
-  constexpr int kRounds = 300;
-  std::mt19937_64 random(4711);
+struct RandomRun {
+  std::vector<Changes> changes;
+  std::vector<std::uint64_t> starts;
+  std::vector<std::uint64_t> lengths;
+};
+
+// Some begin at one instant, others in the midst of a bucket.
+RandomRun random_run(std::mt19937_64& random) {
   const auto below = [&](std::uint64_t end) { return random() % end; };
+  RandomRun run;
+  const std::uint64_t length = 1 + below(600 * kMs);
+  for (std::size_t i = 0, count = 2 + below(3); i < count; ++i) {
+    Changes& changes = run.changes.emplace_back();
+    run.lengths.push_back(1 + below(length));
+    for (std::uint64_t n = 0; n <= below(30); ++n) changes[below(run.lengths[i])] = below(1000);
+    run.starts.push_back(100 * kMs + (below(3) == 0 ? 0 : below(length)));
+  }
+  return run;
+}
+
+std::uint64_t true_peak(const RandomRun& run) {
+  std::uint64_t peak = 0;
+  for (std::size_t one = 0; one < run.changes.size(); ++one) {
+    for (const auto& [at, bytes] : run.changes[one]) {
+      std::uint64_t sum = 0;
+      for (std::size_t i = 0; i < run.changes.size(); ++i) {
+        const std::uint64_t then = run.starts[one] + at;
+        const bool runs = then >= run.starts[i] && then < run.starts[i] + run.lengths[i];
+        sum += runs ? held_at(run.changes[i], then - run.starts[i]) : 0;
+      }
+      peak = std::max(peak, sum);
+    }
+  }
+  return peak;
+}
+
+// Dates of reports are late by what it took to write them: in a run of 8 the sum's bound was 1 MiB
+// below what seven of them held.
+TEST(DeviceSum, OfRandomProcessesWithDatesThatAreWrongIsWithinTheBounds) {
+  constexpr int kRounds = 1000;
+  std::mt19937_64 random(4711);
   for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t length = 1 + below(600 * kMs);
-    std::vector<Changes> all(2 + below(3));
-    std::vector<std::uint64_t> starts;
+    const RandomRun run = random_run(random);
     std::vector<MergedProcess> processes;
-    for (Changes& changes : all) {
-      for (std::uint64_t i = 0; i <= below(30); ++i) changes[below(length)] = below(1000);
-      starts.push_back(below(length));
-      processes.push_back(process_with(changes, starts.back(), length));
+    for (std::size_t i = 0; i < run.changes.size(); ++i) {
+      const std::uint64_t late = random() % 2 == 0 ? 0 : random() % (20 * kMs);
+      processes.push_back(process_with(run.changes[i], run.starts[i] + late, run.lengths[i]));
     }
 
     const auto sums = device_sums(processes);
 
-    std::uint64_t peak = 0;
-    for (std::size_t one = 0; one < all.size(); ++one) {
-      for (const auto& [at, bytes] : all[one]) {
-        std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          const std::uint64_t then = starts[one] + at;
-          const bool runs = then >= starts[i] && then < starts[i] + length;
-          sum += runs ? held_at(all[i], then - starts[i]) : 0;
-        }
-        peak = std::max(peak, sum);
-      }
-    }
+    const std::uint64_t peak = true_peak(run);
     if (peak == 0) continue;
     ASSERT_EQ(sums.size(), 1u) << "round " << round;
     EXPECT_LE(sums[0].lower, peak) << "round " << round;

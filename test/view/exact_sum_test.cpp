@@ -296,6 +296,23 @@ TEST_F(ExactSum, StaysWithinBoundsWhereATraceIsAnothers) {
   EXPECT_EQ(sums_of(reports).at(0).upper, 140U);
 }
 
+// Three held 120 and more at one time; of the fourth, which was killed, only its peak is known.
+TEST_F(ExactSum, OfTracesThatAreThereIsTheLowerBoundWhereAnotherIsNot) {
+  Process killed = run_of(4, 10, 0, 30);
+  killed.changes.pop_back();
+  std::vector<ReportOfProcess> reports{report_of(run_of(1, 10, 20, 70)),
+                                       report_of(run_of(2, 15, 30, 50)),
+                                       report_of(run_of(3, 40, 50, 80)), report_of(killed)};
+  reports[3].process.trigger = kRecovered;
+
+  const DeviceSum sum = sums_of(reports).at(0);
+
+  EXPECT_FALSE(sum.is_traced);
+  EXPECT_TRUE(sum.is_partly_traced);
+  EXPECT_EQ(sum.lower, 120U);
+  EXPECT_EQ(sum.upper, 150U);  // without the traces 230
+}
+
 // As where the program reset its peaks, or a free had to wait.
 TEST_F(ExactSum, StaysWithinBoundsWhereAPeakIsNotTheTraces) {
   std::vector<ReportOfProcess> reports{report_of(run_of(1, 10, 20, 70)),

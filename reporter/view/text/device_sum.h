@@ -29,6 +29,7 @@ struct DeviceSum {
   std::uint64_t lower = 0;
   std::uint64_t upper = 0;
   bool is_traced = false;                     // they are equal, from traces of all of them
+  bool is_partly_traced = false;              // traces of some tell of these
   std::optional<std::size_t> not_whole = {};  // the first of which no trace counts
 };
 

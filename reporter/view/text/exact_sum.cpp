@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
-#include <queue>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "allocator/ground/place.h"
@@ -18,22 +15,16 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/text/held_bounds.h"
 #include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {
 
-// Bytes of all chosen kinds on a device, from then on.
-struct Held {
-  std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC
-  std::uint64_t bytes = 0;
-};
-using History = std::vector<Held>;  // by time
-
 struct Traced {
-  std::uint64_t boot_ns = 0;                 // since 1970: what one host says to all
-  std::map<std::uint16_t, History> devices;  // by the ordinals of the process
-  std::uint64_t peak = 0;                    // of all devices together
+  std::uint64_t boot_ns = 0;                   // since 1970: what one host says to all
+  std::map<std::uint16_t, HeldSteps> devices;  // all chosen kinds on each, by CLOCK_MONOTONIC
+  std::uint64_t peak = 0;                      // of all devices together
 };
 
 class Collector : private TraceMemory::Changes {
@@ -53,7 +44,7 @@ class Collector : private TraceMemory::Changes {
   }
 
   // What is live then goes with the process.
-  [[nodiscard]] std::map<std::uint16_t, History> finish(std::uint64_t end_ns) {
+  [[nodiscard]] std::map<std::uint16_t, HeldSteps> finish(std::uint64_t end_ns) {
     const std::uint64_t at_ns = std::max({end_ns, end_ns_, now_ns_});
     for (auto& [device, history] : devices_) history.push_back({.at_ns = at_ns, .bytes = 0});
     return std::move(devices_);
@@ -86,13 +77,13 @@ class Collector : private TraceMemory::Changes {
     kind.peak = std::max(kind.peak, kind.live);
     live_ += bytes;
     peak_ = std::max(peak_, live_);
-    History& history = devices_[place.device];
+    HeldSteps& history = devices_[place.device];
     const std::uint64_t before = history.empty() ? 0 : history.back().bytes;
     history.push_back({.at_ns = now_ns_, .bytes = before + bytes});
   }
 
   std::map<std::pair<Kind, std::uint16_t>, OfKind> kinds_;
-  std::map<std::uint16_t, History> devices_;
+  std::map<std::uint16_t, HeldSteps> devices_;
   std::uint64_t live_ = 0;  // of all devices
   std::uint64_t peak_ = 0;
   std::uint64_t now_ns_ = 0;
@@ -124,31 +115,6 @@ std::optional<Traced> traced(const ReportOfProcess& one) {
   return std::nullopt;
 }
 
-// Each process's changes stay in their order.
-std::uint64_t peak_of_sum(const std::vector<const History*>& processes) {
-  using Next = std::tuple<std::uint64_t, bool, std::size_t>;  // when, memory came, whose
-  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
-  std::vector<std::size_t> next(processes.size());
-  std::vector<std::uint64_t> now(processes.size());
-  const auto push = [&](std::size_t which) {
-    if (next[which] == processes[which]->size()) return;
-    const Held& held = (*processes[which])[next[which]];
-    queue.emplace(held.at_ns, held.bytes > now[which], which);
-  };
-  for (std::size_t i = 0; i < processes.size(); ++i) push(i);
-  std::uint64_t sum = 0;
-  std::uint64_t most = 0;
-  while (!queue.empty()) {
-    const std::size_t which = std::get<2>(queue.top());
-    queue.pop();
-    const std::uint64_t bytes = (*processes[which])[next[which]++].bytes;
-    sum += bytes - std::exchange(now[which], bytes);
-    most = std::max(most, sum);
-    push(which);
-  }
-  return most;
-}
-
 // Clocks are set while a host runs, but between two boots goes more than that.
 bool is_one_boot(const std::vector<const Traced*>& processes) {
   constexpr std::uint64_t kSetBy = 10'000'000'000;
@@ -158,26 +124,43 @@ bool is_one_boot(const std::vector<const Traced*>& processes) {
   return (*last)->boot_ns - (*first)->boot_ns <= kSetBy;
 }
 
+// As the traces' clock counts.
+void count_since(std::uint64_t boot_ns, HeldBounds& bounds) {
+  const auto shift = [&](std::uint64_t& at_ns) { at_ns -= std::min(at_ns, boot_ns); };
+  for (HeldStep& step : bounds.at_most) shift(step.at_ns);
+  for (HeldStep& step : bounds.at_least) shift(step.at_ns);
+  for (HeldBounds::Still& still : bounds.still) {
+    shift(still.since_ns);
+    shift(still.end_ns);
+  }
+}
+
 // Each trace is read once, whatever it says of devices, and only if somebody asks.
 class Traces {
  public:
   explicit Traces(const std::vector<ReportOfProcess>& reports) : reports_(reports) {}
 
-  // Nothing: they are not all there, or their clocks are not one.
-  [[nodiscard]] std::optional<std::uint64_t> peak_of(DeviceSum& sum) {
+  // What the traces that are there tell of the sum, with the bounds of the others. Nothing: none is
+  // there, or their clocks are not one.
+  [[nodiscard]] std::optional<PeakBounds> bounds_of(DeviceSum& sum) {
     std::vector<const Traced*> processes;
-    std::vector<const History*> histories;
+    std::vector<const HeldSteps*> traced;
+    std::vector<HeldBounds> bounded;
     for (std::size_t i = 0; i < sum.processes.size(); ++i) {
-      std::optional<Traced>& found = of(sum.processes[i]);
-      if (!found) {
-        sum.not_whole = sum.processes[i];
-        return std::nullopt;
+      const std::uint16_t device = sum.ordinals[i];
+      if (std::optional<Traced>& found = of(sum.processes[i])) {
+        processes.push_back(&*found);
+        traced.push_back(&found->devices[device]);
+        continue;
       }
-      processes.push_back(&*found);
-      histories.push_back(&found->devices[sum.ordinals[i]]);
+      if (!sum.not_whole) sum.not_whole = sum.processes[i];
+      bounded.push_back(held_bounds(reports_[sum.processes[i]].process, [=](const KindFacts& kind) {
+        return takes_device_memory(kind.kind) && kind.device == device;
+      }));
     }
-    if (!is_one_boot(processes)) return std::nullopt;
-    return peak_of_sum(histories);
+    if (traced.empty() || !is_one_boot(processes)) return std::nullopt;
+    for (HeldBounds& one : bounded) count_since(processes.front()->boot_ns, one);
+    return sum_bounds(bounded, traced);
   }
 
  private:
@@ -205,10 +188,16 @@ void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>
   Traces traces(reports);
   for (DeviceSum& sum : sums) {
     if (sum.lower == sum.upper || sum.host.empty()) continue;
-    const std::optional<std::uint64_t> peak = traces.peak_of(sum);
-    if (!peak) continue;
-    sum.lower = sum.upper = *peak;
-    sum.is_traced = true;
+    const std::optional<PeakBounds> bounds = traces.bounds_of(sum);
+    if (!bounds) continue;
+    sum.is_traced = !sum.not_whole;
+    if (sum.is_traced) {
+      sum.lower = sum.upper = bounds->upper;
+      continue;
+    }
+    sum.upper = std::min(sum.upper, bounds->upper);
+    sum.lower = std::min(std::max(sum.lower, bounds->lower), sum.upper);
+    sum.is_partly_traced = true;
   }
 }
 

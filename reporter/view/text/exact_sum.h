@@ -14,7 +14,7 @@ namespace vramscope {
 
 // `sums` are device_sums() of `reports`. Where the bounds are apart, and the traces of all
 // processes that used the device are there, both become the peak of the sum, and `is_traced` is
-// set. A trace is looked for beside the report, then where the report says that it is. It counts if
+// set; where those of some are there, the bounds become closer, and `is_partly_traced` is. A trace is looked for beside the report, then where the report says that it is. It counts if
 // it has all events that the report names, and the same peaks. A call counts from its beginning; of
 // one instant what was freed goes before what came. Bounds stay where the processes are of several
 // hosts, or of two boots of one, and of a process that was killed, since nobody knows how long it

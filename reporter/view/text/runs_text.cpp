@@ -204,7 +204,7 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports
   std::set<std::string> hosts;
   for (const DeviceSum& sum : sums) hosts.insert(sum.host);
   std::string text;
-  bool has_bounds = false;
+  bool has_bounds = false, has_traces = false;
   bool has_clocks = false;
   for (const DeviceSum& sum : sums) {
     std::string name = "GPU " + std::to_string(sum.index);
@@ -218,12 +218,14 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports
             (sum.processes.size() == 1 ? " process, " : " processes, ") + sum_text(sum),
         page);
     has_bounds = has_bounds || sum.lower != sum.upper;
+    has_traces = has_traces || sum.is_partly_traced;
     has_clocks = has_clocks || sum.host.empty();
   }
   if (text.empty()) return text;
   text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
   if (has_bounds) {
-    text += "  Bounds, from the buckets of the timelines.\n";
+    text += has_traces ? "  Bounds, from the buckets of the timelines and the traces that are there.\n"
+                       : "  Bounds, from the buckets of the timelines.\n";
     text += paragraph(why_bounds(sums, reports), page);
   }
   if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";
