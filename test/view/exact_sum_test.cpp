@@ -313,6 +313,23 @@ TEST_F(ExactSum, OfTracesThatAreThereIsTheLowerBoundWhereAnotherIsNot) {
   EXPECT_EQ(sum.upper, 150U);  // without the traces 230
 }
 
+TEST_F(ExactSum, OfAKindInAMergedReportIsThatOfTheTraces) {
+  Process first = run_of(1, 10, 20, 70);
+  first.changes.push_back(
+      {.at_ns = 30, .place = {.kind = Kind::managed}, .address = 4096, .bytes = 9});
+  const std::vector<ReportOfProcess> reports{report_of(first), report_of(run_of(2, 20, 30, 50))};
+  Report merged;
+  merged.file = reports[0].file;
+  for (const ReportOfProcess& one : reports) merged.processes.push_back(one.process);
+  EXPECT_EQ(peak_bounds(merged.processes, Kind::device, 0).upper, 120U);
+
+  const SumOfKind sum = sum_of_kind(merged, Kind::device, 0);
+
+  EXPECT_TRUE(sum.is_traced);
+  EXPECT_EQ(sum.peak.lower, 70U);
+  EXPECT_EQ(sum.peak.upper, 70U);
+}
+
 // As where the program reset its peaks, or a free had to wait.
 TEST_F(ExactSum, StaysWithinBoundsWhereAPeakIsNotTheTraces) {
   std::vector<ReportOfProcess> reports{report_of(run_of(1, 10, 20, 70)),

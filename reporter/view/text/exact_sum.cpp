@@ -201,6 +201,32 @@ void make_exact(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>
   }
 }
 
+SumOfKind sum_of_kind(const Report& report, Kind kind, std::uint16_t device) {
+  const PeakBounds bounds = peak_bounds(report.processes, kind, device);
+  if (bounds.lower == bounds.upper || !takes_device_memory(kind)) return {.peak = bounds};
+  DeviceSum sum;
+  sum.lower = bounds.lower;
+  sum.upper = bounds.upper;
+  sum.host = report.processes.front().process.hostname;
+  std::vector<ReportOfProcess> reports;
+  for (const MergedProcess& process : report.processes) {
+    ReportOfProcess one{.file = report.file, .process = process, .is_merged = true};
+    std::erase_if(one.process.kinds, [&](const KindFacts& held) {
+      return held.kind != kind || held.device != device || held.peak_bytes == 0;
+    });
+    if (one.process.kinds.empty()) continue;
+    if (process.process.hostname != sum.host) return {.peak = bounds};
+    sum.processes.push_back(reports.size());
+    sum.ordinals.push_back(device);
+    reports.push_back(std::move(one));
+  }
+  std::vector<DeviceSum> sums{std::move(sum)};
+  make_exact(sums, reports);
+  return {.peak = {.lower = sums[0].lower, .upper = sums[0].upper},
+          .is_traced = sums[0].is_traced,
+          .is_partly_traced = sums[0].is_partly_traced};
+}
+
 void add_joint_bounds(Report& report) {
   report.joint_bounds.clear();
   const std::vector<MergedProcess> processes = merged_processes(report);

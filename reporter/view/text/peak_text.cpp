@@ -14,6 +14,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/joint_peaks.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
@@ -106,11 +107,11 @@ std::string rounded(const Report& report, const KindFacts& kind) {
 struct AddedPeaks {
   std::size_t processes = 0;
   std::size_t devices = 0;
-  PeakBounds together;  // at one time
+  SumOfKind together;  // at one time
 };
 
 AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
-  AddedPeaks added{.together = peak_bounds(report.processes, kind.kind, kind.device)};
+  AddedPeaks added{.together = sum_of_kind(report, kind.kind, kind.device)};
   std::set<DeviceIdentity> devices;
   for (const MergedProcess& process : report.processes) {
     const bool has_it =
@@ -127,6 +128,12 @@ AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
   return added;
 }
 
+std::string told_by(const SumOfKind& sum) {
+  if (sum.is_traced) return "exactly, from their traces";
+  return sum.is_partly_traced ? "as their timelines and the traces that are there tell"
+                              : "as their timelines tell";
+}
+
 // That peaks of different instants were added, and what was held at one.
 std::string added_text(const Report& report, const KindFacts& kind, bool is_least,
                        const Page& page) {
@@ -135,13 +142,13 @@ std::string added_text(const Report& report, const KindFacts& kind, bool is_leas
   const AddedPeaks added = added_peaks(report, kind);
   if (added.processes < 2) return paragraph("of one process alone", page);
   if (is_least) {
-    return paragraph("at one time " + bounds_text(added.together) + " together", page);
+    return paragraph("at one time " + bounds_text(added.together.peak) + " together", page);
   }
   std::string text =
       "the peaks of " + count_text(static_cast<std::int64_t>(added.processes)) + " processes";
   if (added.devices > 1) text += " on " + counted(added.devices, "device");
   return paragraph(text + ", each at its own time, added; at one time they held " +
-                       bounds_text(added.together) + " together, as their timelines tell",
+                       bounds_text(added.together.peak) + " together, " + told_by(added.together),
                    page);
 }
 
@@ -264,15 +271,15 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
 
 void add_together(JsonText& json, const Report& report, const KindFacts& kind) {
   AddedPeaks added{.processes = 1,
-                   .together = {.lower = kind.peak_bytes, .upper = kind.peak_bytes}};
+                   .together = {.peak = {.lower = kind.peak_bytes, .upper = kind.peak_bytes}}};
   if (adds_peaks(report)) added = added_peaks(report, kind);
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const auto bound = [&](std::uint64_t bytes) {
     return is_choice && adds_peaks(report) ? CellValue() : CellValue(bytes);
   };
   json.field("processes", added.processes);
-  json.key("together_lower_bytes").cell(bound(added.together.lower));
-  json.key("together_upper_bytes").cell(bound(added.together.upper));
+  json.key("together_lower_bytes").cell(bound(added.together.peak.lower));
+  json.key("together_upper_bytes").cell(bound(added.together.peak.upper));
 }
 
 void add_peak(JsonText& json, const Report& report, const KindFacts& kind) {

@@ -224,8 +224,8 @@ std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports
   if (text.empty()) return text;
   text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
   if (has_bounds) {
-    text += has_traces ? "  Bounds, from the buckets of the timelines and the traces that are there.\n"
-                       : "  Bounds, from the buckets of the timelines.\n";
+    text += "  Bounds, from the buckets of the timelines";
+    text += has_traces ? " and the traces that are there.\n" : ".\n";
     text += paragraph(why_bounds(sums, reports), page);
   }
   if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";
