@@ -18,6 +18,15 @@ std::string number_text(const Check& check, std::uint64_t number) {
   return check.is_count ? count_text(static_cast<std::int64_t>(number)) : amount_text(number);
 }
 
+// How much worse than it may be; below 0: it passes. Numbers of calls are not compared with bytes.
+std::int64_t excess(const Check& check) {
+  return static_cast<std::int64_t>(check.value - check.limit);
+}
+bool is_worse(const Check& a, const Check& b) {
+  if (a.is_count != b.is_count) return b.is_count;
+  return excess(a) > excess(b);
+}
+
 // The same, but to the byte where the value would read as what it is compared with.
 std::string compared_text(const Check& check, std::uint64_t number) {
   const bool reads_alike =
@@ -28,10 +37,10 @@ std::string compared_text(const Check& check, std::uint64_t number) {
                      : number_text(check, number);
 }
 
-// "rank 3 (4711): peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
-std::string amounts_text(const Check& check, bool names_process) {
-  std::string value = names_process ? check.process.words + ": " : "";
-  value += check.what + (check.at_least ? ": at most " : ": ") + compared_text(check, check.value);
+// "peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
+std::string amounts_text(const Check& check) {
+  std::string value =
+      check.what + (check.at_least ? ": at most " : ": ") + compared_text(check, check.value);
   if (!check.is_count) value += " requested";
   if (!check.baseline) {
     value += ", " + number_text(check, check.value - check.limit) + " above the limit of " +
@@ -49,8 +58,8 @@ std::string amounts_text(const Check& check, bool names_process) {
 }
 
 // What a process that was killed held is no leak for sure.
-std::string failure_text(const Check& check, bool names_process) {
-  return amounts_text(check, names_process) +
+std::string failure_text(const Check& check) {
+  return amounts_text(check) +
          (check.died.empty() ? "" : "; " + check.died + ": what was live then");
 }
 
@@ -80,17 +89,19 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
   return text + paragraph("each kind's at its own peak, which need not be the peak of all", page);
 }
 
-// Of each thing that was judged the row with the highest value.
+// Of each thing that was judged the row with the highest value; where any fails of those that do.
 std::vector<const Check*> highest_of(const std::vector<Checked>& all) {
+  const bool passed = all_passed(all);
   std::vector<const Check*> highest;
   for (const Checked& one : all) {
     for (const Check& check : one.checks) {
+      if (check.passed() != passed) continue;
       const auto same = std::find_if(highest.begin(), highest.end(), [&](const Check* known) {
-        return known->what == check.what && known->limit == check.limit;
+        return known->what == check.what && (known->limit == check.limit || check.baseline);
       });
       if (same == highest.end()) {
         highest.push_back(&check);
-      } else if ((*same)->value < check.value) {
+      } else if (excess(**same) < excess(check)) {
         *same = &check;
       }
     }
@@ -123,9 +134,9 @@ std::size_t failed_in(const std::vector<Checked>& all) {
 
 // "passed: peak of GPU 0 183 MiB of 10.0 GiB, never freed 0 B of 32.0 KiB (requested bytes)"; of
 // several "passed in each of 8 processes, at most: peak of GPU 0 183 MiB of 10.0 GiB in rank 3
-// (4711), ...", or "failed in 2 of 8 processes, ...".
+// (4711), ...", or "failed in 2 of 8 processes; the highest: ...", of what failed alone.
 std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
-  constexpr std::size_t kNamed = 4;
+  const std::size_t most = page.cuts ? 4 : 0;
   const std::size_t processes = processes_in(all);
   const bool are_several =
       processes > 1 ||
@@ -141,14 +152,15 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   }
   const std::vector<const Check*> rows = highest_of(all);
   bool has_bytes = false;
-  for (std::size_t i = 0; i < std::min(kNamed, rows.size()); ++i) {
+  const std::size_t shown = rows_shown(rows.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
     const Check& check = *rows[i];
     text += (i == 0 ? ": " : ", ") + check.what + " " + number_text(check, check.value) + " of " +
             number_text(check, check.limit);
     if (are_several) text += " in " + check.process.words;
     has_bytes = has_bytes || !check.is_count;
   }
-  if (rows.size() > kNamed) text += ", ...";
+  if (rows.size() > shown) text += ", ...";
   return sentence(printable(text + (has_bytes ? " (requested bytes)" : ""), page), page);
 }
 
@@ -158,13 +170,106 @@ std::string out_of_memory_text(const OutOfMemory& out, const Page& page) {
   return followed_by(what, "vramscope oom " + shell_path(out.file, page), page) + "\n";
 }
 
-// "failed: rank 3 (4711), ranks/vramscope.train.4711.json"; of several processes the file alone.
-std::string failed_heading(const Checked& one, const Page& page) {
-  const bool names_process = one.processes == 1 && !one.checks.empty();
-  const std::string who =
-      names_process ? " " + printable(one.checks.front().process.words, page) + "," : "";
-  const std::string text = followed_by("failed:" + who, printable(one.file, page), page);
+// "rank 0 (1), rank 1 (2) and 6 more"; all of them in a pipe.
+std::string names_text(const std::vector<std::string>& names, const Page& page) {
+  const std::size_t shown = rows_shown(names.size(), page.cuts ? 3 : 0);
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return shown == names.size() ? text
+                               : text + " and " + std::to_string(names.size() - shown) + " more";
+}
+
+// What failed alike stands once. Of a file of one process the head names it, of others each check.
+struct Failures {
+  std::vector<std::string> files;  // with their processes, where they are of one
+  std::vector<std::string> processes;
+  std::string text;
+  const Check* worst = nullptr;
+};
+
+std::vector<const Check*> failed_checks(const Checked& one) {
+  std::vector<const Check*> failed;
+  for (const Check& check : one.checks) {
+    if (!check.passed()) failed.push_back(&check);
+  }
+  std::stable_sort(failed.begin(), failed.end(),
+                   [](const Check* a, const Check* b) { return is_worse(*a, *b); });
+  return failed;
+}
+
+// The names of processes that fail a check in the same way stand before it.
+std::string checks_text(const Checked& one, const Page& page, std::size_t most) {
+  struct Row {
+    std::string what;
+    std::string sites;
+    std::vector<std::string> who;
+  };
+  std::vector<Row> rows;
+  for (const Check* const check : failed_checks(one)) {
+    const std::string what = failure_text(*check);
+    const std::string sites = sites_text(*check, page, most);
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.what == what && row.sites == sites;
+    });
+    if (same == rows.end()) {
+      rows.push_back({what, sites, {check->process.words}});
+    } else {
+      same->who.push_back(check->process.words);
+    }
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    const std::string names = one.processes > 1 ? names_text(row.who, page) + ": " : "";
+    text += "\n" + sentence(printable(names + row.what, page), page) + row.sites;
+  }
+  return text;
+}
+
+std::vector<Failures> failures_of(const std::vector<Checked>& all, const Page& page,
+                                  std::size_t most) {
+  std::vector<Failures> rows;
+  for (const Checked& one : all) {
+    const std::vector<const Check*> failed = failed_checks(one);
+    if (failed.empty()) continue;
+    const std::string text = checks_text(one, page, most);
+    const auto same = std::find_if(rows.begin(), rows.end(),
+                                   [&](const Failures& row) { return row.text == text; });
+    const bool is_of_one = one.processes == 1;
+    Failures& row = is_of_one && same != rows.end()
+                        ? *same
+                        : rows.emplace_back(Failures{
+                              .files = {}, .processes = {}, .text = text, .worst = failed.front()});
+    row.files.push_back(one.file);
+    if (is_of_one) row.processes.push_back(failed.front()->process.words);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Failures& a, const Failures& b) {
+    return is_worse(*a.worst, *b.worst);
+  });
+  return rows;
+}
+
+// "failed: rank 3 (4711), ranks/vramscope.train.4711.json"; of several processes the file alone, of
+// several files the processes.
+std::string failed_heading(const Failures& row, const Page& page) {
+  std::string text;
+  if (row.files.size() > 1) {
+    text = sentence("failed alike: " + printable(names_text(row.processes, page), page), page);
+    text.pop_back();
+  } else {
+    const std::string who =
+        row.processes.empty() ? "" : " " + printable(row.processes.front(), page) + ",";
+    text = followed_by("failed:" + who, printable(row.files.front(), page), page);
+  }
   return coloured(text, Colour::bold, page) + "\n";
+}
+
+std::string deaths_text(const std::vector<Checked>& all, const Page& page) {
+  std::vector<std::string> deaths;
+  for (const Checked& one : all) {
+    deaths.insert(deaths.end(), one.deaths.begin(), one.deaths.end());
+  }
+  if (deaths.empty()) return "";
+  return sentence(printable(names_text(deaths, page), page) + ".", page);
 }
 
 // What is no failure, and worth knowing.
@@ -181,6 +286,7 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
     text +=
         sentence("never freed, but suppressed: " + amount_text(suppressed) + " requested", page);
   }
+  text += deaths_text(all, page);
   for (const Checked& one : all) {
     for (const OutOfMemory& out : one.out_of_memory) {
       if (++out_of_memory <= kNamed) text += out_of_memory_text(out, page);
@@ -200,16 +306,13 @@ std::string check_text(const std::vector<Checked>& all, const Page& page, std::s
   std::string next;
   constexpr std::size_t kInFull = 2;  // of more failures the largest site says enough
   if (!typed && failed_in(all) > kInFull) most = std::min<std::size_t>(most, 1);
-  for (const Checked& one : all) {
-    if (all_passed({one})) continue;
-    text += failed_heading(one, page);
-    for (const Check& check : one.checks) {
-      if (check.passed()) continue;
-      text += "\n" + sentence(printable(failure_text(check, one.processes > 1), page), page) +
-              sites_text(check, page, most);
-    }
-    text += "\n";
-    if (next.empty()) next = one.next;
+  for (const Failures& row : failures_of(all, page, most)) {
+    text += failed_heading(row, page) + row.text + "\n";
+    if (!next.empty()) continue;
+    const auto worst = std::find_if(all.begin(), all.end(), [&](const Checked& one) {
+      return one.file == row.files.front() && !all_passed({one});
+    });
+    next = worst->next;
   }
   const std::string remarks = remarks_text(all, page);
   text += remarks + (remarks.empty() ? "" : "\n");

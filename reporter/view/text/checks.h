@@ -64,8 +64,9 @@ struct Checked {
   std::vector<Check> checks;
   std::size_t processes = 1;  // that the report is of
   std::vector<OutOfMemory> out_of_memory = {};
-  std::string together = {};     // what the processes of a merged report held, in words
-  std::uint64_t suppressed = 0;  // bytes that were never freed, and do not count
+  std::vector<std::string> deaths = {};  // "rank 3 (4711) was killed by SIGKILL"
+  std::string together = {};             // what the processes of a merged report held, in words
+  std::uint64_t suppressed = 0;          // bytes that were never freed, and do not count
 };
 
 // Limits are for each process: of a report that was merged, its processes one by one, where it
@@ -75,10 +76,12 @@ struct Checked {
                                 const CheckLimits& limits, const Suppressions& suppressions,
                                 const RunsNaming& naming);
 // The sum of the peaks of each kind and device, of several processes with ranks the peak of each
-// beside that of the same rank, and what was never freed, may be so much above the baseline's.
+// beside that of the same rank, and what was never freed, may be so much above the baseline's. What
+// a rank grew by only its own report and that of the baseline's rank say, which `naming` reads
+// again.
 [[nodiscard]] Checked checks_against(const Report& report, const Report& baseline,
                                      const std::string& file, std::uint64_t tolerance_percent,
-                                     const Suppressions& suppressions, const NameFrame& name);
+                                     const Suppressions& suppressions, const RunsNaming& naming);
 
 [[nodiscard]] CheckedProcess checked_process(const ProcessFacts& process);
 // Of one that was not merged, its process.

@@ -61,10 +61,23 @@ ByRank processes_by_rank(const Report& report) {
   return processes.size() == count ? processes : ByRank();
 }
 
+// By their own reports; empty where one of these is not there.
+std::vector<CheckedSite> grown_in(const ReportOfProcess& before, const ReportOfProcess& after,
+                                  std::uint16_t device, const RunsNaming& naming) {
+  const std::optional<Report> first = read_own(before, naming);
+  const std::optional<Report> second = first ? read_own(after, naming) : std::nullopt;
+  if (!second) return {};
+  const Differences found = differences(*first, *second, DiffBy::site, DiffAt::peak, naming.name);
+  return grown_sites(found, [&](const Difference& row) {
+    return takes_device_memory(row.kind) && row.device == device;
+  });
+}
+
 // Each rank with the same rank of the baseline: sums do not tell what one of them grew by where
 // another shrank.
 void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const Report& baseline,
-                        std::uint64_t tolerance_percent) {
+                        const std::string& file, std::uint64_t tolerance_percent,
+                        const RunsNaming& naming) {
   const ByRank before = processes_by_rank(baseline);
   for (const auto& [rank, process] : processes_by_rank(report)) {
     const auto known = before.find(rank);
@@ -74,11 +87,19 @@ void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const 
       for (const DeviceSum& was : device_sums({known->second})) {
         if (was.index == sum.index) peak = was.upper;
       }
-      checks.push_back({.what = "peak of GPU " + std::to_string(sum.index),
-                        .value = sum.upper,
-                        .limit = allowed(peak, tolerance_percent),
-                        .baseline = peak,
-                        .process = checked_process(process.process)});
+      Check check{.what = "peak of GPU " + std::to_string(sum.index),
+                  .value = sum.upper,
+                  .limit = allowed(peak, tolerance_percent),
+                  .baseline = peak,
+                  .process = checked_process(process.process)};
+      check.adds_kinds = has_several_kinds(process, sum.index);
+      if (check.adds_kinds) check.what += ", all kinds together";
+      if (!check.passed()) {
+        check.sites =
+            grown_in({.file = baseline.file, .process = known->second, .is_merged = true},
+                     {.file = file, .process = process, .is_merged = true}, sum.index, naming);
+      }
+      checks.push_back(std::move(check));
     }
   }
 }
@@ -112,7 +133,8 @@ std::string other_processes(const Report& report, const Report& baseline) {
 
 Checked checks_against(const Report& report, const Report& baseline, const std::string& file,
                        std::uint64_t tolerance_percent, const Suppressions& suppressions,
-                       const NameFrame& name) {
+                       const RunsNaming& naming) {
+  const NameFrame& name = naming.name;
   Checked checked{.file = file, .next = "", .checks = {}};
   checked.processes = std::max<std::size_t>(report.processes.size(), 1);
   const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
@@ -134,7 +156,7 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
     checked.checks.push_back(std::move(check));
   }
   if (report.processes.size() > 1 && !is_choice) {
-    add_peaks_of_ranks(checked.checks, report, baseline, tolerance_percent);
+    add_peaks_of_ranks(checked.checks, report, baseline, file, tolerance_percent, naming);
   }
   checked.together = other_processes(report, baseline);
   const std::uint64_t leaked = leaked_bytes(leaks_of(baseline, suppressions, name));
