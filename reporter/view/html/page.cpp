@@ -190,7 +190,7 @@ void write_head(JsonText& json, const PageOf& of, const Fixed& fixed) {
   const Report& report = of.report;
   json.field("file", harmless(of.path)).field("tool", VRAMSCOPE_VERSION);
   json.field("program", harmless(report.process.executable)).field("pid", report.process.pid);
-  json.field("heading", fixed.heading);
+  json.field("heading", fixed.heading).field("is_of_several", report.processes.size() > 1);
   write_untold(json, of);
   json.field("filter", harmless(of.filter)).field("estimates", sampling_text(report));
   write_texts(json, "verdict", fixed.verdict);

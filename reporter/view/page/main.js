@@ -49,7 +49,7 @@ function themes(redraw) {
 function overview() {
   const warnings = report.warnings.map((text) => make('p', { class: 'warning' }, 'Warning: ', make('bdi', {}, text)));
   const estimates = report.estimates === '' ? null : make('p', { class: 'note' }, 'Numbers of places are ' + report.estimates + '.');
-  show('overview', make('ul', { class: 'verdict' }, report.verdict.map((text) => make('li', {}, make('bdi', {}, text)))), warnings, estimates, ledgers(report.owners, Boolean(report.runs)));
+  show('overview', make('ul', { class: 'verdict' }, report.verdict.map((text) => make('li', {}, make('bdi', {}, text)))), warnings, estimates, ledgers(report.owners, report.is_of_several));
 }
 
 head();
