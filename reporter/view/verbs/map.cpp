@@ -4,11 +4,14 @@
 #include <memory>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/map_text.h"
+#include "reporter/view/text/ranks_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/trace_map.h"
 #include "reporter/view/text/trace_report.h"
@@ -141,6 +144,21 @@ void add_figures_of_refusal(const Report& report, Report& traced, MapMoment& mom
   traced.process.options = report.process.options;
 }
 
+// Of a merged report the own report of the process with the highest peak, as far as these are
+// there; "": none is. No segment is in a merged one.
+std::string highest_own_file(const Report& report, const std::string& path) {
+  std::string highest;
+  std::uint64_t most = 0;
+  for (const MergedProcess& process : merged_processes(report)) {
+    const std::uint64_t peak = peak_of(process);
+    const std::string own = own_file({.file = path, .process = process, .is_merged = true});
+    if (own.empty() || (!highest.empty() && peak <= most)) continue;
+    most = peak;
+    highest = own;
+  }
+  return highest;
+}
+
 // Whether the report's own trace is there, which tells of every instant; it takes the report's
 // place, which `remark` tells.
 bool draws_its_trace(const Report& report, std::string& path, std::string& remark) {
@@ -202,6 +220,10 @@ int show_map(Arguments& given) {
     std::string remark;
     std::string of_trace;  // said with an answer alone
     if (!report) return report;
+    if (report->processes.size() > 1) {
+      given.next_file = highest_own_file(*report, path);
+      if (!given.next_file.empty()) given.next = "map";
+    }
     const std::uint64_t refusals = report->oom.count;
     take_report_of_instant(given, path, report, remark);
     const std::string reason = why_not(*report, given.at);
