@@ -86,8 +86,10 @@ TEST(Run, OfSeveralProcessesItIsSaidHowManyThereWereAndWhichHadTheHighestPeak) {
 
   written.highest_bytes = std::uint64_t{172} << 20;
   written.highest_by = "r3 (24291)";
+  EXPECT_EQ(summary(written, 7)[0], "8 processes; highest peak 172 MiB requested by r3 (24291)");
+  written.report.oom = sample_refusals();
   EXPECT_TRUE(summary(written, 7)[0].starts_with(
-      "8 processes; highest peak 172 MiB requested by r3 (24291); train (4711): GPU 0: "));
+      "8 processes; highest peak 172 MiB requested by r3 (24291); train (4711): 64.0 MiB"));
 }
 
 TEST(Run, ReportsOfOneProcessAreToldApart) {

@@ -60,7 +60,20 @@ std::string processes_text(const WrittenReport& written) {
   std::string text = std::to_string(written.processes) + " processes; ";
   if (written.highest_bytes == 0) return text;
   return text + "highest peak " + amount_text(written.highest_bytes) + " requested by " +
-         written.highest_by + "; ";
+         written.highest_by;
+}
+
+// Of several only what is of all of them, and of the highest, where that is known.
+std::string recorded_text(const WrittenReport& written) {
+  if (written.processes > 1 && written.highest_bytes != 0) return processes_text(written);
+  std::string text = devices_line(written.report);
+  if (text.empty()) text = "no device memory was allocated";
+  if (written.are_several) text = processes_text(written) + whose(written.report) + ": " + text;
+  if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
+    text += "; " + counted(kernels, "kernel") + " accepted, not executed";
+  }
+  const std::string more_refusals = other_refusals(written.report);
+  return more_refusals.empty() ? text : text + ", " + more_refusals;
 }
 
 }  // namespace
@@ -119,28 +132,21 @@ std::string refused_text(const Report& report) {
 }
 
 std::vector<std::string> summary(const WrittenReport& written, std::size_t others) {
-  std::string recorded = devices_line(written.report);
-  if (recorded.empty()) recorded = "no device memory was allocated";
-  if (written.are_several) {
-    recorded = processes_text(written) + whose(written.report) + ": " + recorded;
-  }
-  if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
-    recorded += "; " + counted(kernels, "kernel") + " accepted, not executed";
-  }
-  const std::string more_refusals = other_refusals(written.report);
-  if (!more_refusals.empty()) recorded += ", " + more_refusals;
+  const bool is_of_all = written.processes > 1 && written.highest_bytes != 0;
+  std::string recorded = recorded_text(written);
   for (const std::string& warning : written.report.warnings) {
     if (warning.starts_with(kLimitOfNone)) recorded += "; " + warning;
   }
   const std::string refused = refused_text(written.report);
-  if (!refused.empty()) recorded += "; " + refused;
+  if (!refused.empty())
+    recorded += "; " + (is_of_all ? whose(written.report) + ": " : "") + refused;
   std::string more = taken_name(written.path);
   const bool is_of_two = !written.of_refusal.empty();
   if (is_of_two && written.report.trigger == "exit") more += " (at exit)";
   if (is_of_two) --others;
   if (others != 0) more += " and " + std::to_string(others) + " more";
   if (is_of_two) more += "; when memory ran out: " + written.of_refusal;
-  if (const TraceReport& trace = written.report.trace; !trace.path.empty()) {
+  if (const TraceReport& trace = written.report.trace; !trace.path.empty() && !is_of_all) {
     more += ", " + counted(trace.events, "event") + " in " + trace.path + taken_name(trace.path);
     if (trace.lost != 0) more += " (" + counted(trace.lost, "event") + " lost)";
   }
