@@ -80,7 +80,7 @@ TEST(ReportText, OfARunningProgramDoesNotSpeakOfLeaks) {
 TEST(ReportText, OfARecoveredReportSaysWhatEndedTheProgram) {
   Report report = sample_report();
   report.trigger = "recovered";
-  EXPECT_TRUE(has(screen(report), "report 1, recovered; last call 1970"));
+  EXPECT_TRUE(has(screen(report), "report 1, recovered; the process died; last call 1970"));
 
   report.process.ended_by = "SIGKILL";
   EXPECT_TRUE(has(screen(report), "report 1, recovered; SIGKILL ended it; last call 1970"));

@@ -227,7 +227,10 @@ std::string peak_word(const Report& report) {
 }
 
 std::string nothing_text(const Report& report) {
-  return report.chosen ? std::string(kNothingPasses) + "allocated.\n" : "Nothing was allocated.\n";
+  if (report.chosen) return std::string(kNothingPasses) + "allocated.\n";
+  // A trace may be cut at its beginning.
+  return report.trigger == kTraced ? "Nothing was allocated in what was written of the trace.\n"
+                                   : "Nothing was allocated.\n";
 }
 
 KindBytes bytes_of(const Report& report, Kind kind) {

@@ -44,7 +44,8 @@ std::string trigger_text(const Report& report) {
   if (report.trigger == "peak") return "written at a peak";
   if (report.trigger == kRecovered) {
     const std::string& signal = report.process.ended_by;
-    return "recovered; " + (signal.empty() ? "" : signal + " ended it; ") + "last call";
+    return "recovered; " + (signal.empty() ? "the process died" : signal + " ended it") +
+           "; last call";
   }
   if (report.trigger == kImported)
     return report.process.report_time_ns == 0 ? "imported" : "imported; its last event";
