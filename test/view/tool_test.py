@@ -611,6 +611,76 @@ class Listings(ToolTest):
         self.assertRegex(text, r"\nrank 0 \(100\): peak of GPU 0: .* above the baseline's ")
         self.assertNotIn("The baseline has", text)
 
+    def test_against_a_baseline_the_worst_rank_comes_first_with_what_grew(self):
+        before, after = self.ranks("before", 1, 1, 1), self.ranks("after", 2, 3, 1)
+        for rank in (0, 1):
+            file = f"{after}/{rank}.json"
+            with open(file, encoding="utf-8") as text:
+                report = json.load(text)
+            part = next(part for site in report["sites"] for part in site["parts"] if part["kind"] == "device" and part["peak_bytes"])
+            part["peak_bytes"] += 900 << 20
+            report["kinds"].append({**report["kinds"][0], "kind": "managed", "peak_bytes": 1 << 20})
+            with open(file, "w", encoding="utf-8") as text:
+                json.dump(report, text)
+        text = self.call("check", "--against", before, after).stdout
+        first, second = text.index("\nrank 1 (101): peak of GPU 0, all kinds together: "), text.index("\nrank 0 (100): peak of GPU 0, all kinds together: ")
+        self.assertLess(first, second)
+        self.assertIn("+900 MiB", text[first:second])
+        what = {one["what"] for one in json.loads(self.call("check", "--json", "--against", before, after).stdout)["checks"]}
+        self.assertIn("sum of peaks of GPU 0", what)
+        self.assertIn("peak of GPU 0, all kinds together", what)
+
+    def test_check_lists_what_failed_alone_and_the_same_of_several_once(self):
+        folder = self.ranks("ranks", 1, 1, 1, 1, 1)
+        text = self.call("check", "--max-peak", "1", "--max-leak", "1TiB", folder).stdout
+        self.assertTrue(text.startswith("failed in 5 of 5 processes; the highest: peak of GPU 0 "), text)
+        self.assertNotIn("...", text.splitlines()[0])
+        self.assertNotIn("never freed", text)
+        self.assertIn("\nfailed alike: rank 0 (100), rank 1 (101), rank 2 (102), rank 3 (103), rank 4 (104)\n", text)
+        self.assertEqual(1, text.count(" above the limit of "), text)
+        merged = self.path("all.json")
+        self.call("merge", "-o", merged, folder)
+        text = self.call("check", "--max-peak", "1", merged).stdout
+        self.assertIn("\nrank 0 (100), rank 1 (101), rank 2 (102), rank 3 (103), rank 4 (104): peak of GPU 0: ", text)
+
+    def test_check_says_who_died_and_judges_what_can_be_read(self):
+        folder = self.ranks("ranks", 1, 1)
+        with open(f"{folder}/1.json", encoding="utf-8") as text:
+            report = json.load(text)
+        report["trigger"], report["process"]["ended_by"] = "recovered", "SIGKILL"
+        with open(f"{folder}/1.json", "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        done = self.call("check", "--max-peak", "1TiB", folder)
+        self.assertEqual(0, done.returncode)
+        self.assertIn("rank 1 (101) was killed by SIGKILL.\n", done.stdout)
+        with open(self.path("garbage.json"), "w", encoding="utf-8") as text:
+            text.write("{}x")
+        done = self.call("check", "--max-peak", "1TiB", folder, self.path("garbage.json"))
+        self.assertEqual(2, done.returncode)
+        self.assertIn("garbage.json", done.stderr)
+        self.assertIn("passed in each of 2 processes, ", done.stdout)
+
+    def test_the_map_of_a_merged_report_leads_to_that_of_the_highest_peak(self):
+        merged = self.path("all.json")
+        self.call("merge", "-o", merged, self.ranks("ranks", 1, 3, 1))
+        self.assertRegex(self.call("map", merged).stdout, r"\nNext: vramscope map \S*ranks/1\.json\n")
+
+    def test_a_page_of_two_merged_reports_says_that_they_are_of_several(self):
+        before, after = self.path("a.json"), self.path("b.json")
+        self.call("merge", "-o", before, self.ranks("before", 1, 1))
+        self.call("merge", "-o", after, self.ranks("after", 1, 2))
+        page = self.call("html", "-o", "-", before, after)
+        if "this build has no page" not in page.stderr:
+            self.assertIn('"is_of_several":true', page.stdout)
+            self.assertIn('"is_of_several":false', self.call("html", "-o", "-", self.path("before/0.json")).stdout)
+
+    def test_metrics_of_a_merged_report_are_sums_of_peaks(self):
+        merged = self.path("all.json")
+        self.call("merge", "-o", merged, self.ranks("ranks", 1, 1))
+        self.assertIn("The most that was live at once in each process, added.", self.call("export", "--format", "openmetrics", merged).stdout)
+        self.assertIn("The most that was live at once.", self.call("export", "--format", "openmetrics", self.path("ranks/0.json")).stdout)
+        self.assertNotIn("memory_viz draws", self.call("export", "--format", "memory_viz_json", merged).stderr)
+
     def test_a_rank_that_is_missing_is_told_beside_a_baseline(self):
         before, fewer = self.ranks("before", 1, 1, 1, 1), self.ranks("fewer", 1, 0, 1, 0)
         for kept, said in ((fewer, "The baseline has 4 processes, this 2 (ranks 1, 3 are missing): sums differ for that alone.\n"),
@@ -904,6 +974,10 @@ class Listings(ToolTest):
         result = self.call("check", "--max-leak", "0", "--suppress", "a.supp", file)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(result.stdout.startswith("never freed, but suppressed: 4.00 MiB requested\npassed: "), result.stdout)
+        with open(self.path("c.supp"), "w", encoding="utf-8") as rules:
+            rules.write("leak:nothing\n")
+        result = self.call("check", "--max-leak", "0", "--suppress", "c.supp", file)
+        self.assertTrue(result.stdout.endswith(f"\nNext: vramscope leaks --suppress c.supp {file}\n"), result.stdout)
         self.assert_refused(["leaks", "--suppress", "a.supp", "--suppress", "b.supp", file], 2,
                             "b.supp:2: expected leak:PATTERN, found 'thread:x'")
         self.assert_refused(["leaks", "--suppress", "no.supp", file], 2, "no.supp: No such file")

@@ -193,7 +193,7 @@ class MemorySnapshot {
 std::string no_segments(const Exported& exported) {
   const std::size_t processes = exported.report().processes.size();
   if (processes < 2) return "";
-  return "memory_viz draws segments, which a report merged of " + std::to_string(processes) +
+  return "it is made of segments, which a report merged of " + std::to_string(processes) +
          " processes does not have; export the report of one of them";
 }
 

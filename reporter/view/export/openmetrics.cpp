@@ -67,7 +67,10 @@ void add_kinds(const Exported& exported, Metrics& metrics) {
   };
   metrics.family("requested_bytes", "gauge", "bytes", "Requested and live.");
   add([](const KindFacts& kind) { return kind.current_bytes; });
-  metrics.family("requested_peak_bytes", "gauge", "bytes", "The most that was live at once.");
+  metrics.family("requested_peak_bytes", "gauge", "bytes",
+                 exported.report().processes.size() > 1
+                     ? "The most that was live at once in each process, added."
+                     : "The most that was live at once.");
   add([](const KindFacts& kind) { return kind.peak_bytes; });
   metrics.family("allocations", "counter", "", "Allocations.");
   add([](const KindFacts& kind) { return kind.allocations; });
