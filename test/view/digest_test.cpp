@@ -110,5 +110,15 @@ TEST(Digest, BytesOfAKindAddOwners) {
   EXPECT_EQ(bytes_of(report, Kind::managed).calls, 0u);
 }
 
+// Seen of a trace that was cut at its beginning.
+TEST(Digest, OfATraceNothingIsSaidOfWhatWasNotWritten) {
+  Report report;
+  EXPECT_EQ(nothing_text(report), "Nothing was allocated.\n");
+
+  report.trigger = kTraced;
+
+  EXPECT_EQ(nothing_text(report), "Nothing was allocated in what was written of the trace.\n");
+}
+
 }  // namespace
 }  // namespace vramscope
