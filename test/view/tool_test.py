@@ -653,6 +653,8 @@ class Listings(ToolTest):
         done = self.call("check", "--max-peak", "1TiB", folder)
         self.assertEqual(0, done.returncode)
         self.assertIn("rank 1 (101) was killed by SIGKILL.\n", done.stdout)
+        self.assertEqual([(101, 1, "SIGKILL")], [(one["pid"], one["rank"], one["ended_by"]) for one in
+                                                 json.loads(self.call("check", "--json", "--max-peak", "1TiB", folder).stdout)["died"]])
         with open(self.path("garbage.json"), "w", encoding="utf-8") as text:
             text.write("{}x")
         done = self.call("check", "--max-peak", "1TiB", folder, self.path("garbage.json"))

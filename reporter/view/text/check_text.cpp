@@ -266,7 +266,7 @@ std::string failed_heading(const Failures& row, const Page& page) {
 std::string deaths_text(const std::vector<Checked>& all, const Page& page) {
   std::vector<std::string> deaths;
   for (const Checked& one : all) {
-    deaths.insert(deaths.end(), one.deaths.begin(), one.deaths.end());
+    for (const DeadProcess& dead : one.deaths) deaths.push_back(dead.words);
   }
   if (deaths.empty()) return "";
   return sentence(printable(names_text(deaths, page), page) + ".", page);
@@ -368,6 +368,13 @@ std::string check_json(const std::vector<Checked>& all, std::size_t most) {
     for (const OutOfMemory& out : one.out_of_memory) {
       json.object().field("file", out.file).field("pid", out.process.pid).key("rank");
       json.cell(if_known(out.process.rank)).field("calls", out.calls).end();
+    }
+  }
+  json.end().key("died").array();
+  for (const Checked& one : all) {
+    for (const DeadProcess& dead : one.deaths) {
+      json.object().field("file", dead.file).field("pid", dead.process.pid).key("rank");
+      json.cell(if_known(dead.process.rank)).field("ended_by", dead.ended_by).end();
     }
   }
   return json.end().end().text();

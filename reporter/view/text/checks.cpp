@@ -354,7 +354,10 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
   if (limits.refusals) add_refusals(checked.checks, report, *limits.refusals);
   for (const MergedProcess& process : merged_processes(report)) {
     if (const std::string death = death_text(process); !death.empty()) {
-      checked.deaths.push_back(named_process(process.process) + " " + death);
+      checked.deaths.push_back({.process = checked_process(process.process),
+                                .file = file,
+                                .ended_by = process.process.ended_by,
+                                .words = named_process(process.process) + " " + death});
     }
     if (process.oom.count == 0) continue;
     checked.out_of_memory.push_back(

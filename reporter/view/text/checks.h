@@ -57,6 +57,14 @@ struct OutOfMemory {
   std::uint64_t calls = 0;
 };
 
+// A process that was killed or died.
+struct DeadProcess {
+  CheckedProcess process;
+  std::string file;
+  std::string ended_by;  // a signal's name; "": nobody saw it
+  std::string words;     // "rank 3 (4711) was killed by SIGKILL"
+};
+
 // The checks of one report, or of one with its baseline.
 struct Checked {
   std::string file;
@@ -64,9 +72,9 @@ struct Checked {
   std::vector<Check> checks;
   std::size_t processes = 1;  // that the report is of
   std::vector<OutOfMemory> out_of_memory = {};
-  std::vector<std::string> deaths = {};  // "rank 3 (4711) was killed by SIGKILL"
-  std::string together = {};             // what the processes of a merged report held, in words
-  std::uint64_t suppressed = 0;          // bytes that were never freed, and do not count
+  std::vector<DeadProcess> deaths = {};
+  std::string together = {};     // what the processes of a merged report held, in words
+  std::uint64_t suppressed = 0;  // bytes that were never freed, and do not count
 };
 
 // Limits are for each process: of a report that was merged, its processes one by one, where it
