@@ -366,6 +366,28 @@ TEST(Map, SaysWhichHolesServeWhatWasRefused) {
       << text;
 }
 
+// It once said that native-safe would have served it, and nothing of why it was refused.
+TEST(Map, SaysThatASegmentOfThePolicyWasRefused) {
+  Report report = holding({segment({used(84 * kMiB)})});
+  report.process.mode = "cache";
+  report.process.options = {
+      {"device_memory_limit", "100MiB"}, {"policy", "pytorch"}, {"exact_fallback", "off"}};
+  MapMoment moment{.text = "when memory ran out", .refused = sample_refusals().events[0]};
+  OomEvent& event = *moment.refused;
+  event.by_limit = true;
+  event.bytes = 9 * kMiB;
+  event.reserved_bytes = 84 * kMiB;
+  event.direct_bytes = event.rounding_bytes = 0;
+  event.native_free_bytes = event.free_bytes - 24 * kMiB;
+  const std::string text =
+      map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
+  EXPECT_TRUE(has(text,
+                  "refused then: 9.00 MiB, 16.0 MiB free under the limit of 100 MiB; --policy "
+                  "pytorch asked for a segment of 20.0 MiB, --exact-fallback off for none of its "
+                  "size\n"))
+      << text;
+}
+
 // It once said hardly, and below that it would have been enough.
 TEST(Map, LittleFragmentationMayBeEnoughToRefuse) {
   const Report report = holding({segment({used(98 * kMiB), free_of(2 * kMiB)})});

@@ -349,6 +349,48 @@ TEST(Oom, NamesHolesThatThePolicyKeepsFromSmallRequests) {
   EXPECT_TRUE(hint_for(report, event, {}).starts_with("fragmentation: with the 18.0 MiB free"));
 }
 
+// 22 x (9 MiB + 1.5 MiB) under a limit of 256 MiB, in 12 segments of 20 MiB.
+Report without_exact_fallback() {
+  Report report = leaked();
+  report.process.mode = "cache";
+  report.process.options = {
+      {"device_memory_limit", "256MiB"}, {"policy", "pytorch"}, {"exact_fallback", "off"}};
+  OomEvent& event = report.oom.events.front();
+  event.by_limit = true;
+  event.bytes = 9 << 20;
+  event.reserved_bytes = 240 << 20;
+  event.requested_bytes = event.allocated_bytes = 231 << 20;
+  event.direct_bytes = event.rounding_bytes = 0;
+  event.split_free_bytes = event.largest_free_bytes = 3 << 20;
+  event.native_free_bytes = event.free_bytes - (24 << 20);
+  return report;
+}
+
+// It once promised that native-safe would serve it, which takes 24 MiB more for the same blocks,
+// and called what the program held a leak.
+TEST(Oom, BlamesTheSegmentOfThePolicyWhereOneOfTheRequestsSizeWasForbidden) {
+  Report report = without_exact_fallback();
+  OomEvent& event = report.oom.events.front();
+  EXPECT_FALSE(native_safe_serves(report, event));
+  EXPECT_FALSE(has(text_of(report), "leak")) << text_of(report);
+  EXPECT_EQ(hint_for(report, event, leaks_for_oom(report, sample_names())),
+            "--policy pytorch asks for a segment of 20.0 MiB, and 16.0 MiB were free under the "
+            "limit: --exact-fallback on would have asked for 10.0 MiB then");
+
+  report.process.options.back().second = "on";  // then that was asked for, too
+  EXPECT_FALSE(has(hint_for(report, event, {}), "a segment of"));
+  EXPECT_FALSE(has(hint_for(report, event, {}), "native-safe"));
+}
+
+TEST(Oom, PromisesNativeSafeOnlyWhereWholePagesFit) {
+  Report report = without_exact_fallback();
+  OomEvent& event = report.oom.events.front();
+  event.native_free_bytes = event.free_bytes - (6 << 20);
+  EXPECT_TRUE(native_safe_serves(report, event));
+  event.native_free_bytes -= 1;  // 9 MiB would fit, not the 10 MiB that they take
+  EXPECT_FALSE(native_safe_serves(report, event));
+}
+
 // The report of the refusal takes it for a leak.
 TEST(Oom, SaysWhatWasFreedAfterwards) {
   Report report = refused();

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/segment_sizes.h"
 
 namespace vramscope {
 namespace {
@@ -66,6 +68,10 @@ std::string refused_then_text(const Report& report, const MapPlace& place, const
   } else if (stranded < place.stranded_bytes) {
     text += "; " + amount_text(place.stranded_bytes - stranded) +
             " of what is stranded serve requests above 1.00 MiB only";
+  }
+  if (is_refused_by_policy(report, event)) {
+    text += "; --policy pytorch asked for a segment of " + amount_text(kLargeSegment) +
+            ", --exact-fallback off for none of its size";
   }
   if (native_safe_serves(report, event)) text += "; --policy native-safe would have served it";
   return paragraph(text, page);

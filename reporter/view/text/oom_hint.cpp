@@ -10,6 +10,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/memory_map.h"
+#include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/segment_sizes.h"
@@ -18,13 +19,6 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kTenthOfHeld = 10;  // rounding and leaks are named from there on
-
-std::string_view option_of(const Report& report, std::string_view option) {
-  for (const auto& [name, value] : report.process.options) {
-    if (name == option) return value;
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -42,7 +36,7 @@ std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
 }
 
 LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event) {
-  if (asks_for_too_much(report, event)) return {};
+  if (asks_for_too_much(report, event) || is_refused_by_policy(report, event)) return {};
   LeakThen found;
   std::uint64_t asked_for = event.requested_bytes + event.direct_bytes;
   std::uint64_t held = event.reserved_bytes + event.direct_bytes + pools_then(event);
@@ -87,25 +81,6 @@ Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
   return leaks_of(report, usual, name);
 }
 
-bool is_for_small_pool(const Report& report, const OomEvent& event) {
-  return report.process.mode == "cache" && option_of(report, "policy") == "pytorch" &&
-         event.kind == Kind::device && event.bytes != 0 && event.bytes <= kMostInSharedPages;
-}
-
-// What native-safe has reserved for the same blocks is what the driver would, in its pages.
-bool native_safe_serves(const Report& report, const OomEvent& event) {
-  const bool is_told = event.has_details && event.total_bytes != 0 && event.bytes != 0;
-  if (!is_told || is_host(event.kind) || report.process.mode != "cache") return false;
-  if (option_of(report, "policy") != "pytorch") return false;
-  const std::uint64_t limit = refusing_limit(report, event);
-  if (limit == 0 && event.by_limit) return false;
-  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
-  const std::uint64_t withheld =
-      event.native_free_bytes - std::min(event.native_free_bytes, event.free_bytes);
-  return event.bytes <= event.total_bytes &&
-         event.bytes + rest_of_pages(event.bytes) <= free + withheld;
-}
-
 std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
   if (!event.has_details || event.bytes == 0 || is_host(event.kind)) return 0;
   const std::uint64_t limit = refusing_limit(report, event);
@@ -116,18 +91,6 @@ std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
   // Else a hole that is large enough had served it.
   if (is_for_small_pool(report, event) && event.largest_free_bytes >= event.bytes) return 0;
   return would_do && is_worth_it ? event.split_free_bytes : 0;
-}
-
-// The default policy withholds nothing of it for good: what is free in pieces of its segments, the
-// driver would have in pieces of its own pages.
-std::uint64_t native_free_then(const Report& report, const OomEvent& event) {
-  if (is_observed(report)) return event.free_bytes;
-  const bool is_native_safe = report.process.mode == "cache" &&
-                              option_of(report, "policy") == "native-safe" &&
-                              option_of(report, "alloc_conf").empty();
-  if (!is_native_safe) return event.native_free_bytes;
-  return std::min(event.native_free_bytes,
-                  event.free_bytes + event.idle_bytes + event.pending_bytes);
 }
 
 const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
@@ -283,6 +246,7 @@ bool asks_for_too_much(const Report& report, const OomEvent& event) {
 
 std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
   if (std::string hint = hint_of_size(report, event); !hint.empty()) return hint;
+  if (std::string hint = hint_of_segment(report, event); !hint.empty()) return hint;
   if (const LeakThen leak = leak_then(report, leaks, event); leak.bytes != 0) {
     return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
            (is_final(report) ? "never freed" : "not freed until then") +
@@ -295,7 +259,8 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
   if (event.bytes != 0 && event.free_bytes >= event.bytes) {
     return "the driver had as much free, and refused it: perhaps in pieces";
   }
-  if (event.bytes != 0 && native_free_then(report, event) >= event.bytes) {
+  const std::uint64_t in_pages = event.bytes + rest_of_pages(event.bytes);
+  if (event.bytes != 0 && native_free_then(report, event) >= in_pages) {
     return option_of(report, "policy") == "pytorch"
                ? "without the cache of --policy pytorch it would probably have fit: native-safe, "
                  "the default, or --mode observe"

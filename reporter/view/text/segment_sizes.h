@@ -11,5 +11,8 @@ inline constexpr std::uint64_t kBlockStep = 512;         // blocks of device mem
 inline constexpr std::uint64_t kHostStep = 4096;         // of pinned memory: pages
 inline constexpr std::uint64_t kSmallRequest = 1 << 20;  // such ones share segments
 inline constexpr std::uint64_t kDriverStep = 2 << 20;    // what the driver rounds to
+// Of PyTorch's policy: what requests below kOwnSegment share, and larger ones do not.
+inline constexpr std::uint64_t kLargeSegment = 20 << 20;
+inline constexpr std::uint64_t kOwnSegment = 10 << 20;
 
 }  // namespace vramscope
