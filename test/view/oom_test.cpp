@@ -55,8 +55,8 @@ pinned: 64.0 MiB refused, the 2nd of 2
   not looked at closer: memory ran out too often
   hint: pinned memory is memory of the host: see free -h and ulimit -l
 
-     ASKED  COUNT  NEVER SERVED
-  64.0 MiB      1  main (train.cpp:99)
+  ASKED EACH  COUNT  NEVER SERVED
+    64.0 MiB      1  main (train.cpp:99)
 )");
 }
 
@@ -94,7 +94,9 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
   EXPECT_FALSE(has(hint_for(report, event, {}), "pools"));
   event.bytes = std::uint64_t{2} << 30;
-  EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has"));
+  EXPECT_TRUE(
+      has(text_of(report), "hint: it asks for more than the whole GPU has (1.00 GiB); 1.88 GiB"))
+      << text_of(report);
   event.bytes = 300 << 20;
   event.by_limit = true;  // of a report that does not tell which
   EXPECT_TRUE(has(text_of(report), "hint: the limit of --device-memory-limit refused it"));
@@ -173,7 +175,9 @@ TEST(Oom, SaysThatMostOfWhatWasHeldIsALeak) {
   Report report = leaked();
   EXPECT_TRUE(
       has(text_of(report), "  200 MiB of it in 45 blocks of 1 place were never freed: a leak\n"));
-  EXPECT_TRUE(has(text_of(report), "hint: most of it was never freed: vramscope leaks"));
+  EXPECT_EQ(hint_for(report, report.oom.events[0], leaks_for_oom(report, sample_names())),
+            "most of it was never freed: vramscope leaks names the places; 176 MiB more, free, "
+            "would have been enough for this request");
 
   report.trigger = "oom";
   EXPECT_TRUE(has(text_of(report), "none of these was freed until then: a leak, unless"));
@@ -459,6 +463,25 @@ TEST(Oom, GivesFiguresOfTheLastThatWasLookedAtForOneThatWasOnlyCounted) {
   EXPECT_TRUE(has(oom_line(storm(), sample_names()), ", by the limit of 1.00 GiB"));
 }
 
+// It once said how much the 16th lacked, 176 MiB here, below a request of another size.
+TEST(Oom, SaysHowMuchTheRequestLackedThatWasOnlyCounted) {
+  Report report = storm();
+  report.process.options.clear();
+  for (OomEvent& event : report.oom.events) {
+    event.by_limit = false;
+    event.split_free_bytes = event.native_free_bytes = 0;
+  }
+  OomEvent& last = report.oom.events.back();
+  last.bytes = 200 << 20;
+  last.total_bytes = std::uint64_t{1} << 30;
+  last.free_bytes = 100 << 20;
+
+  const std::string text = oom_text(report, {}, sample_names(), {.width = 200}, 10);
+
+  EXPECT_TRUE(has(text, "hint, as of the 16th: the program itself holds most of it")) << text;
+  EXPECT_TRUE(has(text, "; 100 MiB more, free, would")) << text;
+}
+
 TEST(Oom, RefersToTheFirstWhereNoOtherWasLookedAt) {
   Report report = storm();
   report.oom.events.erase(report.oom.events.begin() + 1);
@@ -528,9 +551,64 @@ TEST(Oom, ShowsTheFirstAndTheLastInFullAndOthersAsRows) {
 
   const std::string text = text_of(report);
 
-  EXPECT_TRUE(has(text, "REFUSED TOO\n  7.00 MiB  5.00 s  GPU 0   libnet.so+0x40"));
+  EXPECT_TRUE(has(text, "REFUSED TOO\n  7.00 MiB      1  5.00 s  GPU 0   libnet.so+0x40")) << text;
+  EXPECT_TRUE(has(text, "  of 10 further refusals only the number is known\n")) << text;
   EXPECT_TRUE(has(text, "the 1st of 13\n"));
   EXPECT_TRUE(has(text, "pinned: 64.0 MiB refused, the 2nd of 13\n"));
+}
+
+// A loop of retries was 15 rows that read alike.
+TEST(Oom, FoldsRefusalsOfOnePlaceAndMemoryIntoARow) {
+  Report report = refused();
+  OomEvent one = report.oom.events[0];
+  for (const std::uint64_t mebibytes : {7, 9, 8}) {
+    one.bytes = mebibytes << 20;
+    one.time_ns += 1'000'000'000;
+    report.oom.events.insert(report.oom.events.end() - 1, one);
+  }
+  one.kind = Kind::stream_ordered;
+  report.oom.events.insert(report.oom.events.end() - 1, one);
+  report.oom.count = report.oom.events.size();
+
+  const std::string text = oom_text(report, {}, sample_names(), {.width = 200}, 10);
+
+  EXPECT_TRUE(has(text, "  7.00 MiB to 9.00 MiB      3  6.00 s to 8.00 s  GPU 0 ")) << text;
+  EXPECT_TRUE(has(text, "              8.00 MiB      1            8.00 s  GPU 0 stream_ordered"))
+      << text;
+  EXPECT_FALSE(has(text, "further refusal")) << text;
+}
+
+// It once gave the sum of what was asked for again and again.
+TEST(Oom, SaysWhatAPlaceThatWasNeverServedAskedForEachTime) {
+  Report report = refused();
+  report.sites[2].refused_count = 32;
+  report.sites[2].refused_bytes = std::uint64_t{32} * (64 << 20);
+  EXPECT_TRUE(has(text_of(report),
+                  "  ASKED EACH  COUNT  NEVER SERVED\n    64.0 MiB     32  main (train.cpp:99)\n"))
+      << text_of(report);
+}
+
+// It once spoke of managed memory, which a limit does not count, and not of what it was.
+TEST(Oom, TellsWhatCameFromTheDriverItself) {
+  Report report = refused();
+  report.oom.events.pop_back();
+  OomEvent& event = report.oom.events.back();
+  event.direct_bytes = 24 << 20;
+  event.owners = {{.owner = "program", .kind = Kind::stream_ordered, .live_bytes = 24 << 20},
+                  {.owner = "program", .kind = Kind::managed, .live_bytes = 40 << 20}};
+  event.by_limit = true;
+  EXPECT_TRUE(has(text_of(report), "from the driver itself: 24.0 MiB stream_ordered\n"))
+      << text_of(report);
+  EXPECT_TRUE(has(text_of(report), "program 40.0 MiB managed (the limit does not count it)"));
+
+  event.direct_bytes = 30 << 20;  // by a limit: of what the report does not name
+  EXPECT_TRUE(has(text_of(report), "itself: 24.0 MiB stream_ordered and others\n"));
+  event.by_limit = false;
+  EXPECT_TRUE(has(text_of(report), "itself: 6.00 MiB managed, 24.0 MiB stream_ordered\n"))
+      << text_of(report);
+  EXPECT_FALSE(has(text_of(report), "does not count"));
+  event.direct_bytes = 1 << 20;
+  EXPECT_TRUE(has(text_of(report), "itself: arrays, stream-ordered memory and the like\n"));
 }
 
 TEST(Oom, JsonHasEveryNumber) {

@@ -153,6 +153,11 @@ std::string lacking_clause(const OomEvent& event) {
   return lacking == 0 ? "" : "; " + amount_text(lacking) + " more, free, would have been enough";
 }
 
+// Behind a leak nothing is enough for long.
+std::string for_this_request(const std::string& clause) {
+  return clause.empty() ? "" : clause + " for this request";
+}
+
 // No leak and no hole is why; "" where that much could have been free.
 std::string hint_of_size(const Report& report, const OomEvent& event) {
   if (const std::uint64_t limit = refusing_limit(report, event); limit != 0) {
@@ -162,7 +167,8 @@ std::string hint_of_size(const Report& report, const OomEvent& event) {
   }
   const bool is_known = event.has_details && event.total_bytes != 0;
   if (!is_known || is_host(event.kind) || event.bytes <= event.total_bytes) return "";
-  return "it asks for more than the whole GPU has";
+  return "it asks for more than the whole GPU has (" + amount_text(event.total_bytes) + ")" +
+         lacking_clause(event);
 }
 
 std::string hint_of_limit(const Report& report, const OomEvent& event) {
@@ -251,6 +257,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
     return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
            (is_final(report) ? "never freed" : "not freed until then") +
            ": vramscope leaks names the places" + rounding_clause(event) +
+           for_this_request(event.by_limit ? enough_clause(report, event) : lacking_clause(event)) +
            (native_safe_serves(report, event) ? policy_clause(report, event) : "");
   }
   if (event.by_limit) return hint_of_limit(report, event);

@@ -3,6 +3,7 @@
 #include "reporter/view/text/oom_text.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -10,16 +11,13 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
+#include "reporter/view/text/oom_rows.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {
-
-std::string asked_text(const OomEvent& event) {
-  return event.bytes == 0 ? "an allocation" : amount_text(event.bytes);
-}
 
 constexpr std::uint64_t kHundredth = 100;  // of a device: less is not worth a row of its own
 
@@ -44,6 +42,38 @@ std::string pools_row(const OomEvent& event) {
   return text + " streams had not come to the free";
 }
 
+// "64.0 MiB stream_ordered, 30.0 MiB array": of what kinds it is, as far as owners tell.
+std::string direct_text(const OomEvent& event) {
+  std::map<Kind, std::uint64_t> kinds;
+  std::uint64_t known = 0;
+  for (const OomOwner& owner : event.owners) {
+    const bool counts = takes_device_memory(owner.kind) && owner.kind != Kind::device &&
+                        owner.kind != Kind::managed;
+    if (!counts || owner.live_bytes == 0) continue;
+    kinds[owner.kind] += owner.live_bytes;
+    known += owner.live_bytes;
+  }
+  // Of managed memory what lies on the device counts, and that is the rest.
+  const bool has_managed =
+      !event.by_limit &&
+      std::any_of(event.owners.begin(), event.owners.end(), [](const OomOwner& owner) {
+        return owner.kind == Kind::managed && owner.live_bytes != 0;
+      });
+  if (has_managed && known < event.direct_bytes) {
+    kinds[Kind::managed] = event.direct_bytes - known;
+    known = event.direct_bytes;
+  }
+  const std::string begins = "from the driver itself";
+  if (kinds.empty() || known > event.direct_bytes) {
+    return begins + ": arrays, stream-ordered memory and the like";
+  }
+  std::string text;
+  for (const auto& [kind, bytes] : kinds) {
+    text += (text.empty() ? ": " : ", ") + amount_text(bytes) + " " + kind_text(kind);
+  }
+  return begins + text + (known < event.direct_bytes ? " and others" : "");
+}
+
 // What of the device, or of the limit, was used by what; only what is known. `when`: "THEN".
 std::string device_table(const Report& report, const OomEvent& event, const std::string& when,
                          const Page& page) {
@@ -66,7 +96,7 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   add(event.idle_bytes, "in idle segments");
   add(event.direct_bytes, is_observed(report)
                               ? "in allocations of the program, served by the driver"
-                              : "from the driver itself: arrays, managed memory and the like");
+                              : direct_text(event));
   if (event.rounding_bytes >= whole / kHundredth) {
     add(event.rounding_bytes,
         "rounding: the driver gives whole pages of 2 MiB, which small allocations share");
@@ -136,6 +166,7 @@ std::string owners_line(const OomEvent& event, const Page& page) {
     line += (line.empty() ? "owners: " : ", ") + printable(owner.owner, page) + " " +
             amount_text(owner.live_bytes);
     if (owner.kind != Kind::device) line += " " + kind_text(owner.kind);
+    if (owner.kind == Kind::managed && event.by_limit) line += " (the limit does not count it)";
   }
   return line.empty() ? "" : paragraph(line, page);
 }
@@ -191,6 +222,22 @@ std::string freed_later_line(const Report& report, const OomEvent& event, const 
                    page);
 }
 
+// The request of an event that was only counted, amid what was there when `before` was looked at;
+// what was free is known of the event itself, where the driver refused it.
+OomEvent as_of(const OomEvent& before, const OomEvent& event) {
+  OomEvent asked = before;
+  asked.bytes = event.bytes;
+  asked.kind = event.kind;
+  asked.site = event.site;
+  asked.by_limit = event.by_limit;
+  if (event.by_limit || event.total_bytes == 0) return asked;
+  const std::uint64_t withheld =
+      asked.native_free_bytes - std::min(asked.native_free_bytes, asked.free_bytes);
+  asked.free_bytes = event.free_bytes;
+  asked.native_free_bytes = event.free_bytes + withheld;
+  return asked;
+}
+
 // Of an event that was only counted: the driver's word, and what stood in the way the last time
 // that it was looked at.
 std::string counted_event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
@@ -207,7 +254,7 @@ std::string counted_event_text(const Report& report, const OomEvent& event, cons
   if (before == &report.oom.events.front()) {
     return paragraph(why + "; " + which + " was", page) + drivers;
   }
-  const std::string hint = hint_for(report, *before, leaks);
+  const std::string hint = hint_for(report, as_of(*before, event), leaks);
   return paragraph(
              why + "; the last that was is " + which + ", after " + duration_text(before->time_ns),
              page) +
@@ -244,23 +291,6 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   return hint.empty() ? result : result + paragraph("hint: " + hint, page);
 }
 
-// Call stacks of which no allocation succeeded ever.
-std::string never_served(const Report& report, const NameFrame& name, const Page& page,
-                         std::size_t most) {
-  using enum Table::Align;
-  SiteListing table(report, name, {{"ASKED", right}, {"COUNT", right, 1}, {"NEVER SERVED", left}});
-  std::size_t rows = 0;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    const Site& site = report.sites[i];
-    if (site.refused_count == 0 || site.totals.total_count != 0) continue;
-    if (most != 0 && rows++ == most) break;
-    table.add({amount_text(site.refused_bytes),
-               count_text(static_cast<std::int64_t>(site.refused_count))},
-              static_cast<std::int64_t>(i));
-  }
-  return table.empty() ? "" : "\n" + table.text(page);
-}
-
 }  // namespace
 
 std::string ordinal_text(std::uint64_t number) {
@@ -271,7 +301,6 @@ std::string ordinal_text(std::uint64_t number) {
 
 std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
   if (report.oom.count == 0) return "Memory never ran out.\n";
   const std::vector<OomEvent>& events = report.oom.events;
   std::string result;
@@ -283,16 +312,7 @@ std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& 
   if (events.size() > 1) {
     result += "\n" + event_text(report, events.back(), leaks, name, page, choice);
   }
-  SiteListing table(
-      report, name,
-      {{"ASKED", right}, {"AFTER", right, 1}, {"MEMORY", left, 2}, {"REFUSED TOO", left}});
-  for (std::size_t i = 1; i + 1 < events.size(); ++i) {
-    table.add({asked_text(events[i]), duration_text(events[i].time_ns),
-               memory_name(events[i].kind, events[i].device)},
-              events[i].site);
-  }
-  if (!table.empty()) result += "\n" + table.text(page);
-  return result + never_served(report, name, page, choice.most);
+  return result + refused_too(report, name, page) + never_served(report, name, page, choice.most);
 }
 
 std::string oom_line(const Report& report, const NameFrame& name) {

@@ -1,0 +1,100 @@
+// Lists refusals that are told in a row, and call stacks that never got anything.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/oom_rows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/report_text.h"
+#include "reporter/view/text/site_listing.h"
+
+namespace vramscope {
+namespace {
+
+// What one call stack was refused of one memory, between the first refusal and the last.
+struct RefusedTimes {
+  const OomEvent* first = nullptr;
+  const OomEvent* last = nullptr;
+  std::uint64_t count = 0;
+  std::uint64_t least_bytes = 0;
+  std::uint64_t most_bytes = 0;
+};
+
+// In the order in which each began.
+std::vector<RefusedTimes> refused_between(const std::vector<OomEvent>& events) {
+  std::vector<RefusedTimes> rows;
+  for (std::size_t i = 1; i + 1 < events.size(); ++i) {
+    const OomEvent& event = events[i];
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const RefusedTimes& one) {
+      return one.first->site == event.site && one.first->kind == event.kind &&
+             one.first->device == event.device;
+    });
+    if (row == rows.end()) {
+      row = rows.insert(row, {.first = &event, .least_bytes = event.bytes});
+    }
+    row->last = &event;
+    ++row->count;
+    row->least_bytes = std::min(row->least_bytes, event.bytes);
+    row->most_bytes = std::max(row->most_bytes, event.bytes);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string asked_text(const OomEvent& event) {
+  return event.bytes == 0 ? "an allocation" : amount_text(event.bytes);
+}
+
+std::string refused_too(const Report& report, const NameFrame& name, const Page& page) {
+  using enum Table::Align;
+  const std::vector<OomEvent>& events = report.oom.events;
+  SiteListing table(report, name,
+                    {{"ASKED", right},
+                     {"COUNT", right, 2},
+                     {"AFTER", right, 3},
+                     {"MEMORY", left, 1},
+                     {"REFUSED TOO", left}});
+  const auto from_to = [](const std::string& from, const std::string& to) {
+    return from == to ? from : from + " to " + to;
+  };
+  for (const RefusedTimes& row : refused_between(events)) {
+    const std::string most =
+        row.most_bytes == 0 ? asked_text(*row.first) : amount_text(row.most_bytes);
+    table.add({row.least_bytes == 0 ? most : from_to(amount_text(row.least_bytes), most),
+               count_text(static_cast<std::int64_t>(row.count)),
+               from_to(duration_text(row.first->time_ns), duration_text(row.last->time_ns)),
+               memory_name(row.first->kind, row.first->device)},
+              row.first->site);
+  }
+  std::string text = table.empty() ? "" : "\n" + table.text(page);
+  if (!table.empty() && !report.chosen && report.oom.count > events.size()) {
+    text += paragraph("of " + counted(report.oom.count - events.size(), "further refusal") +
+                          " only the number is known",
+                      page);
+  }
+  return text;
+}
+
+std::string never_served(const Report& report, const NameFrame& name, const Page& page,
+                         std::size_t most) {
+  using enum Table::Align;
+  SiteListing table(report, name,
+                    {{"ASKED EACH", right}, {"COUNT", right, 1}, {"NEVER SERVED", left}});
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    const Site& site = report.sites[i];
+    if (site.refused_count == 0 || site.totals.total_count != 0) continue;
+    if (most != 0 && rows++ == most) break;
+    // Who retries asks for the same again: a sum would be of nothing. The average, of several.
+    table.add({amount_text(site.refused_bytes / site.refused_count),
+               count_text(static_cast<std::int64_t>(site.refused_count))},
+              static_cast<std::int64_t>(i));
+  }
+  return table.empty() ? "" : "\n" + table.text(page);
+}
+
+}  // namespace vramscope
