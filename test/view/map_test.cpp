@@ -397,6 +397,14 @@ TEST(Map, LittleFragmentationMayBeEnoughToRefuse) {
   EXPECT_TRUE(has(text_when_refused(report, 127 * kMiB, 1), "Fragmentation: hardly, 2.00 MiB"));
 }
 
+// --min-bytes is of what was requested, and once found none of the 2 MiB that were drawn.
+TEST(Map, SaysWhatWasRequestedOfABlockThatIsLarger) {
+  Report report = fragmented();
+  report.devices[0].segments[0].blocks[1].requested_size = 1536 * kKiB;
+  EXPECT_TRUE(has(text_of(report, 120), "@ 2.00 MiB (requested 1.50 MiB), 6.00 s old; its"))
+      << text_of(report, 120);
+}
+
 TEST(Map, AsJsonHasTheFiguresAndEveryBlock) {
   const Report report = fragmented();
   const MapMoment moment{.text = "at the end", .at_ns = 7};

@@ -94,6 +94,9 @@ class Arguments(ToolTest):
         self.assert_refused(["--bogus"], 2, "'--bogus'")
         self.assert_refused(["peak", "--from", "2s", "--to", "1s", "x"], 2, "1s is not after --from 2s")
         self.assert_refused(["peak", "--min-bytes", "2MB", "x"], 2, "; 2MB is written 2MiB")
+        twice = ["peak", "--kind", "managed", "--kind", "async", "x"]
+        self.assert_refused(twice, 2, "--kind takes one value, and was given 2 times; see vramscope peak --help")
+        self.assert_refused(["trace", "--sort", "-start_ns", "x"], 2, "'start_ns' is a column of trace --csv, which lists")
         self.assert_refused(["snapshot", "me"], 2, "'me' is not a whole number")
         self.assert_refused(["snapshot", "--signal", "KILL", "1"], 2, "'KILL' is not a signal")
 
@@ -1028,6 +1031,18 @@ class Listings(ToolTest):
         self.assertEqual(0, self.call("map", "--at", "peak", self.path("r.3.json")).returncode)
         self.assert_refused(["map", "--at", "noon", file], 2, "'noon' is none of end, peak, oom")
         self.assert_refused(["map", "--kind", "disk", file], 2, "'disk' is none of device, ")
+
+    def test_a_map_of_the_peak_says_so_where_memory_ran_out_at_it(self):
+        file = self.sample()
+        with open(file, encoding="utf-8") as text:
+            report = json.load(text)
+        report["trigger"] = "oom"
+        for kind in report["kinds"]:
+            kind["current_bytes"] = kind["peak_bytes"]
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(report, text)
+        for at, moment in (("peak", "at the peak, when memory ran out"), ("end", "when memory ran out")):
+            self.assertEqual(moment, json.loads(self.call("map", "--at", at, "--json", file).stdout)["moment"])
 
     def test_a_map_of_a_report_made_at_a_peak_says_what_that_missed(self):
         file = self.sample()

@@ -285,6 +285,8 @@ class Drawing {
                             : amount_text(segment.gives_back_bytes) + " back to the driver";
     if (segment.live_count > 1) gives += " (1 of " + counted(segment.live_count, "block") + ")";
     std::string text = "@ " + amount_text(block.size);
+    if (block.requested_size != block.size && block.requested_size != 0)
+      text += " (requested " + amount_text(block.requested_size) + ")";
     const std::string age = age_text(block.born_ns, moment_);
     if (!age.empty()) text += ", " + age + " old";
     text += "; its free gives " + gives + ": ";

@@ -231,6 +231,21 @@ std::vector<std::string> choices_in(const std::string& sentence) {
   return words;
 }
 
+namespace {
+
+// What was mistyped, in our words where the parser's are none of a person's.
+std::string mistake_of(const CLI::ParseError& error) {
+  std::string text = error.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  constexpr std::string_view kOnce = ": At Most 1 required but received ";
+  const std::size_t at = text.find(kOnce);
+  if (at == std::string::npos) return text;
+  return text.substr(0, at) + " takes one value, and was given " + text.substr(at + kOnce.size()) +
+         " times";
+}
+
+}  // namespace
+
 CommandLine::CommandLine(const Texts& texts)
     : app_(std::make_unique<CLI::App>(texts.description, texts.name)), width_(texts.width) {
   app_->set_version_flag("--version", texts.version, "Show the version");
@@ -265,8 +280,7 @@ CommandLine::Reading CommandLine::read(const std::vector<std::string>& words) {
           !words.empty() && words.front().starts_with('-') && app_->get_subcommands().empty();
       reading.mistake = lacks_verb
                             ? "no option is called '" + words.front() + "' where a verb is expected"
-                            : error.what();
-      std::replace(reading.mistake.begin(), reading.mistake.end(), '\n', ' ');
+                            : mistake_of(error);
       const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
       if (is_extra) reading.mistake += nearest_flag(*app_);
     }

@@ -242,8 +242,10 @@ int show_map(Arguments& given) {
       say("'" + path + "': " + reason);
       return std::nullopt;
     }
-    moment = {
-        .text = moment_of(*report), .at_ns = time_of_moment(*report), .remark = std::move(remark)};
+    const bool is_peak_of_other = given.at == "peak" && report->trigger != "peak";
+    moment = {.text = (is_peak_of_other ? "at the peak, " : "") + moment_of(*report),
+              .at_ns = time_of_moment(*report),
+              .remark = std::move(remark)};
     if (report->trigger == "peak" && moment.remark.empty()) {
       moment.remark = after_the_peak(*report);
     }

@@ -1,5 +1,6 @@
 // vramscope trace: what the file that run --trace wrote comes to, or its events one by one.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 
 #include "reporter/report/traces/trace_input.h"
@@ -56,6 +57,18 @@ int list(const TraceArguments& arguments, TraceReader& reader) {
   return read ? (problem.empty() ? kFine : kBadInput) : refuse(arguments.file, reader.problem());
 }
 
+// --sort is about places; --csv, which lists events, has columns of its own.
+std::string no_place_column(const std::string& sort) {
+  const std::string name = sort.substr(sort.starts_with('+') || sort.starts_with('-') ? 1 : 0);
+  const std::vector<std::string> of_events = trace_csv_titles();
+  if (std::find(of_events.begin(), of_events.end(), name) == of_events.end()) return "";
+  for (const std::vector<std::string>& table : trace_columns())
+    if (std::find(table.begin(), table.end(), name) != table.end()) return "";
+  return "--sort: '" + name +
+         "' is a column of trace --csv, which lists events in the order of "
+         "their ends; trace sorts its rows, by total_bytes and the like";
+}
+
 }  // namespace
 
 int show_trace(TraceArguments& arguments) {
@@ -63,6 +76,10 @@ int show_trace(TraceArguments& arguments) {
   if (arguments.listing.csv && !arguments.listing.sort.empty()) {
     say("trace --csv lists events in the order of their ends: sort what it prints, or leave --sort "
         "out");
+    return kBadInput;
+  }
+  if (const std::string problem = no_place_column(arguments.listing.sort); !problem.empty()) {
+    say(problem);
     return kBadInput;
   }
   arguments.listing.rows().refuse_unless(trace_columns());
