@@ -129,6 +129,9 @@ TEST(Filter, ValuesOfAxesAreFoundByTheirParts) {
   EXPECT_TRUE((Filter{.range = "epoch"}).passes(Axis::range, "epoch/forward"));
   EXPECT_TRUE((Filter{.range = "epoch/forward"}).passes(Axis::range, "epoch/forward"));
   EXPECT_FALSE((Filter{.range = "forw"}).passes(Axis::range, "epoch/forward"));
+  EXPECT_TRUE((Filter{.range = "none"}).passes(Axis::range, "none"));
+  EXPECT_TRUE((Filter{.range = "none"}).passes(Axis::range, "")) << "as refusals have it";
+  EXPECT_FALSE((Filter{.range = "none"}).passes(Axis::range, "epoch"));
 }
 
 TEST(Filter, WhatAReportCannotAnswerNamesTheFileThatWould) {
@@ -168,6 +171,8 @@ TEST(Filter, WhatTheReportDoesNotHaveIsSaidWithWhatItHas) {
   EXPECT_EQ(missing_from(report, {.owner = "libnet"}),
             "has no owner 'libnet'; owners: libnet.so, program");
   EXPECT_EQ(missing_from(report, {.thread = "main"}), "has no thread 'main'; threads: none");
+  EXPECT_EQ(missing_from(report, {.range = "none"}), "") << "though all had a range";
+  EXPECT_EQ(missing_from(report, {.stream = "none"}), "");
   EXPECT_EQ(missing_from(report, {.kind = "managed"}), "") << "it is a kind, of which nothing is";
   EXPECT_EQ(missing_from(two_threads(), {.thread = "mian"}),
             "has no thread 'mian'; threads: main 10, loader 11");
@@ -221,6 +226,14 @@ TEST(Filter, OfRefusalsLeavesThoseAndAllThatWasLiveThen) {
   EXPECT_EQ(filtered({.range = "forward"}, use).oom.events.size(), 1U);
   EXPECT_EQ(filtered({.from = "5.5s"}, use).oom.events.size(), 1U);
   EXPECT_EQ(filtered({.min_bytes = "100MiB"}, use).oom.events.size(), 1U);
+}
+
+// It once led from refusals of 1 GiB to owners of 1 GiB, of which there was none.
+TEST(Filter, WhatARequestAskedForIsNotRepeated) {
+  const Filter filter{.site = "libnet", .min_bytes = "1GiB"};
+  EXPECT_EQ(options_for_next(filter, {.subject = Subject::refusals}),
+            (TypedOptions{{"--site", "libnet"}}));
+  EXPECT_EQ(options_for_next(filter, {}), typed_options(filter));
 }
 
 TEST(Filter, OfSegmentsLeavesThoseWithABlockThatPasses) {

@@ -611,6 +611,16 @@ TEST(Oom, TellsWhatCameFromTheDriverItself) {
   EXPECT_TRUE(has(text_of(report), "itself: arrays, stream-ordered memory and the like\n"));
 }
 
+TEST(Oom, InFullShowsEveryFrameOfWhoAsked) {
+  const Report report = refused();
+  const Page page{.width = 100, .stacks = Stacks::in_full};
+  const std::string text = oom_text(report, {}, sample_names(), page, 10);
+  const std::size_t by = text.find("\n  by\n      ");
+  ASSERT_NE(by, std::string::npos) << text;
+  EXPECT_TRUE(has(text.substr(by, text.find("THE DEVICE") - by), "at /src/train.cpp:99 in"))
+      << text;
+}
+
 TEST(Oom, JsonHasEveryNumber) {
   const auto read = nlohmann::json::parse(oom_json(refused(), sample_names(), 0));
 

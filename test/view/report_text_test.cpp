@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/stats_text.h"
 #include "test/view/sample_report.h"
 
@@ -237,6 +238,20 @@ TEST(ReportText, CountsItWhereThereArePlainAllocationsToo) {
   report.devices[1] = report.devices[0];
   report.devices[1].facts.index = 1;
   EXPECT_TRUE(has(screen(report), "\n  GPU 0  physical        peak  1.00 GiB  ["));
+}
+
+// It once showed these kinds alone, "all of it, whatever passes", where nothing of the GPU passed.
+TEST(ReportText, LeavesOutAGpuOfWhichNothingPasses) {
+  Report report = of_other_kinds();
+  report.devices[0].used = true;
+  filter_report(report, {.site = "nosuch"}, {}, sample_names());
+  EXPECT_FALSE(has(screen(report), "GPU 0")) << screen(report);
+
+  report = of_other_kinds();
+  report.sites[0].parts[0].kind = Kind::stream_ordered;
+  filter_report(report, {.site = "make_weights"}, {}, sample_names());
+  EXPECT_TRUE(has(screen(report), "all of it, whatever passes\n  stream_ordered  peak  2.00 GiB"))
+      << screen(report);
 }
 
 TEST(ReportText, CountsItOnAGpuOfWhichNothingElseIsKnown) {

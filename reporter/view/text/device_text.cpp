@@ -40,6 +40,15 @@ UsedDevice& device_of(std::vector<UsedDevice>& devices, std::uint16_t index) {
   return devices.emplace_back(UsedDevice{.index = index});
 }
 
+bool has_any(const KindFacts& kind) { return kind.allocations != 0 || kind.peak_bytes != 0; }
+
+// Under a filter: of the device's memory, whatever its kind.
+bool any_passes(const Report& report, unsigned device) {
+  return std::any_of(report.kinds.begin(), report.kinds.end(), [device](const KindFacts& kind) {
+    return has_device(kind.kind) && kind.device == device && has_any(kind);
+  });
+}
+
 std::vector<UsedDevice> used_devices(const Report& report) {
   std::vector<UsedDevice> result;
   for (const DeviceReport& device : report.devices) {
@@ -47,9 +56,10 @@ std::vector<UsedDevice> used_devices(const Report& report) {
   }
   const bool is_choice = report.chosen && report.chosen->by_rows;  // the screen is of all then
   for (const KindFacts& kind : is_choice ? report.chosen->kinds : report.kinds) {
-    const bool counts = takes_device_memory(kind.kind) && kind.kind != Kind::device &&
-                        (kind.allocations != 0 || kind.peak_bytes != 0);
-    if (counts) device_of(result, kind.device).others.push_back(kind);
+    const bool counts =
+        takes_device_memory(kind.kind) && kind.kind != Kind::device && has_any(kind);
+    if (counts && (!is_choice || any_passes(report, kind.device)))
+      device_of(result, kind.device).others.push_back(kind);
   }
   std::erase_if(result, [](const UsedDevice& device) {
     return device.others.empty() && !device.report->used;

@@ -157,6 +157,7 @@ bool Filter::passes(Axis axis, std::string_view value) const {
     case Axis::stream:
       return stream.empty() || value == stream || value == "stream " + stream;
     case Axis::range:
+      if (range == kNoValue && value.empty()) return true;  // as refusals have it
       return range.empty() || range_passes(value, range);
     default:
       return true;
@@ -261,6 +262,15 @@ TypedOptions typed_options(const Filter& filter) {
   for (const auto& [option, name] : kOptions) {
     if (!(filter.*option).empty()) typed.emplace_back(name, filter.*option);
   }
+  return typed;
+}
+
+TypedOptions options_for_next(const Filter& filter, const FilterUse& use) {
+  TypedOptions typed = typed_options(filter);
+  const bool is_of_requests = use.subject == Subject::refusals;
+  std::erase_if(typed, [&](const auto& one) {
+    return is_of_requests && one.first == filter_option(&Filter::min_bytes);
+  });
   return typed;
 }
 

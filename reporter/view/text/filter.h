@@ -51,6 +51,9 @@ class PlaceSearch {
   std::vector<std::optional<bool>> known_;  // by frame
 };
 
+// Outside of every range, and of no stream: as listings show it, and what every report has.
+inline constexpr std::string_view kNoValue = "none";
+
 // As typed; "" and nothing: whatever it is.
 struct Filter {
   std::optional<unsigned> device = {};
@@ -58,7 +61,7 @@ struct Filter {
   std::string owner = {};
   std::string thread = {};  // its name, its number, or both as reports have them
   std::string stream = {};  // "3" or "stream 3"
-  std::string range = {};   // a path, its beginning, or the name of one range of it
+  std::string range = {};   // a path, its beginning, or the name of one range of it; or "none"
   std::string site = {};    // a regular expression
   std::string min_bytes = {};
   std::string from = {};  // instants of the run
@@ -146,7 +149,9 @@ void filter_report(Report& report, const Filter& filter, const FilterUse& use,
 
 // The options of the filter as they were typed.
 [[nodiscard]] TypedOptions typed_options(const Filter& filter);
-// The same for a shell: "--device 0 --kind pinned".
+// Those that the next command repeats: what a request asked for is no size of what was live.
+[[nodiscard]] TypedOptions options_for_next(const Filter& filter, const FilterUse& use);
+// The options for a shell: "--device 0 --kind pinned".
 [[nodiscard]] std::string filter_text(const Filter& filter);
 
 // Whose code asked at the site: the first object of its stack that does not only pass calls on.

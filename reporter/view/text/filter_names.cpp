@@ -58,6 +58,8 @@ std::string no_such_device(unsigned device, const std::set<std::uint16_t>& devic
 std::string no_such_value(const Filter& filter, Axis axis, const std::string& given,
                           const std::set<std::string>& values, const ThreadNames* threads) {
   constexpr std::size_t kNamed = 6;
+  const bool may_be_none = axis == Axis::range || axis == Axis::stream;
+  if (may_be_none && given == kNoValue) return {};
   const auto passes = [&](const std::string& value) { return filter.passes(axis, value); };
   if (given.empty() || std::any_of(values.begin(), values.end(), passes)) return {};
   std::vector<std::string> names(values.begin(), values.end());

@@ -262,6 +262,15 @@ std::string counted_event_text(const Report& report, const OomEvent& event, cons
          (hint.empty() ? "" : paragraph("hint, as of " + which + ": " + hint, page));
 }
 
+std::string asker_text(const Report& report, const OomEvent& event, const NameFrame& name,
+                       const Page& page) {
+  if (page.stacks != Stacks::in_full || event.site < 0) {
+    return paragraph("by " + where_text(report, event.site, name, page), page);
+  }
+  const Site& site = report.sites[static_cast<std::size_t>(event.site)];
+  return "  by\n" + whole_stack_text(call_site(report, site, name, kAllFrames), page, 6);
+}
+
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                        const NameFrame& name, const Page& page, const RowChoice& choice) {
   const std::string title = memory_name(event.kind, event.device) + ": " + asked_text(event) +
@@ -276,7 +285,7 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += paragraph(who, page);
-  result += paragraph("by " + where_text(report, event.site, name, page), page);
+  result += asker_text(report, event, name, page);
   if (!event.has_details && report.trigger != kImported) {
     return result + counted_event_text(report, event, leaks, page);
   }

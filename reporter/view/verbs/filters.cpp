@@ -32,7 +32,7 @@ std::string remark(Answers answer, std::string_view option) {
 const char* least_bytes_help(const FilterUse& use) {
   if (use.inputs == Inputs::traces) return "Only of allocations of so many bytes or more";
   if (use.subject == Subject::segments)
-    return "Only segments with a block of so many bytes or more";
+    return "Only segments with a block for which so many bytes or more were requested";
   if (use.subject == Subject::refusals) return "Only of requests of so many bytes or more";
   return use.inputs == Inputs::both
              ? "Only rows of so many bytes or more; traces: only blocks of so many"
@@ -65,7 +65,8 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   add(&Filter::thread, "Only of the thread with this name, number or function that it began in",
       "THREAD");
   add(&Filter::stream, "Only of this stream, as owners --by stream names it", "STREAM");
-  add(&Filter::range, "Only inside the NVTX range of this name or path", "RANGE");
+  add(&Filter::range, "Only inside the NVTX range of this name or path, or outside of all (none)",
+      "RANGE");
   add(&Filter::site, "Only of call stacks with REGEX in a function, a file or an object's path",
       "REGEX", no_pattern);
   add(&Filter::min_bytes, least_bytes_help(use), "BYTES", no_bytes);

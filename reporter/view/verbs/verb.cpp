@@ -331,7 +331,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   if (paths.size() > 1) arguments.keep(paths, say);
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;
-  page.filters = typed_options(arguments.filter);
+  page.filters = options_for_next(arguments.filter, arguments.use);
   arguments.is_one_of_several = paths.size() > 1;
   Several shown(listing, paths.size() > 1);
   const bool fits = arguments.fits_screen && paths.size() == 1;
