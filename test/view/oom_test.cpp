@@ -607,6 +607,9 @@ TEST(Oom, TellsWhatCameFromTheDriverItself) {
   EXPECT_TRUE(has(text_of(report), "itself: 6.00 MiB managed, 24.0 MiB stream_ordered\n"))
       << text_of(report);
   EXPECT_FALSE(has(text_of(report), "does not count"));
+  event.direct_bytes = 80 << 20;  // more than both
+  EXPECT_TRUE(has(text_of(report), "itself: 40.0 MiB managed, 24.0 MiB stream_ordered and others"))
+      << text_of(report);
   event.direct_bytes = 1 << 20;
   EXPECT_TRUE(has(text_of(report), "itself: arrays, stream-ordered memory and the like\n"));
 }

@@ -46,22 +46,20 @@ std::string pools_row(const OomEvent& event) {
 std::string direct_text(const OomEvent& event) {
   std::map<Kind, std::uint64_t> kinds;
   std::uint64_t known = 0;
+  std::uint64_t managed = 0;
   for (const OomOwner& owner : event.owners) {
+    if (owner.kind == Kind::managed) managed += owner.live_bytes;
     const bool counts = takes_device_memory(owner.kind) && owner.kind != Kind::device &&
                         owner.kind != Kind::managed;
     if (!counts || owner.live_bytes == 0) continue;
     kinds[owner.kind] += owner.live_bytes;
     known += owner.live_bytes;
   }
-  // Of managed memory what lies on the device counts, and that is the rest.
-  const bool has_managed =
-      !event.by_limit &&
-      std::any_of(event.owners.begin(), event.owners.end(), [](const OomOwner& owner) {
-        return owner.kind == Kind::managed && owner.live_bytes != 0;
-      });
-  if (has_managed && known < event.direct_bytes) {
-    kinds[Kind::managed] = event.direct_bytes - known;
-    known = event.direct_bytes;
+  // Of managed memory what lies on the device counts, and that is of the rest.
+  const std::uint64_t rest = event.direct_bytes - std::min(known, event.direct_bytes);
+  if (const std::uint64_t there = std::min(managed, rest); there != 0 && !event.by_limit) {
+    kinds[Kind::managed] = there;
+    known += there;
   }
   const std::string begins = "from the driver itself";
   if (kinds.empty() || known > event.direct_bytes) {
