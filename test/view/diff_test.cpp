@@ -226,8 +226,8 @@ TEST(Diff, RowsOfACommonFunctionAreToldApartWhereThereIsLittleRoom) {
   const std::string text =
       diff_text(compare(before, after), {.before = "a", .after = "b"}, Page{.width = 80});
 
-  EXPECT_NE(text.find("  allocate_something < attention\n"), text.npos) << text;
-  EXPECT_NE(text.find("  allocate_something < evaluate\n"), text.npos) << text;
+  EXPECT_NE(text.find("  allocate_something:19 < attention:34\n"), text.npos) << text;
+  EXPECT_NE(text.find("  allocate_something:19 < evaluate:41\n"), text.npos) << text;
 }
 
 TEST(Diff, AThresholdIsCrossedByOneRowOrByAll) {

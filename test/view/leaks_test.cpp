@@ -292,5 +292,25 @@ TEST(LeakRows, WhatTheDeadAloneHeldStandsBelowTheLeaks) {
   EXPECT_EQ(leak_rows_text({row("metric", {ended})}, 2, {}, 0).find("did not end"), text.npos);
 }
 
+// Seen of forked processes: COUNT, MOST and CLASS were left out beside a stack that was cut.
+TEST(LeakRows, WhereStandsBelowBeforeAColumnIsLeftOut) {
+  ProcessFacts process;
+  process.pid = 30500;
+  const LeakRow row{.memory = "GPU 0",
+                    .frames = {"work.malloc (train.py:7)", "work.log_loss (train.py:13)"},
+                    .looks = LeakClass::grows,
+                    .bytes = 182 * kMiB,
+                    .count = 91,
+                    .holders = {{.process = &process, .bytes = 24 * kMiB, .count = 12}}};
+
+  const std::string text = leak_rows_text({row}, 8, Page{.width = 80}, 0);
+
+  EXPECT_NE(
+      text.find("  grows  GPU 0\n    work.malloc (train.py:7) < work.log_loss (train.py:13)\n"),
+      text.npos)
+      << text;
+  EXPECT_EQ(text.find("No room for"), text.npos) << text;
+}
+
 }  // namespace
 }  // namespace vramscope

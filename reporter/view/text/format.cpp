@@ -258,8 +258,10 @@ Table::Layout Table::layout(const Page& page) const {
   if (page.width + 1 == used + wanted) result.indent = 1;
   used -= kGap - result.indent;
   result.room = page.width > used ? page.width - used : 1;
-  const bool may_be_below = last_ == Last::below || last_ == Last::whole;
-  if (may_be_below && result.room < wanted) {
+  const bool is_below_all = last_ == Last::below_all && result.shown != all;
+  const bool may_be_below =
+      last_ == Last::below || last_ == Last::below_all || last_ == Last::whole;
+  if (is_below_all || (may_be_below && result.room < wanted)) {
     result = {.shown = all, .room = page.width - std::min(page.width, kBelow), .below = true};
     (void)make_room(wide, page.width, 0, result.shown);
   }

@@ -159,9 +159,10 @@ class Table {
   // The last column is to have this room, not what its own cells take, at most kLeastRoom.
   void keep_room(std::size_t least) { kept_room_ = std::min(least, kLeastRoom); }
   // What becomes of the last column where the others leave it less than it is to have: it is cut
-  // beside them, or stands on a line of its own below each row. `whole`: so wherever a cell would
-  // be cut, and it never is. `wrapped`: it goes on over several lines.
-  enum class Last : std::uint8_t { beside, below, whole, wrapped };
+  // beside them, or stands on a line of its own below each row. `below_all`: so before one of the
+  // others is left out. `whole`: so wherever a cell would be cut, and it never is. `wrapped`: it
+  // goes on over several lines.
+  enum class Last : std::uint8_t { beside, below, below_all, whole, wrapped };
   void place_last(Last last) { last_ = last; }
   // Columns of the page that the last one has; kUncut where nothing is cut.
   static constexpr std::size_t kUncut = std::size_t{1} << 20;

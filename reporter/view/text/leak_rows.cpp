@@ -48,7 +48,7 @@ std::string table_of(std::span<const LeakRow> rows, std::size_t processes, const
                {"CLASS", left, 2},
                {"MEMORY", left},
                {"WHERE", left}});
-  table.place_last(Table::Last::below);
+  table.place_last(Table::Last::below_all);
   std::vector<std::vector<std::string>> stacks;
   for (const LeakRow& row : rows) {
     const bool is_known = !row.holders.empty();

@@ -85,7 +85,9 @@ FramesApart frames_apart(const std::vector<CallSite>& stacks, std::size_t width)
     for (std::size_t depth = 0; depth < deepest; ++depth) {
       std::vector<std::string> frames = frames_in(words, stacks, depth, width);
       const auto differs = [&](const std::string& frame) { return frame != frames.front(); };
-      if (std::any_of(frames.begin(), frames.end(), differs)) return {depth, std::move(frames)};
+      if (std::any_of(frames.begin(), frames.end(), differs)) {
+        return {depth, std::move(frames), words == Words::usual};
+      }
     }
   }
   return {};

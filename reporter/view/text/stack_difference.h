@@ -34,6 +34,7 @@ inline constexpr std::size_t kLeastName = 8;
 struct FramesApart {
   std::size_t depth = 0;
   std::vector<std::string> frames;  // there, of each stack; empty: they are the same
+  bool in_usual_words = true;
 };
 
 // The first depth, in the words that say most at once, at which some of the stacks differ; `width`:

@@ -6,161 +6,12 @@
 
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/stack_difference.h"
+#include "reporter/view/text/stack_row.h"
 
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kLeastHead = 14;  // of what stands before the frame that differs
-constexpr std::string_view kBefore = " < ";
-constexpr std::string_view kMore = " < ..";
-
-std::string joined(const CallSite& site, std::size_t most, std::size_t name_width) {
-  std::string text;
-  for (std::size_t i = 0; i < most; ++i) {
-    if (i != 0) text += kBefore;
-    text += frame_text(site.callers[i], name_width);
-  }
-  return site.callers.size() > most ? text.append(kMore) : text;
-}
-
-// The innermost frame without its place and its caller, where they fit; else `text` and that more
-// called it.
-std::string first_two(const CallSite& site, std::string text, std::size_t room) {
-  const std::string innermost = function_name(site.callers[0], kShortName) + std::string(kBefore);
-  const std::string_view more = site.callers.size() > 2 ? kMore : "";
-  const Caller& caller = site.callers[1];
-  for (const std::string& form :
-       {frame_text(caller, kShortName), function_name(caller, kShortName)}) {
-    if (columns(innermost) + columns(form) + more.size() > room) continue;
-    return (innermost + form).append(more);
-  }
-  return text.append(kMore);
-}
-
-// The innermost frame and as many of those that called it as there is room for, the last of them
-// without its place if need be, and the innermost without its own before no caller is there.
-std::string as_many_as_fit(const CallSite& site, std::size_t most, std::size_t room) {
-  const Caller& first = site.callers.front();
-  const std::size_t after = site.callers.size() > 1 ? kMore.size() : 0;
-  const std::size_t taken = columns(in_place("", first.place)) + after;
-  const std::size_t left = room > taken ? room - taken : 0;
-  std::string text = frame_text(first, std::clamp(left, kLeastName, kLongName));
-  for (std::size_t i = 1; i < most; ++i) {
-    const std::size_t behind = i + 1 < site.callers.size() ? kMore.size() : 0;
-    const Caller& caller = site.callers[i];
-    std::string next;
-    for (const std::string& form : {frame_text(caller, kUsualName), frame_text(caller, kShortName),
-                                    function_name(caller, kShortName)}) {
-      if (columns(text) + kBefore.size() + columns(form) + behind > room) continue;
-      next = std::string(kBefore) + form;
-      break;
-    }
-    if (next.empty()) return i == 1 ? first_two(site, text, room) : text.append(kMore);
-    text += next;
-  }
-  return site.callers.size() > most ? text.append(kMore) : text;
-}
-
-// `text` and as many of those that called frame `last`, which it ends with, as there is room for.
-std::string with_callers(std::string text, const CallSite& stack, std::size_t last,
-                         std::size_t room) {
-  const std::size_t end = std::min(stack.callers.size(), kFramesInRow);
-  for (std::size_t i = last + 1; i < end; ++i) {
-    const std::string next = std::string(kBefore) + frame_text(stack.callers[i], kShortName);
-    const std::size_t behind = i + 1 < stack.callers.size() ? kMore.size() : 0;
-    if (columns(text) + columns(next) + behind > room) break;
-    text += next;
-    last = i;
-  }
-  const bool is_whole = last + 1 >= stack.callers.size();
-  return is_whole || columns(text) + kMore.size() > room ? text : text.append(kMore);
-}
-
-// `frame` is the text of the frames from `depth` to `last`; before them the innermost, where there
-// is room.
-std::string with_difference(const CallSite& stack, std::size_t depth, const std::string& frame,
-                            std::size_t last, std::size_t room) {
-  if (depth == 0) return frame;
-  const std::size_t tail = columns(frame) + kBefore.size();
-  const std::size_t left = room > tail ? room - tail : 0;
-  const std::string_view more = depth > 1 ? kMore : "";
-  const Caller& innermost = stack.callers.front();
-  const std::size_t whole = columns(function_name(innermost, kShortName));
-  const std::size_t least = (whole * 3 + 3) / 4 + more.size();  // cut further it says nothing
-  if (left < least) {
-    return with_callers(std::string("..").append(kBefore) + frame, stack, last, room);
-  }
-  CallSite head{.entry = stack.entry, .callers = stack.callers};
-  head.callers.resize(std::min(depth, head.callers.size()));
-  std::string text = function_name(innermost, std::min(left - more.size(), kShortName));
-  text += more;
-  if (left >= least + columns(in_place("", innermost.place))) {
-    text = stack_text(head, left, kFramesInRow);
-  }
-  return text.append(kBefore) + frame;
-}
-
-using ChosenFrames = std::map<std::size_t, std::string>;  // frames by depth
-
-enum class ShownPlaces : std::uint8_t { all, of_last, line_of_last };
-
-// "main:64".
-std::string with_line(const Caller& caller) {
-  const std::size_t line = caller.place.rfind(':');
-  return function_name(caller, kShortName) +
-         (line == std::string::npos ? "" : caller.place.substr(line));
-}
-
-// "log_metrics (train.py:35) < .. < main (train.py:64)", "log_metrics < .. < main (train.py:64)",
-// "log_metrics < .. < main:64".
-std::string joined(const CallSite& stack, const ChosenFrames& chosen, ShownPlaces places) {
-  std::string text;
-  std::size_t before = 0;
-  for (const auto& [depth, frame] : chosen) {
-    if (!text.empty()) text.append(depth == before + 1 ? "" : kMore).append(kBefore);
-    before = depth;
-    const bool is_last = depth == chosen.rbegin()->first;
-    const Caller& caller = stack.callers[depth];
-    if (places == ShownPlaces::all || (is_last && places == ShownPlaces::of_last)) {
-      text += frame;
-    } else {
-      text += is_last ? with_line(caller) : function_name(caller, kShortName);
-    }
-  }
-  return text;
-}
-
-// "" where there is no room for all of them.
-std::string all_of(const CallSite& stack, const ChosenFrames& chosen, std::size_t room) {
-  const std::size_t first = chosen.begin()->first;
-  const std::size_t head = first == 0 ? 0 : kLeastName;
-  for (const ShownPlaces places :
-       {ShownPlaces::all, ShownPlaces::of_last, ShownPlaces::line_of_last}) {
-    const std::string frames = joined(stack, chosen, places);
-    if (columns(frames) + head > room) continue;
-    return with_difference(stack, first, frames, chosen.rbegin()->first, room);
-  }
-  return "";
-}
-
-// With all the frames that were chosen, as far as there is room for them, and with the one that
-// called the innermost: that is often a helper, which says little.
-std::string with_differences(const CallSite& stack, const ChosenFrames& chosen, std::size_t room) {
-  const auto& [last, frame] = *chosen.rbegin();
-  const std::string least = with_difference(stack, last, frame, last, room);
-  const bool has_caller =
-      last <= 1 || least.find(function_name(stack.callers[1], kShortName)) != std::string::npos;
-  if (chosen.size() == 1 && has_caller) return least;
-  ChosenFrames more = chosen;
-  more.try_emplace(1, frame_text(stack.callers[1], kShortName));
-  for (const ChosenFrames& frames : {more, chosen}) {
-    if (frames.size() == 1) break;
-    if (std::string text = all_of(stack, frames, room); !text.empty()) return text;
-  }
-  const std::string told =
-      ".." + std::string(kBefore) + joined(stack, chosen, ShownPlaces::line_of_last);
-  return chosen.size() > 1 && columns(told) <= room ? told : least;
-}
+constexpr std::size_t kLeastHead = 16;  // of what stands before the frame that differs
 
 class Telling {
  public:
@@ -179,8 +30,15 @@ class Telling {
     for (const auto& [function, group] : by_function) {
       const std::size_t depth = first_other_function(stacks, group);
       for (const std::size_t row : group) {
-        if (row < texts_.size()) show(stacks[row], row, depth);
+        if (row < texts_.size()) show(stacks[row], row, depth, Loses::no_place);
       }
+    }
+  }
+
+  // Of rows whose innermost frame is a library's the program's own is shown, which says more.
+  void show_own(const std::vector<CallSite>& stacks) {
+    for (std::size_t row = 0; row < stacks.size(); ++row) {
+      show(stacks[row], row, first_own_frame(stacks[row]), Loses::any_but_names);
     }
   }
 
@@ -190,7 +48,8 @@ class Telling {
     for (std::size_t row = 0; row < stacks.size(); ++row) {
       const std::vector<Caller>& callers = stacks[row].callers;
       const auto found = std::find_if(callers.begin(), callers.end(), is_wanted);
-      show(stacks[row], row, static_cast<std::size_t>(found - callers.begin()));
+      const auto depth = static_cast<std::size_t>(found - callers.begin());
+      show(stacks[row], row, depth, Loses::any_but_names);
     }
   }
 
@@ -212,8 +71,7 @@ class Telling {
     return stack.callers[depth].function;
   }
 
-  // The depth at which the group's stacks are in several functions; beyond all of them where they
-  // never are.
+  // The depth at which the group's stacks are in several functions; 0 where they never are.
   static std::size_t first_other_function(const std::vector<CallSite>& stacks,
                                           const std::vector<std::size_t>& group) {
     for (std::size_t depth = 1; depth < kFramesInRow; ++depth) {
@@ -223,19 +81,33 @@ class Telling {
       };
       if (std::any_of(group.begin(), group.end(), is_other)) return depth;
     }
-    return kFramesInRow;
+    return 0;
   }
 
-  // The frame at this depth, where there is one and the row does not show it yet.
-  void show(const CallSite& stack, std::size_t row, std::size_t depth) {
+  // The frame at this depth, where there is one, the row does not show it yet and has room for it.
+  void show(const CallSite& stack, std::size_t row, std::size_t depth, Loses loses) {
     if (depth == 0 || depth >= stack.callers.size()) return;
-    if (told_by_[row] == 0) told_by_[row] = depth;
     const Caller& caller = stack.callers[depth];
-    const std::string short_name = function_name(caller, kShortName);
-    if (texts_[row].find(std::string(kBefore) + short_name) != std::string::npos) return;
-    constexpr std::size_t kNothingBefore = 5;  // ".. < "
-    chosen_[row][depth] = frame_in(caller, room_ - std::min(room_ / 2, kNothingBefore));
-    texts_[row] = with_difference(stack, depth, chosen_[row][depth], depth, room_);
+    ChosenFrames chosen = chosen_[row];
+    chosen[depth] = {.text = frame_in(caller, room_ - std::min(room_ / 2, kLeastHead))};
+    const std::string called_by = std::string(kCalledBy) + function_name(caller, kShortName);
+    if (texts_[row].find(called_by) == std::string::npos) {
+      std::string text = row_with(stack, chosen, room_, loses);
+      if (text.empty()) return;
+      texts_[row] = std::move(text);
+    }
+    chosen_[row] = std::move(chosen);
+    if (told_by_[row] == 0) told_by_[row] = depth;
+  }
+
+  [[nodiscard]] std::string text_with(const CallSite& stack, const ChosenFrames& chosen) const {
+    if (chosen.empty()) return stack_text(stack, room_);
+    const ChosenFrames deepest = {*chosen.rbegin()};
+    for (const ChosenFrames& frames : {chosen, deepest}) {
+      std::string text = row_with(stack, frames, room_, Loses::any_but_names);
+      if (!text.empty()) return text;
+    }
+    return stack_text(stack, room_);
   }
 
   // Whether some of them read differently now.
@@ -248,10 +120,9 @@ class Telling {
     for (std::size_t i = 0; i < group.size(); ++i) {
       const std::string& frame = difference.frames[i];  // "" where its stack has ended
       ChosenFrames& chosen = chosen_[group[i]];
-      if (!frame.empty()) chosen[difference.depth] = frame;
+      if (!frame.empty()) chosen[difference.depth] = {frame, difference.in_usual_words};
       if (!frame.empty() && told_by_[group[i]] == 0) told_by_[group[i]] = difference.depth;
-      texts_[group[i]] = chosen.empty() ? stack_text(stacks[i], room_)
-                                        : with_differences(stacks[i], chosen, room_);
+      texts_[group[i]] = text_with(stacks[i], chosen);
       told = told || texts_[group[i]] != texts_[group[0]];
     }
     return told;
@@ -274,16 +145,6 @@ Caller read_frame(const std::string& frame) {
 
 }  // namespace
 
-std::string stack_text(const CallSite& site, std::size_t room, std::size_t most) {
-  if (site.callers.empty()) return "unknown";
-  most = std::min(most, site.callers.size());
-  for (const std::size_t width : {kLongName, kUsualName}) {
-    std::string text = joined(site, most, width);
-    if (columns(text) <= room) return text;
-  }
-  return as_many_as_fit(site, most, room);
-}
-
 std::vector<StackText> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
                                    const std::function<CallSite(std::size_t)>& whole,
                                    const StacksShown& shown) {
@@ -292,6 +153,7 @@ std::vector<StackText> stack_texts(const std::vector<CallSite>& sites, std::size
   std::vector<std::size_t> rows(sites.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
   Telling telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts);
+  telling.show_own(sites);
   if (shown.is_wanted) telling.show_wanted(sites, shown.is_wanted);
   std::vector<CallSite> all = sites;
   all.insert(all.end(), shown.beside.begin(), shown.beside.end());
